@@ -1,0 +1,28 @@
+/**
+ * Runs `task` for every item, at most `limit` at once, and settles when all are done. The first failure, and
+ * `signal`, end the intake of items; what is running is waited for, and then the failure is thrown.
+ */
+export async function concurrently<Item>(
+  items: AsyncIterable<Item>,
+  limit: number,
+  task: (item: Item) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const running = new Set<Promise<void>>();
+  const failures: unknown[] = [];
+  try {
+    for await (const item of items) {
+      signal?.throwIfAborted();
+      const run = task(item)
+        .catch((error: unknown) => void failures.push(error))
+        .finally(() => running.delete(run));
+      running.add(run);
+      if (running.size >= limit) await Promise.race(running);
+      if (failures.length > 0) break;
+    }
+  } finally {
+    await Promise.all(running);
+  }
+  if (failures.length > 0) throw failures[0];
+  signal?.throwIfAborted();
+}

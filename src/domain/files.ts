@@ -1,0 +1,162 @@
+import type { Readable } from 'node:stream';
+import { quoted, StoreError } from './error.ts';
+import { createFolderOperations, type FolderOperations, type FolderOptions } from './folder-operations.ts';
+import { limitSize } from './limit-size.ts';
+import { mediaTypeOfUpload } from './media-type.ts';
+import { childFile, childFolder, type FilePath, type FolderPath, nameOf, parentOf, ROOT } from './path.ts';
+import type { ByteRange } from './range.ts';
+import { spool } from './spool.ts';
+import type { Cancellable, Content, FileEntry, Listing, Replacing, Store, WriteCondition } from './store.ts';
+import { copyFile, moveFile } from './transfer.ts';
+
+/** Files of this many bytes and more are not served directly, but by a presigned URL: the 6 MB of the interface. */
+export const DIRECT_LIMIT = 6 * 1024 * 1024;
+
+/** The most entries on one page of a listing, and their number where none is asked for. */
+export const MAX_PAGE = 1000;
+
+export interface FilesOptions {
+  /** The largest upload, in bytes; unlimited where undefined. */
+  readonly maxUploadSize?: number | undefined;
+  /** Seconds that a presigned URL is good for. */
+  readonly presignExpires: number;
+}
+
+/** What a fetch gives: the file itself, or where to get it. */
+export type Fetched = { readonly content: Content } | { readonly location: string };
+
+/** Which part of a file is asked for, and which version of it. */
+export type ReadOptions = { readonly range?: ByteRange; readonly ifMatch?: string } & Cancellable;
+
+/** A file on its way in: `declaredType` is what the uploader said of it. */
+export interface IncomingFile {
+  readonly body: Readable;
+  readonly declaredType?: string | undefined;
+}
+
+export type UploadOptions = { readonly condition?: WriteCondition | undefined } & Cancellable;
+
+/** An upload that was taken in before its place was known. One of the two ends it; a second call does nothing. */
+export interface WaitingFile {
+  uploadTo(file: FilePath, options?: UploadOptions): Promise<FileEntry>;
+  discard(): Promise<void>;
+}
+
+/**
+ * What the service does with files and folders, on any store: the one home of its rules. All errors on purpose
+ * are `StoreError`s, of the kinds that the store's members name.
+ */
+export interface Files extends FolderOperations {
+  /** One page of a folder: at most `limit` entries, 1 to `MAX_PAGE`. */
+  list(folder: FolderPath, options?: { cursor?: string; limit?: number } & Cancellable): Promise<Listing>;
+  stat(file: FilePath, options?: Cancellable): Promise<FileEntry>;
+  /** The file itself, whatever its size. */
+  read(file: FilePath, options?: ReadOptions): Promise<Content>;
+  /** The file itself below `DIRECT_LIMIT`, else a presigned URL; `too-large` where the store has none to give. */
+  fetch(file: FilePath, options: ReadOptions & { download: boolean }): Promise<Fetched>;
+  /** The presigned URL that `fetch` gives for the file, or undefined where it gives the file itself. */
+  locate(file: FileEntry, options: { download: boolean } & Cancellable): Promise<string | undefined>;
+  upload(file: FilePath, incoming: IncomingFile, options?: UploadOptions): Promise<FileEntry>;
+  /** Takes in an upload whose place is told only after its bytes. */
+  takeIn(incoming: IncomingFile, options?: Cancellable): Promise<WaitingFile>;
+  deleteFile(file: FilePath, options?: Cancellable): Promise<void>;
+  /** Gives the file another name in its folder, and says its new path. */
+  renameFile(file: FilePath, name: string, options: Replacing & Cancellable): Promise<FilePath>;
+  copyFile(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<void>;
+  moveFile(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<void>;
+  createFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
+  /** Gives the folder another name where it is, and says its new path. */
+  renameFolder(folder: FolderPath, name: string, options: FolderOptions): Promise<FolderPath>;
+  /** Whether the store can be used; throws the reason. */
+  check(options?: Cancellable): Promise<void>;
+}
+
+export function createFiles(store: Store, { maxUploadSize, presignExpires }: FilesOptions): Files {
+  const folders = createFolderOperations(store);
+
+  const locate: Files['locate'] = async (file, { download, signal }) => {
+    if (file.size < DIRECT_LIMIT) return undefined;
+    if (store.presign) return store.presign(file.path, { expires: presignExpires, download, signal });
+    throw new StoreError(
+      'too-large',
+      `The file ${quoted(file.path)} has ${file.size} bytes. Files of ${DIRECT_LIMIT} bytes (6 MB) and more are ` +
+        'fetched by a presigned URL, and this store has none.',
+    );
+  };
+
+  return {
+    ...folders,
+    list: (folder, options = {}) => store.list(folder, { ...options, limit: options.limit ?? MAX_PAGE }),
+    stat: (file, options) => store.stat(file, options),
+    read: (file, options) => store.read(file, options),
+    locate,
+
+    async fetch(file, { download, ...options }) {
+      const content = await store.read(file, options);
+      if (content.file.size < DIRECT_LIMIT) return { content };
+      content.body.destroy();
+      const location = await locate(content.file, { download, signal: options.signal });
+      return location === undefined ? { content } : { location };
+    },
+
+    async upload(file, { body, declaredType }, options) {
+      const upload = { body: limitSize(body, maxUploadSize), type: mediaTypeOfUpload(declaredType, nameOf(file)) };
+      return store.write(file, upload, options);
+    },
+
+    async takeIn({ body, declaredType }, options) {
+      const limited = limitSize(body, maxUploadSize);
+      const staged = await (store.stage ? store.stage({ body: limited }, options) : spool(store, limited, options));
+      return {
+        uploadTo: (file, uploadOptions) =>
+          staged.publish(file, { type: mediaTypeOfUpload(declaredType, nameOf(file)) }, uploadOptions),
+        discard: () => staged.discard(),
+      };
+    },
+
+    deleteFile: (file, options) => store.remove(file, options),
+
+    async renameFile(file, name, options) {
+      const to = childFile(parentOf(file), name);
+      requireNewName(file, to);
+      await moveFile(store, file, to, options);
+      return to;
+    },
+
+    async copyFile(from, to, options) {
+      requireDifferent(from, to);
+      await copyFile(store, from, to, options);
+    },
+
+    async moveFile(from, to, options) {
+      requireDifferent(from, to);
+      await moveFile(store, from, to, options);
+    },
+
+    async createFolder(folder, options) {
+      if (folder === ROOT) throw new StoreError('invalid-path', 'The path is empty: name the folder to create.');
+      await store.createFolder(folder, options);
+    },
+
+    async renameFolder(folder, name, options) {
+      const to = childFolder(parentOf(folder), name);
+      if (folder !== ROOT) requireNewName(folder, to);
+      await folders.moveFolder(folder, to, options);
+      return to;
+    },
+
+    check: async (options) => store.check?.(options),
+  };
+}
+
+function requireDifferent(from: FilePath, to: FilePath): void {
+  if (from === to) {
+    throw new StoreError('invalid-request', `The source and the destination are the same: ${quoted(from)}.`);
+  }
+}
+
+function requireNewName(from: FilePath | FolderPath, to: FilePath | FolderPath): void {
+  if (from === to) {
+    throw new StoreError('invalid-request', `The new name ${quoted(nameOf(to))} is the name that it has already.`);
+  }
+}

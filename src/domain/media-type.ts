@@ -1,0 +1,23 @@
+import { lookup } from 'mime-types';
+
+/** What a file is served as when nothing better is known (RFC 2046, section 4.5.1). */
+const UNKNOWN = 'application/octet-stream';
+
+/** The media type that a file's name tells. */
+export function mediaTypeOf(name: string): string {
+  return lookup(name.slice(name.lastIndexOf('/') + 1)) || UNKNOWN;
+}
+
+/**
+ * The media type to keep for an upload: what the uploader said, or what the name tells where it said nothing.
+ * Programs that don't know send `application/octet-stream`, so that counts as nothing too.
+ */
+export function mediaTypeOfUpload(declared: string | undefined, name: string): string {
+  return declared === undefined || declared === UNKNOWN || !MEDIA_TYPE.test(declared) ? mediaTypeOf(name) : declared;
+}
+
+/** `type/subtype` and parameters as RFC 9110, section 8.3.1, has them, in a length that any store keeps. */
+const TOKEN = "[\\w!#$%&'*+.^`|~-]+";
+const MEDIA_TYPE = new RegExp(
+  `^(?=.{1,255}$)${TOKEN}/${TOKEN}(?:[ \\t]*;[ \\t]*${TOKEN}=(?:${TOKEN}|"[^"\\\\\\r\\n]*"))*$`,
+);

@@ -1,0 +1,63 @@
+import { quoted, StoreError } from './error.ts';
+import { type FilePath, type FolderPath, withoutSlash } from './path.ts';
+import type { FileEntry, WriteCondition } from './store.ts';
+
+/*
+ * What every store may find, in the same words whichever store finds it.
+ */
+
+/** Nothing of the kind that `path` names is there. */
+export function notFound(path: FilePath | FolderPath, cause?: unknown): StoreError {
+  return new StoreError('not-found', `There is no ${kindOf(path)} ${quoted(path)}.`, { cause });
+}
+
+/** The conflict that `overwrite` settles. */
+export function existsAlready(path: FilePath | FolderPath, cause?: unknown): StoreError {
+  const message = `There is a ${kindOf(path)} ${quoted(path)} already; send "overwrite": true to replace it.`;
+  return new StoreError('already-exists', message, { cause });
+}
+
+/** The conflict that nothing settles: `path` is wanted, and what is there is of the other kind. */
+export function otherKindInTheWay(path: FilePath | FolderPath, cause?: unknown): StoreError {
+  const found = path.endsWith('/') ? 'something that is no folder' : 'something that is no file';
+  const message = `There is ${found} at ${quoted(withoutSlash(path))}, where a ${kindOf(path)} is needed.`;
+  return new StoreError('wrong-kind', message, { cause });
+}
+
+/** A folder that has to be empty is not. */
+export function notEmpty(folder: FolderPath, cause?: unknown): StoreError {
+  return new StoreError('already-exists', `The folder ${quoted(folder)} is not empty.`, { cause });
+}
+
+/** The condition `absent` does not hold. */
+export function presentAgainstCondition(file: FilePath, cause?: unknown): StoreError {
+  const message = `There is a file ${quoted(file)} already, and the request asked not to replace one.`;
+  return new StoreError('condition-failed', message, { cause });
+}
+
+/** Throws unless the file has the etag that was asked for, if any was. */
+export function requireEtag(file: FileEntry, etag: string | undefined): void {
+  if (etag !== undefined && etag !== file.etag) throw changedMeanwhile(file.path);
+}
+
+/** Throws unless `condition` holds for what is at `path` now. */
+export function requireCondition(path: FilePath, present: FileEntry | undefined, condition?: WriteCondition): void {
+  if (condition === 'absent' && present) throw presentAgainstCondition(path);
+  if (typeof condition === 'object' && present?.etag !== condition.etag) throw changedMeanwhile(path);
+}
+
+/** Throws unless a body had the size that was announced for it, if one was. */
+export function requireSize(file: FilePath, size: number, announced: number | undefined): void {
+  if (announced === undefined || announced === size) return;
+  throw new StoreError(
+    'invalid-request',
+    `The file ${quoted(file)} has ${size} bytes, and ${announced} were announced.`,
+  );
+}
+
+/** The file is not the version that the request was about. */
+export function changedMeanwhile(file: FilePath): StoreError {
+  return new StoreError('condition-failed', `The file ${quoted(file)} is not the version that the request is about.`);
+}
+
+const kindOf = (path: FilePath | FolderPath) => (path.endsWith('/') ? 'folder' : 'file');

@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import { open, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { addAbortSignal, type Readable } from 'node:stream';
+import type { Cancellable, StagedUpload, Store } from './store.ts';
+
+/**
+ * Keeps an upload in a temporary file of the machine until its destination is known, for stores that can't stage
+ * one themselves. The file has no name while it waits, so that nothing is left of it, however the process ends.
+ */
+export async function spool(store: Store, body: Readable, options: Cancellable = {}): Promise<StagedUpload> {
+  const name = join(tmpdir(), `holdall-${randomUUID()}`);
+  const file = await open(name, 'wx+', 0o600).catch((error: unknown) => {
+    body.destroy();
+    throw error;
+  });
+  try {
+    await unlink(name);
+    await file.writeFile(options.signal ? addAbortSignal(options.signal, body) : body);
+    const { size } = await file.stat();
+    return {
+      async publish(path, { type }, { condition } = {}) {
+        try {
+          const bytes = file.createReadStream({ start: 0, autoClose: false });
+          return await store.write(path, { body: bytes, size, type }, { condition });
+        } finally {
+          await file.close();
+        }
+      },
+      discard: () => file.close(),
+    };
+  } catch (error) {
+    body.destroy();
+    await file.close();
+    throw error;
+  }
+}

@@ -1,0 +1,53 @@
+import { isStoreError } from './error.ts';
+import type { FilePath } from './path.ts';
+import { changedMeanwhile, existsAlready } from './problems.ts';
+import type { Cancellable, FileEntry, Replacing, Store } from './store.ts';
+
+/**
+ * Copies one file, by the store itself where it can, else through the service. Without `replace`, the presence
+ * of a destination is found before a byte is read, and once more when the copy is put in its place.
+ */
+export async function copyFile(
+  store: Store,
+  from: FilePath,
+  to: FilePath,
+  { replace, ...options }: Replacing & Cancellable,
+): Promise<FileEntry> {
+  if (store.copy) return store.copy(from, to, { replace, ...options });
+  const source = await store.stat(from, options);
+  if (!replace && (await isFile(store, to, options))) throw existsAlready(to);
+  const { body, file } = await store.read(from, { ...options, ifMatch: source.etag });
+  try {
+    const condition = replace ? undefined : 'absent';
+    return await store.write(to, { body, size: file.size, type: file.type }, { ...options, condition });
+  } catch (error) {
+    throw !replace && isStoreError(error, 'condition-failed') ? existsAlready(to, error) : error;
+  }
+}
+
+/**
+ * Moves one file, by the store itself where it can, else by a copy and the removal of the version copied: what
+ * was written to the source meanwhile stays there.
+ */
+export async function moveFile(
+  store: Store,
+  from: FilePath,
+  to: FilePath,
+  options: Replacing & Cancellable,
+): Promise<void> {
+  if (store.move) return store.move(from, to, options);
+  const source = await store.stat(from, options);
+  const copy = await copyFile(store, from, to, options);
+  if (copy.size !== source.size) throw changedMeanwhile(from);
+  await store.remove(from, { ...options, ifMatch: source.etag });
+}
+
+async function isFile(store: Store, file: FilePath, options: Cancellable): Promise<boolean> {
+  try {
+    await store.stat(file, options);
+    return true;
+  } catch (error) {
+    if (isStoreError(error, 'not-found')) return false;
+    throw error;
+  }
+}
