@@ -1,0 +1,56 @@
+/** What a setting's text means, or what is wrong with it. */
+export type Reading<Value> = { readonly value: Value } | { readonly problem: string };
+
+/** Reads the text of one setting; it is never empty. */
+export type Reader<Value> = (text: string) => Reading<Value>;
+
+export const text: Reader<string> = (value) => ({ value });
+
+export const oneOf =
+  <const Choice extends string>(...choices: readonly Choice[]): Reader<Choice> =>
+  (given) => {
+    const value = choices.find((choice) => choice === given);
+    return value === undefined ? { problem: `must be one of ${choices.join(', ')}` } : { value };
+  };
+
+export const integer =
+  (least: number, most: number): Reader<number> =>
+  (given) => {
+    const value = Number(given);
+    if (/^\d+$/.test(given) && value >= least && value <= most) return { value };
+    return { problem: `must be a whole number from ${least} to ${most}` };
+  };
+
+export const yesOrNo: Reader<boolean> = (given) =>
+  given === 'true' || given === 'false' ? { value: given === 'true' } : { problem: 'must be true or false' };
+
+const UNITS = {
+  '': 1,
+  B: 1,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  KIB: 2 ** 10,
+  MIB: 2 ** 20,
+  GIB: 2 ** 30,
+  TIB: 2 ** 40,
+};
+
+/** A number of bytes, with a unit or without. */
+export const size: Reader<number> = (given) => {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?) ?([a-z]*)$/i.exec(given) ?? [];
+  const factor = Object.entries(UNITS).find(([name]) => name === unit.toUpperCase())?.[1];
+  const value = Math.floor(Number(number) * (factor ?? Number.NaN));
+  if (number !== '' && Number.isSafeInteger(value)) return { value };
+  return { problem: 'must be a number of bytes, with or without a unit: B, kB, MB, GB, TB, KiB, MiB, GiB or TiB' };
+};
+
+/** A secret as it is, long enough to be one. */
+export const secret =
+  (leastBytes: number): Reader<Buffer> =>
+  (given) => {
+    const value = Buffer.from(given);
+    if (value.length >= leastBytes) return { value };
+    return { problem: `must have at least ${leastBytes} bytes, and has ${value.length}` };
+  };

@@ -1,0 +1,35 @@
+import { isStoreError } from '../domain/error.ts';
+import type { Store } from '../domain/store.ts';
+import { type Call, wrap } from './members.ts';
+
+/** One call of a store, as it ended. */
+export interface Observation {
+  readonly member: Call;
+  /** What the call was about, where it was about one thing. */
+  readonly path: string | undefined;
+  /** `ok`, the kind of a `StoreError`, or `fault` for every other error. */
+  readonly outcome: string;
+  readonly milliseconds: number;
+}
+
+/** The same store; `observer` is told of every call when its promise has settled. */
+export function observe(store: Store, observer: (observation: Observation) => void): Store {
+  return wrap(store, async (member, run, path) => {
+    const started = performance.now();
+    const tell = (outcome: string) =>
+      observer({
+        member,
+        path: typeof path === 'string' ? path : undefined,
+        outcome,
+        milliseconds: performance.now() - started,
+      });
+    try {
+      const result = await run();
+      tell('ok');
+      return result;
+    } catch (error) {
+      tell(isStoreError(error) ? error.kind : 'fault');
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,79 @@
+import { constants } from 'node:fs';
+import { access, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StoreError } from '../../domain/error.ts';
+import { ROOT } from '../../domain/path.ts';
+import type { Store } from '../../domain/store.ts';
+import { createUrlSigner, type UrlSigner } from '../../domain/url-signer.ts';
+import { createFileOperations } from './file-operations.ts';
+import { createFolderOperations } from './folder-operations.ts';
+import { createLister } from './list.ts';
+import { makeRoot, OWN_FOLDER } from './root.ts';
+import { signingKeyIn } from './signing-key.ts';
+import { openTemporary } from './temporary.ts';
+import { translate } from './translate.ts';
+import { createTreeOperations } from './tree-operations.ts';
+import { createWriter } from './write.ts';
+
+export interface DiskOptions {
+  /** The folder to serve; made when it is missing. */
+  readonly root: string;
+  /** The key of signed URLs; one that is kept under the root where undefined. */
+  readonly signingKey?: Buffer | undefined;
+  /** Told of what a person should know of though no request fails for it. */
+  readonly warn: (message: string, details: object) => void;
+}
+
+export interface Disk {
+  readonly store: Store;
+  /** Checks the URLs that the store's `presign` gives. */
+  readonly signer: UrlSigner;
+  /** The folder that is served, as an absolute path. */
+  readonly root: string;
+  /** The folder of the service's own under the root. */
+  readonly ownFolder: string;
+}
+
+/**
+ * A folder of this machine as a store: real files, which other programs may read and write as well. All that is
+ * kept beside them lies in one hidden folder. Throws an error of one line when the folder can't be used.
+ */
+export async function openDisk({ root: folder, signingKey, warn }: DiskOptions): Promise<Disk> {
+  const root = await makeRoot(folder);
+  const ownFolder = join(root.path, OWN_FOLDER);
+  const temporary = await openTemporary(join(ownFolder, 'temporary'));
+  const signer = createUrlSigner(signingKey ?? (await signingKeyIn(ownFolder, temporary)));
+  const writer = createWriter(root, temporary);
+  const list = createLister(root, warn);
+
+  const store = {
+    list,
+    ...createFileOperations(root, temporary, writer),
+    ...createFolderOperations(root),
+    ...createTreeOperations(root, temporary, { list, warn }),
+    write: writer.write,
+    stage: writer.stage,
+
+    async presign(file, { expires, download }) {
+      const grant = { file, expires: Math.floor(Date.now() / 1000) + expires, download };
+      return `/-/signed/${file.split('/').map(encodeURIComponent).join('/')}?${signer.sign(grant).toString()}`;
+    },
+
+    async check() {
+      const probe = temporary.name();
+      try {
+        await writeFile(probe, '');
+        await access(root.path, constants.R_OK | constants.W_OK | constants.X_OK);
+      } catch (error) {
+        const message = `The folder ${root.path} (DISK_ROOT) can't be written to.`;
+        throw new StoreError('unavailable', message, { cause: translate(error, ROOT), retryAfter: 5 });
+      } finally {
+        await rm(probe, { force: true });
+      }
+    },
+
+    close: () => temporary.close(),
+  } satisfies Store;
+
+  return { store, signer, root: root.path, ownFolder };
+}

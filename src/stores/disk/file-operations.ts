@@ -1,0 +1,103 @@
+import { lstat, rename, rm, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { isStoreError } from '../../domain/error.ts';
+import { type FilePath, nameOf, parentOf } from '../../domain/path.ts';
+import { changedMeanwhile, existsAlready, notFound, requireEtag } from '../../domain/problems.ts';
+import { resolveRange } from '../../domain/range.ts';
+import type { Store } from '../../domain/store.ts';
+import { entryOf } from './entry.ts';
+import { giveBack, inParent, lookUp, lookUpFile, renameToNew } from './place.ts';
+import type { Folder, Root } from './root.ts';
+import type { Temporary } from './temporary.ts';
+import { codeOf, translate } from './translate.ts';
+import { copyOpenFile, type Writer } from './write.ts';
+
+type FileOperations = Required<Pick<Store, 'stat' | 'read' | 'remove' | 'copy' | 'move'>>;
+
+/** What is done with single files that are there. */
+export function createFileOperations(root: Root, temporary: Temporary, writer: Writer): FileOperations {
+  return {
+    async stat(file) {
+      await using handle = await root.openFile(file);
+      return entryOf(file, await handle.stat({ bigint: true }));
+    },
+
+    async read(path, { range, ifMatch } = {}) {
+      const handle = await root.openFile(path);
+      try {
+        const file = entryOf(path, await handle.stat({ bigint: true }));
+        requireEtag(file, ifMatch);
+        const resolved = range && resolveRange(range, file.size);
+        // Never more than the size that is told, though another program may be appending.
+        const { start, end } = resolved ?? { start: 0, end: file.size - 1 };
+        if (end >= start) {
+          return { file, range: resolved, body: handle.createReadStream({ start, end, highWaterMark: READ_BUFFER }) };
+        }
+        await handle.close();
+        return { file, body: Readable.from([]) };
+      } catch (error) {
+        await handle.close();
+        throw translate(error, path);
+      }
+    },
+
+    remove: (file, { ifMatch } = {}) =>
+      inParent(root, file, async (folder) => {
+        const found = await lookUp(folder, nameOf(file));
+        if (!found?.isFile()) throw notFound(file);
+        requireEtag(entryOf(file, found), ifMatch);
+        if (ifMatch === undefined) await unlink(folder.at(nameOf(file)));
+        else await removeVersion(folder, file, ifMatch);
+        await folder.sync();
+      }),
+
+    async copy(from, to, { replace, signal }) {
+      const copy = temporary.name();
+      const condition = replace ? undefined : 'absent';
+      try {
+        await using source = await root.openFile(from);
+        await writer.requirePossible(to, condition);
+        await copyOpenFile(source.fd, join(root.path, from), copy);
+        signal?.throwIfAborted();
+        return await writer.publish(copy, to, { condition });
+      } catch (error) {
+        if (!replace && isStoreError(error, 'condition-failed')) throw existsAlready(to, error);
+        throw translate(error, to);
+      } finally {
+        await rm(copy, { force: true });
+      }
+    },
+
+    move: (from, to, { replace }) =>
+      inParent(root, from, async (folder) => {
+        const source = await lookUp(folder, nameOf(from));
+        if (!source?.isFile()) throw notFound(from);
+        await using target = await root.makeFolder(parentOf(to));
+        try {
+          const present = await lookUpFile(target, to);
+          // rename(2) does nothing with two names of one file, which an interrupted move leaves.
+          const isSame = present?.ino === source.ino && present.dev === source.dev;
+          if (replace && !isSame) await rename(folder.at(nameOf(from)), target.at(nameOf(to)));
+          else await renameToNew(folder.at(nameOf(from)), target.at(nameOf(to)), temporary);
+        } catch (error) {
+          throw codeOf(error) === 'EEXIST' ? existsAlready(to, error) : translate(error, to);
+        }
+        await target.sync();
+        await folder.sync();
+      }),
+  };
+
+  /** Removes the file if it is that version. It is taken first and looked at then, so that no newer one can go. */
+  async function removeVersion(folder: Folder, file: FilePath, etag: string): Promise<void> {
+    const taken = temporary.name();
+    await rename(folder.at(nameOf(file)), taken);
+    const version = entryOf(file, await lstat(taken, { bigint: true }));
+    if (version.etag === etag) return unlink(taken);
+    await giveBack(taken, folder.at(nameOf(file)));
+    throw changedMeanwhile(file);
+  }
+}
+
+/** Bytes that are read at once: few system calls for large files, little memory for many at a time. */
+const READ_BUFFER = 256 * 1024;

@@ -1,0 +1,95 @@
+import type { BigIntStats } from 'node:fs';
+import { link, lstat, rename, unlink } from 'node:fs/promises';
+import { isStoreError } from '../../domain/error.ts';
+import { type FilePath, type FolderPath, nameOf, parentOf } from '../../domain/path.ts';
+import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
+import type { Folder, Root } from './root.ts';
+import type { Temporary } from './temporary.ts';
+import { codeOf, translate } from './translate.ts';
+
+/**
+ * Runs `task` in the folder that `path` is in. Errors of the file system are about `path`; that the folder is
+ * missing means that so is what is in it.
+ */
+export async function inParent<Result>(
+  root: Root,
+  path: FilePath | FolderPath,
+  task: (folder: Folder) => Promise<Result>,
+): Promise<Result> {
+  try {
+    await using folder = await root.openFolder(parentOf(path));
+    return await task(folder);
+  } catch (error) {
+    throw isStoreError(error, 'not-found') ? notFound(path, error) : translate(error, path);
+  }
+}
+
+/** What has a name in a folder: undefined when nothing does. Links are not followed. */
+export async function lookUp(folder: Folder, name: string): Promise<BigIntStats | undefined> {
+  try {
+    return await lstat(folder.at(name), { bigint: true });
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** What is at the place of a file: its stats, or undefined. `wrong-kind` for everything that is no regular file. */
+export async function lookUpFile(folder: Folder, path: FilePath): Promise<BigIntStats | undefined> {
+  const found = await lookUp(folder, nameOf(path));
+  if (found && !found.isFile()) throw otherKindInTheWay(path);
+  return found;
+}
+
+/** As `lookUpFile`, at the place of a folder. */
+export async function lookUpFolder(folder: Folder, path: FolderPath): Promise<BigIntStats | undefined> {
+  const found = await lookUp(folder, nameOf(path));
+  if (found && !found.isDirectory()) throw otherKindInTheWay(path);
+  return found;
+}
+
+/**
+ * Moves the file `from` to the name `to`, only where nothing has that name: EEXIST otherwise. It has one of the
+ * two names at every moment, and for one both. Called again after it was cut short there, it completes.
+ */
+export async function renameToNew(from: string, to: string, temporary: Temporary): Promise<void> {
+  const source = await identityOf(from);
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (LINKS_REFUSED.has(codeOf(error) ?? '')) return renameUnlessPresent(from, to);
+    if (codeOf(error) !== 'EEXIST' || (await identityOf(to)) !== source) throw error;
+  }
+  // The old name is looked at after it was taken: if a new file was given it meanwhile, that one gets it back.
+  const taken = temporary.name();
+  await rename(from, taken);
+  const identity = await identityOf(taken);
+  if (identity === source || identity === (await identityOf(to))) await unlink(taken);
+  else await giveBack(taken, from);
+}
+
+/** Gives a file that was taken its name back, unless a newer one has it by now: then it was replaced. */
+export async function giveBack(taken: string, name: string): Promise<void> {
+  try {
+    await link(taken, name);
+    await unlink(taken);
+  } catch (error) {
+    if (LINKS_REFUSED.has(codeOf(error) ?? '')) await rename(taken, name);
+    else if (codeOf(error) === 'EEXIST') await unlink(taken);
+    else throw error;
+  }
+}
+
+// File systems without hard links (FAT, some over the network), and links to other people's files on Linux.
+const LINKS_REFUSED = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
+
+async function renameUnlessPresent(from: string, to: string): Promise<void> {
+  const present = await lstat(to).catch(() => undefined);
+  if (present) throw Object.assign(new Error(`EEXIST: ${to}`), { code: 'EEXIST' });
+  await rename(from, to);
+}
+
+async function identityOf(path: string): Promise<string> {
+  const { dev, ino } = await lstat(path, { bigint: true });
+  return `${dev}:${ino}`;
+}

@@ -1,0 +1,65 @@
+import { StoreError } from '../../domain/error.ts';
+import type { FilePath, FolderPath } from '../../domain/path.ts';
+import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
+
+/** The code of a system error, or undefined for every other. */
+export function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
+}
+
+/**
+ * What an error of the file system means for `path`. What is not known here is given back as it is: a fault of
+ * ours, or a disk that fails (EIO).
+ */
+export function translate(error: unknown, path: FilePath | FolderPath): unknown {
+  switch (codeOf(error)) {
+    case 'ENOENT':
+    // A segment in the middle is a file (ENOTDIR), or something is a symbolic link (ELOOP, by O_NOFOLLOW).
+    case 'ENOTDIR':
+    case 'ELOOP':
+      return notFound(path, error);
+    case 'EISDIR':
+      return otherKindInTheWay(path, error);
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return new StoreError('denied', 'The operating system refuses the service access to this path.', {
+        cause: error,
+      });
+    case 'ENAMETOOLONG':
+      return new StoreError(
+        'invalid-path',
+        'A segment of the path is over the 255 bytes that the file system allows.',
+        {
+          cause: error,
+        },
+      );
+    // Names that the file system can't hold: a colon on FAT, say.
+    case 'EINVAL':
+    case 'EILSEQ':
+      return new StoreError('invalid-path', "The file system can't hold a file of this name.", { cause: error });
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return new StoreError('unavailable', 'The disk is full.', { cause: error, retryAfter: 60 });
+    case 'EFBIG':
+      return new StoreError('too-large', 'The file is larger than the file system allows.', { cause: error });
+    // Out of file descriptors, or a network file system that stumbles.
+    case 'EMFILE':
+    case 'ENFILE':
+    case 'EAGAIN':
+    case 'EBUSY':
+    case 'ESTALE':
+    case 'ETIMEDOUT':
+      return new StoreError('unavailable', "The disk can't serve this now.", { cause: error, retryAfter: 2 });
+    case 'EXDEV':
+      return new StoreError(
+        'unsupported',
+        'The folder is on another file system than the root, where nothing can be moved to.',
+        {
+          cause: error,
+        },
+      );
+    default:
+      return error;
+  }
+}

@@ -1,0 +1,179 @@
+import { lstat, mkdir, open, opendir, rename, rm, rmdir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { concurrently } from '../../domain/concurrently.ts';
+import { StoreError } from '../../domain/error.ts';
+import { type FolderPath, MAX_PATH_BYTES, nameOf, parentOf, rebase } from '../../domain/path.ts';
+import { existsAlready, notFound } from '../../domain/problems.ts';
+import type { Cancellable, Entry, FileEntry, Replacing, Reporting, Store } from '../../domain/store.ts';
+import { walkByLists } from '../../domain/walk.ts';
+import { lookUpFolder } from './place.ts';
+import type { Root } from './root.ts';
+import type { Temporary } from './temporary.ts';
+import { codeOf, translate } from './translate.ts';
+import { copyOpenFile } from './write.ts';
+
+type TreeOperations = Required<Pick<Store, 'copyFolder' | 'moveFolder' | 'removeTree'>>;
+
+/** How many files of a folder are copied or removed at once: what the thread pool of Node does at once. */
+const CONCURRENCY = 4;
+
+/**
+ * The operations on whole folders. Each is one renaming in the end: a move of the folder itself, a copy of a
+ * copy that was made aside, a removal of the folder into a temporary one, so that none is ever seen half done.
+ */
+export function createTreeOperations(
+  root: Root,
+  temporary: Temporary,
+  { list, warn }: { list: Store['list']; warn: (message: string, details: object) => void },
+): TreeOperations {
+  const takeAway = async (folder: FolderPath): Promise<string> => {
+    await using parent = await root.openFolder(parentOf(folder));
+    try {
+      if (!(await lookUpFolder(parent, folder))) throw notFound(folder);
+      const taken = temporary.name();
+      await rename(parent.at(nameOf(folder)), taken);
+      await parent.sync();
+      return taken;
+    } catch (error) {
+      throw translate(error, folder);
+    }
+  };
+
+  /** Gives the folder at `source` the name `to`. What had it before is put aside, and back if that fails. */
+  const place = async (source: string, to: FolderPath, { replace }: Replacing): Promise<void> => {
+    await using parent = await root.makeFolder(parentOf(to));
+    const name = parent.at(nameOf(to));
+    try {
+      const present = await lookUpFolder(parent, to);
+      if (present && !replace) throw existsAlready(to);
+      const aside = present && (await takeAway(to));
+      try {
+        await rename(source, name);
+      } catch (error) {
+        if (aside) await rename(aside, name);
+        throw error;
+      }
+      await parent.sync();
+      if (aside) await removeAside(aside);
+    } catch (error) {
+      throw codeOf(error) === 'ENOTEMPTY' ? existsAlready(to, error) : translate(error, to);
+    }
+  };
+
+  /** What fails here is only debris: the folder has gone from its place already. */
+  const removeAside = async (taken: string, options: Reporting = {}): Promise<void> => {
+    try {
+      await removeCounting(taken, options);
+    } catch (error) {
+      warn('What was removed from its place could not be deleted.', { path: taken, err: error });
+    }
+  };
+
+  return {
+    async removeTree(folder, options = {}) {
+      options.signal?.throwIfAborted();
+      await removeAside(await takeAway(folder), options);
+    },
+
+    async moveFolder(from, to, { replace, signal }) {
+      if (to.length > from.length) await requireRoom(root, from, to);
+      signal?.throwIfAborted();
+      await using parent = await root.openFolder(parentOf(from));
+      if (!(await lookUpFolder(parent, from))) throw notFound(from);
+      await place(parent.at(nameOf(from)), to, { replace });
+      await parent.sync();
+    },
+
+    async copyFolder(from, to, { replace, ...options }) {
+      const copy = temporary.name();
+      try {
+        await mkdir(copy);
+        await copyTree(root, list, { from, to, copy }, options);
+        options.signal?.throwIfAborted();
+        await place(copy, to, { replace });
+      } catch (error) {
+        throw translate(error, to);
+      } finally {
+        await rm(copy, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+/** Copies everything below `from` into the folder at `copy`, durably. Paths as they will be below `to` must be valid. */
+async function copyTree(
+  root: Root,
+  list: Store['list'],
+  { from, to, copy }: { from: FolderPath; to: FolderPath; copy: string },
+  { signal, onProgress }: Reporting & Cancellable,
+): Promise<void> {
+  let [done, bytes] = [0, 0];
+  const copyOne = async (file: FileEntry) => {
+    await using source = await root.openFile(file.path);
+    const target = join(copy, file.path.slice(from.length));
+    await copyOpenFile(source.fd, join(root.path, file.path), target);
+    done++;
+    bytes += file.size;
+    onProgress?.({ done, total: null, bytes });
+  };
+  const copyEntry = async (entry: Entry) => {
+    rebase(entry.path, from, to);
+    if (entry.kind === 'file') await copyOne(entry);
+  };
+  // Folders are made as they are met, ahead of the files in them.
+  const entries = async function* () {
+    for await (const entry of walkByLists(list, from, { signal })) {
+      if (entry.kind === 'folder') await mkdir(join(copy, entry.path.slice(from.length)));
+      yield entry;
+    }
+  };
+  await concurrently(entries(), CONCURRENCY, copyEntry, signal);
+  await syncFolders(copy);
+}
+
+async function syncFolders(folder: string): Promise<void> {
+  for await (const child of await opendir(folder)) {
+    if (child.isDirectory()) await syncFolders(join(folder, child.name));
+  }
+  await using handle = await open(folder, 'r');
+  await handle.sync();
+}
+
+/** Refuses a move that would give a file a path too long to be named, and so hide it. */
+async function requireRoom(root: Root, from: FolderPath, to: FolderPath): Promise<void> {
+  const growth = Buffer.byteLength(to) - Buffer.byteLength(from);
+  const search = async (folder: string, bytes: number): Promise<void> => {
+    for await (const child of await opendir(folder)) {
+      const length = bytes + Buffer.byteLength(child.name) + (child.isDirectory() ? 1 : 0);
+      if (length <= MAX_PATH_BYTES && length + growth > MAX_PATH_BYTES) {
+        throw new StoreError(
+          'invalid-path',
+          `In the new place a path would be over the limit of ${MAX_PATH_BYTES} bytes.`,
+        );
+      }
+      if (child.isDirectory()) await search(join(folder, child.name), length);
+    }
+  };
+  await using folder = await root.openFolder(from);
+  await search(folder.path, Buffer.byteLength(from));
+}
+
+/** Removes a folder that was taken aside, file by file, so that the progress can be told. */
+async function removeCounting(folder: string, { onProgress }: Reporting): Promise<void> {
+  let [done, bytes] = [0, 0];
+  const remove = async (path: string): Promise<void> => {
+    for await (const child of await opendir(path)) {
+      const name = join(path, child.name);
+      if (child.isDirectory()) {
+        await remove(name);
+        continue;
+      }
+      if (onProgress) bytes += (await lstat(name)).size;
+      await unlink(name);
+      done++;
+      onProgress?.({ done, total: null, bytes });
+    }
+    await rmdir(path);
+  };
+  await remove(folder);
+}

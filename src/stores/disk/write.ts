@@ -1,0 +1,132 @@
+import { constants } from 'node:fs';
+import { copyFile, lstat, open, rename, rm } from 'node:fs/promises';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { isStoreError, StoreError } from '../../domain/error.ts';
+import { type FilePath, nameOf, parentOf } from '../../domain/path.ts';
+import { presentAgainstCondition, requireSize } from '../../domain/problems.ts';
+import type { Cancellable, FileEntry, StagedUpload, Upload, WriteCondition } from '../../domain/store.ts';
+import { entryOf } from './entry.ts';
+import { lookUpFile, renameToNew } from './place.ts';
+import type { Root } from './root.ts';
+import type { Temporary } from './temporary.ts';
+import { codeOf, translate } from './translate.ts';
+
+type Conditional = { condition?: WriteCondition };
+
+/** The writing of files: into a temporary file, made durable, and then given its name in one step. */
+export interface Writer {
+  write(file: FilePath, upload: Upload, options?: Conditional & Cancellable): Promise<FileEntry>;
+  stage(upload: { body: Readable }, options?: Cancellable): Promise<StagedUpload>;
+  /** Finds before the first byte is taken what would refuse the last. */
+  requirePossible(file: FilePath, condition?: WriteCondition): Promise<void>;
+  /** Gives a durable temporary file its place. It is gone from `temporary` afterwards, also on failure. */
+  publish(temporaryFile: string, file: FilePath, options?: Conditional): Promise<FileEntry>;
+}
+
+export function createWriter(root: Root, temporary: Temporary): Writer {
+  const receive = async (body: Readable, { signal }: Cancellable = {}, check?: (size: number) => void) => {
+    const name = temporary.name();
+    try {
+      // Its mode is that of any new file: what the process's umask leaves.
+      await using handle = await open(name, 'wx', 0o666);
+      await handle.writeFile(signal ? addAbortSignal(signal, body) : body);
+      await handle.datasync();
+      check?.((await handle.stat()).size);
+      return name;
+    } catch (error) {
+      body.destroy();
+      await rm(name, { force: true });
+      throw error;
+    }
+  };
+
+  const publish: Writer['publish'] = async (temporaryFile, file, { condition } = {}) => {
+    try {
+      requireHonoured(condition);
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await place(temporaryFile, file, condition);
+        } catch (error) {
+          // The folder was removed after it was opened: it is made anew.
+          if (!isStoreError(error, 'not-found') || attempt === PLACE_ATTEMPTS) throw error;
+        }
+      }
+    } finally {
+      await rm(temporaryFile, { force: true });
+    }
+  };
+
+  const place = async (from: string, file: FilePath, condition?: WriteCondition): Promise<FileEntry> => {
+    await using folder = await root.makeFolder(parentOf(file));
+    try {
+      const entry = entryOf(file, await lstat(from, { bigint: true }));
+      const present = await lookUpFile(folder, file);
+      const to = folder.at(nameOf(file));
+      if (condition === 'absent' && present) throw presentAgainstCondition(file);
+      if (condition === 'absent') await renameToNew(from, to, temporary);
+      else await rename(from, to);
+      await folder.sync();
+      return entry;
+    } catch (error) {
+      throw codeOf(error) === 'EEXIST' ? presentAgainstCondition(file, error) : translate(error, file);
+    }
+  };
+
+  const requirePossible: Writer['requirePossible'] = async (file, condition) => {
+    requireHonoured(condition);
+    try {
+      await using folder = await root.openFolder(parentOf(file));
+      const present = await lookUpFile(folder, file);
+      if (condition === 'absent' && present) throw presentAgainstCondition(file);
+    } catch (error) {
+      const translated = translate(error, file);
+      // The folder is made when the file is put in it.
+      if (!isStoreError(translated, 'not-found')) throw translated;
+    }
+  };
+
+  return {
+    publish,
+    requirePossible,
+
+    async write(file, { body, size }, { condition, signal } = {}) {
+      try {
+        await requirePossible(file, condition);
+        const received = await receive(body, { signal }, (actual) => requireSize(file, actual, size));
+        return await publish(received, file, { condition });
+      } catch (error) {
+        body.destroy();
+        throw translate(error, file);
+      }
+    },
+
+    async stage({ body }, options) {
+      const received = await receive(body, options);
+      return {
+        publish: (file, _upload, publishOptions) => publish(received, file, publishOptions),
+        discard: () => rm(received, { force: true }),
+      };
+    },
+  };
+}
+
+/** Copies the file that `fd` has open (by `path` where the system can't name open files) and makes it durable. */
+export async function copyOpenFile(fd: number, path: string, target: string): Promise<void> {
+  await copyFile(process.platform === 'linux' ? `/proc/self/fd/${fd}` : path, target, COPY_MODE);
+  await using copy = await open(target, 'r');
+  await copy.datasync();
+}
+
+/** Sharing the blocks where the file system can, else byte by byte. */
+const COPY_MODE = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;
+
+/** How often a folder that vanishes again and again is made for a file that is to go in it. */
+const PLACE_ATTEMPTS = 5;
+
+function requireHonoured(condition: WriteCondition | undefined): void {
+  if (condition === undefined || condition === 'absent') return;
+  throw new StoreError(
+    'unsupported',
+    "Files on disk can't be replaced under the condition of an etag: other programs could change them in between.",
+  );
+}

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { addAbortSignal, Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import {
+  comparePaths,
+  type FilePath,
+  type FolderPath,
+  isWithin,
+  parentOf,
+  ROOT,
+  rebase,
+  withoutSlash,
+} from '../domain/path.ts';
+import {
+  existsAlready,
+  notEmpty,
+  notFound,
+  otherKindInTheWay,
+  requireCondition,
+  requireEtag,
+  requireSize,
+} from '../domain/problems.ts';
+import { resolveRange } from '../domain/range.ts';
+import type { Entry, FileEntry, Replacing, Store } from '../domain/store.ts';
+import { pageOf } from './page.ts';
+
+/**
+ * The reference store: files in memory, for tests and to show what a store is. Like a file system it can't hold
+ * a file and a folder of one name, and keeps empty folders. It signs no URLs.
+ */
+export function createMemoryStore(): Store {
+  const files = new Map<FilePath, { entry: FileEntry; bytes: Buffer }>();
+  const folders = new Set<FolderPath>([ROOT]);
+
+  const get = (path: FilePath) => {
+    const file = files.get(path);
+    if (!file) throw notFound(path);
+    return file;
+  };
+
+  const requireFolder = (folder: FolderPath) => {
+    if (!folders.has(folder)) throw notFound(folder);
+  };
+
+  /** Makes a folder and its parents. All names are looked at before the first folder is made. */
+  const makeFolders = (folder: FolderPath) => {
+    const missing: FolderPath[] = [];
+    for (let path = folder; !folders.has(path); path = parentOf(path)) {
+      if (files.has(withoutSlash(path) as FilePath)) throw otherKindInTheWay(path);
+      missing.push(path);
+    }
+    for (const path of missing) folders.add(path);
+  };
+
+  const put = (path: FilePath, bytes: Buffer, type: string): FileEntry => {
+    if (folders.has(`${path}/` as FolderPath)) throw otherKindInTheWay(path);
+    makeFolders(parentOf(path));
+    const etag = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+    const entry: FileEntry = { kind: 'file', path, size: bytes.length, etag, modified: new Date(), type };
+    files.set(path, { entry, bytes });
+    return entry;
+  };
+
+  const copy = (from: FilePath, to: FilePath, { replace }: Replacing): FileEntry => {
+    const { entry, bytes } = get(from);
+    if (!replace && files.has(to)) throw existsAlready(to);
+    return put(to, bytes, entry.type);
+  };
+
+  const entriesIn = (folder: FolderPath): Entry[] =>
+    [
+      ...[...files.values()].map(({ entry }) => entry),
+      ...[...folders].map((path) => ({ kind: 'folder' as const, path })),
+    ]
+      .filter(({ path }) => path !== ROOT && parentOf(path) === folder)
+      .toSorted((left, right) => comparePaths(left.path, right.path));
+
+  const removeTree = (folder: FolderPath) => {
+    requireFolder(folder);
+    for (const path of files.keys()) if (isWithin(path, folder)) files.delete(path);
+    for (const path of folders) if (path !== ROOT && isWithin(path, folder)) folders.delete(path);
+  };
+
+  const copyFolder = (from: FolderPath, to: FolderPath, { replace }: Replacing) => {
+    requireFolder(from);
+    if (!replace && folders.has(to)) throw existsAlready(to);
+    const below = [...folders].filter((path) => isWithin(path, from)).map((path) => rebase(path, from, to));
+    const moved = [...files.keys()]
+      .filter((path) => isWithin(path, from))
+      .map((path) => [path, rebase(path, from, to)] as const);
+    makeFolders(parentOf(to));
+    if (folders.has(to)) removeTree(to);
+    makeFolders(to);
+    below.forEach(makeFolders);
+    for (const [source, destination] of moved) copy(source, destination, { replace });
+  };
+
+  return {
+    async list(folder, options = {}) {
+      requireFolder(folder);
+      const { items, cursor } = pageOf(folder, entriesIn(folder), options);
+      return { entries: items, cursor };
+    },
+
+    stat: async (file) => get(file).entry,
+
+    async read(file, { range, ifMatch } = {}) {
+      const { entry, bytes } = get(file);
+      requireEtag(entry, ifMatch);
+      const resolved = range && resolveRange(range, entry.size);
+      const part = resolved ? bytes.subarray(resolved.start, resolved.end + 1) : bytes;
+      return {
+        file: entry,
+        range: resolved,
+        body: Readable.from(part.length > 0 ? [part] : [], { objectMode: false }),
+      };
+    },
+
+    async write(file, { body, size, type }, { condition, signal } = {}) {
+      try {
+        const bytes = await buffer(signal ? addAbortSignal(signal, body) : body);
+        requireSize(file, bytes.length, size);
+        requireCondition(file, files.get(file)?.entry, condition);
+        return put(file, bytes, type);
+      } finally {
+        body.destroy();
+      }
+    },
+
+    async remove(file, { ifMatch } = {}) {
+      requireEtag(get(file).entry, ifMatch);
+      files.delete(file);
+    },
+
+    createFolder: async (folder) => makeFolders(folder),
+
+    async removeFolder(folder) {
+      requireFolder(folder);
+      if (entriesIn(folder).length > 0) throw notEmpty(folder);
+      folders.delete(folder);
+    },
+
+    copy: async (from, to, options) => copy(from, to, options),
+    async move(from, to, options) {
+      copy(from, to, options);
+      files.delete(from);
+    },
+    removeTree: async (folder) => removeTree(folder),
+    copyFolder: async (from, to, options) => copyFolder(from, to, options),
+    async moveFolder(from, to, options) {
+      copyFolder(from, to, options);
+      removeTree(from);
+    },
+  };
+}

@@ -1,0 +1,40 @@
+import { quoted, StoreError } from '../domain/error.ts';
+import { comparePaths, type FolderPath } from '../domain/path.ts';
+
+/** Where a listing goes on: behind the last path given. Base64url of the path, so that it survives a URL as it is. */
+const CURSOR = /^[A-Za-z0-9_-]+$/;
+
+/**
+ * One page of `items`, which are in the order of `comparePaths`: those behind `cursor`, at most `limit`. For
+ * stores that have a whole folder at hand; what is added or removed between two pages shifts nothing.
+ */
+export function pageOf<Item extends { path: string }>(
+  folder: FolderPath,
+  items: readonly Item[],
+  { cursor, limit = items.length }: { cursor?: string; limit?: number },
+): { items: readonly Item[]; cursor?: string } {
+  const start = cursor === undefined ? 0 : firstBehind(items, readCursor(cursor, folder));
+  const page = items.slice(start, start + limit);
+  const last = page.at(-1);
+  if (!last || start + limit >= items.length) return { items: page };
+  return { items: page, cursor: Buffer.from(last.path).toString('base64url') };
+}
+
+function readCursor(cursor: string, folder: FolderPath): string {
+  const path = CURSOR.test(cursor) ? Buffer.from(cursor, 'base64url').toString() : '';
+  if (path.length > folder.length && path.startsWith(folder)) return path;
+  throw new StoreError(
+    'invalid-request',
+    `The cursor ${quoted(cursor)} is not one that a listing of this folder gave.`,
+  );
+}
+
+function firstBehind(items: readonly { path: string }[], path: string): number {
+  let [low, high] = [0, items.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (comparePaths(items[middle]?.path ?? '', path) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

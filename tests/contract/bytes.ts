@@ -1,0 +1,54 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { parseFile, parseFolder } from '../../src/domain/path.ts';
+import type { Entry, Store, Upload } from '../../src/domain/store.ts';
+
+export const file = parseFile;
+export const folder = parseFolder;
+
+/** Text as something to write. */
+export function upload(text: string, type = 'text/plain'): Upload {
+  return { body: Readable.from([Buffer.from(text)]), type };
+}
+
+/** What a file holds, as text. */
+export async function textOf(store: Pick<Store, 'read'>, path: string): Promise<string> {
+  const { body } = await store.read(file(path));
+  return (await buffer(body)).toString();
+}
+
+/** The paths in a folder, as `list` gives them on one page or on many. */
+export async function pathsIn(store: Pick<Store, 'list'>, path: string, limit?: number): Promise<string[]> {
+  const entries: Entry[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.list(folder(path), { limit, cursor });
+    entries.push(...page.entries);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return entries.map((entry) => entry.path);
+}
+
+/** Every path below a folder, files and folders, with the text of each file. */
+export async function treeOf(store: Pick<Store, 'list' | 'read'>, path = ''): Promise<Record<string, string | null>> {
+  const tree: Record<string, string | null> = {};
+  for (const child of await pathsIn(store, path)) {
+    if (child.endsWith('/')) Object.assign(tree, { [child]: null }, await treeOf(store, child));
+    else tree[child] = await textOf(store, child);
+  }
+  return tree;
+}
+
+/** Writes a tree as `treeOf` gives it. */
+export async function plant(
+  store: Pick<Store, 'write' | 'createFolder'>,
+  tree: Record<string, string | null>,
+): Promise<void> {
+  for (const [path, text] of Object.entries(tree)) {
+    if (text === null) await store.createFolder(folder(path));
+    else await store.write(file(path), upload(text));
+  }
+}
+
+/** The property that `assert.rejects` is to find on an error of this kind. */
+export const ofKind = (kind: string) => ({ name: 'StoreError', kind });

@@ -1,0 +1,4 @@
+import { disk } from './backend.ts';
+import { storeContract } from './suite.ts';
+
+storeContract(disk);

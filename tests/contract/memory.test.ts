@@ -1,0 +1,4 @@
+import { memory } from './backend.ts';
+import { storeContract } from './suite.ts';
+
+storeContract(memory);

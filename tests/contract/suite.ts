@@ -1,0 +1,340 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { comparePaths } from '../../src/domain/path.ts';
+import type { Store } from '../../src/domain/store.ts';
+import type { Backend, Trait } from './backend.ts';
+import { file, folder, ofKind, pathsIn, plant, textOf, treeOf, upload } from './bytes.ts';
+import { NAMES } from './names.ts';
+
+/** What `domain/store.ts` promises, of any store. */
+export function storeContract(backend: Backend): void {
+  describe(`The contract of a store: ${backend.name}`, () => {
+    let store: Store;
+    let close: () => Promise<void>;
+
+    beforeEach(async () => {
+      ({ store, close } = await backend.open());
+    });
+    afterEach(() => close());
+
+    const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
+
+    describe('list', () => {
+      it('gives an empty root, and not-found for a folder that is not there', async () => {
+        assert.deepEqual(await store.list(folder('')), { entries: [], cursor: undefined });
+        await assert.rejects(store.list(folder('a')), ofKind('not-found'));
+      });
+
+      it('gives children only, files with all that is known of them', async () => {
+        await plant(store, { 'a/b.txt': 'hello', 'a/c/d.txt': 'x', 'e.txt': '' });
+        const { entries } = await store.list(folder('a'));
+        const [first, second] = entries;
+        assert.deepEqual(
+          entries.map((entry) => [entry.kind, entry.path]),
+          [
+            ['file', 'a/b.txt'],
+            ['folder', 'a/c/'],
+          ],
+        );
+        assert.ok(first?.kind === 'file' && second?.kind === 'folder');
+        assert.deepEqual(first, await store.stat(file('a/b.txt')));
+        assert.equal(first.size, 5);
+        assert.equal(first.type, 'text/plain');
+        assert.match(first.etag, /^[^"]+$/);
+      });
+
+      it('is not-found for a file', async () => {
+        await plant(store, { a: 'x' });
+        await assert.rejects(store.list(folder('a')), ofKind('not-found'));
+      });
+
+      it('keeps to the order of UTF-8 bytes, a folder with its slash', async () => {
+        const names = ['a', 'a-b', 'a.txt', 'ab', 'B', 'é', '\uffee', '\u{1f600}', 'z'];
+        for (const name of names) await store.write(file(`f/${name}`), upload(name));
+        await plant(store, { 'f/a+b/': null, 'f/a b/': null, 'f/zz/': null });
+        const paths = await pathsIn(store, 'f');
+        assert.deepEqual(
+          paths,
+          paths.toSorted((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right))),
+        );
+        assert.equal(paths.length, names.length + 3);
+      });
+
+      it('gives every child once, whatever the size of a page, in the same order', async () => {
+        for (let number = 0; number < 23; number++) await store.write(file(`f/${number}`), upload('x'));
+        await plant(store, { 'f/folder/': null });
+        const whole = await pathsIn(store, 'f');
+        assert.equal(whole.length, 24);
+        for (const limit of [1, 2, 7, 23, 24, 25]) assert.deepEqual(await pathsIn(store, 'f', limit), whole);
+      });
+
+      it('goes on behind what was given, though files come and go between two pages', async () => {
+        for (const name of ['b', 'd', 'f', 'h']) await store.write(file(name), upload(name));
+        const first = await store.list(folder(''), { limit: 2 });
+        await store.remove(file('d'));
+        await store.write(file('a'), upload('a'));
+        const second = await store.list(folder(''), { limit: 2, cursor: first.cursor });
+        assert.deepEqual(
+          second.entries.map((entry) => entry.path),
+          ['f', 'h'],
+        );
+      });
+
+      it('refuses a cursor that it never gave', async () => {
+        await plant(store, { 'a/b': 'x' });
+        for (const cursor of ['', '%', 'no cursor', Buffer.from('elsewhere').toString('base64url')]) {
+          await assert.rejects(store.list(folder('a'), { cursor }), ofKind('invalid-request'));
+        }
+      });
+    });
+
+    describe('write and read', () => {
+      it('keeps every byte, of an empty file too', async () => {
+        const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
+        const written = await store.write(file('a/b.bin'), {
+          body: Readable.from([bytes.subarray(0, 5), bytes.subarray(5)]),
+          type: 'x/y',
+        });
+        assert.equal(written.size, bytes.length);
+        const read = await store.read(file('a/b.bin'));
+        assert.deepEqual(read.file, written);
+        assert.deepEqual(await buffer(read.body), bytes);
+        await store.write(file('empty'), { body: Readable.from([]), size: 0, type: 'x/y' });
+        assert.equal(await textOf(store, 'empty'), '');
+      });
+
+      it('replaces a file whole, with another etag', async () => {
+        const before = await store.write(file('a'), upload('a long text'));
+        const after = await store.write(file('a'), upload('short'));
+        assert.equal(await textOf(store, 'a'), 'short');
+        assert.notEqual(after.etag, before.etag);
+        assert.deepEqual(await store.stat(file('a')), after);
+      });
+
+      it('gives a reader one version, whatever is written meanwhile', async () => {
+        const old = 'old '.repeat(100_000);
+        await store.write(file('a'), upload(old));
+        const { body } = await store.read(file('a'));
+        await store.write(file('a'), upload('new'));
+        assert.equal((await buffer(body)).toString(), old);
+      });
+
+      it('leaves the old file when the body fails, and when it has another size than was said', async () => {
+        await store.write(file('a'), upload('old'));
+        const broken = Readable.from(
+          (async function* () {
+            yield Buffer.from('new');
+            throw new Error('cut off');
+          })(),
+        );
+        await assert.rejects(store.write(file('a'), { body: broken, type: 'x/y' }), /cut off/);
+        assert.ok(broken.destroyed);
+        await assert.rejects(store.write(file('a'), { ...upload('new'), size: 4 }), ofKind('invalid-request'));
+        await assert.rejects(store.write(file('b'), { ...upload('new'), size: 2 }), ofKind('invalid-request'));
+        assert.deepEqual(await treeOf(store), { a: 'old' });
+      });
+
+      it('leaves the old file when it is cancelled', async () => {
+        await store.write(file('a'), upload('old'));
+        const controller = new AbortController();
+        const endless = Readable.from(
+          (async function* () {
+            for (;;) {
+              yield Buffer.alloc(1024);
+              await setImmediate();
+              controller.abort(new Error('cancelled'));
+            }
+          })(),
+        );
+        await assert.rejects(store.write(file('a'), { body: endless, type: 'x/y' }, { signal: controller.signal }));
+        assert.ok(endless.destroyed);
+        assert.equal(await textOf(store, 'a'), 'old');
+      });
+
+      it('reads ranges, and says which', async () => {
+        await store.write(file('a'), upload('0123456789'));
+        const cases = [
+          [{ start: 0, end: 0 }, '0', { start: 0, end: 0 }],
+          [{ start: 3, end: 5 }, '345', { start: 3, end: 5 }],
+          [{ start: 7 }, '789', { start: 7, end: 9 }],
+          [{ start: 8, end: 100 }, '89', { start: 8, end: 9 }],
+          [{ suffix: 4 }, '6789', { start: 6, end: 9 }],
+          [{ suffix: 40 }, '0123456789', { start: 0, end: 9 }],
+        ] as const;
+        for (const [range, text, resolved] of cases) {
+          const content = await store.read(file('a'), { range });
+          assert.equal((await buffer(content.body)).toString(), text);
+          assert.deepEqual(content.range, resolved);
+          assert.equal(content.file.size, 10);
+        }
+        for (const range of [{ start: 10 }, { start: 11, end: 12 }, { suffix: 0 }]) {
+          await assert.rejects(store.read(file('a'), { range }), ofKind('range-unsatisfiable'));
+        }
+        await store.write(file('empty'), upload(''));
+        await assert.rejects(store.read(file('empty'), { range: { start: 0 } }), ofKind('range-unsatisfiable'));
+      });
+
+      it('reads only the version that was asked for', async () => {
+        const { etag } = await store.write(file('a'), upload('old'));
+        assert.equal((await buffer((await store.read(file('a'), { ifMatch: etag })).body)).toString(), 'old');
+        await store.write(file('a'), upload('newer'));
+        await assert.rejects(store.read(file('a'), { ifMatch: etag }), ofKind('condition-failed'));
+      });
+
+      it('writes only where nothing is, when asked to', async () => {
+        await store.write(file('a'), upload('first'), { condition: 'absent' });
+        await assert.rejects(
+          store.write(file('a'), upload('second'), { condition: 'absent' }),
+          ofKind('condition-failed'),
+        );
+        assert.equal(await textOf(store, 'a'), 'first');
+      });
+
+      it('lets one of many win that write where nothing is', async () => {
+        const writes = Array.from({ length: 20 }, (_, number) =>
+          store.write(file('f/a'), upload(`writer ${number}`), { condition: 'absent' }),
+        );
+        const outcomes = await Promise.allSettled(writes);
+        const winner = outcomes.findIndex(({ status }) => status === 'fulfilled');
+        assert.equal(outcomes.filter(({ status }) => status === 'fulfilled').length, 1);
+        assert.equal(await textOf(store, 'f/a'), `writer ${winner}`);
+      });
+
+      it('replaces only the version that was asked for', unless('conditional-replace'), async () => {
+        const { etag } = await store.write(file('a'), upload('one'));
+        await store.write(file('a'), upload('two'), { condition: { etag } });
+        await assert.rejects(
+          store.write(file('a'), upload('three'), { condition: { etag } }),
+          ofKind('condition-failed'),
+        );
+        await assert.rejects(
+          store.write(file('b'), upload('three'), { condition: { etag } }),
+          ofKind('condition-failed'),
+        );
+        assert.deepEqual(await treeOf(store), { a: 'two' });
+      });
+
+      it("says so when it can't honour a condition", {
+        skip: !backend.lacks['conditional-replace'] && 'it can',
+      }, async () => {
+        const { etag } = await store.write(file('a'), upload('one'));
+        await assert.rejects(store.write(file('a'), upload('two'), { condition: { etag } }), ofKind('unsupported'));
+        assert.equal(await textOf(store, 'a'), 'one');
+      });
+
+      it('keeps the media type', unless('stored-types'), async () => {
+        await store.write(file('a'), upload('x', 'image/x-own; q="a b"'));
+        assert.equal((await store.stat(file('a'))).type, 'image/x-own; q="a b"');
+      });
+
+      it('is not-found for what is not there, and for folders', async () => {
+        await plant(store, { 'a/b': 'x' });
+        for (const path of ['missing', 'a', 'a/c', 'a/b/c', 'x/y']) {
+          await assert.rejects(store.stat(file(path)), ofKind('not-found'), path);
+          await assert.rejects(store.read(file(path)), ofKind('not-found'), path);
+          await assert.rejects(store.remove(file(path)), ofKind('not-found'), path);
+        }
+      });
+
+      it('refuses to write where a folder is, and through a file, and changes nothing', async () => {
+        const tree = { a: 'file', 'b/': null, 'b/c': 'x' };
+        await plant(store, tree);
+        await assert.rejects(store.write(file('b'), upload('x')), ofKind('wrong-kind'));
+        await assert.rejects(store.write(file('a/c'), upload('x')), ofKind('wrong-kind'));
+        await assert.rejects(store.write(file('a/b/c'), upload('x')), ofKind('wrong-kind'));
+        assert.deepEqual(await treeOf(store), tree);
+      });
+
+      it('takes every valid name', async () => {
+        for (const name of NAMES) await store.write(file(`f/${name}/${name}`), upload(name));
+        const expected = NAMES.map((name) => `f/${name}/`).toSorted(comparePaths);
+        assert.deepEqual(await pathsIn(store, 'f'), expected);
+        for (const name of NAMES) {
+          assert.deepEqual(await pathsIn(store, `f/${name}`), [`f/${name}/${name}`]);
+          assert.equal(await textOf(store, `f/${name}/${name}`), name);
+        }
+      });
+    });
+
+    describe('stage', () => {
+      it('keeps bytes until their place is told, or forgets them', async (test) => {
+        if (!store.stage) return test.skip('it has none');
+        const staged = await store.stage({ body: Readable.from([Buffer.from('staged')]) });
+        assert.deepEqual(await treeOf(store), {});
+        const entry = await staged.publish(file('f/a'), { type: 'text/plain' });
+        assert.deepEqual(await store.stat(file('f/a')), entry);
+        await staged.discard();
+        const second = await store.stage({ body: Readable.from([Buffer.from('x')]) });
+        await assert.rejects(
+          second.publish(file('f/a'), { type: 'x/y' }, { condition: 'absent' }),
+          ofKind('condition-failed'),
+        );
+        const third = await store.stage({ body: Readable.from([Buffer.from('x')]) });
+        await third.discard();
+        return assert.deepEqual(await treeOf(store), { 'f/': null, 'f/a': 'staged' });
+      });
+    });
+
+    describe('remove', () => {
+      it('removes one file and no neighbour', async () => {
+        await plant(store, { 'f/a': '1', 'f/ab': '2', 'f/a.b': '3' });
+        await store.remove(file('f/a'));
+        assert.deepEqual(await treeOf(store), { 'f/': null, 'f/a.b': '3', 'f/ab': '2' });
+      });
+
+      it('removes only the version that was asked for', async () => {
+        const { etag } = await store.write(file('a'), upload('old'));
+        await store.write(file('a'), upload('newer'));
+        await assert.rejects(store.remove(file('a'), { ifMatch: etag }), ofKind('condition-failed'));
+        assert.equal(await textOf(store, 'a'), 'newer');
+        await store.remove(file('a'), { ifMatch: (await store.stat(file('a'))).etag });
+        assert.deepEqual(await treeOf(store), {});
+      });
+    });
+
+    describe('folders', () => {
+      it('are made with their parents, twice too, and not over a file', async () => {
+        await store.createFolder(folder('a/b/c'));
+        await store.createFolder(folder('a/b/c'));
+        await store.createFolder(folder(''));
+        await store.write(file('f'), upload('x'));
+        await assert.rejects(store.createFolder(folder('f')), ofKind('wrong-kind'));
+        await assert.rejects(store.createFolder(folder('f/g')), ofKind('wrong-kind'));
+        assert.deepEqual(await treeOf(store), { 'a/': null, 'a/b/': null, 'a/b/c/': null, f: 'x' });
+      });
+
+      it('are removed when they are empty only', async () => {
+        await plant(store, { 'a/b': 'x', 'c/': null });
+        await assert.rejects(store.removeFolder(folder('a')), ofKind('already-exists'));
+        await assert.rejects(store.removeFolder(folder('missing')), ofKind('not-found'));
+        await assert.rejects(store.removeFolder(folder('a/b')), ofKind('not-found'));
+        await store.removeFolder(folder('c'));
+        assert.deepEqual(await treeOf(store), { 'a/': null, 'a/b': 'x' });
+      });
+
+      it('stay when their last file goes', async () => {
+        await plant(store, { 'a/b': 'x' });
+        await store.remove(file('a/b'));
+        assert.deepEqual(await treeOf(store), { 'a/': null });
+      });
+    });
+
+    describe('presign', () => {
+      it('gives a URL for each name', async (test) => {
+        if (!store.presign) return test.skip('it has none');
+        for (const name of NAMES) {
+          const url = await store.presign(file(name), { expires: 60, download: true });
+          assert.ok(URL.canParse(url, 'http://127.0.0.1'), name);
+        }
+        return undefined;
+      });
+    });
+
+    it('is usable', async () => {
+      await store.check?.();
+    });
+  });
+}
