@@ -1,0 +1,70 @@
+import type { Program } from './programs.ts';
+
+/** Several ways to do one thing, each measured in every round. */
+export interface Comparison {
+  /** What `--cases` takes. */
+  readonly id: string;
+  readonly title: string;
+  /** What a sample's value counts. */
+  readonly unit: 'requests/s' | 'seconds';
+  /** The name of the contender that the others are held to. */
+  readonly reference: string;
+  /** What it is measured with. */
+  readonly programs: readonly Program[];
+  readonly contenders: readonly Contender[];
+}
+
+/** One way to do it. */
+export interface Contender {
+  readonly name: string;
+  /** Whose it is: what `--only` takes. */
+  readonly family: string;
+  readonly program?: Program;
+  /** Does it once, with a fresh process of its server; rejects when any answer is not what it has to be. */
+  measure(signal: AbortSignal): Promise<Sample>;
+}
+
+/** One measurement of one contender. */
+export interface Sample {
+  /** In the comparison's unit. */
+  readonly value: number;
+  /** CPU time of the server, or of the command, for one request or one upload. */
+  readonly cpuSeconds: number;
+  /** The most memory of the server's process tree, in bytes; null where it was not measured. */
+  readonly peakMemory: number | null;
+  /** Milliseconds; null where there was one request. */
+  readonly latencyP99: number | null;
+  /** What a reader has to know to compare it, such as the format of a listing. */
+  readonly remark: string;
+}
+
+/** All samples of one contender, in the order of the rounds. */
+export interface Measured {
+  readonly name: string;
+  readonly samples: readonly Sample[];
+}
+
+/**
+ * Measures every contender of a comparison once a round. The order is reversed every round, so that none is
+ * always the one after the heaviest.
+ */
+export async function compare(comparison: Comparison, rounds: number, signal: AbortSignal): Promise<Measured[]> {
+  const samples = new Map<string, Sample[]>(comparison.contenders.map(({ name }) => [name, []]));
+  for (let round = 1; round <= rounds; round++) {
+    const order = round % 2 === 1 ? comparison.contenders : comparison.contenders.toReversed();
+    for (const contender of order) {
+      signal.throwIfAborted();
+      process.stderr.write(`bench: ${comparison.title}, round ${round} of ${rounds}: ${contender.name}\n`);
+      samples.get(contender.name)?.push(await measure(contender, signal));
+    }
+  }
+  return Array.from(samples, ([name, taken]) => ({ name, samples: taken }));
+}
+
+async function measure(contender: Contender, signal: AbortSignal): Promise<Sample> {
+  try {
+    return await contender.measure(signal);
+  } catch (error) {
+    throw new Error(`${contender.name} failed`, { cause: error });
+  }
+}

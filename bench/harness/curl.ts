@@ -1,0 +1,69 @@
+import { basename } from 'node:path';
+import { run } from './processes.ts';
+import { requireLoopback } from './requests.ts';
+
+/** Which of the two parts of an upload is sent first. */
+export type PartOrder = 'prefix first' | 'file first';
+
+/** A file on its way into a folder of Holdall. */
+export interface FormUpload {
+  /** Of the service. */
+  readonly base: URL;
+  readonly file: string;
+  readonly prefix: string;
+  readonly order: PartOrder;
+}
+
+/** Uploads as a browser does; rejects unless the service says that it stored the file under its name. */
+export async function uploadForm({ base, file, prefix, order }: FormUpload, signal: AbortSignal): Promise<void> {
+  const prefixPart = ['--form-string', `prefix=${prefix}`];
+  const filePart = ['--form', `file=@"${file}"`];
+  const parts = order === 'prefix first' ? [...prefixPart, ...filePart] : [...filePart, ...prefixPart];
+  const answer = await curl(new URL('/upload', base), parts, signal);
+  const path = `${prefix}${basename(file)}`;
+  if (answer.status !== 200 || !storedAs(answer.body, path)) {
+    throw new Error(`upload of ${path}: ${answer.status} ${answer.body}`);
+  }
+}
+
+/** Uploads with one PUT; rejects unless the server says that it made the file. */
+export async function uploadByPut(url: URL, file: string, signal: AbortSignal): Promise<void> {
+  const answer = await curl(url, ['--upload-file', file], signal);
+  if (answer.status !== 201) throw new Error(`PUT ${url.href}: ${answer.status} ${answer.body}`);
+}
+
+/** Downloads a file from one byte on and throws it away: the bytes received. Rejects unless the answer is 206. */
+export async function downloadFrom(url: URL, firstByte: number, signal: AbortSignal): Promise<number> {
+  const answer = await curl(url, ['--range', `${firstByte}-`, '--output', '/dev/null'], signal);
+  if (answer.status !== 206) throw new Error(`GET ${url.href} from byte ${firstByte}: ${answer.status}`);
+  return answer.bytes;
+}
+
+interface CurlAnswer {
+  readonly status: number;
+  readonly bytes: number;
+  readonly body: string;
+}
+
+/** `--disable` comes first by rule, and keeps the settings of whoever runs this out of it. */
+async function curl(url: URL, options: readonly string[], signal: AbortSignal): Promise<CurlAnswer> {
+  requireLoopback(url);
+  const always = ['--disable', '--silent', '--show-error', '--noproxy', '*', '--max-time', '900'];
+  const report = ['--write-out', '\n%{http_code} %{size_download}'];
+  const { stdout } = await run({ file: 'curl', args: [...always, ...report, ...options, url.href] }, signal);
+  const lastLine = stdout.lastIndexOf('\n');
+  const [status = 0, bytes = 0] = stdout
+    .slice(lastLine + 1)
+    .split(' ')
+    .map(Number);
+  return { status, bytes, body: stdout.slice(0, lastLine) };
+}
+
+function storedAs(body: string, path: string): boolean {
+  try {
+    const answer: unknown = JSON.parse(body);
+    return typeof answer === 'object' && answer !== null && 'path' in answer && answer.path === path;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,23 @@
+/** The middle one, or the mean of the two in the middle; NaN of none. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  const middle = sorted.slice((sorted.length - 1) >> 1, (sorted.length >> 1) + 1);
+  return middle.reduce((sum, value) => sum + value, 0) / middle.length;
+}
+
+/** Three significant digits, whole from 100 on, with commas: `0.214`, `38.2`, `12,345`. */
+export function formatFigure(value: number): string {
+  if (!Number.isFinite(value)) return '–';
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString('en-US');
+  return value === 0 ? '0' : String(Number(value.toPrecision(3)));
+}
+
+/** From the least to the most: `37.1 – 40.4`. */
+export function formatSpread(values: readonly number[]): string {
+  return `${formatFigure(Math.min(...values))} – ${formatFigure(Math.max(...values))}`;
+}
+
+/** Megabytes of 1,000,000 bytes, without their unit. */
+export function formatMegabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}

@@ -1,0 +1,27 @@
+import { rmSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import type { Belonging } from './last-resort.ts';
+
+// Started by last-resort.ts, whose other end of standard input tells it what its parent holds. Once that ends, so
+// has the parent: whatever it had not let go of is cleared away.
+const held = new Map<string, Belonging>();
+for await (const line of createInterface({ input: process.stdin })) {
+  const { held: isHeld, kind, name }: Belonging & { held: boolean } = JSON.parse(line);
+  if (isHeld) held.set(`${kind} ${name}`, { kind, name });
+  else held.delete(`${kind} ${name}`);
+}
+for (const { kind, name } of held.values()) {
+  if (kind === 'group') killGroup(Number(name));
+}
+for (const { kind, name } of held.values()) {
+  // What was just killed may still write for a moment.
+  if (kind === 'folder') rmSync(name, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+}
+
+function killGroup(group: number): void {
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {
+    // It has ended already.
+  }
+}

@@ -1,0 +1,128 @@
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { keepUntilEnd } from './last-resort.ts';
+
+/** A program and how to call it. Nothing of this process's environment is passed on but PATH, HOME and `env`. */
+export interface Command {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly workingFolder?: string;
+}
+
+/** How a process ended: `exit 1`, `SIGKILL`, or why it never started. */
+interface Ending {
+  readonly code: number | null;
+  readonly description: string;
+}
+
+/** A process that ends with its owner, with everything it started itself. */
+export interface OwnedProcess extends AsyncDisposable {
+  readonly pid: number;
+  /** Settles when the process has ended and its output is read; never rejects. */
+  readonly ended: Promise<Ending>;
+  /** The end of what it wrote, standard output and error together: at most 8 KiB. */
+  lastOutput(): string;
+  /** Asks it to end (SIGTERM), and kills it and its children after 10 seconds. */
+  stop(): Promise<Ending>;
+}
+
+/** What a command wrote until it ended with exit 0. */
+export interface Output {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Starts a process that goes on until it is stopped, its owner is disposed of, or this process ends. */
+export function start(command: Command): OwnedProcess {
+  const child = spawnInGroup(command);
+  let tail = '';
+  const keepTail = (chunk: string) => {
+    tail = (tail + chunk).slice(-8192);
+  };
+  child.stdout?.setEncoding('utf8').on('data', keepTail);
+  child.stderr?.setEncoding('utf8').on('data', keepTail);
+  const ended = ending(child);
+  const stop = async () => {
+    child.kill('SIGTERM');
+    if (!(await endsWithin(10_000, ended))) {
+      process.stderr.write(`bench: ${command.file} had not ended 10 s after SIGTERM and was killed\n`);
+      killGroup(child.pid);
+    }
+    return await ended;
+  };
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    lastOutput: () => tail.trim(),
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+    },
+  };
+}
+
+/** Runs a command to its end; rejects when it does not end with exit 0, or kills it when the signal aborts. */
+export async function run(command: Command, signal: AbortSignal): Promise<Output> {
+  signal.throwIfAborted();
+  const child = spawnInGroup(command);
+  const output = { stdout: '', stderr: '' };
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+    output.stdout += chunk;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    output.stderr += chunk;
+  });
+  const kill = () => killGroup(child.pid);
+  signal.addEventListener('abort', kill, { once: true });
+  const { code, description } = await ending(child);
+  signal.removeEventListener('abort', kill);
+  signal.throwIfAborted();
+  if (code !== 0) throw new Error(`${line(command)}: ${description}\n${output.stderr || output.stdout}`.trim());
+  return output;
+}
+
+/** `detached` makes a process group of it, so that a kill reaches what it started, and Ctrl-C reaches us alone. */
+function spawnInGroup(command: Command): ChildProcess {
+  const { PATH = '/usr/bin:/bin', HOME = '/' } = process.env;
+  const child = spawn(command.file, command.args, {
+    cwd: command.workingFolder ?? '/',
+    // Debian keeps nginx in /usr/sbin, which is not on the PATH of every user.
+    env: { PATH: `${PATH}:/usr/local/sbin:/usr/sbin:/sbin`, HOME, LC_ALL: 'C.UTF-8', ...command.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  if (child.pid !== undefined) child.once('close', keepUntilEnd({ kind: 'group', name: String(child.pid) }));
+  return child;
+}
+
+function ending(child: ChildProcess): Promise<Ending> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve({ code: null, description: error.message }));
+    child.once('close', (code, signal) => {
+      resolve({ code, description: signal ?? `exit ${code}` });
+    });
+  });
+}
+
+async function endsWithin(milliseconds: number, ended: Promise<Ending>): Promise<boolean> {
+  const timer = new AbortController();
+  const expired = sleep(milliseconds, false, { signal: timer.signal }).catch(() => false);
+  const inTime = await Promise.race([expired, ended.then(() => true)]);
+  timer.abort();
+  return inTime;
+}
+
+function killGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // No such group: all of it has ended already.
+  }
+}
+
+function line(command: Command): string {
+  return [command.file, ...command.args].join(' ');
+}

@@ -1,0 +1,100 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Comparison, Sample } from './comparison.ts';
+import { measureServer } from './measure.ts';
+import type { Answer } from './requests.ts';
+import { get } from './requests.ts';
+import type { Server } from './servers.ts';
+import { startServer } from './servers.ts';
+import type { Stage } from './stage.ts';
+import { entryNames, servedFiles } from './stage.ts';
+import { load } from './wrk.ts';
+
+/** How long each load goes on: seconds. */
+export interface Duration {
+  readonly warmUp: number;
+  readonly measured: number;
+}
+
+/** Fetching each of the served files, and listing the folder of 1,000, from each of the servers. */
+export function readComparisons(servers: readonly Server[], stage: Stage, duration: Duration): Comparison[] {
+  const requests = [...Object.keys(servedFiles).map((file) => fileRequest(file, stage)), listRequest];
+  return requests.map((request) => ({
+    id: request.id,
+    title: request.title,
+    unit: 'requests/s',
+    reference: 'nginx',
+    programs: ['wrk'],
+    contenders: servers.map((server) => ({
+      name: server.name,
+      family: server.name,
+      program: server.program,
+      measure: (signal) => measureReads(server, request, stage, duration, signal),
+    })),
+  }));
+}
+
+/** One request to be made over and over. */
+interface ReadRequest {
+  readonly id: string;
+  readonly title: string;
+  readonly headers: Readonly<Record<string, string>>;
+  path(server: Server): string;
+  /** Throws unless it is the whole right answer; else says what a reader should know of it. */
+  check(answer: Answer): Promise<string>;
+}
+
+function fileRequest(file: string, { root }: Stage): ReadRequest {
+  const size = file.replace(/^(\d+)(\w+)\.bin$/, '$1 $2');
+  return {
+    id: `get-${file.replace('.bin', '')}`,
+    title: `GET ${size}`,
+    headers: {},
+    path: (server) => server.filePath(file),
+    check: async ({ body }) => {
+      if (!body.equals(await readFile(join(root, file)))) throw new Error(`not the ${size} of ${file}`);
+      return '';
+    },
+  };
+}
+
+const listRequest: ReadRequest = {
+  id: 'list-1000',
+  title: 'List 1,000 entries',
+  headers: { accept: 'application/json' },
+  path: () => '/entries/',
+  check: async ({ headers, body }) => {
+    const text = body.toString();
+    // In HTML a space is `%20` in the link and may be either in its text.
+    const missing = entryNames.filter((name) => !text.includes(name) && !text.includes(encodeURIComponent(name)));
+    if (missing.length > 0) throw new Error(`${missing.length} of ${entryNames.length} entries are not listed`);
+    const format = headers['content-type']?.includes('json') ? 'JSON' : 'HTML';
+    return `${format}, ${Math.round(body.length / 1000)} kB`;
+  },
+};
+
+async function measureReads(
+  server: Server,
+  request: ReadRequest,
+  stage: Stage,
+  duration: Duration,
+  signal: AbortSignal,
+): Promise<Sample> {
+  await using running = await startServer(server, stage.newSite(), signal);
+  const url = running.url(request.path(server));
+  const answer = await get(url, request.headers, signal);
+  if (answer.status !== 200) throw new Error(`GET ${url.href}: ${answer.status} ${answer.body.toString()}`);
+  const remark = await request.check(answer);
+  const asked = { url, headers: request.headers, answerBytes: answer.body.length };
+  await load({ ...asked, seconds: duration.warmUp }, signal);
+  const [result, cost] = await measureServer(running.pid, () => {
+    return load({ ...asked, seconds: duration.measured }, signal);
+  });
+  return {
+    value: result.requestsPerSecond,
+    cpuSeconds: cost.cpuSeconds / result.requests,
+    peakMemory: cost.peakMemory,
+    latencyP99: result.latencyP99,
+    remark,
+  };
+}

@@ -1,0 +1,161 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from './processes.ts';
+import { start } from './processes.ts';
+import type { Program } from './programs.ts';
+import { get } from './requests.ts';
+
+/** Where a server finds what it serves. */
+export interface Site {
+  /** The folder whose files are served. */
+  readonly root: string;
+  /** An empty folder for what the server writes beside them, such as its configuration. */
+  readonly scratch: string;
+}
+
+/** One way to serve a folder over HTTP. */
+export interface Server {
+  readonly name: string;
+  /** What has to be installed for it, if anything. */
+  readonly program?: Program;
+  /** The path that answers 200 once it is up. */
+  readonly readyPath: string;
+  /** The URL path of a file, given by its path below the root. */
+  filePath(file: string): string;
+  /** How to start it; may write its configuration into the site's scratch folder. */
+  command(site: Site, port: number): Promise<Command>;
+}
+
+/** A server that answers, and that stops with its owner. */
+export interface RunningServer extends AsyncDisposable {
+  readonly pid: number;
+  url(path: string): URL;
+}
+
+/**
+ * Starts a fresh process of a server on a free port and waits until it answers. Rejects with what it wrote when
+ * it ends before, or has not answered after 30 seconds.
+ */
+export async function startServer(server: Server, site: Site, signal: AbortSignal): Promise<RunningServer> {
+  const port = await findFreePort();
+  await mkdir(site.scratch, { recursive: true });
+  const child = start(await server.command(site, port));
+  const url = (path: string) => new URL(path, `http://127.0.0.1:${port}`);
+  const deadline = performance.now() + 30_000;
+  try {
+    while (!(await isReady(url(server.readyPath), signal))) {
+      signal.throwIfAborted();
+      const ending = await Promise.race([sleep(50, undefined), child.ended]);
+      if (ending) throw new Error(`${server.name} ended before it was ready: ${ending.description}`);
+      if (performance.now() > deadline) throw new Error(`${server.name} was not ready after 30 s`);
+    }
+  } catch (error) {
+    await child.stop();
+    throw new Error(`cannot start ${server.name}\n${child.lastOutput()}`.trim(), { cause: error });
+  }
+  return { pid: child.pid, url, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
+}
+
+/** Holdall as `npm start` runs it, from the file given; `workers` 0 means its own default. */
+export function holdall(entryFile: string, workers = 0): Server {
+  return {
+    name: 'holdall',
+    readyPath: '/-/health/ready',
+    filePath: (file) => `/file/${file}`,
+    command: async ({ root, scratch }, port) => ({
+      file: process.execPath,
+      args: [entryFile],
+      env: {
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        DISK_ROOT: root,
+        LOG_LEVEL: 'warn',
+        ...(workers > 0 && { WORKERS: String(workers) }),
+      },
+      // Not the checkout: a developer's .env there would be read.
+      workingFolder: scratch,
+    }),
+  };
+}
+
+/** The limit of a static file server: no features, `sendfile`, one process a core. */
+export const nginx: Server = {
+  name: 'nginx',
+  program: 'nginx',
+  readyPath: '/',
+  filePath: (file) => `/${file}`,
+  command: async (site, port) => {
+    const configuration = join(site.scratch, 'nginx.conf');
+    await writeFile(configuration, nginxConfiguration(site, port));
+    return { file: 'nginx', args: ['-e', 'stderr', '-p', site.scratch, '-c', configuration] };
+  },
+};
+
+/** Debian's caddy, as its manual starts it to share a folder. */
+export const caddy: Server = {
+  name: 'caddy',
+  program: 'caddy',
+  readyPath: '/',
+  filePath: (file) => `/${file}`,
+  command: async ({ root, scratch }, port) => ({
+    file: 'caddy',
+    args: ['file-server', '--root', root, '--listen', `127.0.0.1:${port}`, '--browse'],
+    env: { HOME: scratch, XDG_CONFIG_HOME: scratch, XDG_DATA_HOME: scratch },
+  }),
+};
+
+/** `rclone serve http` reads and lists; `rclone serve webdav` takes uploads. */
+export function rclone(protocol: 'http' | 'webdav'): Server {
+  return {
+    name: 'rclone',
+    program: 'rclone',
+    readyPath: '/',
+    filePath: (file) => `/${file}`,
+    command: async ({ root, scratch }, port) => ({
+      file: 'rclone',
+      args: ['serve', protocol, root, '--addr', `127.0.0.1:${port}`, '--config', join(scratch, 'rclone.conf')],
+    }),
+  };
+}
+
+/** A port that nobody has: the kernel chose it a moment ago. */
+async function findFreePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve, reject) => {
+    probe.once('error', reject).listen(0, '127.0.0.1', resolve);
+  });
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('the kernel gave no port');
+  return address.port;
+}
+
+async function isReady(url: URL, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await get(url, {}, signal)).status === 200;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * No `open_file_cache`: a request sees the file as it is now, as with every other server here.
+ * Kept-alive connections are not closed after 1,000 requests, the default, as no other server does that.
+ */
+function nginxConfiguration({ root, scratch }: Site, port: number): string {
+  const temporaryFolders = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+    .map((module) => `${module}_temp_path ${scratch}/${module};`)
+    .join(' ');
+  return `
+daemon off; worker_processes auto; pid ${scratch}/nginx.pid; error_log stderr warn;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+events { worker_connections 1024; }
+http {
+  access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000;
+  default_type application/octet-stream; ${temporaryFolders}
+  server { listen 127.0.0.1:${port}; root ${root}; autoindex on; autoindex_format json; }
+}
+`;
+}

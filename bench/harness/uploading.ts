@@ -1,0 +1,104 @@
+import { basename, join } from 'node:path';
+import type { Comparison, Contender, Sample } from './comparison.ts';
+import type { PartOrder } from './curl.ts';
+import { uploadByPut, uploadForm } from './curl.ts';
+import type { Cost } from './measure.ts';
+import { measureCommand, measureServer } from './measure.ts';
+import { run } from './processes.ts';
+import type { RunningServer, Server } from './servers.ts';
+import { rclone, startServer } from './servers.ts';
+import type { Stage } from './stage.ts';
+
+/**
+ * Storing 1 GiB: by upload to the servers that take one, and by the commands that no upload can beat.
+ * nginx and caddy are not among them: as Debian packages them, neither takes an upload.
+ */
+export function uploadComparison(holdall: Server, stage: Stage): Comparison {
+  const commands = [
+    ['cp', 'cp "$0" "$1"', inPageCache],
+    ['cp + fsync', 'cp "$0" "$1" && sync "$1"', synced],
+    ['dd conv=fsync', 'dd if="$0" of="$1" bs=1M conv=fsync status=none', synced],
+  ] as const;
+  return {
+    id: 'upload-1GiB',
+    title: 'Upload 1 GiB',
+    unit: 'seconds',
+    reference: 'cp + fsync',
+    programs: ['curl', 'cmp'],
+    contenders: [
+      formContender(holdall, 'prefix first', stage),
+      formContender(holdall, 'file first', stage),
+      webdavContender(stage),
+      ...commands.map(([name, script, remark]) => commandContender(name, script, remark, stage)),
+    ],
+  };
+}
+
+const synced = 'on the disk when it ends (fsync)';
+const inPageCache = 'in memory when it ends (no fsync)';
+
+function formContender(holdall: Server, order: PartOrder, stage: Stage): Contender {
+  return {
+    name: `holdall, ${order}`,
+    family: 'holdall',
+    measure: async (signal) => {
+      const send = async (running: RunningServer, file: string) =>
+        uploadForm({ base: running.url('/'), file, prefix: 'incoming/', order }, signal);
+      return await measureUpload(holdall, stage, send, `multipart; ${synced}`, signal);
+    },
+  };
+}
+
+function webdavContender(stage: Stage): Contender {
+  return {
+    name: 'rclone serve webdav',
+    family: 'rclone',
+    program: 'rclone',
+    measure: async (signal) => {
+      const send = async (running: RunningServer, file: string) =>
+        uploadByPut(running.url(`/incoming/${basename(file)}`), file, signal);
+      return await measureUpload(rclone('webdav'), stage, send, `PUT; ${inPageCache}`, signal);
+    },
+  };
+}
+
+function commandContender(name: string, script: string, remark: string, stage: Stage): Contender {
+  return {
+    name,
+    family: 'coreutils',
+    measure: async (signal) => {
+      const destination = join(stage.incoming, basename(stage.uploadFile));
+      const [, cost] = await measureCommand(async () => {
+        await run({ file: 'sh', args: ['-c', script, stage.uploadFile, destination] }, signal);
+      });
+      await checkStored(stage, signal);
+      return toSample(cost, remark);
+    },
+  };
+}
+
+async function measureUpload(
+  server: Server,
+  stage: Stage,
+  send: (running: RunningServer, file: string) => Promise<void>,
+  remark: string,
+  signal: AbortSignal,
+): Promise<Sample> {
+  await using running = await startServer(server, stage.newSite(), signal);
+  await send(running, stage.warmUpFile);
+  await stage.clearIncoming(signal);
+  const [, cost] = await measureServer(running.pid, () => send(running, stage.uploadFile));
+  await checkStored(stage, signal);
+  return toSample(cost, remark);
+}
+
+/** Rejects unless what was stored is what was sent; then makes room for the next. */
+async function checkStored(stage: Stage, signal: AbortSignal): Promise<void> {
+  const stored = join(stage.incoming, basename(stage.uploadFile));
+  await run({ file: 'cmp', args: ['--', stage.uploadFile, stored] }, signal);
+  await stage.clearIncoming(signal);
+}
+
+function toSample({ seconds, cpuSeconds, peakMemory }: Cost, remark: string): Sample {
+  return { value: seconds, cpuSeconds, peakMemory, latencyP99: null, remark };
+}

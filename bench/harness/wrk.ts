@@ -1,0 +1,73 @@
+import { join } from 'node:path';
+import { run } from './processes.ts';
+import { requireLoopback } from './requests.ts';
+
+/** One URL asked for over and over. */
+export interface Load {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly seconds: number;
+  /** Each answer's body has at least so many bytes. */
+  readonly answerBytes: number;
+}
+
+/** What came of it. Times in milliseconds. */
+export interface LoadResult {
+  readonly requests: number;
+  readonly requestsPerSecond: number;
+  readonly latencyMedian: number;
+  readonly latencyP99: number;
+}
+
+/** How every load is made; told in the results. */
+export const connections = 32;
+export const threads = 2;
+
+/**
+ * Loads a URL with wrk. Rejects when a single request failed, and when less was received than the answers'
+ * length: wrk itself counts neither a redirect nor a short answer as a failure.
+ */
+export async function load({ url, headers, seconds, answerBytes }: Load, signal: AbortSignal): Promise<LoadResult> {
+  requireLoopback(url);
+  const options = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', summaryScript];
+  const headerOptions = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+  const { stdout } = await run({ file: 'wrk', args: [...options, ...headerOptions, url.href] }, signal);
+  const summary = parseSummary(stdout);
+  for (const kind of ['connect', 'read', 'write', 'status', 'timeout'] as const) {
+    if (summary[kind] > 0)
+      throw new Error(`${url.href}: ${summary[kind]} of ${summary.requests} requests failed (${kind})`);
+  }
+  if (summary.requests === 0) throw new Error(`${url.href}: not one answer in ${seconds} s`);
+  if (summary.bytes < summary.requests * answerBytes) {
+    const bytesEach = Math.floor(summary.bytes / summary.requests);
+    throw new Error(`${url.href}: answers of ${bytesEach} bytes under load, ${answerBytes} before`);
+  }
+  return {
+    requests: summary.requests,
+    requestsPerSecond: summary.requests / (summary.microseconds / 1e6),
+    latencyMedian: summary.p50 / 1000,
+    latencyP99: summary.p99 / 1000,
+  };
+}
+
+const summaryScript = join(import.meta.dirname, 'wrk-summary.lua');
+
+/** The line that wrk-summary.lua writes: the script is ours, so its shape is trusted. */
+interface Summary {
+  readonly microseconds: number;
+  readonly requests: number;
+  readonly bytes: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly connect: number;
+  readonly read: number;
+  readonly write: number;
+  readonly status: number;
+  readonly timeout: number;
+}
+
+function parseSummary(stdout: string): Summary {
+  const json = /^summary (.*)$/m.exec(stdout)?.[1];
+  if (json === undefined) throw new Error(`wrk ended without its summary:\n${stdout}`);
+  return JSON.parse(json);
+}

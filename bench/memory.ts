@@ -1,0 +1,197 @@
+import { mkdir, truncate, writeFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import type { Benchmark } from './harness/benchmark.ts';
+import { readNumber } from './harness/benchmark.ts';
+import type { PartOrder } from './harness/curl.ts';
+import { downloadFrom, uploadForm } from './harness/curl.ts';
+import { formatFigure, formatMegabytes, median } from './harness/figures.ts';
+import { describeMachine } from './harness/machine.ts';
+import { watchMemory } from './harness/process-tree.ts';
+import { ensurePrograms, readVersions } from './harness/programs.ts';
+import { get } from './harness/requests.ts';
+import { publish } from './harness/results.ts';
+import type { RunningServer } from './harness/servers.ts';
+import { holdall, startServer } from './harness/servers.ts';
+import type { Column } from './harness/table.ts';
+import { formatTable } from './harness/table.ts';
+import { makeTemporaryFolder } from './harness/temporary-folder.ts';
+
+/** Whether memory stays flat while a large file goes through the service, in and out. */
+export const memory: Benchmark = {
+  name: 'memory',
+  question: 'How much memory does one process take, idle, while 2 GiB come in, and while they go out?',
+  options: [
+    '--size GIB        the length of the file (2)',
+    '--folder PATH     where the files are, for as long as it runs (/var/tmp)',
+    '--service FILE    the service to measure (bin/holdall.js of this checkout)',
+  ],
+  run: async (args, signal) => {
+    const options = readOptions(args);
+    await ensurePrograms(['curl'], signal);
+    // What is stored, and as much again where the file waits for a prefix that comes after it.
+    await using folder = await makeTemporaryFolder(options.folder, 2.1 * options.bytes);
+    const files = await makeFiles(folder.path, options.bytes);
+    const machine = await describeMachine(folder.path, options.service);
+    const measurements: Measurement[] = [];
+    for (const order of ['prefix first', 'file first'] as const) {
+      process.stderr.write(`bench: memory, ${order}\n`);
+      measurements.push(await measure(order, files, options, folder.path, signal));
+    }
+    await publish({
+      name: 'memory',
+      machine,
+      versions: await readVersions(['curl'], signal),
+      report: report(measurements, options),
+      measurements,
+    });
+  },
+};
+
+/** The aim: so many bytes above idle, at most. */
+const aim = 80e6;
+
+interface Options {
+  readonly bytes: number;
+  readonly folder: string;
+  /** The file that starts the service. */
+  readonly service: string;
+}
+
+/** Resident memory in bytes, of all the service's processes together. */
+interface Measurement {
+  readonly order: PartOrder;
+  readonly idle: number;
+  readonly peakUploading: number;
+  readonly peakDownloading: number;
+}
+
+interface Files {
+  readonly small: string;
+  readonly large: string;
+  readonly bytes: number;
+}
+
+function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      size: { type: 'string', default: '2' },
+      folder: { type: 'string', default: '/var/tmp' },
+      service: { type: 'string', default: join(import.meta.dirname, '../bin/holdall.js') },
+    },
+  });
+  return {
+    bytes: Math.round(readNumber('size', values.size, 0.01) * 2 ** 30),
+    folder: resolve(values.folder),
+    service: resolve(values.service),
+  };
+}
+
+/** The large file is one hole: curl reads zeros from it that take no disk, and no memory of ours. */
+async function makeFiles(folder: string, bytes: number): Promise<Files> {
+  const small = join(folder, 'small.bin');
+  const large = join(folder, 'large.bin');
+  await writeFile(small, Buffer.alloc(4096, 'x'));
+  await writeFile(large, '');
+  await truncate(large, bytes);
+  return { small, large, bytes };
+}
+
+/** One fresh process: idle, then an upload with its parts in this order, then the download of what it stored. */
+async function measure(
+  order: PartOrder,
+  files: Files,
+  { service }: Options,
+  parent: string,
+  signal: AbortSignal,
+): Promise<Measurement> {
+  await using folder = await makeTemporaryFolder(parent, 0);
+  const site = { root: join(folder.path, 'root'), scratch: join(folder.path, 'scratch') };
+  await mkdir(site.root);
+  await using running = await startServer(holdall(service, 1), site, signal);
+  const idle = await idleAfterWarmUp(running, files.small, order, signal);
+  const [peakUploading] = await peakDuring(running, () =>
+    uploadForm({ base: running.url('/'), file: files.large, prefix, order }, signal),
+  );
+  const location = await findRedirect(running.url(`/file/${prefix}${basename(files.large)}`), signal);
+  const [peakDownloading, received] = await peakDuring(running, () => downloadFrom(location, 1, signal));
+  if (received !== files.bytes - 1) throw new Error(`${received} bytes received, ${files.bytes - 1} expected`);
+  return { order, idle, peakUploading, peakDownloading };
+}
+
+const prefix = 'incoming/';
+
+/** How often resident memory is looked at, in milliseconds. */
+const interval = 100;
+
+/** Idle is not "just started": the code of each kind of request is loaded, and the rest that follows has come. */
+async function idleAfterWarmUp(
+  running: RunningServer,
+  file: string,
+  order: PartOrder,
+  signal: AbortSignal,
+): Promise<number> {
+  const stored = running.url(`/file/${prefix}${basename(file)}`);
+  for (let request = 0; request < 10; request++) {
+    await uploadForm({ base: running.url('/'), file, prefix, order }, signal);
+    for (const url of [stored, running.url(`/${prefix}`)]) {
+      const { status } = await get(url, {}, signal);
+      if (status !== 200) throw new Error(`warm-up: GET ${url.href}: ${status}`);
+    }
+  }
+  await sleep(1000, undefined, { signal });
+  using watch = watchMemory(running.pid, interval);
+  await sleep(2000, undefined, { signal });
+  return median(watch.samples().map(({ resident }) => resident));
+}
+
+async function peakDuring<Result>(running: RunningServer, work: () => Promise<Result>): Promise<[number, Result]> {
+  using watch = watchMemory(running.pid, interval);
+  const result = await work();
+  return [Math.max(...watch.samples().map(({ resident }) => resident)), result];
+}
+
+/** Where the service sends whoever fetches a large file: a URL on this machine. */
+async function findRedirect(url: URL, signal: AbortSignal): Promise<URL> {
+  const { status, headers } = await get(url, {}, signal);
+  if (status !== 302 || headers.location === undefined) {
+    throw new Error(`GET ${url.href}: ${status} with Location ${headers.location}, expected a redirect`);
+  }
+  return new URL(headers.location, url);
+}
+
+function report(measurements: readonly Measurement[], { bytes }: Options): string {
+  const size = `${formatFigure(bytes / 2 ** 30)} GiB`;
+  const notes = [
+    `- Resident memory (RSS) of all the service's processes, WORKERS=1, every ${interval} ms; MB of 1,000,000 bytes.`,
+    '- Idle: the median of 2 s, after 30 requests and 1 s of rest. A fresh process for each order of the parts.',
+    `- Upload: multipart by curl, ${size} of zeros from a sparse file. Download: through the redirect, from byte 1 on` +
+      ' (206), thrown away as fast as it comes. LOG_LEVEL=warn.',
+  ];
+  return [
+    `### Memory of one process while ${size} pass, in MB`,
+    formatMeasurements(measurements),
+    notes.join('\n'),
+  ].join('\n\n');
+}
+
+function formatMeasurements(measurements: readonly Measurement[]): string {
+  const figures = [
+    'idle',
+    'peak, upload',
+    'above idle',
+    'peak, download',
+    'above idle',
+    `aim: ${formatMegabytes(aim)}`,
+  ];
+  const columns: Column[] = figures.map((heading) => ({ heading, align: 'right' }));
+  const rows = measurements.map(({ order, idle, peakUploading, peakDownloading }) => {
+    const upload = peakUploading - idle;
+    const download = peakDownloading - idle;
+    const verdict = Math.max(upload, download) <= aim ? 'within' : 'over';
+    return [order, ...[idle, peakUploading, upload, peakDownloading, download].map(formatMegabytes), verdict];
+  });
+  return formatTable([{ heading: 'parts of the upload', align: 'left' }, ...columns], rows);
+}

@@ -1,0 +1,56 @@
+import type { Benchmark } from './harness/benchmark.ts';
+import { UsageError } from './harness/benchmark.ts';
+import { memory } from './memory.ts';
+import { peers } from './peers.ts';
+
+const benchmarks: readonly Benchmark[] = [peers, memory];
+
+process.exitCode = await runBenchmark(process.argv.slice(2));
+
+/** Runs the benchmark named first, and says how it went: 0, 1 for a failure, 2 for a mistaken command, 130. */
+async function runBenchmark([name, ...args]: readonly string[]): Promise<number> {
+  const benchmark = benchmarks.find((candidate) => candidate.name === name);
+  if (!benchmark) {
+    if (name === undefined) return say('stdout', listBenchmarks(), 0);
+    return say('stderr', `bench: there is no benchmark ${name}\n\n${listBenchmarks()}`, 2);
+  }
+  if (process.platform !== 'linux') return say('stderr', 'bench: figures come from /proc, which Linux alone has', 1);
+  const interrupted = new AbortController();
+  // Kept for good: a second Ctrl-C must not cut the clearing up short.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => interrupted.abort(new Error(`interrupted by ${signal}`)));
+  }
+  try {
+    await benchmark.run(args, interrupted.signal);
+    return 0;
+  } catch (error) {
+    if (interrupted.signal.aborted) return say('stderr', 'bench: interrupted; nothing was kept', 130);
+    if (isMistakenCommand(error)) return say('stderr', `bench: ${error.message}\n\n${describe(benchmark)}`, 2);
+    return say('stderr', `bench: ${benchmark.name} failed: ${describeFailure(error)}`, 1);
+  }
+}
+
+function listBenchmarks(): string {
+  return ['npm run bench -- NAME [options]', ...benchmarks.map(describe)].join('\n\n');
+}
+
+function describe({ name, question, options }: Benchmark): string {
+  return [`  ${name}  ${question}`, ...options.map((option) => `    ${option}`)].join('\n');
+}
+
+/** Of our own, or of `parseArgs`, whose errors have such a code. */
+function isMistakenCommand(error: unknown): error is Error {
+  if (error instanceof UsageError) return true;
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
+}
+
+/** The message of an error and of those that caused it. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message}\n  ${describeFailure(error.cause)}`;
+}
+
+function say(stream: 'stdout' | 'stderr', text: string, exitCode: number): number {
+  process[stream].write(`${text}\n`);
+  return exitCode;
+}
