@@ -1,0 +1,132 @@
+import { hash, randomUUID } from 'node:crypto';
+import { mkdir, open, rename, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isMissing, sweep, TEMPORARY_SUFFIX } from './sweep.ts';
+
+/** Is told of whatever goes wrong in a cache, which never fails a request. */
+export type Warn = (message: string, error: unknown) => void;
+
+/**
+ * Thumbnails in a folder that any number of processes share. `key` is 64 hexadecimal digits that say all that the
+ * thumbnail depends on: what is stored under it never changes.
+ */
+export interface DiskCache {
+  /** The thumbnail as it was stored, or undefined. What is not whole, or is not ours, is not there. */
+  get(key: string): Promise<Buffer | undefined>;
+  /** Begins to store a thumbnail. */
+  set(key: string, thumbnail: Buffer): void;
+  /** Resolves when everything that began has ended. */
+  close(): Promise<void>;
+}
+
+/** Far above any thumbnail, in bytes: a larger file is not one of ours, and not worth reading. */
+const MAX_FILE = 4 * 1024 * 1024;
+
+const CHECKSUM_BYTES = 32;
+
+/** How many thumbnails may be on their way to a slow disk. More are left out of the cache, not held in memory. */
+const MAX_WRITES = 64;
+
+/**
+ * A cache of `size` bytes in `folder`, which is made when missing. The files used least recently make room. A process
+ * looks at the folder at its start, and when it has added a tenth of `size`; the cache then shrinks to nine tenths, so
+ * that each process that shares it can pass the bound by no more than a tenth.
+ */
+export function createDiskCache({ folder, size, warn }: { folder: string; size: number; warn: Warn }): DiskCache {
+  const closing = new AbortController();
+  const writes = new Set<Promise<void>>();
+  /** Bytes in the folder that no sweep has seen. At first that is everything, however much it is. */
+  let unswept = size;
+  let sweeping: Promise<void> | undefined;
+
+  const sweepWhenDue = () => {
+    if (sweeping || unswept < size / 10 || closing.signal.aborted) return;
+    unswept = 0;
+    sweeping = sweep(folder, { target: size * 0.9, signal: closing.signal })
+      .catch((error: unknown) => warn('The folder of the thumbnail cache could not be cleaned up.', error))
+      .finally(() => {
+        sweeping = undefined;
+        sweepWhenDue();
+      });
+  };
+
+  const write = async (key: string, thumbnail: Buffer) => {
+    try {
+      unswept += await store(folder, key, thumbnail);
+      sweepWhenDue();
+    } catch (error) {
+      warn('A thumbnail could not be written to the cache.', error);
+    }
+  };
+
+  const ready = mkdir(folder, { recursive: true, mode: 0o700 }).then(sweepWhenDue, (error: unknown) =>
+    warn('The folder of the thumbnail cache could not be made.', error),
+  );
+
+  return {
+    async get(key) {
+      try {
+        return await load(folder, key);
+      } catch (error) {
+        if (!isMissing(error)) warn('A thumbnail could not be read from the cache.', error);
+        return undefined;
+      }
+    },
+
+    set(key, thumbnail) {
+      if (closing.signal.aborted || writes.size >= MAX_WRITES || CHECKSUM_BYTES + thumbnail.length > size) return;
+      const running = ready.then(() => write(key, thumbnail)).finally(() => writes.delete(running));
+      writes.add(running);
+    },
+
+    async close() {
+      closing.abort();
+      await Promise.all([ready, ...writes]);
+      await sweeping;
+    },
+  };
+}
+
+/** Reads a thumbnail and notes in its time stamp that it was used. */
+async function load(folder: string, key: string): Promise<Buffer> {
+  const path = join(folder, key);
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    if (size > MAX_FILE) throw new Error(`${path} has ${size} bytes, which no thumbnail has.`);
+    const content = await file.readFile();
+    const thumbnail = content.subarray(CHECKSUM_BYTES);
+    if (!checksum(key, thumbnail).equals(content.subarray(0, CHECKSUM_BYTES))) {
+      throw new Error(`${path} is damaged, or not a file of the cache. It will be replaced.`);
+    }
+    const now = new Date();
+    // Where that is not allowed, storing fails as well, and warns of it.
+    await file.utimes(now, now).catch(() => {});
+    return thumbnail;
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Stores a thumbnail behind its checksum, and gives the bytes that this took. No file of the final name is ever
+ * incomplete; the checksum is there for machines that lose power, since nothing waits for the disk, and for whatever
+ * else comes to lie in the folder.
+ */
+async function store(folder: string, key: string, thumbnail: Buffer): Promise<number> {
+  const content = Buffer.concat([checksum(key, thumbnail), thumbnail]);
+  const temporary = join(folder, `${randomUUID()}${TEMPORARY_SUFFIX}`);
+  try {
+    await writeFile(temporary, content, { flag: 'wx', mode: 0o600 });
+    await rename(temporary, join(folder, key));
+  } catch (error) {
+    await unlink(temporary).catch(() => {});
+    throw error;
+  }
+  return content.length;
+}
+
+/** The key is part of it, so that a file that was renamed is not taken for another. */
+function checksum(key: string, thumbnail: Buffer): Buffer {
+  return hash('sha256', Buffer.concat([Buffer.from(key), thumbnail]), 'buffer');
+}

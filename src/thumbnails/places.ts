@@ -1,0 +1,60 @@
+import { StoreError } from '../domain/error.ts';
+
+/** A bounded number of places for work, and a bounded queue before them. */
+export interface Places {
+  /**
+   * Waits for a place, first come, first served, and gives the function that gives it back, to be called once.
+   * `unavailable` when the queue is full; rejects with the signal's reason when it aborts, and then takes no place.
+   */
+  enter(signal: AbortSignal): Promise<() => void>;
+  /** Resolves when all places are free. */
+  free(): Promise<void>;
+}
+
+export function createPlaces({ places, queue }: { places: number; queue: number }): Places {
+  const waiting = new Set<() => void>();
+  const watching = new Set<() => void>();
+  let taken = 0;
+
+  const leave = () => {
+    const [next] = waiting;
+    if (next) return next();
+    taken--;
+    if (taken > 0) return;
+    for (const watcher of watching) watcher();
+    watching.clear();
+  };
+
+  const waitForPlace = (signal: AbortSignal) => {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const abort = () => {
+      waiting.delete(enter);
+      reject(signal.reason);
+    };
+    const enter = () => {
+      waiting.delete(enter);
+      signal.removeEventListener('abort', abort);
+      resolve();
+    };
+    waiting.add(enter);
+    signal.addEventListener('abort', abort, { once: true });
+    return promise;
+  };
+
+  return {
+    async enter(signal) {
+      signal.throwIfAborted();
+      if (taken < places) taken++;
+      else if (waiting.size < queue) await waitForPlace(signal);
+      else throw queueIsFull(queue);
+      return leave;
+    },
+
+    free: () => new Promise((resolve) => (taken === 0 ? resolve() : watching.add(resolve))),
+  };
+}
+
+function queueIsFull(queue: number): StoreError {
+  const message = `Too many thumbnails are asked for at once: ${queue} are waiting already. Try again in a second.`;
+  return new StoreError('unavailable', message, { retryAfter: 1 });
+}

@@ -1,0 +1,69 @@
+import { lstat, opendir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** How the name of a file ends that is not complete yet. */
+export const TEMPORARY_SUFFIX = '.tmp';
+
+/** A thumbnail is written in milliseconds: an older temporary file belongs to a process that was killed. */
+const ABANDONED_AFTER_MS = 10 * 60 * 1000;
+
+const CACHED = /^[0-9a-f]{64}$/;
+
+interface CachedFile {
+  readonly path: string;
+  readonly size: number;
+  /** When it was last used, in milliseconds since 1970. */
+  readonly used: number;
+}
+
+/**
+ * Removes the files of the cache that were used least recently, until no more than `target` bytes are left, and what
+ * killed processes left behind. What is not of the cache is not touched. Other processes may do the same meanwhile.
+ */
+export async function sweep(
+  folder: string,
+  { target, signal }: { target: number; signal: AbortSignal },
+): Promise<void> {
+  const files = await cachedFiles(folder, signal);
+  files.sort((left, right) => left.used - right.used);
+  let total = files.reduce((sum, { size }) => sum + size, 0);
+  for (const { path, size } of files) {
+    if (total <= target || signal.aborted) return;
+    await removeIfPresent(path);
+    total -= size;
+  }
+}
+
+/** Whether an error says that a file is not there. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+/** The files of the cache. Abandoned temporary files are removed on the way. */
+async function cachedFiles(folder: string, signal: AbortSignal): Promise<CachedFile[]> {
+  const files: CachedFile[] = [];
+  for await (const { name } of await opendir(folder)) {
+    if (signal.aborted) return [];
+    const path = join(folder, name);
+    if (CACHED.test(name)) {
+      const stats = await statIfPresent(path);
+      if (stats?.isFile()) files.push({ path, size: stats.size, used: stats.mtimeMs });
+    } else if (name.endsWith(TEMPORARY_SUFFIX)) {
+      const stats = await statIfPresent(path);
+      if (stats && Date.now() - stats.mtimeMs > ABANDONED_AFTER_MS) await removeIfPresent(path);
+    }
+  }
+  return files;
+}
+
+async function statIfPresent(path: string) {
+  return lstat(path).catch(ignoreMissing);
+}
+
+async function removeIfPresent(path: string): Promise<void> {
+  await unlink(path).catch(ignoreMissing);
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+}

@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { copyFile, mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { createCache } from '../../src/thumbnails/cache.ts';
+import { createDiskCache } from '../../src/thumbnails/disk-cache.ts';
+import { thumbnailEtag } from '../../src/thumbnails/thumbnails.ts';
+import { atEnd, createGallery, temporaryFolder, thumbnailsOf, until } from './gallery.ts';
+import { assertThumbnail, BLUE, GREEN, noise, plain, RED } from './images.ts';
+
+const MEGABYTE = 1024 * 1024;
+
+/** Fails the test when the cache warns. */
+const quiet = (message: string, error: unknown) => assert.fail(`${message} ${error}`);
+
+async function onDisk(t: TestContext, cacheSize = MEGABYTE) {
+  const cacheFolder = join(await temporaryFolder(t), 'made', 'thumbnails');
+  return { cacheFolder, cacheSize, warn: quiet };
+}
+
+async function bytesIn(folder: string): Promise<number> {
+  let bytes = 0;
+  for (const name of await readdir(folder)) {
+    // A file may have gone since the folder was read.
+    const { size } = await stat(join(folder, name)).catch(() => ({ size: 0 }));
+    bytes += size;
+  }
+  return bytes;
+}
+
+test('a thumbnail that is known is given without reading the file', async (t) => {
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery);
+  const file = gallery.put('image', await plain(RED).png().toBuffer());
+  const first = await thumbnails.get(file);
+  assert.equal(await thumbnails.get(file), first);
+  assert.deepEqual(gallery.reads, ['image']);
+});
+
+test('another version, or the same under another path, is another thumbnail', async (t) => {
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, await onDisk(t));
+  const red = await plain(RED).png().toBuffer();
+  await thumbnails.get(gallery.put('image', red));
+  const changed = gallery.put('image', await plain(BLUE).png().toBuffer());
+  await assertThumbnail(await thumbnails.get(changed), [160, 160, BLUE]);
+  await thumbnails.get(gallery.put('other', red));
+  assert.deepEqual(gallery.reads, ['image', 'image', 'other']);
+});
+
+test('the etag of a thumbnail follows the one of its source', () => {
+  const gallery = createGallery();
+  const one = gallery.put('image', Buffer.from('one'));
+  const two = gallery.put('image', Buffer.from('two'));
+  assert.equal(thumbnailEtag(one), thumbnailEtag({ ...one, path: two.path, size: 7 }));
+  assert.notEqual(thumbnailEtag(one), thumbnailEtag(two));
+  assert.notEqual(thumbnailEtag(one), one.etag);
+  assert.doesNotMatch(thumbnailEtag(one), /"/);
+});
+
+test('thumbnails survive a restart, in a folder for its owner alone', async (t) => {
+  const options = await onDisk(t);
+  const gallery = createGallery();
+  const file = gallery.put('image', await plain(RED).png().toBuffer());
+  const before = thumbnailsOf(t, gallery, options);
+  const thumbnail = await before.get(file);
+  await before.close();
+  assert.deepEqual(await thumbnailsOf(t, gallery, options).get(file), thumbnail);
+  assert.deepEqual(gallery.reads, ['image']);
+  assert.equal((await stat(options.cacheFolder)).mode & 0o777, 0o700);
+  const [name, ...more] = await readdir(options.cacheFolder);
+  assert.ok(name && more.length === 0);
+  assert.equal((await stat(join(options.cacheFolder, name))).mode & 0o777, 0o600);
+});
+
+test('processes that run at the same time share the folder', async (t) => {
+  const options = await onDisk(t);
+  const gallery = createGallery();
+  const file = gallery.put('image', await plain(RED).png().toBuffer());
+  const [one, two] = [thumbnailsOf(t, gallery, options), thumbnailsOf(t, gallery, options)];
+  await one.get(file);
+  await until(async () => (await readdir(options.cacheFolder)).some((name) => !name.endsWith('.tmp')));
+  await two.get(file);
+  assert.deepEqual(gallery.reads, ['image']);
+});
+
+test('a size of zero touches no disk', async (t) => {
+  const options = await onDisk(t, 0);
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, options);
+  await thumbnails.get(gallery.put('image', await plain(RED).png().toBuffer()));
+  await thumbnails.close();
+  await assert.rejects(stat(options.cacheFolder), { code: 'ENOENT' });
+});
+
+const damages: Record<string, (file: string, other: string) => Promise<void>> = {
+  'is cut short': async (file) => truncate(file, (await stat(file)).size - 20),
+  'is cut to a few bytes': (file) => truncate(file, 10),
+  'is empty': (file) => truncate(file, 0),
+  'has one wrong bit': async (file) => {
+    const content = await readFile(file);
+    content[content.length - 100] = (content[content.length - 100] ?? 0) ^ 1;
+    await writeFile(file, content);
+  },
+  'has more than was written': async (file) => writeFile(file, 'more', { flag: 'a' }),
+  'is a JPEG of somebody else': async (file) => writeFile(file, await plain(GREEN, 320, 320).jpeg().toBuffer()),
+  'is another thumbnail': (file, other) => copyFile(other, file),
+  'is huge': (file) => truncate(file, 100 * MEGABYTE),
+};
+
+for (const [damage, inflict] of Object.entries(damages)) {
+  test(`a file of the cache that ${damage} is not served, and is replaced`, async (t) => {
+    const warnings: string[] = [];
+    const options = { ...(await onDisk(t)), warn: (message: string) => void warnings.push(message) };
+    const gallery = createGallery();
+    const file = gallery.put('image', await plain(RED).png().toBuffer());
+    const before = thumbnailsOf(t, gallery, options);
+    await before.get(file);
+    await until(async () => (await readdir(options.cacheFolder)).some((name) => !name.endsWith('.tmp')));
+    const [cached] = await readdir(options.cacheFolder);
+    await before.get(gallery.put('other', await plain(BLUE).png().toBuffer()));
+    await before.close();
+    const other = (await readdir(options.cacheFolder)).find((name) => name !== cached);
+    assert.ok(cached && other);
+    await inflict(join(options.cacheFolder, cached), join(options.cacheFolder, other));
+
+    const after = thumbnailsOf(t, gallery, options);
+    await assertThumbnail(await after.get(file), [160, 160, RED]);
+    await after.close();
+    assert.equal(warnings.length, 1, warnings.join());
+    await assertThumbnail(await thumbnailsOf(t, gallery, options).get(file), [160, 160, RED]);
+    assert.deepEqual(gallery.reads, ['image', 'other', 'image']);
+  });
+}
+
+test('a cache that can\'t be used fails no request, and says so', async (t) => {
+  const folder = await temporaryFolder(t);
+  await writeFile(join(folder, 'file'), '');
+  const warnings: string[] = [];
+  const options = {
+    cacheFolder: join(folder, 'file', 'thumbnails'),
+    cacheSize: MEGABYTE,
+    warn: (message: string) => void warnings.push(message),
+  };
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, options);
+  await assertThumbnail(await thumbnails.get(gallery.put('image', await plain(RED).png().toBuffer())), [160, 160, RED]);
+  await thumbnails.close();
+  assert.deepEqual(new Set(warnings), new Set([
+    'The folder of the thumbnail cache could not be made.',
+    'A thumbnail could not be read from the cache.',
+    'A thumbnail could not be written to the cache.',
+  ]));
+});
+
+test('stays within its size on disk', async (t) => {
+  const gallery = createGallery();
+  const size = 200_000;
+  const options = await onDisk(t, size);
+  const thumbnails = thumbnailsOf(t, gallery, options);
+  let given = 0;
+  for (let index = 0; index < 12; index++) {
+    given += (await thumbnails.get(gallery.put(`image ${index}`, await noise(index).png().toBuffer()))).length;
+  }
+  assert.ok(given > 1.5 * size, `${given} bytes are more than fit`);
+  await until(async () => {
+    const bytes = await bytesIn(options.cacheFolder);
+    return bytes <= size && bytes > 0.5 * size;
+  });
+});
+
+test('brings a folder within a smaller size at its start', async (t) => {
+  const folder = await temporaryFolder(t);
+  const large = createDiskCache({ folder, size: MEGABYTE, warn: quiet });
+  for (let index = 0; index < 10; index++) large.set(keyOf(index), Buffer.alloc(10_000));
+  await large.close();
+  assert.equal((await readdir(folder)).length, 10);
+  const small = createDiskCache({ folder, size: 50_000, warn: quiet });
+  atEnd(t, () => small.close());
+  await until(async () => (await readdir(folder)).length === 4);
+});
+
+test('makes room by removing what was used least recently', async (t) => {
+  const folder = await temporaryFolder(t);
+  const before = createDiskCache({ folder, size: MEGABYTE, warn: quiet });
+  for (let index = 0; index < 5; index++) before.set(keyOf(index), Buffer.alloc(10_000, index));
+  await before.close();
+  for (let index = 0; index < 5; index++) {
+    const used = 1_000_000 + index;
+    await utimes(join(folder, keyOf(index)), used, used);
+  }
+
+  const reader = createDiskCache({ folder, size: MEGABYTE, warn: quiet });
+  assert.deepEqual(await reader.get(keyOf(0)), Buffer.alloc(10_000, 0));
+  await reader.close();
+
+  const small = createDiskCache({ folder, size: 34_000, warn: quiet });
+  atEnd(t, () => small.close());
+  await until(async () => (await readdir(folder)).length <= 3);
+  assert.deepEqual((await readdir(folder)).sort(), [keyOf(0), keyOf(3), keyOf(4)]);
+});
+
+test('sweeps what killed processes left, and nothing that is not its own', async (t) => {
+  const folder = await temporaryFolder(t);
+  const hourAgo = Date.now() / 1000 - 3600;
+  const old = ['0f5c.tmp', 'letter.txt', `${keyOf(1)}.jpg`];
+  for (const name of old) {
+    await writeFile(join(folder, name), 'x'.repeat(5000));
+    await utimes(join(folder, name), hourAgo, hourAgo);
+  }
+  await writeFile(join(folder, '1d2e.tmp'), 'still being written');
+  await mkdir(join(folder, keyOf(2)));
+  const cache = createDiskCache({ folder, size: 4000, warn: quiet });
+  atEnd(t, () => cache.close());
+  await until(async () => !(await readdir(folder)).includes('0f5c.tmp'));
+  await cache.close();
+  assert.deepEqual((await readdir(folder)).sort(), ['1d2e.tmp', 'letter.txt', `${keyOf(1)}.jpg`, keyOf(2)].sort());
+});
+
+test('leaves no temporary file when a thumbnail can\'t be stored', async (t) => {
+  const folder = await temporaryFolder(t);
+  await mkdir(join(folder, keyOf(1), 'occupied'), { recursive: true });
+  const warnings: string[] = [];
+  const cache = createDiskCache({ folder, size: MEGABYTE, warn: (message) => void warnings.push(message) });
+  cache.set(keyOf(1), Buffer.alloc(10));
+  assert.equal(await cache.get(keyOf(1)), undefined);
+  await cache.close();
+  assert.deepEqual(await readdir(folder), [keyOf(1)]);
+  assert.equal(warnings.length, 2);
+});
+
+test('keeps 16 MiB in memory, and there too the least recently used go first', async () => {
+  const cache = createCache({ folder: '/nowhere', size: 0, warn: quiet });
+  for (let index = 0; index < 16; index++) cache.set(keyOf(index), Buffer.alloc(MEGABYTE));
+  assert.ok(cache.peek(keyOf(0)));
+  cache.set(keyOf(16), Buffer.alloc(MEGABYTE));
+  assert.deepEqual([0, 1, 2, 16].map((index) => cache.peek(keyOf(index)) !== undefined), [true, false, true, true]);
+});
+
+function keyOf(index: number): string {
+  return index.toString(16).padStart(64, '0');
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { crc32 } from 'node:zlib';
+import sharp, { type Sharp } from 'sharp';
+
+export type Colour = readonly [red: number, green: number, blue: number];
+
+export const RED: Colour = [200, 40, 40];
+export const GREEN: Colour = [40, 160, 60];
+export const BLUE: Colour = [40, 60, 200];
+export const YELLOW: Colour = [220, 200, 40];
+export const WHITE: Colour = [255, 255, 255];
+
+/** An image of one colour. */
+export function plain([r, g, b]: Colour, width = 600, height = 400): Sharp {
+  return sharp({ create: { width, height, channels: 3, background: { r, g, b } } });
+}
+
+/** An image with a colour in each quarter: red and green above blue and yellow. */
+export function quarters(width = 600, height = 400): Sharp {
+  return painted(width, height, (x, y) => {
+    const [left, right] = y < height / 2 ? [RED, GREEN] : [BLUE, YELLOW];
+    return x < width / 2 ? left : right;
+  });
+}
+
+/** An image that compresses badly, another one for every `seed`. */
+export function noise(seed: number, side = 400): Sharp {
+  let state = seed + 1;
+  const next = () => (state = (state * 48271) % 2147483647) & 0xff;
+  return painted(side, side, () => [next(), next(), next()]);
+}
+
+export function painted(width: number, height: number, paint: (x: number, y: number) => Colour): Sharp {
+  const pixels = Buffer.alloc(width * height * 3);
+  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) pixels.set(paint(x, y), (y * width + x) * 3);
+  return sharp(pixels, { raw: { width, height, channels: 3 } });
+}
+
+export function svg(body: string, attributes = 'width="600" height="400"'): Buffer {
+  return Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" ${attributes}>${body}</svg>`);
+}
+
+/** A kilobyte that takes an hour to draw: a blurred square, used ten thousand times over. */
+export function endlessSvg(): Buffer {
+  const levels = [1, 2, 3, 4, 5].map((level) => `<g id="g${level}">${`<use href="#g${level - 1}"/>`.repeat(10)}</g>`);
+  const square = '<rect id="g0" width="600" height="400" fill="red" filter="url(#blur)"/>';
+  const blur = '<filter id="blur"><feGaussianBlur stdDeviation="50"/></filter>';
+  return svg(`${blur}<defs>${square}${levels.join('')}</defs><use href="#g5"/>`);
+}
+
+/** The PNG with another size in its header, whose checksum is right. */
+export function resizedPng(png: Buffer, width: number, height: number): Buffer {
+  const changed = Buffer.from(png);
+  changed.writeUInt32BE(width, 16);
+  changed.writeUInt32BE(height, 20);
+  changed.writeUInt32BE(crc32(changed.subarray(12, 29)), 29);
+  return changed;
+}
+
+/** Checks that `image` is a thumbnail, and its colours at places given in pixels. */
+export async function assertThumbnail(image: Buffer, ...places: [x: number, y: number, Colour][]): Promise<void> {
+  const { format, width, height, space, channels, hasProfile } = await sharp(image).metadata();
+  assert.deepEqual([format, width, height, space, channels, hasProfile], ['jpeg', 320, 320, 'srgb', 3, false]);
+  const pixels = await sharp(image).raw().toBuffer();
+  for (const [x, y, expected] of places) {
+    const offset = (y * 320 + x) * 3;
+    assertNear([...pixels.subarray(offset, offset + 3)], expected, `at ${x}, ${y}`);
+  }
+}
+
+const TOLERANCE = 12;
+
+function assertNear(actual: number[], expected: Colour, where: string): void {
+  const near = expected.every((value, index) => Math.abs(value - (actual[index] ?? NaN)) <= TOLERANCE);
+  assert.ok(near, `${where}: ${actual} is not near ${expected}`);
+}

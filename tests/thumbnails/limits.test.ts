@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { test, type TestContext } from 'node:test';
+import sharp from 'sharp';
+import { type ErrorKind, isStoreError, StoreError } from '../../src/domain/error.ts';
+import type { FileEntry } from '../../src/domain/store.ts';
+import { createGallery, thumbnailOf, thumbnailsOf } from './gallery.ts';
+import { assertThumbnail, noise, plain, quarters, RED, resizedPng, svg, GREEN } from './images.ts';
+
+async function refusal(t: TestContext, image: Buffer, path = 'image'): Promise<StoreError> {
+  try {
+    await thumbnailOf(t, image, path);
+  } catch (error) {
+    if (isStoreError(error)) return error;
+    throw error;
+  }
+  return assert.fail('a thumbnail was drawn');
+}
+
+async function assertRefused(t: TestContext, image: Buffer, kind: ErrorKind, text: RegExp): Promise<void> {
+  const { kind: actual, message, cause } = await refusal(t, image, 'in/a file');
+  assert.equal(actual, kind, message);
+  assert.match(message, text);
+  assert.match(message, /"in\/a file"/);
+  assert.doesNotMatch(message, /vips|buffer|header|glib|process/i, 'the text says nothing of internals');
+  assert.ok(cause instanceof Error, 'and the cause does');
+}
+
+test('refuses a file over 50 MB before it is opened', async (t) => {
+  const gallery = createGallery();
+  const image = gallery.put('large.jpg', await plain(RED).jpeg().toBuffer());
+  const claiming = (size: number): FileEntry => ({ ...image, size });
+  const thumbnails = thumbnailsOf(t, gallery);
+  await assert.rejects(thumbnails.get(claiming(50 * 1024 * 1024 + 1)), (error: unknown) => {
+    assert.ok(isStoreError(error, 'too-large'));
+    assert.match(error.message, /"large.jpg" has 52428801 bytes.*50 MB/);
+    return true;
+  });
+  assert.deepEqual(gallery.reads, []);
+  await assert.rejects(thumbnails.get(claiming(50 * 1024 * 1024)), { kind: 'unavailable' });
+  assert.deepEqual(gallery.reads, ['large.jpg'], 'a file of exactly 50 MB is read');
+});
+
+test('refuses an empty file', async (t) => {
+  const { kind, message } = await refusal(t, Buffer.alloc(0), 'empty.png');
+  assert.equal(kind, 'invalid-request');
+  assert.match(message, /"empty.png" is empty/);
+});
+
+const NOT_AN_IMAGE = /is not an image that can be read.* JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG/;
+const DAMAGED = /can't be read: it is damaged or incomplete/;
+const NOT_READABLE = new RegExp(`${NOT_AN_IMAGE.source}|${DAMAGED.source}`);
+const TOO_MANY_PIXELS = /too large.*100 megapixels/;
+
+const others: Record<string, Buffer> = {
+  'a text': Buffer.from('These are words, and not a picture.\n'),
+  'one byte': Buffer.from([0xff]),
+  'a text that speaks of <svg': Buffer.from('the element <svg opens a drawing'),
+  'a compressed text': Buffer.from('1f8b0800000000000003cb48cdc9c9070086a6103605000000', 'hex'),
+  'a PDF': Buffer.from('%PDF-1.4\n1 0 obj <</Type /Catalog>> endobj\ntrailer <</Root 1 0 R>>\n%%EOF\n'),
+  'numbers': Buffer.from('3 2\n1 2 3\n4 5 6\n'),
+  'a PPM': Buffer.from('P6 2 2 255 \0\0\0\0\0\0\0\0\0\0\0\0'),
+  'a BMP': Buffer.concat([Buffer.from('BM'), Buffer.alloc(60)]),
+};
+
+for (const [name, content] of Object.entries(others)) {
+  test(`refuses ${name}`, (t) => assertRefused(t, content, 'invalid-request', NOT_READABLE));
+}
+
+test('says of a text that it is no image', (t) =>
+  assertRefused(t, Buffer.from('These are words.'), 'invalid-request', NOT_AN_IMAGE));
+
+const makers: Record<string, () => Promise<Buffer>> = {
+  JPEG: () => quarters().jpeg().toBuffer(),
+  PNG: () => quarters().png({ compressionLevel: 0 }).toBuffer(),
+  WebP: () => quarters().webp().toBuffer(),
+  GIF: () => noise(3, 120).gif().toBuffer(),
+  AVIF: () => quarters().avif({ effort: 0 }).toBuffer(),
+  TIFF: () => quarters().tiff({ compression: 'none' }).toBuffer(),
+};
+
+for (const [format, make] of Object.entries(makers)) {
+  test(`refuses a ${format} of which only the beginning is there`, async (t) => {
+    const whole = await make();
+    for (const length of [20, 60]) {
+      await assertRefused(t, whole.subarray(0, length), 'invalid-request', NOT_READABLE);
+    }
+  });
+
+  test(`survives a ${format} with garbage in it`, async (t) => {
+    const broken = await make();
+    broken.fill(0x5a, Math.floor(broken.length / 3));
+    await assertDrawnOrRefused(t, broken);
+    const shortened = (await make()).subarray(0, -10);
+    await assertDrawnOrRefused(t, shortened);
+  });
+}
+
+async function assertDrawnOrRefused(t: TestContext, image: Buffer): Promise<void> {
+  try {
+    await assertThumbnail(await thumbnailOf(t, image));
+  } catch (error) {
+    if (!isStoreError(error, 'invalid-request')) throw error;
+    assert.match(error.message, NOT_READABLE);
+  }
+}
+
+test('shows what there is of an image that is cut short', async (t) => {
+  const jpeg = await quarters(1600, 1200).jpeg({ quality: 100 }).toBuffer();
+  const png = await quarters(1600, 1200).png({ compressionLevel: 0 }).toBuffer();
+  for (const image of [jpeg, png]) {
+    const cut = image.subarray(0, Math.floor(image.length * 0.7));
+    await assertThumbnail(await thumbnailOf(t, cut), [60, 60, RED], [260, 60, GREEN]);
+  }
+});
+
+test('draws 100 megapixels, and refuses one row more', async (t) => {
+  const large = await plain(RED, 10_000, 10_000).png({ compressionLevel: 1 }).toBuffer();
+  await assertThumbnail(await thumbnailOf(t, large), [160, 160, RED]);
+  await assertRefused(t, resizedPng(large, 10_000, 10_001), 'too-large', /10000 × 10001 pixels.*100 megapixels/);
+});
+
+const bombs: Record<string, () => Promise<Buffer> | Buffer> = {
+  async JPEG() {
+    const jpeg = await plain(RED).jpeg().toBuffer();
+    const frame = jpeg.indexOf(Buffer.from([0xff, 0xc0]));
+    jpeg.writeUInt16BE(65_500, frame + 5);
+    jpeg.writeUInt16BE(65_500, frame + 7);
+    return jpeg;
+  },
+  PNG: async () => resizedPng(await plain(RED).png().toBuffer(), 1_000_000, 1_000_000),
+  async GIF() {
+    const gif = await plain(RED).gif().toBuffer();
+    for (const offset of [6, 8]) gif.writeUInt16LE(65_535, offset);
+    const frame = gif.indexOf(Buffer.from([0x2c, 0, 0, 0, 0]));
+    for (const offset of [5, 7]) gif.writeUInt16LE(65_535, frame + offset);
+    return gif;
+  },
+  async WebP() {
+    const webp = await plain(RED).webp().toBuffer();
+    const frame = webp.indexOf('VP8 ');
+    for (const offset of [14, 16]) webp.writeUInt16LE(16_383, frame + offset);
+    return webp;
+  },
+  async AVIF() {
+    const avif = await plain(RED).avif().toBuffer();
+    const extent = avif.indexOf('ispe');
+    for (const offset of [8, 12]) avif.writeUInt32BE(200_000, extent + offset);
+    return avif;
+  },
+  async TIFF() {
+    const tiff = await plain(RED).tiff().toBuffer();
+    const directory = tiff.readUInt32LE(4);
+    for (let entry = 0; entry < tiff.readUInt16LE(directory); entry++) {
+      const offset = directory + 2 + 12 * entry;
+      // ImageWidth and ImageLength, as LONG.
+      if (![256, 257].includes(tiff.readUInt16LE(offset))) continue;
+      tiff.writeUInt16LE(4, offset + 2);
+      tiff.writeUInt32LE(1_000_000, offset + 8);
+    }
+    return tiff;
+  },
+  'SVG by its size': () => svg('', 'width="20000" height="20000"'),
+  'SVG by its view box': () => svg('', 'viewBox="0 0 20000 20000"'),
+  'SVG in metres': () => svg('', 'width="20000cm" height="20000cm"'),
+  'SVG of a size beyond integers': () => svg('', 'width="1e30" height="1e30"'),
+  'SVG of a size beyond libvips': () => svg('<path d="M0 0h1v1z"/>', 'width="1e9" height="1e9"'),
+  'SVG that is too wide': () => svg('', 'width="40000" height="330"'),
+};
+
+for (const [format, make] of Object.entries(bombs)) {
+  test(`refuses a huge ${format}`, async (t) => assertRefused(t, await make(), 'too-large', TOO_MANY_PIXELS));
+}
+
+test('refuses a drawing that takes too long, and gives the place to the next when it has ended', async (t) => {
+  const gallery = createGallery();
+  const hasty = thumbnailsOf(t, gallery, { renders: 1, renderTimeLimit: 1 });
+  const image = gallery.put('photograph.png', await noise(2, 1500).png().toBuffer());
+  for (let time = 0; time < 2; time++) {
+    await assert.rejects(hasty.get(image), (error: unknown) => {
+      assert.ok(isStoreError(error, 'too-large'), String(error));
+      assert.match(error.message, /"photograph.png" is too complex: it took longer than 0.001 seconds/);
+      return true;
+    });
+  }
+  await hasty.close();
+  const { queue, process } = sharp.counters();
+  assert.deepEqual({ queue, process }, { queue: 0, process: 0 });
+});

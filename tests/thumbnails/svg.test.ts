@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { test, type TestContext } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { isStoreError } from '../../src/domain/error.ts';
+import { createGallery, settled, temporaryFolder, thumbnailOf, thumbnailsOf, until } from './gallery.ts';
+import { assertThumbnail, endlessSvg, plain, RED, svg, WHITE } from './images.ts';
+
+const image = (href: string) => `<image width="600" height="400" href="${href}" xlink:href="${href}"/>`;
+
+function document(body: string, prologue = ''): Buffer {
+  const namespaces = 'xmlns:xlink="http://www.w3.org/1999/xlink" xmlns:xi="http://www.w3.org/2001/XInclude"';
+  return Buffer.concat([Buffer.from(prologue), svg(body, `${namespaces} width="600" height="400"`)]);
+}
+
+/** Checks that nothing red comes out. A refusal shows nothing either. */
+async function assertBlank(t: TestContext, source: Buffer): Promise<void> {
+  try {
+    await assertThumbnail(await thumbnailOf(t, source), [160, 160, WHITE]);
+  } catch (error) {
+    if (!isStoreError(error, 'invalid-request')) throw error;
+  }
+}
+
+test('shows an image that an SVG contains', async (t) => {
+  const png = await plain(RED).png().toBuffer();
+  const contained = document(image(`data:image/png;base64,${png.toString('base64')}`));
+  await assertThumbnail(await thumbnailOf(t, contained), [160, 160, RED]);
+});
+
+test('lets no SVG read a file', async (t) => {
+  const folder = await temporaryFolder(t);
+  const png = join(folder, 'secret.png');
+  const drawing = join(folder, 'secret.svg');
+  const colour = join(folder, 'secret.txt');
+  const css = join(folder, 'secret.css');
+  const red = '<rect id="red" width="600" height="400" fill="red"/>';
+  await writeFile(png, await plain(RED).png().toBuffer());
+  await writeFile(drawing, svg(red));
+  await writeFile(colour, 'red');
+  await writeFile(css, 'rect { fill: red }');
+  for (const name of [png, drawing]) {
+    for (const href of [name, pathToFileURL(name).href, `../../../../../../../..${name}`]) {
+      await assertBlank(t, document(image(href)));
+    }
+  }
+  await assertBlank(t, document(`<use href="${pathToFileURL(drawing).href}#red"/>`));
+  await assertBlank(t, document(`<xi:include href="${pathToFileURL(drawing).href}"/>`));
+  const white = '<rect width="600" height="400" fill="white"/>';
+  const include = `<xi:include parse="text" href="${pathToFileURL(colour).href}"/>`;
+  await assertBlank(t, document(`<style>rect { fill: ${include} }</style>${white}`));
+  await assertBlank(t, document(`<style>@import url("${pathToFileURL(css).href}");</style>${white}`));
+  const stylesheet = `<?xml-stylesheet type="text/css" href="${pathToFileURL(css).href}"?>`;
+  await assertBlank(t, document(white, stylesheet));
+  const entity = `<!DOCTYPE svg [<!ENTITY colour SYSTEM "${pathToFileURL(colour).href}">]>`;
+  await assertBlank(t, document(`<style>rect { fill: &colour; }</style>${white}`, entity));
+});
+
+test('lets no SVG ask a server', async (t) => {
+  const asked: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url);
+    response.end();
+  }).listen(0, '127.0.0.1');
+  t.after(() => server.close());
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address);
+  const origin = `http://127.0.0.1:${address.port}`;
+  const entity = `<!DOCTYPE svg [<!ENTITY colour SYSTEM "${origin}/entity">]>`;
+  await assertBlank(t, document(image(`${origin}/image.png`)));
+  await assertBlank(t, document(`<use href="${origin}/drawing.svg#red"/>`));
+  await assertBlank(t, document(`<style>@import url("${origin}/style.css");</style>`));
+  await assertBlank(t, document('', `<?xml-stylesheet type="text/css" href="${origin}/sheet.css"?>`));
+  await assertBlank(t, document('<text>&colour;</text>', entity));
+  await assertBlank(t, document('', `<!DOCTYPE svg SYSTEM "${origin}/svg.dtd">`));
+  assert.deepEqual(asked, []);
+});
+
+test('refuses an SVG whose entities grow without end', async (t) => {
+  const levels = Array.from({ length: 9 }, (_, level) => `<!ENTITY e${level + 1} "${`&e${level};`.repeat(10)}">`);
+  const bomb = document('<text>&e9;</text>', `<!DOCTYPE svg [<!ENTITY e0 "ten bytes.">${levels.join('')}]>`);
+  await assert.rejects(thumbnailOf(t, bomb), { kind: 'invalid-request' });
+});
+
+const hasProcess = () => process.getActiveResourcesInfo().includes('ProcessWrap');
+
+/** Node lets go of a process that has ended a moment later. */
+async function assertNoProcess(): Promise<void> {
+  await settled();
+  assert.equal(hasProcess(), false);
+}
+
+test('kills an SVG that takes too long', async (t) => {
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, { renders: 1, renderTimeLimit: 800 });
+  const drawing = gallery.put('endless.svg', endlessSvg());
+  await assert.rejects(thumbnails.get(drawing), { kind: 'too-large', message: /took longer than 0.8 seconds/ });
+  await thumbnails.close();
+  await assertNoProcess();
+});
+
+test('kills an SVG that nobody waits for any more', async (t) => {
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, { renders: 1, renderTimeLimit: 600_000 });
+  const leaving = new AbortController();
+  const asked = thumbnails.get(gallery.put('endless.svg', endlessSvg()), { signal: leaving.signal });
+  await until(hasProcess);
+  leaving.abort(new Error('left'));
+  await assert.rejects(asked, /left/);
+  const next = gallery.put('red.svg', svg('<rect width="600" height="400" fill="rgb(200,40,40)"/>'));
+  await assertThumbnail(await thumbnails.get(next), [160, 160, RED]);
+  await assertNoProcess();
+});
+
+test('ends an SVG when it is closed', async (t) => {
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, { renderTimeLimit: 600_000 });
+  const asked = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
+  await until(hasProcess);
+  await thumbnails.close();
+  await assertNoProcess();
+  await asked;
+});
+
+test('a drawing ends itself when whoever started it is gone', async () => {
+  const script = join(import.meta.dirname, '../../src/thumbnails/draw-apart-process.ts');
+  const orphan = spawn(process.execPath, [script, '300'], { stdio: ['pipe', 'ignore', 'ignore'] });
+  orphan.stdin.end(endlessSvg());
+  const [, signal] = await once(orphan, 'exit');
+  assert.equal(signal, 'SIGKILL');
+});
+
+test('gives a drawing none of our environment', async (t) => {
+  // Nothing that it draws shows its environment, so this looks at the process from outside.
+  if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, { renderTimeLimit: 600_000 });
+  const asked = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
+  let child = '';
+  await until(async () => {
+    child = (await readFile(`/proc/self/task/${process.pid}/children`, 'utf8')).trim();
+    return child !== '' && (await readFile(`/proc/${child}/cmdline`, 'utf8')).includes('draw-apart-process');
+  });
+  assert.equal(await readFile(`/proc/${child}/environ`, 'utf8'), '');
+  await thumbnails.close();
+  await asked;
+});
