@@ -6,10 +6,10 @@ import { ROOT } from '../../domain/path.ts';
 import type { Store } from '../../domain/store.ts';
 import { createUrlSigner, type UrlSigner } from '../../domain/url-signer.ts';
 import { createFileOperations } from './file-operations.ts';
-import { createFolderOperations } from './folder-operations.ts';
 import { createLister } from './list.ts';
 import { makeRoot, OWN_FOLDER } from './root.ts';
 import { signingKeyIn } from './signing-key.ts';
+import { createSingleFolderOperations } from './single-folders.ts';
 import { openTemporary } from './temporary.ts';
 import { translate } from './translate.ts';
 import { createTreeOperations } from './tree-operations.ts';
@@ -49,7 +49,7 @@ export async function openDisk({ root: folder, signingKey, warn }: DiskOptions):
   const store = {
     list,
     ...createFileOperations(root, temporary, writer),
-    ...createFolderOperations(root),
+    ...createSingleFolderOperations(root),
     ...createTreeOperations(root, temporary, { list, warn }),
     write: writer.write,
     stage: writer.stage,

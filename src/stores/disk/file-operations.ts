@@ -2,7 +2,7 @@ import { lstat, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { isStoreError } from '../../domain/error.ts';
-import { type FilePath, nameOf, parentOf } from '../../domain/path.ts';
+import { type FilePath, nameOf } from '../../domain/path.ts';
 import { changedMeanwhile, existsAlready, notFound, requireEtag } from '../../domain/problems.ts';
 import { resolveRange } from '../../domain/range.ts';
 import type { Store } from '../../domain/store.ts';
@@ -73,7 +73,7 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
       inParent(root, from, async (folder) => {
         const source = await lookUp(folder, nameOf(from));
         if (!source?.isFile()) throw notFound(from);
-        await using target = await root.makeFolder(parentOf(to));
+        await using target = await root.makeParent(to);
         try {
           const present = await lookUpFile(target, to);
           // rename(2) does nothing with two names of one file, which an interrupted move leaves.

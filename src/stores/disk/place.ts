@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import { link, lstat, rename, unlink } from 'node:fs/promises';
 import { isStoreError } from '../../domain/error.ts';
-import { type FilePath, type FolderPath, nameOf, parentOf } from '../../domain/path.ts';
+import { type FilePath, type FolderPath, nameOf } from '../../domain/path.ts';
 import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
 import type { Folder, Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
@@ -17,7 +17,7 @@ export async function inParent<Result>(
   task: (folder: Folder) => Promise<Result>,
 ): Promise<Result> {
   try {
-    await using folder = await root.openFolder(parentOf(path));
+    await using folder = await root.openParent(path);
     return await task(folder);
   } catch (error) {
     throw isStoreError(error, 'not-found') ? notFound(path, error) : translate(error, path);

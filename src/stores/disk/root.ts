@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isStoreError, StoreError } from '../../domain/error.ts';
-import { type FilePath, type FolderPath, ROOT, withoutSlash } from '../../domain/path.ts';
+import { type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../domain/path.ts';
 import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
 import { codeOf, translate } from './translate.ts';
 
@@ -23,6 +23,10 @@ export interface Root {
   openFolder(folder: FolderPath): Promise<Folder>;
   /** Opens a folder, making it and its parents. `wrong-kind` where something else is in the way. */
   makeFolder(folder: FolderPath): Promise<Folder>;
+  /** Opens the folder that a path is in. `not-found` too for the paths that are the service's own. */
+  openParent(path: FilePath | FolderPath): Promise<Folder>;
+  /** Opens the folder that a path is in as `makeFolder` does, and refuses as `openParent`. */
+  makeParent(path: FilePath | FolderPath): Promise<Folder>;
 }
 
 /** An open folder. It stays the same one, whatever happens to the names on the way to it. */
@@ -49,7 +53,8 @@ export async function openRoot(folder: string): Promise<Root> {
       throw translate(error, inside);
     });
     try {
-      if (await isAt(handle, absolute(inside))) return handle;
+      const isRight = flags === FOLDER_FLAGS || (await handle.stat()).isFile();
+      if (isRight && (await isAt(handle, absolute(inside)))) return handle;
       throw notFound(inside);
     } catch (error) {
       await handle.close();
@@ -59,34 +64,40 @@ export async function openRoot(folder: string): Promise<Root> {
 
   const openFolder = async (inside: FolderPath) => asFolder(await openVerified(inside, FOLDER_FLAGS), absolute(inside));
 
+  const makeFolder = async (target: FolderPath): Promise<Folder> => {
+    requireForeign(target);
+    try {
+      return await openFolder(target);
+    } catch (error) {
+      if (!isStoreError(error, 'not-found')) throw error;
+    }
+    let current = await openFolder(ROOT);
+    let inside: FolderPath = ROOT;
+    for (const name of withoutSlash(target).split('/')) {
+      await using parent = current;
+      inside = `${inside}${name}/` as FolderPath;
+      await makeIn(parent, name, inside);
+      current = await openFolder(inside);
+    }
+    return current;
+  };
+
   return {
     path,
     openFolder,
+    makeFolder,
 
-    async openFile(file) {
-      const handle = await openVerified(file, FILE_FLAGS);
-      if ((await handle.stat()).isFile()) return handle;
-      await handle.close();
-      throw notFound(file);
+    async openParent(inside) {
+      requireForeign(inside);
+      return openFolder(parentOf(inside));
     },
 
-    async makeFolder(target) {
-      requireForeign(target);
-      try {
-        return await openFolder(target);
-      } catch (error) {
-        if (!isStoreError(error, 'not-found')) throw error;
-      }
-      let current = await openFolder(ROOT);
-      let inside: FolderPath = ROOT;
-      for (const name of withoutSlash(target).split('/')) {
-        await using parent = current;
-        inside = `${inside}${name}/` as FolderPath;
-        await makeIn(parent, name, inside);
-        current = await openFolder(inside);
-      }
-      return current;
+    async makeParent(inside) {
+      requireForeign(inside);
+      return makeFolder(parentOf(inside));
     },
+
+    openFile: (file) => openVerified(file, FILE_FLAGS),
   };
 }
 

@@ -2,11 +2,11 @@ import { lstat, mkdir, open, opendir, rename, rm, rmdir, unlink } from 'node:fs/
 import { join } from 'node:path';
 import { concurrently } from '../../domain/concurrently.ts';
 import { StoreError } from '../../domain/error.ts';
-import { type FolderPath, MAX_PATH_BYTES, nameOf, parentOf, rebase } from '../../domain/path.ts';
+import { type FolderPath, MAX_PATH_BYTES, nameOf, rebase } from '../../domain/path.ts';
 import { existsAlready, notFound } from '../../domain/problems.ts';
 import type { Cancellable, Entry, FileEntry, Replacing, Reporting, Store } from '../../domain/store.ts';
 import { walkByLists } from '../../domain/walk.ts';
-import { lookUpFolder } from './place.ts';
+import { lookUp, lookUpFolder } from './place.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
 import { codeOf, translate } from './translate.ts';
@@ -27,9 +27,9 @@ export function createTreeOperations(
   { list, warn }: { list: Store['list']; warn: (message: string, details: object) => void },
 ): TreeOperations {
   const takeAway = async (folder: FolderPath): Promise<string> => {
-    await using parent = await root.openFolder(parentOf(folder));
+    await using parent = await root.openParent(folder);
     try {
-      if (!(await lookUpFolder(parent, folder))) throw notFound(folder);
+      if (!(await lookUp(parent, nameOf(folder)))?.isDirectory()) throw notFound(folder);
       const taken = temporary.name();
       await rename(parent.at(nameOf(folder)), taken);
       await parent.sync();
@@ -41,7 +41,7 @@ export function createTreeOperations(
 
   /** Gives the folder at `source` the name `to`. What had it before is put aside, and back if that fails. */
   const place = async (source: string, to: FolderPath, { replace }: Replacing): Promise<void> => {
-    await using parent = await root.makeFolder(parentOf(to));
+    await using parent = await root.makeParent(to);
     const name = parent.at(nameOf(to));
     try {
       const present = await lookUpFolder(parent, to);
@@ -78,8 +78,8 @@ export function createTreeOperations(
     async moveFolder(from, to, { replace, signal }) {
       if (to.length > from.length) await requireRoom(root, from, to);
       signal?.throwIfAborted();
-      await using parent = await root.openFolder(parentOf(from));
-      if (!(await lookUpFolder(parent, from))) throw notFound(from);
+      await using parent = await root.openParent(from);
+      if (!(await lookUp(parent, nameOf(from)))?.isDirectory()) throw notFound(from);
       await place(parent.at(nameOf(from)), to, { replace });
       await parent.sync();
     },

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { copyFile, lstat, open, rename, rm } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { isStoreError, StoreError } from '../../domain/error.ts';
-import { type FilePath, nameOf, parentOf } from '../../domain/path.ts';
+import { type FilePath, nameOf } from '../../domain/path.ts';
 import { presentAgainstCondition, requireSize } from '../../domain/problems.ts';
 import type { Cancellable, FileEntry, StagedUpload, Upload, WriteCondition } from '../../domain/store.ts';
 import { entryOf } from './entry.ts';
@@ -57,7 +57,7 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
   };
 
   const place = async (from: string, file: FilePath, condition?: WriteCondition): Promise<FileEntry> => {
-    await using folder = await root.makeFolder(parentOf(file));
+    await using folder = await root.makeParent(file);
     try {
       const entry = entryOf(file, await lstat(from, { bigint: true }));
       const present = await lookUpFile(folder, file);
@@ -75,7 +75,7 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
   const requirePossible: Writer['requirePossible'] = async (file, condition) => {
     requireHonoured(condition);
     try {
-      await using folder = await root.openFolder(parentOf(file));
+      await using folder = await root.openParent(file);
       const present = await lookUpFile(folder, file);
       if (condition === 'absent' && present) throw presentAgainstCondition(file);
     } catch (error) {

@@ -7,7 +7,7 @@ import type { Root } from './root.ts';
 import { codeOf } from './translate.ts';
 
 /** The making and unmaking of single folders. */
-export function createFolderOperations(root: Root): Pick<Store, 'createFolder' | 'removeFolder'> {
+export function createSingleFolderOperations(root: Root): Pick<Store, 'createFolder' | 'removeFolder'> {
   return {
     async createFolder(path) {
       await using _made = await root.makeFolder(path);

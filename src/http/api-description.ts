@@ -1,0 +1,48 @@
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import { version } from '../version.ts';
+import type { App } from './service.ts';
+
+/** Where people read about the interface, and programs find it as OpenAPI. */
+export const DOCS = '/-/docs';
+
+/** Collects the routes that are registered from now on into an OpenAPI document, and shows it at `DOCS`. */
+export async function describeApi(app: App): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Holdall',
+        version,
+        description: 'One HTTP interface for the files in your bucket, your repository or your disk.',
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      tags: ['Files', 'Folders', 'Files and folders', 'The service'].map((name) => ({ name })),
+    },
+    transform: ({ schema, url }) => ({ schema: nameWildcard(schema), url: url.replace('*', ':path') }),
+  });
+  await app.register(swaggerUi, {
+    routePrefix: DOCS,
+    staticCSP: {
+      'default-src': ["'self'"],
+      'img-src': ["'self'", 'data:'],
+      'style-src': ["'self'", "'unsafe-inline'"],
+      'object-src': ["'none'"],
+      'base-uri': ["'none'"],
+      'frame-ancestors': ["'none'"],
+    },
+    uiConfig: { deepLinking: true, tryItOutEnabled: true, validatorUrl: null },
+    theme: { title: 'Holdall: the interface' },
+    logo: { type: 'image/svg+xml', content: Buffer.from(LOGO), href: DOCS },
+  });
+}
+
+const LOGO =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 32"><text x="0" y="24" fill="white" font-family="system-ui, sans-serif" font-size="24" font-weight="600">Holdall</text></svg>';
+
+/** The router calls what a `*` stands for `*`; a document calls it `path`. */
+function nameWildcard<Schema extends { params?: unknown } | undefined>(schema: Schema): Schema {
+  const properties = (schema?.params as { properties?: Record<string, unknown> } | undefined)?.properties;
+  if (!schema || !properties?.['*']) return schema;
+  return { ...schema, params: { type: 'object', properties: { path: properties['*'] }, required: ['path'] } };
+}

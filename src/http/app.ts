@@ -1,0 +1,93 @@
+import { METHODS } from 'node:http';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import { Ajv } from 'ajv';
+import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
+import { describeApi } from './api-description.ts';
+import { answerFailures } from './failures.ts';
+import { createLongOperations } from './long-operations.ts';
+import { collectMethods, refuseOtherMethods } from './methods.ts';
+import { logRequests, requestId } from './request-log.ts';
+import { fetchRoute } from './routes/fetch.ts';
+import { deleteFileRoute, renameFileRoute } from './routes/files.ts';
+import { deleteFolderRoute, folderRoutes } from './routes/folders.ts';
+import { listingRoutes } from './routes/listing.ts';
+import { signedRoute } from './routes/signed.ts';
+import { systemRoutes } from './routes/system.ts';
+import { thumbnailRoute } from './routes/thumbnail.ts';
+import { transferRoutes } from './routes/transfer.ts';
+import { uploadRoute } from './routes/upload.ts';
+import type { App, Service } from './service.ts';
+
+/** Bytes of a JSON body: two paths of the longest kind, with every character escaped, fit. */
+const BODY_LIMIT = 64 * 1024;
+
+/** Characters of a URL's path that the router takes; Node limits the whole head of a request to 16 KiB. */
+const MAX_PATH = 16 * 1024;
+
+/** Milliseconds of silence after which the system asks whether a client is still there. */
+const KEEP_ALIVE_PROBE = 60_000;
+
+/**
+ * The service as an application that can be listened with. Closing it waits for the requests and the folder
+ * operations that are under way.
+ */
+export async function buildApp(service: Service, logger: FastifyBaseLogger): Promise<App> {
+  const app: App = fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    genReqId: requestId,
+    bodyLimit: BODY_LIMIT,
+    routerOptions: { maxParamLength: MAX_PATH },
+    // A request that comes while the service stops is answered; its connection is closed after it.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    http: { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE },
+    ...answerFailures.options,
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  for (const method of METHODS) {
+    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
+  }
+  answerFailures(app);
+  logRequests(app);
+  setCompilers(app);
+  await describeApi(app);
+  const methodsOf = collectMethods(app);
+  await app.register(async (routes: App) => registerRoutes(routes, service));
+  refuseOtherMethods(app, methodsOf);
+  return app;
+}
+
+async function registerRoutes(app: App, service: Service): Promise<void> {
+  const operations = createLongOperations();
+  app.addHook('onClose', () => operations.finished());
+
+  await app.register(async (upload: App) => uploadRoute(upload, service));
+  await app.register(async (bodiless: App) => {
+    // Programs send a Content-Type for JSON with no body, or "{}": neither says anything here.
+    bodiless.removeAllContentTypeParsers();
+    bodiless.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    deleteFileRoute(bodiless, service);
+    deleteFolderRoute(bodiless, service, operations);
+  });
+  await app.register(async (json: App) => {
+    json.removeContentTypeParser('text/plain');
+    renameFileRoute(json, service);
+    folderRoutes(json, service, operations);
+    transferRoutes(json, service, operations);
+  });
+  listingRoutes(app, service);
+  fetchRoute(app, service);
+  thumbnailRoute(app, service);
+  systemRoutes(app, service);
+  if (service.signer) signedRoute(app, service, service.signer);
+}
+
+/** Bodies are taken as they are, a wrong type is a mistake; what stands in a query is text until it is read. */
+function setCompilers(app: App): void {
+  const options = { strictTypes: false, verbose: true, removeAdditional: false, useDefaults: false } as const;
+  const exact = new Ajv({ ...options, coerceTypes: false });
+  const fromText = new Ajv({ ...options, coerceTypes: true });
+  app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'querystring' ? fromText : exact).compile(schema));
+  app.setSerializerCompiler(() => JSON.stringify);
+}

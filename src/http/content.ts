@@ -1,0 +1,85 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isStoreError } from '../domain/error.ts';
+import type { Fetched, ReadOptions } from '../domain/files.ts';
+import type { Content, FileEntry } from '../domain/store.ts';
+import { clientSignal } from './client-signal.ts';
+import { HttpError } from './errors.ts';
+import { attachment, contentType, fileHeaders, isolationHeaders, relativeTo } from './headers.ts';
+import { allowsRange, evaluate, hasPreconditions, quote } from './preconditions.ts';
+import { parseRange } from './range.ts';
+
+/** Where the bytes of one file come from. */
+export interface ContentSource {
+  stat(): Promise<FileEntry>;
+  fetch(options: ReadOptions): Promise<Fetched>;
+  /** A URL that is to be answered instead of the bytes; undefined for the bytes. */
+  locate(file: FileEntry): Promise<string | undefined>;
+}
+
+/** How often a file that changes between the look at it and its opening is looked at again. */
+const ATTEMPTS = 5;
+
+/**
+ * Answers GET and HEAD for a file: conditions, range, redirect and all. A condition costs a look at the file
+ * first; without one, it is opened at once.
+ */
+export async function sendContent(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  source: ContentSource,
+  { download }: { download: boolean },
+): Promise<FastifyReply> {
+  const { headers } = request;
+  const signal = clientSignal(reply);
+  const range = parseRange(headers.range);
+  const ifRange = headers['if-range']?.toString();
+  const looksFirst = request.method === 'HEAD' || hasPreconditions(headers) || (range && ifRange !== undefined);
+
+  for (let attempt = 1; ; attempt++) {
+    const file = looksFirst ? await source.stat() : undefined;
+    const location = file && (await source.locate(file));
+    if (location !== undefined) return redirect(request, reply, location);
+    if (file && hasPreconditions(headers)) {
+      const verdict = evaluate(headers, file);
+      if (verdict === 'not-modified') return reply.code(304).headers(fileHeaders(file)).send();
+      if (verdict === 'failed')
+        throw new HttpError(412, `The file has the etag ${quote(file.etag)}, which the request ruled out.`);
+    }
+    if (file && request.method === 'HEAD')
+      return describe(reply, file, download).header('content-length', file.size).send();
+    try {
+      const wanted = file && !allowsRange(ifRange, file) ? undefined : range;
+      const fetched = await source.fetch({ range: wanted, ifMatch: file?.etag, signal });
+      if ('location' in fetched) return redirect(request, reply, fetched.location);
+      return sendBytes(reply, fetched.content, download);
+    } catch (error) {
+      if (isStoreError(error, 'range-unsatisfiable')) {
+        const { size } = file ?? (await source.stat());
+        reply.header('content-range', `bytes */${size}`);
+      }
+      // Replaced since the look: what the conditions are about is looked at again.
+      if (!file || !isStoreError(error, 'condition-failed') || attempt === ATTEMPTS) throw error;
+    }
+  }
+}
+
+function redirect(request: FastifyRequest, reply: FastifyReply, location: string): FastifyReply {
+  const target = location.startsWith('/') ? relativeTo(request.url, location) : location;
+  return reply.code(302).header('location', target).header('cache-control', 'no-store').send();
+}
+
+function sendBytes(reply: FastifyReply, { file, range, body }: Content, download: boolean): FastifyReply {
+  describe(reply, file, download);
+  if (!range) return reply.header('content-length', file.size).send(body);
+  return reply
+    .code(206)
+    .header('content-range', `bytes ${range.start}-${range.end}/${file.size}`)
+    .header('content-length', range.end - range.start + 1)
+    .send(body);
+}
+
+function describe(reply: FastifyReply, file: FileEntry, download: boolean): FastifyReply {
+  reply.headers({ ...fileHeaders(file), ...isolationHeaders(file.type), 'content-type': contentType(file.type) });
+  if (download) reply.header('content-disposition', attachment(file));
+  return reply;
+}

@@ -1,0 +1,84 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { Dicer } from '@fastify/busboy';
+import { StoreError } from '../domain/error.ts';
+import { type FormField, parseFormDisposition } from './content-disposition.ts';
+
+/** One part of a form. Its body is read to the end, or resumed, before the next part comes. */
+export interface Part extends FormField {
+  /** The media type that the part declares. */
+  readonly type: string | undefined;
+  readonly body: Readable;
+}
+
+/** More parts than any form of ours has; many small ones cost more than their bytes. */
+const MAX_PARTS = 100;
+
+/** Bytes of the headers of one part. */
+const MAX_HEADER = 16 * 1024;
+
+/**
+ * The parts of a request's `multipart/form-data` body, in their order, as they arrive. A body that is cut short,
+ * is no form, or has too many parts ends the sequence, and the body of the part at hand, with `invalid-request`.
+ * The request itself is never destroyed: it still has to be answered.
+ */
+export function readParts(request: IncomingMessage): AsyncIterable<Part> {
+  const limits = { maxHeaderSize: MAX_HEADER, maxHeaderPairs: 50 };
+  const dicer = new Dicer({ boundary: boundaryOf(request.headers['content-type']), ...limits });
+  const parts = new Readable({ objectMode: true, read() {} });
+  let count = 0;
+  let current: Readable | undefined;
+
+  const fail = (error: Error) => {
+    request.unpipe(dicer);
+    current?.destroy(error);
+    parts.destroy(error);
+  };
+
+  dicer.on('part', (body) => {
+    current = body;
+    // Dicer reports a body that was cut short on the part as well.
+    body.on('error', () => fail(cutShort()));
+    body.on('header', (header: Record<string, string[] | undefined>) => {
+      if (++count > MAX_PARTS) return fail(invalid(`The form has more than ${MAX_PARTS} parts.`));
+      const field = parseFormDisposition(header['content-disposition']?.[0] ?? '');
+      if (!field) return fail(invalid('A part of the form has no Content-Disposition: form-data with UTF-8 names.'));
+      parts.push({ ...field, type: header['content-type']?.[0], body });
+      return undefined;
+    });
+  });
+  dicer.on('finish', () => parts.push(null));
+  dicer.on('error', () => fail(cutShort()));
+  request.on('error', () => fail(cutShort()));
+  request.on('aborted', () => fail(cutShort()));
+  request.pipe(dicer);
+  return parts as AsyncIterable<Part>;
+}
+
+/** The text of a small part, in UTF-8. */
+export async function readText({ name, body }: Part, maxBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) throw invalid(`The field ${JSON.stringify(name)} is longer than ${maxBytes} bytes.`);
+    chunks.push(chunk);
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
+  } catch {
+    throw invalid(`The field ${JSON.stringify(name)} is not UTF-8.`);
+  }
+}
+
+function boundaryOf(contentType: string | undefined): string {
+  const match = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]{1,70})"|([^\s";]{1,70}))/i.exec(
+    contentType ?? '',
+  );
+  const boundary = match?.[1] ?? match?.[2];
+  if (boundary !== undefined) return boundary;
+  throw invalid('The body must be a form, sent with Content-Type: multipart/form-data and its boundary.');
+}
+
+const invalid = (message: string) => new StoreError('invalid-request', message);
+const cutShort = () => invalid('The body ends in the middle of the form.');

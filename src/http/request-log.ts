@@ -1,0 +1,38 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { App } from './service.ts';
+
+export const REQUEST_ID = 'x-request-id';
+
+/** The id that a proxy gave the request, if it is one that can stand in a log and a header, or a new one. */
+export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
+  const given = request.headers[REQUEST_ID];
+  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+}
+
+/** The status in the log of a request whose client left before it was answered, as nginx writes it. */
+const CLIENT_LEFT = 499;
+
+/** One line for each request, when it has ended, however it ended; and its id on every answer. */
+export function logRequests(app: App): void {
+  app.addHook('onRequest', async (request, reply) => {
+    const started = performance.now();
+    const sentBefore = request.socket.bytesWritten ?? 0;
+    const { socket } = request;
+    reply.header(REQUEST_ID, request.id);
+    reply.raw.once('close', () => {
+      request.log.info(
+        {
+          method: request.method,
+          route: request.routeOptions.url,
+          // Without the query, which may hold a signature.
+          path: request.url.split('?')[0],
+          status: reply.raw.writableFinished ? reply.raw.statusCode : CLIENT_LEFT,
+          bytes: (socket.bytesWritten ?? 0) - sentBefore,
+          milliseconds: Math.round((performance.now() - started) * 10) / 10,
+        },
+        'request',
+      );
+    });
+  });
+}

@@ -1,0 +1,47 @@
+import { Type } from 'typebox';
+import { parseFile } from '../../domain/path.ts';
+import { sendContent } from '../content.ts';
+import { Failure, FileQuery, PathParameter } from '../schemas.ts';
+import type { App, Service } from '../service.ts';
+
+const Bytes = Type.Any({ description: 'The bytes of the file.' });
+const Nothing = Type.Null();
+
+/** The statuses of an answer with the bytes of a file, for the OpenAPI document. */
+export const CONTENT_RESPONSES = {
+  200: Bytes,
+  206: Bytes,
+  304: { ...Nothing, description: 'Not modified.' },
+  '4xx': Failure,
+  '5xx': Failure,
+};
+
+export function fetchRoute(app: App, { files }: Service): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/file/*',
+    schema: {
+      tags: ['Files'],
+      summary: 'Fetch a file',
+      description:
+        'Files below 6 MB (6,291,456 bytes) come directly, larger ones by a redirect to a presigned URL. Conditions and single ranges are honoured.',
+      params: PathParameter,
+      querystring: FileQuery,
+      response: { ...CONTENT_RESPONSES, 302: { ...Nothing, description: 'The file is at `Location`.' } },
+    },
+    handler: (request, reply) => {
+      const file = parseFile(request.params['*']);
+      const download = request.query.download === '1';
+      return sendContent(
+        request,
+        reply,
+        {
+          stat: () => files.stat(file),
+          fetch: (options) => files.fetch(file, { ...options, download }),
+          locate: (entry) => files.locate(entry, { download }),
+        },
+        { download },
+      );
+    },
+  });
+}

@@ -1,0 +1,35 @@
+import { parseFile } from '../../domain/path.ts';
+import type { UrlSigner } from '../../domain/url-signer.ts';
+import { sendContent } from '../content.ts';
+import { PathParameter } from '../schemas.ts';
+import type { App, Service } from '../service.ts';
+import { CONTENT_RESPONSES } from './fetch.ts';
+
+/** The presigned URLs of stores that have none of their own: whoever has one gets the file, until it expires. */
+export function signedRoute(app: App, { files }: Service, signer: UrlSigner): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/-/signed/*',
+    schema: {
+      tags: ['Files'],
+      summary: 'Fetch a file by a signed URL',
+      description: 'Where `/file/` redirects to. A URL that was altered or has expired is a 403.',
+      params: PathParameter,
+      response: CONTENT_RESPONSES,
+    },
+    handler: (request, reply) => {
+      const query = new URLSearchParams(request.url.split('?').slice(1).join('?'));
+      const { file, download } = signer.verify(parseFile(request.params['*']), query, Date.now());
+      return sendContent(
+        request,
+        reply,
+        {
+          stat: () => files.stat(file),
+          fetch: async (options) => ({ content: await files.read(file, options) }),
+          locate: async () => undefined,
+        },
+        { download },
+      );
+    },
+  });
+}

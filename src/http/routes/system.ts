@@ -1,0 +1,31 @@
+import '@fastify/swagger';
+import { clientSignal } from '../client-signal.ts';
+import { Failure, Success } from '../schemas.ts';
+import type { App, Service } from '../service.ts';
+
+/** What the service tells of itself, under `/-/`. */
+export function systemRoutes(app: App, { files }: Service): void {
+  app.get(
+    '/-/health/live',
+    { schema: { tags: ['The service'], summary: 'Whether the process answers', response: { 200: Success } } },
+    async () => ({ success: true, message: 'The service is running.' }) as const,
+  );
+
+  app.get(
+    '/-/health/ready',
+    {
+      schema: {
+        tags: ['The service'],
+        summary: 'Whether the service can do its work',
+        description: "A 503 says why the store can't be used.",
+        response: { 200: Success, '5xx': Failure },
+      },
+    },
+    async (_request, reply) => {
+      await files.check({ signal: clientSignal(reply) });
+      return { success: true, message: 'The service is ready.' } as const;
+    },
+  );
+
+  app.get('/-/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+}

@@ -1,0 +1,41 @@
+import { Type } from 'typebox';
+import { parseFile } from '../../domain/path.ts';
+import { thumbnailEtag } from '../../thumbnails/thumbnails.ts';
+import { clientSignal } from '../client-signal.ts';
+import { HttpError } from '../errors.ts';
+import { CACHE_CONTROL } from '../headers.ts';
+import { evaluate, quote } from '../preconditions.ts';
+import { Failure, PathParameter } from '../schemas.ts';
+import type { App, Service } from '../service.ts';
+
+export function thumbnailRoute(app: App, { files, thumbnails }: Service): void {
+  app.get(
+    '/thumb/*',
+    {
+      schema: {
+        tags: ['Files'],
+        summary: 'Fetch the thumbnail of an image',
+        description:
+          '320×320 pixels, JPEG. Of JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG up to 50 MB and 100 megapixels.',
+        params: PathParameter,
+        response: {
+          200: { ...Type.Any(), description: 'The JPEG.' },
+          304: { ...Type.Null(), description: 'Not modified.' },
+          '4xx': Failure,
+          '5xx': Failure,
+        },
+      },
+    },
+    async (request, reply) => {
+      const file = await files.stat(parseFile(request.params['*']));
+      const etag = thumbnailEtag(file);
+      reply.headers({ etag: quote(etag), 'cache-control': CACHE_CONTROL });
+      const verdict = evaluate(request.headers, { etag, modified: null });
+      if (verdict === 'not-modified') return reply.code(304).send(null);
+      if (verdict === 'failed')
+        throw new HttpError(412, `The thumbnail has the etag ${quote(etag)}, which the request ruled out.`);
+      const jpeg = await thumbnails.get(file, { signal: clientSignal(reply) });
+      return reply.headers({ 'content-type': 'image/jpeg', 'x-content-type-options': 'nosniff' }).send(jpeg);
+    },
+  );
+}

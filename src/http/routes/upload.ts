@@ -1,0 +1,135 @@
+import type { IncomingMessage } from 'node:http';
+import { pipeline, type Readable, Transform } from 'node:stream';
+import { quoted, StoreError } from '../../domain/error.ts';
+import type { Files, UploadOptions } from '../../domain/files.ts';
+import { childFile, type FolderPath, parseFolder, ROOT } from '../../domain/path.ts';
+import type { FileEntry } from '../../domain/store.ts';
+import { clientSignal } from '../client-signal.ts';
+import { type Part, readParts, readText } from '../multipart.ts';
+import { quote, writeCondition } from '../preconditions.ts';
+import { Failure, Upload, Uploaded } from '../schemas.ts';
+import type { App, Service } from '../service.ts';
+
+/** Bytes of the field `prefix`: enough for an error that names the rule of paths instead of this one. */
+const MAX_PREFIX = 8 * 1024;
+
+/** Milliseconds in which a client that still sends, though it was refused, can read why. */
+const LINGER = 5_000;
+
+export function uploadRoute(app: App, { files }: Service): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  app.post(
+    '/upload',
+    {
+      schema: {
+        tags: ['Files'],
+        summary: 'Upload a file',
+        description:
+          'The two parts come in either order. A file of this path is replaced, unless `If-None-Match: *` is sent. The `ETag` header of the answer is that of what was stored.',
+        consumes: ['multipart/form-data'],
+        body: Upload,
+        response: { 200: Uploaded, '4xx': Failure, '5xx': Failure },
+      },
+      // The body is read as it arrives, and its rules are kept below.
+      validatorCompiler: () => () => true,
+    },
+    async (request, reply) => {
+      const options = { condition: writeCondition(request.headers), signal: clientSignal(reply) };
+      try {
+        const file = await receive(files, readParts(request.raw), options);
+        reply.header('etag', quote(file.etag));
+        return { success: true, message: 'File uploaded successfully', path: file.path } as const;
+      } catch (error) {
+        discardRest(request.raw);
+        throw error;
+      }
+    },
+  );
+}
+
+/** Stores the file of a form. Nothing is changed before the whole form has arrived and is found to be right. */
+async function receive(files: Files, parts: AsyncIterable<Part>, options: UploadOptions): Promise<FileEntry> {
+  const iterator = parts[Symbol.asyncIterator]();
+  let prefix: FolderPath | undefined;
+  for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
+    const part = next.value;
+    if (isPrefix(part)) prefix = await readPrefix(part, prefix);
+    else if (isFile(part)) return storeFile(files, part, prefix, iterator, options);
+    else part.body.resume();
+  }
+  throw new StoreError('invalid-request', 'The form has no part "file" with a file name.');
+}
+
+async function storeFile(
+  files: Files,
+  part: Part,
+  prefix: FolderPath | undefined,
+  rest: AsyncIterator<Part>,
+  options: UploadOptions,
+): Promise<FileEntry> {
+  const name = fileName(part);
+  // A wrong name is found before the bytes are taken in.
+  const file = childFile(prefix ?? ROOT, name);
+  if (prefix !== undefined) {
+    const body = endingWith(part.body, async () => void (await readRest(rest, prefix)));
+    return files.upload(file, { body, declaredType: part.type }, options);
+  }
+  const waiting = await files.takeIn({ body: part.body, declaredType: part.type }, options);
+  try {
+    const found = await readRest(rest, undefined);
+    return await waiting.uploadTo(childFile(found ?? ROOT, name), options);
+  } finally {
+    await waiting.discard();
+  }
+}
+
+/** Reads what follows the file: perhaps its prefix, and no second file. */
+async function readRest(rest: AsyncIterator<Part>, known: FolderPath | undefined): Promise<FolderPath | undefined> {
+  let prefix = known;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) {
+    const part = next.value;
+    if (isFile(part))
+      throw new StoreError('invalid-request', 'The form has two parts "file"; send one request for each file.');
+    if (isPrefix(part)) prefix = await readPrefix(part, prefix);
+    else part.body.resume();
+  }
+  return prefix;
+}
+
+const isPrefix = (part: Part) => part.name === 'prefix' && part.filename === undefined;
+const isFile = (part: Part) => part.name === 'file' && part.filename !== undefined;
+
+async function readPrefix(part: Part, known: FolderPath | undefined): Promise<FolderPath> {
+  if (known !== undefined) throw new StoreError('invalid-request', 'The form has two parts "prefix".');
+  return parseFolder(await readText(part, MAX_PREFIX));
+}
+
+/** The last segment of the file name: some programs send the whole path. */
+function fileName({ filename = '' }: Part): string {
+  const name = filename.slice(filename.lastIndexOf('/') + 1);
+  if (name !== '') return name;
+  throw new StoreError('invalid-request', `The file name ${quoted(filename)} of the part "file" is empty.`);
+}
+
+/** The same bytes, ending only when `last` has: so that whoever stores them waits for what comes behind. */
+function endingWith(body: Readable, last: () => Promise<void>): Readable {
+  const ending = new Transform({
+    transform: (chunk, _encoding, done) => done(null, chunk),
+    flush: (done) => void last().then(() => done(), done),
+  });
+  return pipeline(body, ending, () => {});
+}
+
+/**
+ * Reads on without keeping anything, so that a client that is still sending can read its answer, and ends the
+ * connection when it does not stop.
+ */
+function discardRest(request: IncomingMessage): void {
+  if (request.complete || request.destroyed) return;
+  request.unpipe();
+  request.resume();
+  const timer = setTimeout(() => request.destroy(), LINGER);
+  timer.unref();
+  request.once('close', () => clearTimeout(timer));
+}

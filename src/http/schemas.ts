@@ -1,0 +1,109 @@
+import { type Static, Type } from 'typebox';
+import { MAX_PAGE } from '../domain/files.ts';
+
+/*
+ * The JSON shapes of the interface: one source for validation, types and the OpenAPI document.
+ */
+
+export const Failure = Type.Object(
+  { success: Type.Literal(false), error: Type.String({ description: 'What was wrong, and with which value.' }) },
+  { title: 'Failure' },
+);
+
+export const Success = Type.Object({ success: Type.Literal(true), message: Type.String() }, { title: 'Success' });
+
+const successWith = <Field extends string>(field: Field, description: string) =>
+  Type.Object(
+    {
+      success: Type.Literal(true),
+      message: Type.String(),
+      ...({ [field]: Type.String({ description }) } as Record<Field, ReturnType<typeof Type.String>>),
+    },
+    { title: `Success with ${field}` },
+  );
+
+export const Uploaded = successWith('path', 'The path of the file.');
+export const FileRenamed = successWith('newKey', 'The new path of the file.');
+export const FolderRenamed = successWith('newPrefix', 'The new path of the folder, with a trailing "/".');
+
+export const Listing = Type.Object(
+  {
+    success: Type.Literal(true),
+    prefix: Type.String({ description: 'The folder that is listed: empty for the root, else with a trailing "/".' }),
+    entries: Type.Array(
+      Type.Union([
+        Type.Object(
+          {
+            type: Type.Literal('folder'),
+            name: Type.String(),
+            path: Type.String({ description: 'With a trailing "/".' }),
+          },
+          { title: 'Folder' },
+        ),
+        Type.Object(
+          {
+            type: Type.Literal('file'),
+            name: Type.String(),
+            path: Type.String(),
+            size: Type.Integer({ description: 'Bytes.' }),
+            modified: Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+              description: 'When it was written, or null where the store does not know.',
+            }),
+            contentType: Type.String(),
+            etag: Type.String({ description: 'Quoted, as in the ETag header.' }),
+          },
+          { title: 'File' },
+        ),
+      ]),
+      { description: 'In the order of their paths\' UTF-8 bytes, a folder compared with its "/".' },
+    ),
+    cursor: Type.Optional(Type.String({ description: 'Where the next page begins; absent on the last one.' })),
+  },
+  { title: 'Listing' },
+);
+export type Listing = Static<typeof Listing>;
+
+export const ListingQuery = Type.Object({
+  prefix: Type.Optional(Type.String({ description: 'The folder, where it is not given as the path.' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: MAX_PAGE, description: 'The most entries to give.' }),
+  ),
+  cursor: Type.Optional(Type.String({ description: 'The `cursor` of the page before.' })),
+});
+
+export const FileQuery = Type.Object({
+  download: Type.Optional(Type.String({ description: "`1`: as an attachment of the file's name." })),
+});
+
+const overwrite = Type.Optional(
+  Type.Boolean({ default: false, description: 'Replace what is at the destination; without it, that is a 409.' }),
+);
+
+export const Rename = Type.Object({
+  newName: Type.String({ description: 'One name, without "/".' }),
+  overwrite,
+});
+
+export const Transfer = Type.Object({
+  source: Type.String({ description: 'The path of the file or folder.' }),
+  destination: Type.String({ description: 'The path that it is to have.' }),
+  is_folder: Type.Boolean({ description: 'Whether a folder with everything in it is meant, or a file.' }),
+  overwrite,
+});
+
+export const CreateFolder = Type.Object({
+  path: Type.String({ description: 'The path of the new folder; parents are made as well.' }),
+});
+
+export const Upload = Type.Object({
+  file: Type.String({
+    format: 'binary',
+    description: "The file; its name is the last segment of the part's file name.",
+  }),
+  prefix: Type.Optional(
+    Type.String({ description: 'The folder to put it in; the root where it is missing. Before or after the file.' }),
+  ),
+});
+
+/** The path parameter of the routes that name a file or folder; it may contain "/". */
+export const PathParameter = Type.Object({ '*': Type.String({ description: 'The path; it may contain "/".' }) });

@@ -1,0 +1,57 @@
+import cluster, { type Worker } from 'node:cluster';
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
+import { START_FAILED, STOP_SIGNALS } from './worker.ts';
+
+/** Milliseconds before a worker that died is replaced: soon, and not in a loop that eats the machine. */
+const RESTART_DELAY = 1000;
+
+/** Milliseconds beyond the time for requests in flight after which a worker that does not stop is killed. */
+const KILL_DELAY = 5000;
+
+/**
+ * Runs `config.WORKERS` processes on one port: the first, and when it is ready, the others. One that dies is
+ * replaced; one that can't start has told its reason and ends all. After a signal to stop, this ends with 0 when
+ * all workers have.
+ */
+export function runCluster(config: Config, logger: Logger): void {
+  let isStopping = false;
+
+  const stop = () => {
+    if (isStopping) return;
+    isStopping = true;
+    for (const worker of workers()) worker.process.kill('SIGTERM');
+    setTimeout(() => killAll(logger), config.SHUTDOWN_TIMEOUT * 1000 + KILL_DELAY).unref();
+    if (workers().length === 0) process.exit(0);
+  };
+
+  cluster.once('message', (_worker, ready: object) => {
+    logger.info(ready, 'Holdall is ready.');
+    for (let count = 1; count < config.WORKERS && !isStopping; count++) cluster.fork();
+  });
+
+  cluster.on('exit', (worker, code, signal) => {
+    if (isStopping) {
+      if (workers().length === 0) process.exit(0);
+      return;
+    }
+    if (code === START_FAILED) {
+      for (const other of workers()) other.process.kill('SIGKILL');
+      process.exit(START_FAILED);
+    }
+    logger.error({ worker: worker.process.pid, code, signal }, 'A worker died and is replaced.');
+    setTimeout(() => isStopping || cluster.fork(), RESTART_DELAY);
+  });
+
+  for (const signal of STOP_SIGNALS) process.on(signal, stop);
+  cluster.fork();
+}
+
+const workers = (): Worker[] => Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+
+function killAll(logger: Logger): void {
+  for (const worker of workers()) {
+    logger.error({ worker: worker.process.pid }, 'A worker did not stop in time and is killed.');
+    worker.process.kill('SIGKILL');
+  }
+}

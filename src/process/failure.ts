@@ -1,0 +1,23 @@
+import { SettingsError } from '../config/config.ts';
+import { isStoreError } from '../domain/error.ts';
+
+/**
+ * Why the service can't start, in the one line (or list of mistakes) that a person needs; undefined for what is a
+ * fault of ours, which wants its stack.
+ */
+export function explainStart(error: unknown): string | undefined {
+  if (error instanceof SettingsError || isStoreError(error)) return error.message;
+  if (!(error instanceof Error) || !('syscall' in error) || error.syscall !== 'listen' || !('code' in error))
+    return undefined;
+  const where = `${'address' in error ? String(error.address) : 'HOST'}:${'port' in error ? String(error.port) : 'PORT'}`;
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return `${where} is in use already: stop what listens there, or set PORT to another one.`;
+    case 'EACCES':
+      return `${where} may not be listened on: ports below 1024 are for root; set PORT to a higher one.`;
+    case 'EADDRNOTAVAIL':
+      return `${where} is not an address of this machine: set HOST to one that is, or to 0.0.0.0 for all.`;
+    default:
+      return `${where} can't be listened on: ${error.message}`;
+  }
+}

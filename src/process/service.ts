@@ -1,0 +1,73 @@
+import { availableParallelism } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
+import { createFiles } from '../domain/files.ts';
+import { buildApp } from '../http/app.ts';
+import { observe } from '../layers/observe.ts';
+import { readOnly } from '../layers/read-only.ts';
+import { retry } from '../layers/retry.ts';
+import { type OpenedStore, openStore } from '../stores/create.ts';
+import { createThumbnails } from '../thumbnails/thumbnails.ts';
+
+/** The service of one process, listening. */
+export interface RunningService {
+  /** Where it is reached. */
+  readonly url: string;
+  /** What it serves, as a person would name it. */
+  readonly serves: string;
+  /**
+   * Takes no new connections, and settles when what was under way has ended, or the time for it is over; says
+   * which.
+   */
+  stop(): Promise<'finished' | 'cut short'>;
+}
+
+/** Asks of a store that is not available: the first time, and twice more within half a second. */
+const RETRIES = { attempts: 3, delay: 100 };
+
+/** Opens the store and listens. Throws an error that a person can act on when either is not possible. */
+export async function startService(config: Config, logger: Logger): Promise<RunningService> {
+  const opened = await openStore(config, (message, details) => logger.warn(details, message));
+  try {
+    await opened.store.check?.();
+    return await serve(opened, config, logger);
+  } catch (error) {
+    await opened.store.close?.();
+    throw error;
+  }
+}
+
+async function serve(opened: OpenedStore, config: Config, logger: Logger): Promise<RunningService> {
+  const retried = retry(opened.store, RETRIES);
+  const observed = observe(config.READ_ONLY ? readOnly(retried) : retried, (call) => logger.debug(call, 'store'));
+  const files = createFiles(observed, {
+    maxUploadSize: config.MAX_UPLOAD_SIZE,
+    presignExpires: config.PRESIGN_EXPIRES,
+  });
+  const thumbnails = createThumbnails({
+    files,
+    cacheFolder: config.CACHE_DIR ?? opened.cacheFolder,
+    cacheSize: config.CACHE_SIZE,
+    renders: Math.max(1, Math.floor(availableParallelism() / config.WORKERS)),
+    warn: (message, error) => logger.warn({ err: error }, message),
+  });
+  const app = await buildApp({ files, thumbnails, signer: opened.signer }, logger);
+  const url = await app.listen({ host: config.HOST, port: config.PORT });
+
+  return {
+    url,
+    serves: opened.name,
+    async stop() {
+      const closed = app.close().then(() => 'finished' as const);
+      const deadline = new AbortController();
+      const late = delay(config.SHUTDOWN_TIMEOUT * 1000, 'cut short' as const, { signal: deadline.signal });
+      const outcome = await Promise.race([closed, late.catch(() => 'finished' as const)]);
+      deadline.abort();
+      if (outcome === 'cut short') app.server.closeAllConnections();
+      await thumbnails.close();
+      await opened.store.close?.();
+      return outcome;
+    },
+  };
+}

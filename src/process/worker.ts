@@ -1,0 +1,35 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
+import { explainStart } from './failure.ts';
+import { type RunningService, startService } from './service.ts';
+
+/** Signals that ask for a stop: from a supervisor, and from the keyboard. */
+export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/** The exit code of a process that could not start, as EX_CONFIG of sysexits.h. */
+export const START_FAILED = 78;
+
+/** Serves from this process until it is told to stop, and then ends it with 0. `onReady` is told when it listens. */
+export async function runService(
+  config: Config,
+  logger: Logger,
+  onReady: (service: RunningService) => void,
+): Promise<void> {
+  const service = await startService(config, logger).catch((error: unknown) => {
+    const reason = explainStart(error);
+    if (reason === undefined) logger.fatal({ err: error }, 'Holdall could not start.');
+    else process.stderr.write(`holdall: ${reason}\n`);
+    process.exit(START_FAILED);
+  });
+  let isStopping = false;
+  const stop = async (signal: string) => {
+    if (isStopping) return;
+    isStopping = true;
+    logger.info({ signal }, 'Stopping: what is under way may finish.');
+    const outcome = await service.stop();
+    logger.info({ outcome }, 'Stopped.');
+    process.exit(0);
+  };
+  for (const signal of STOP_SIGNALS) process.on(signal, () => void stop(signal));
+  onReady(service);
+}

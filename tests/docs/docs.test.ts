@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { helpText } from '../../src/config/help.ts';
+import { SETTINGS, type Setting } from '../../src/config/settings.ts';
+import { STATUS_OF_KIND } from '../../src/http/errors.ts';
+import { disk } from '../contract/backend.ts';
+import { jsonOf, send } from '../http/client.ts';
+import { startService } from '../http/service.ts';
+
+/** A page, with its tables as they are before they are aligned. */
+const read = async (path: string) =>
+  (await readFile(new URL(`../../${path}`, import.meta.url), 'utf8')).replace(/ +\|/g, ' |');
+
+describe('The documentation', () => {
+  it('has every setting, with its default, example and help, and no other', async () => {
+    const page = await read('docs/settings.md');
+    const rows = [...page.matchAll(/^\| `([A-Z_]+)` \|.*$/gm)].map(([row, name = '']) => ({ row, name }));
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      Object.keys(SETTINGS),
+    );
+    for (const { row, name } of rows) {
+      const setting: Setting<unknown> = SETTINGS[name as keyof typeof SETTINGS];
+      const fallback = setting.fallback === null ? 'none' : `\`${setting.fallback}\``;
+      assert.ok(row.endsWith(` | ${setting.help} |`), name);
+      assert.ok(row.includes(setting.example), name);
+      // The number of workers depends on the machine.
+      if (name !== 'WORKERS') assert.ok(row.startsWith(`| \`${name}\` | ${fallback} |`), row);
+    }
+  });
+
+  it('lists every setting in --help', () => {
+    for (const name of Object.keys(SETTINGS)) assert.match(helpText('1.2.3'), new RegExp(`^  ${name}\\b`, 'm'));
+  });
+
+  it('has every endpoint, by each of its methods', async () => {
+    const page = await read('docs/http-api.md');
+    const service = await startService(disk);
+    try {
+      const { paths } = jsonOf(await send(service.port, '/-/openapi.json')) as { paths: Record<string, object> };
+      assert.ok(Object.keys(paths).length >= 14);
+      for (const [path, operations] of Object.entries(paths)) {
+        const row = page.split('\n').find((line) => line.startsWith('| ') && line.includes(`\`${path}\``));
+        assert.ok(row, path);
+        for (const method of Object.keys(operations)) {
+          if (method !== 'head') assert.ok(row.includes(`\`${method.toUpperCase()}\``), `${method} ${path}`);
+        }
+      }
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it('has every kind of error, with its status', async () => {
+    const rows = (await read('docs/http-api.md')).split('\n').filter((line) => /^\| \d{3} \|/.test(line));
+    for (const [kind, status] of Object.entries(STATUS_OF_KIND)) {
+      assert.ok(
+        rows.some((row) => row.startsWith(`| ${status} |`) && row.includes(`\`${kind}\``)),
+        kind,
+      );
+    }
+  });
+
+  it('gives a reason for every dependency, and for no other', async () => {
+    const page = await read('docs/dependencies.md');
+    const { dependencies, devDependencies } = JSON.parse(await read('package.json'));
+    const [shipped = '', development = ''] = page.split('For development only:');
+    const named = (text: string) =>
+      [...text.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell = '']) =>
+        [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+      );
+    assert.deepEqual(named(shipped).toSorted(), Object.keys(dependencies as object).toSorted());
+    assert.deepEqual(named(development).toSorted(), Object.keys(devDependencies as object).toSorted());
+  });
+
+  it('leads nowhere that is not there', async () => {
+    const pages = [
+      'README.md',
+      'CONTRIBUTING.md',
+      'SECURITY.md',
+      'CHANGELOG.md',
+      'docs/architecture.md',
+      'docs/writing-a-store.md',
+      'docs/dependencies.md',
+      'docs/http-api.md',
+      'docs/settings.md',
+    ];
+    for (const page of pages) {
+      for (const [, target = ''] of (await read(page)).matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)) {
+        const url = new URL(target, new URL(`../../${page}`, import.meta.url));
+        await assert.doesNotReject(
+          import('node:fs/promises').then(({ access }) => access(url)),
+          `${page}: ${target}`,
+        );
+      }
+    }
+  });
+});

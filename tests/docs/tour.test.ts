@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { disk } from '../contract/backend.ts';
+import { startService } from '../http/service.ts';
+
+const run = promisify(execFile);
+
+describe('The tour of the README', () => {
+  it('prints what the README says, pasted as it stands', async () => {
+    const steps = stepsOf(await readFile(new URL('../../README.md', import.meta.url), 'utf8'));
+    assert.ok(steps.filter(({ prints }) => prints !== undefined).length >= 14);
+    const service = await startService(disk);
+    const folder = await mkdtemp(join(tmpdir(), 'holdall-tour-'));
+    try {
+      for (const { command, prints } of steps) {
+        const here = command.replaceAll('127.0.0.1:8080', `127.0.0.1:${service.port}`);
+        const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', here], { cwd: folder });
+        if (prints !== undefined) assert.equal(settled(stdout.trim()), settled(prints), command);
+      }
+    } finally {
+      await service.stop();
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('has every endpoint of the interface', async () => {
+    const commands = stepsOf(await readFile(new URL('../../README.md', import.meta.url), 'utf8'))
+      .map(({ command }) => command)
+      .join('\n');
+    const endpoints = [
+      'upload',
+      'notes/',
+      'file/',
+      'thumb/',
+      'rename/',
+      'rename_folder/',
+      'create_folder',
+      'copy',
+      'move',
+      'delete/',
+      'delete_folder/',
+    ];
+    for (const endpoint of endpoints) assert.ok(commands.includes(`http://127.0.0.1:8080/${endpoint}`), endpoint);
+  });
+});
+
+interface Step {
+  readonly command: string;
+  readonly prints: string | undefined;
+}
+
+/** The commands of the tour, each with the block of output that follows it. */
+function stepsOf(readme: string): Step[] {
+  const tour = readme.slice(readme.indexOf('\n## A tour'), readme.indexOf('\n## What it promises'));
+  return [...tour.matchAll(/```sh\n([^`]+)```\n(?:```(?:json|text)\n([^`]+)```)?/g)].map(
+    ([, command = '', prints]) => ({
+      command,
+      prints: prints?.trim(),
+    }),
+  );
+}
+
+/** Output without what differs from run to run: times and etags. */
+function settled(output: string): string {
+  return output
+    .replace(/"modified":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/g, '"modified":"…"')
+    .replace(/"etag":"\\"[\w-]+\\""/g, '"etag":"…"');
+}

@@ -1,0 +1,48 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { createFiles, type FilesOptions } from '../../src/domain/files.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { buildApp } from '../../src/http/app.ts';
+import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
+import type { Backend } from '../contract/backend.ts';
+
+/** The service on a new, empty store of a backend, listening on a port of its own. */
+export interface TestService {
+  readonly port: number;
+  /** What it serves, for looking behind the interface. */
+  readonly store: Store;
+  /** The lines of its log so far. */
+  readonly log: readonly Record<string, unknown>[];
+  stop(): Promise<void>;
+}
+
+export interface ServiceOptions extends Partial<FilesOptions> {
+  /** Puts something between the service and its store: a fault, a look. */
+  readonly wrap?: (store: Store) => Store;
+}
+
+export async function startService(backend: Backend, { wrap, ...options }: ServiceOptions = {}): Promise<TestService> {
+  const { store: opened, signer, close } = await backend.open();
+  const store = wrap ? wrap(opened) : opened;
+  const cacheFolder = await mkdtemp(join(tmpdir(), 'holdall-test-cache-'));
+  const log: Record<string, unknown>[] = [];
+  const logger = pino({ level: 'debug', base: null }, { write: (line: string) => void log.push(JSON.parse(line)) });
+  const files = createFiles(store, { presignExpires: 60, ...options });
+  const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, renders: 2 });
+  const app = await buildApp({ files, thumbnails, signer }, logger);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  return {
+    port: (app.server.address() as AddressInfo).port,
+    store,
+    log,
+    async stop() {
+      await app.close();
+      await thumbnails.close();
+      await close();
+      await rm(cacheFolder, { recursive: true, force: true });
+    },
+  };
+}
