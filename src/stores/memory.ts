@@ -21,7 +21,7 @@ import {
   requireSize,
 } from '../domain/problems.ts';
 import { resolveRange } from '../domain/range.ts';
-import type { Entry, FileEntry, Replacing, Store } from '../domain/store.ts';
+import type { Cancellable, Entry, FileEntry, Replacing, Store } from '../domain/store.ts';
 import { pageOf } from './page.ts';
 
 /**
@@ -81,7 +81,8 @@ export function createMemoryStore(): Store {
     for (const path of folders) if (path !== ROOT && isWithin(path, folder)) folders.delete(path);
   };
 
-  const copyFolder = (from: FolderPath, to: FolderPath, { replace }: Replacing) => {
+  const copyFolder = (from: FolderPath, to: FolderPath, { replace, signal }: Replacing & Cancellable) => {
+    signal?.throwIfAborted();
     requireFolder(from);
     if (!replace && folders.has(to)) throw existsAlready(to);
     const below = [...folders].filter((path) => isWithin(path, from)).map((path) => rebase(path, from, to));

@@ -21,7 +21,9 @@ export type Trait =
   /** Replaces a file under the condition of its etag. */
   | 'conditional-replace'
   /** Copies keep the etag. */
-  | 'etags-of-content';
+  | 'etags-of-content'
+  /** Refuses a path through a file, and a file and a folder of one name. */
+  | 'one-kind-per-name';
 
 export const memory: Backend = {
   name: 'memory',

@@ -1,4 +1,6 @@
 import { disk } from './backend.ts';
+import { optionalContract } from './optional.ts';
 import { storeContract } from './suite.ts';
 
 storeContract(disk);
+optionalContract(disk);

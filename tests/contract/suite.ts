@@ -322,17 +322,6 @@ export function storeContract(backend: Backend): void {
       });
     });
 
-    describe('presign', () => {
-      it('gives a URL for each name', async (test) => {
-        if (!store.presign) return test.skip('it has none');
-        for (const name of NAMES) {
-          const url = await store.presign(file(name), { expires: 60, download: true });
-          assert.ok(URL.canParse(url, 'http://127.0.0.1'), name);
-        }
-        return undefined;
-      });
-    });
-
     it('is usable', async () => {
       await store.check?.();
     });

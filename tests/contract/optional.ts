@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
+import type { Progress, Store } from '../../src/domain/store.ts';
+import type { Backend } from './backend.ts';
+import { file, folder, ofKind, plant, treeOf, upload } from './bytes.ts';
+
+/** What `domain/store.ts` promises of the members that a store may have, for those that this one has. */
+export function optionalContract(backend: Backend): void {
+  describe(`The contract of a store's optional members: ${backend.name}`, () => {
+    let store: Store;
+    let close: () => Promise<void>;
+
+    beforeEach(async () => {
+      ({ store, close } = await backend.open());
+    });
+    afterEach(() => close());
+
+    /** A test of one member, skipped where the store has none. */
+    const ofMember = <Name extends keyof Store>(
+      name: Name,
+      rule: string,
+      test: (member: NonNullable<Store[Name]>) => Promise<void>,
+    ) => {
+      it(`${name} ${rule}`, async (context: TestContext) => {
+        const member = store[name];
+        if (member) await test(member as NonNullable<Store[Name]>);
+        else context.skip(`the store has no ${name}`);
+      });
+    };
+
+    const keep = { replace: false };
+    const replace = { replace: true };
+
+    for (const name of ['copy', 'move'] as const) {
+      const after = (source: string) => (name === 'copy' ? { a: source } : {});
+
+      ofMember(name, 'gives the file another path, its folders made', async (member) => {
+        await plant(store, { a: 'text' });
+        await member(file('a'), file('f/g/b'), keep);
+        assert.deepEqual(await treeOf(store), { ...after('text'), 'f/': null, 'f/g/': null, 'f/g/b': 'text' });
+      });
+
+      ofMember(name, 'replaces nothing unless it is to', async (member) => {
+        await plant(store, { a: 'new', b: 'old' });
+        await assert.rejects(member(file('a'), file('b'), keep), ofKind('already-exists'));
+        assert.deepEqual(await treeOf(store), { a: 'new', b: 'old' });
+        await member(file('a'), file('b'), replace);
+        assert.deepEqual(await treeOf(store), { ...after('new'), b: 'new' });
+      });
+
+      ofMember(name, 'is not-found without a source, and makes nothing', async (member) => {
+        await plant(store, { 'f/': null, b: 'x' });
+        for (const options of [keep, replace]) {
+          await assert.rejects(member(file('missing'), file('c'), options), ofKind('not-found'));
+          await assert.rejects(member(file('f'), file('c'), options), ofKind('not-found'));
+        }
+        assert.deepEqual(await treeOf(store), { 'f/': null, b: 'x' });
+      });
+
+      ofMember(name, 'does not put a file where a folder is, nor below a file', async (member) => {
+        const tree = { a: 'x', b: 'y', 'f/': null, 'f/g': 'z' };
+        await plant(store, tree);
+        for (const options of [keep, replace]) {
+          for (const to of ['f', 'b/c', 'a/b']) {
+            await assert.rejects(member(file('a'), file(to), options), ofKind('wrong-kind'), to);
+          }
+        }
+        assert.deepEqual(await treeOf(store), tree);
+      });
+
+      ofMember(name, 'lets one of many win where nothing is to be replaced', async (member) => {
+        const sources = Array.from({ length: 8 }, (_, number) => `source ${number}`);
+        for (const source of sources) await store.write(file(source), upload(source));
+        const outcomes = await Promise.allSettled(sources.map((source) => member(file(source), file('to'), keep)));
+        const winners = sources.filter((_, index) => outcomes[index]?.status === 'fulfilled');
+        assert.equal(winners.length, 1);
+        const tree = await treeOf(store);
+        assert.equal(tree['to'], winners[0]);
+        for (const source of sources) {
+          assert.equal(tree[source], name === 'move' && source === winners[0] ? undefined : source);
+        }
+      });
+    }
+
+    for (const name of ['copyFolder', 'moveFolder'] as const) {
+      const source = { 'a/': null, 'a/b': '1', 'a/empty/': null, 'a/f/': null, 'a/f/c': '2' };
+      const neighbours = { 'a.txt': 'n', 'ab/': null, 'ab/c': 'n' };
+      const at = (path: string) =>
+        Object.fromEntries(Object.entries(source).map(([key, text]) => [path + key.slice('a'.length), text]));
+      const after = () => (name === 'copyFolder' ? source : {});
+
+      ofMember(name, 'takes everything in it, empty folders too, and no neighbour', async (member) => {
+        await plant(store, { ...source, ...neighbours });
+        await member(folder('a'), folder('x/y'), keep);
+        assert.deepEqual(await treeOf(store), { ...after(), ...neighbours, 'x/': null, ...at('x/y') });
+      });
+
+      ofMember(name, 'takes an empty folder', async (member) => {
+        await plant(store, { 'a/': null });
+        await member(folder('a'), folder('b'), keep);
+        assert.deepEqual(await treeOf(store), { ...(name === 'copyFolder' && { 'a/': null }), 'b/': null });
+      });
+
+      ofMember(name, 'replaces a folder as a whole, and only when it is to', async (member) => {
+        const old = { 'z/': null, 'z/old': 'o', 'z/f/': null, 'z/f/c': 'o' };
+        await plant(store, { ...source, ...old });
+        await assert.rejects(member(folder('a'), folder('z'), keep), ofKind('already-exists'));
+        assert.deepEqual(await treeOf(store), { ...source, ...old });
+        await member(folder('a'), folder('z'), replace);
+        assert.deepEqual(await treeOf(store), { ...after(), ...at('z') });
+      });
+
+      ofMember(name, 'is not-found without a source, and refuses a file in the way', async (member) => {
+        const tree = { ...source, file: 'x' };
+        await plant(store, tree);
+        for (const options of [keep, replace]) {
+          await assert.rejects(member(folder('missing'), folder('b'), options), ofKind('not-found'));
+          await assert.rejects(member(folder('file'), folder('b'), options), ofKind('not-found'));
+          await assert.rejects(member(folder('a'), folder('file'), options), ofKind('wrong-kind'));
+          await assert.rejects(member(folder('a'), folder('file/b'), options), ofKind('wrong-kind'));
+        }
+        assert.deepEqual(await treeOf(store), tree);
+      });
+
+      ofMember(name, 'refuses what would make a path too long, and changes nothing', async (member) => {
+        const deep = `a/${'x'.repeat(200)}/${'y'.repeat(200)}/${'z'.repeat(200)}/${'w'.repeat(200)}`;
+        await store.write(file(deep), upload('deep'));
+        const before = await treeOf(store);
+        await assert.rejects(member(folder('a'), folder('b'.repeat(230)), keep), ofKind('invalid-path'));
+        assert.deepEqual(await treeOf(store), before);
+      });
+    }
+
+    ofMember('copyFolder', 'leaves nothing when it is cancelled', async (member) => {
+      await plant(store, { 'a/b': '1', 'a/c': '2' });
+      const before = await treeOf(store);
+      await assert.rejects(
+        member(folder('a'), folder('x'), { ...keep, signal: AbortSignal.abort(new Error('left')) }),
+        /left/,
+      );
+      assert.deepEqual(await treeOf(store), before);
+    });
+
+    ofMember('removeTree', 'removes everything in the folder, and no neighbour', async (member) => {
+      await plant(store, { 'a/b': '1', 'a/f/g/c': '2', 'a/empty/': null, ab: 'n', 'a.txt': 'n', 'x/a/b': 'n' });
+      const reports: Progress[] = [];
+      await member(folder('a'), { onProgress: (progress) => reports.push(progress) });
+      assert.deepEqual(await treeOf(store), { 'a.txt': 'n', ab: 'n', 'x/': null, 'x/a/': null, 'x/a/b': 'n' });
+      for (const { done, total } of reports) assert.ok(done <= 2 && (total === null || total === 2));
+      await assert.rejects(member(folder('a')), ofKind('not-found'));
+      await assert.rejects(member(folder('ab')), ofKind('not-found'));
+    });
+
+    ofMember('presign', 'gives a URL for each name', async (member) => {
+      const url = await member(file('ä b/%25 #?.txt'), { expires: 60, download: true });
+      assert.ok(URL.canParse(url, 'http://127.0.0.1'));
+      assert.match(url, /%C3%A4%20b\/%2525%20%23%3F\.txt/);
+    });
+  });
+}
