@@ -41,8 +41,8 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
     // A request that comes while the service stops is answered; its connection is closed after it.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    http: { keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE },
     ...answerFailures.options,
+    http: { ...answerFailures.options.http, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   for (const method of METHODS) {
@@ -51,8 +51,8 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   answerFailures(app);
   logRequests(app);
   setCompilers(app);
-  await describeApi(app);
   const methodsOf = collectMethods(app);
+  await describeApi(app);
   await app.register(async (routes: App) => registerRoutes(routes, service));
   refuseOtherMethods(app, methodsOf);
   return app;
@@ -64,7 +64,8 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
 
   await app.register(async (upload: App) => uploadRoute(upload, service));
   await app.register(async (bodiless: App) => {
-    // Programs send a Content-Type for JSON with no body, or "{}": neither says anything here.
+    // Programs send a Content-Type with no body, or "{}", or anything: it says nothing here, and is not looked at.
+    bodiless.addHook('onRequest', async ({ headers }) => void delete headers['content-type']);
     bodiless.removeAllContentTypeParsers();
     bodiless.addContentTypeParser('*', (_request, _payload, done) => done(null));
     deleteFileRoute(bodiless, service);

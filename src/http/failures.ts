@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
+import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
+import { quoted } from '../domain/error.ts';
 import { HttpError, type Problem, problemOf } from './errors.ts';
-import { REQUEST_ID } from './request-log.ts';
+import { followRequest, REQUEST_ID, requestId } from './request-log.ts';
 import type { App } from './service.ts';
 
 /** Every failure, wherever it is found, is answered with the envelope of the interface. */
@@ -11,29 +13,54 @@ export function answerFailures(app: App): void {
   app.setNotFoundHandler((request, reply) =>
     sendFailure(new HttpError(404, `There is no route ${request.method} ${pathOf(request)}.`), request, reply),
   );
+  app.addHook('onRequest', async ({ raw }, reply) => {
+    if (raw.headers.host === undefined && raw.httpVersion === '1.1') {
+      reply.header('connection', 'close');
+      throw new HttpError(400, 'The request has no Host header, which HTTP/1.1 needs.');
+    }
+  });
+  app.server.on('checkExpectation', refuseExpectation);
 }
 
 /** What the framework has to be told when it is made: mistakes that it finds before any route and hook. */
 answerFailures.options = {
   frameworkErrors: (error, request, reply) => {
-    reply.header(REQUEST_ID, request.id);
+    followRequest(request, reply);
     sendFailure(error, request, reply);
   },
   clientErrorHandler: (error, socket) => refuseConnection(error, socket),
-} satisfies FastifyServerOptions;
+  // Node would answer the lack of one without an envelope.
+  http: { requireHostHeader: false },
+} satisfies FastifyHttpOptions<Server>;
 
 function sendFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = problemOf(error, request.id);
-  if (problem.status >= 500) request.log.error({ err: error }, 'A request failed.');
+  const hasLeft = request.raw.destroyed && !request.raw.complete;
+  if (problem.status >= 500 && !hasLeft) request.log.error({ err: error }, 'A request failed.');
   // Headers that were set for the answer that did not come about.
   for (const name of ['content-length', 'content-disposition', 'etag', 'last-modified', 'cache-control'])
     reply.removeHeader(name);
   if (problem.retryAfter !== undefined) reply.header('retry-after', problem.retryAfter);
-  return reply.code(problem.status).type('application/json; charset=utf-8').send(envelopeOf(problem));
+  return reply.code(problem.status).type(JSON_TYPE).send(envelopeOf(problem));
 }
 
-function envelopeOf({ message }: Problem): { success: false; error: string } {
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+function envelopeOf({ message }: Pick<Problem, 'message'>): { success: false; error: string } {
   return { success: false, error: message };
+}
+
+/** An `Expect` of something else than 100-continue, of which Fastify does not get to know. */
+function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
+  const message = `The expectation ${quoted(request.headers.expect ?? '')} can't be met.`;
+  const body = JSON.stringify(envelopeOf({ message }));
+  response.writeHead(417, {
+    'Content-Type': JSON_TYPE,
+    'Content-Length': Buffer.byteLength(body),
+    [REQUEST_ID]: requestId(request),
+    Connection: 'close',
+  });
+  response.end(body);
 }
 
 /** What is no HTTP has no request: it is answered on the bare connection. */
@@ -43,9 +70,9 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
     return;
   }
   const [status, message] = CLIENT_ERRORS[error.code ?? ''] ?? ['400 Bad Request', 'The request is not valid HTTP.'];
-  const body = JSON.stringify({ success: false, error: message });
+  const body = JSON.stringify(envelopeOf({ message }));
   socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+    `HTTP/1.1 ${status}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `X-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`,
   );
 }

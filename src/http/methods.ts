@@ -8,6 +8,8 @@ export function collectMethods(app: App): ReadonlyMap<string, ReadonlySet<string
   app.addHook('onRoute', ({ url, method }) => {
     const methods = methodsOf.get(url) ?? new Set();
     for (const name of [method].flat()) methods.add(name);
+    // A plugin's own root has two paths, of which Fastify tells the second with its HEAD alone.
+    if (methods.has('HEAD')) methods.add('GET');
     methodsOf.set(url, methods);
   });
   return methodsOf;

@@ -71,7 +71,8 @@ export async function readText({ name, body }: Part, maxBytes: number): Promise<
   }
 }
 
-function boundaryOf(contentType: string | undefined): string {
+/** The boundary that a form's `Content-Type` announces; `invalid-request` for everything that is no form. */
+export function boundaryOf(contentType: string | undefined): string {
   const match = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]{1,70})"|([^\s";]{1,70}))/i.exec(
     contentType ?? '',
   );

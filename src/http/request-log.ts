@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from './service.ts';
 
 export const REQUEST_ID = 'x-request-id';
@@ -15,24 +16,27 @@ const CLIENT_LEFT = 499;
 
 /** One line for each request, when it has ended, however it ended; and its id on every answer. */
 export function logRequests(app: App): void {
-  app.addHook('onRequest', async (request, reply) => {
-    const started = performance.now();
-    const sentBefore = request.socket.bytesWritten ?? 0;
-    const { socket } = request;
-    reply.header(REQUEST_ID, request.id);
-    reply.raw.once('close', () => {
-      request.log.info(
-        {
-          method: request.method,
-          route: request.routeOptions.url,
-          // Without the query, which may hold a signature.
-          path: request.url.split('?')[0],
-          status: reply.raw.writableFinished ? reply.raw.statusCode : CLIENT_LEFT,
-          bytes: (socket.bytesWritten ?? 0) - sentBefore,
-          milliseconds: Math.round((performance.now() - started) * 10) / 10,
-        },
-        'request',
-      );
-    });
+  app.addHook('onRequest', async (request, reply) => followRequest(request, reply));
+}
+
+/** What `logRequests` does, for a request that is answered before any hook. */
+export function followRequest(request: FastifyRequest, reply: FastifyReply): void {
+  const started = performance.now();
+  const { socket } = request;
+  const sentBefore = socket.bytesWritten;
+  reply.header(REQUEST_ID, request.id);
+  reply.raw.once('close', () => {
+    request.log.info(
+      {
+        method: request.method,
+        route: request.routeOptions.url,
+        // Without the query, which may hold a signature.
+        path: request.url.split('?')[0],
+        status: reply.raw.writableFinished ? reply.raw.statusCode : CLIENT_LEFT,
+        bytes: socket.bytesWritten - sentBefore,
+        milliseconds: Math.round((performance.now() - started) * 10) / 10,
+      },
+      'request',
+    );
   });
 }

@@ -32,8 +32,6 @@ export function createSingleFlight<Result>(): SingleFlight<Result> {
       }
     };
     const flight: Flight<Result> = { result: land(), cancel, askers: 0 };
-    // Whoever asked may be gone when it fails.
-    flight.result.catch(ignore);
     flights.set(key, flight);
     return flight;
   };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { createCache } from '../../src/thumbnails/cache.ts';
 import { createDiskCache } from '../../src/thumbnails/disk-cache.ts';
 import { thumbnailEtag } from '../../src/thumbnails/thumbnails.ts';
@@ -11,7 +11,7 @@ import { assertThumbnail, BLUE, GREEN, noise, plain, RED } from './images.ts';
 const MEGABYTE = 1024 * 1024;
 
 /** Fails the test when the cache warns. */
-const quiet = (message: string, error: unknown) => assert.fail(`${message} ${error}`);
+const quiet = (message: string, error: unknown) => assert.fail(`${message} ${String(error)}`);
 
 async function onDisk(t: TestContext, cacheSize = MEGABYTE) {
   const cacheFolder = join(await temporaryFolder(t), 'made', 'thumbnails');
@@ -133,7 +133,7 @@ for (const [damage, inflict] of Object.entries(damages)) {
   });
 }
 
-test('a cache that can\'t be used fails no request, and says so', async (t) => {
+test("a cache that can't be used fails no request, and says so", async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'file'), '');
   const warnings: string[] = [];
@@ -146,11 +146,14 @@ test('a cache that can\'t be used fails no request, and says so', async (t) => {
   const thumbnails = thumbnailsOf(t, gallery, options);
   await assertThumbnail(await thumbnails.get(gallery.put('image', await plain(RED).png().toBuffer())), [160, 160, RED]);
   await thumbnails.close();
-  assert.deepEqual(new Set(warnings), new Set([
-    'The folder of the thumbnail cache could not be made.',
-    'A thumbnail could not be read from the cache.',
-    'A thumbnail could not be written to the cache.',
-  ]));
+  assert.deepEqual(
+    new Set(warnings),
+    new Set([
+      'The folder of the thumbnail cache could not be made.',
+      'A thumbnail could not be read from the cache.',
+      'A thumbnail could not be written to the cache.',
+    ]),
+  );
 });
 
 test('stays within its size on disk', async (t) => {
@@ -166,6 +169,18 @@ test('stays within its size on disk', async (t) => {
   await until(async () => {
     const bytes = await bytesIn(options.cacheFolder);
     return bytes <= size && bytes > 0.5 * size;
+  });
+});
+
+test('stays within its size however much comes at once', async (t) => {
+  const folder = await temporaryFolder(t);
+  const cache = createDiskCache({ folder, size: 50_000, warn: quiet });
+  atEnd(t, () => cache.close());
+  for (let index = 0; index < 50; index++) cache.set(keyOf(index), Buffer.alloc(10_000));
+  await until(async () => {
+    const names = await readdir(folder);
+    const allThere = names.length > 0 && !names.some((name) => name.endsWith('.tmp'));
+    return allThere && (await bytesIn(folder)) <= 50_000;
   });
 });
 
@@ -197,7 +212,7 @@ test('makes room by removing what was used least recently', async (t) => {
   const small = createDiskCache({ folder, size: 34_000, warn: quiet });
   atEnd(t, () => small.close());
   await until(async () => (await readdir(folder)).length <= 3);
-  assert.deepEqual((await readdir(folder)).sort(), [keyOf(0), keyOf(3), keyOf(4)]);
+  assert.deepEqual((await readdir(folder)).toSorted(), [keyOf(0), keyOf(3), keyOf(4)]);
 });
 
 test('sweeps what killed processes left, and nothing that is not its own', async (t) => {
@@ -214,10 +229,13 @@ test('sweeps what killed processes left, and nothing that is not its own', async
   atEnd(t, () => cache.close());
   await until(async () => !(await readdir(folder)).includes('0f5c.tmp'));
   await cache.close();
-  assert.deepEqual((await readdir(folder)).sort(), ['1d2e.tmp', 'letter.txt', `${keyOf(1)}.jpg`, keyOf(2)].sort());
+  assert.deepEqual(
+    (await readdir(folder)).toSorted(),
+    ['1d2e.tmp', 'letter.txt', `${keyOf(1)}.jpg`, keyOf(2)].toSorted(),
+  );
 });
 
-test('leaves no temporary file when a thumbnail can\'t be stored', async (t) => {
+test("leaves no temporary file when a thumbnail can't be stored", async (t) => {
   const folder = await temporaryFolder(t);
   await mkdir(join(folder, keyOf(1), 'occupied'), { recursive: true });
   const warnings: string[] = [];
@@ -234,7 +252,10 @@ test('keeps 16 MiB in memory, and there too the least recently used go first', a
   for (let index = 0; index < 16; index++) cache.set(keyOf(index), Buffer.alloc(MEGABYTE));
   assert.ok(cache.peek(keyOf(0)));
   cache.set(keyOf(16), Buffer.alloc(MEGABYTE));
-  assert.deepEqual([0, 1, 2, 16].map((index) => cache.peek(keyOf(index)) !== undefined), [true, false, true, true]);
+  assert.deepEqual(
+    [0, 1, 2, 16].map((index) => cache.peek(keyOf(index)) !== undefined),
+    [true, false, true, true],
+  );
 });
 
 function keyOf(index: number): string {

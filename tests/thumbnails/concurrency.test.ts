@@ -166,7 +166,10 @@ test('a failed render is not kept', async (t) => {
   };
   const thumbnails = thumbnailsOf(t, flaky);
   const together = await Promise.allSettled([thumbnails.get(file), thumbnails.get(file)]);
-  assert.deepEqual(together.map((answer) => answer.status === 'rejected' && answer.reason === lost), [true, true]);
+  assert.deepEqual(
+    together.map((answer) => answer.status === 'rejected' && answer.reason === lost),
+    [true, true],
+  );
   await assert.rejects(thumbnails.get(file), (error) => error === lost);
   await assertThumbnail(await thumbnails.get(file), [160, 160, RED]);
 });

@@ -17,9 +17,14 @@ import {
   YELLOW,
 } from './images.ts';
 
-const QUARTERS: [number, number, Colour][] = [[60, 60, RED], [260, 60, GREEN], [60, 260, BLUE], [260, 260, YELLOW]];
+const QUARTERS: [number, number, Colour][] = [
+  [60, 60, RED],
+  [260, 60, GREEN],
+  [60, 260, BLUE],
+  [260, 260, YELLOW],
+];
 
-const rgb = (colour: Colour) => `rgb(${colour})`;
+const rgb = (colour: Colour) => `rgb(${colour.join()})`;
 const quartersAsSvg = svg(
   [
     `<rect width="300" height="200" fill="${rgb(RED)}"/><rect x="300" width="300" height="200" fill="${rgb(GREEN)}"/>`,
@@ -35,7 +40,11 @@ const formats: Record<string, () => Promise<Buffer> | Buffer> = {
   PNG: () => quarters().png().toBuffer(),
   'PNG, interlaced': () => quarters().png({ progressive: true }).toBuffer(),
   'PNG, palette': () => quarters().png({ palette: true }).toBuffer(),
-  'PNG, 16 bits': async () => sharp(await quarters().png().toBuffer()).toColourspace('rgb16').png().toBuffer(),
+  'PNG, 16 bits': async () =>
+    sharp(await quarters().png().toBuffer())
+      .toColourspace('rgb16')
+      .png()
+      .toBuffer(),
   WebP: () => quarters().webp().toBuffer(),
   'WebP, lossless': () => quarters().webp(lossless).toBuffer(),
   GIF: () => quarters().gif().toBuffer(),
@@ -75,11 +84,15 @@ const orientations: Record<number, [Colour, Colour, Colour, Colour]> = {
 for (const [orientation, [topLeft, topRight, bottomLeft, bottomRight]] of Object.entries(orientations)) {
   test(`turns orientation ${orientation} upright`, async (t) => {
     const upright: [number, number, Colour][] = [
-      [60, 60, topLeft], [260, 60, topRight], [60, 260, bottomLeft], [260, 260, bottomRight],
+      [60, 60, topLeft],
+      [260, 60, topRight],
+      [60, 260, bottomLeft],
+      [260, 260, bottomRight],
     ];
     const oriented = () => quarters(900, 600).withMetadata({ orientation: Number(orientation) });
-    await assertThumbnail(await thumbnailOf(t, await oriented().jpeg().toBuffer()), ...upright);
-    await assertThumbnail(await thumbnailOf(t, await oriented().webp().toBuffer()), ...upright);
+    for (const format of ['jpeg', 'webp', 'png', 'tiff', 'avif'] as const) {
+      await assertThumbnail(await thumbnailOf(t, await oriented().toFormat(format).toBuffer()), ...upright);
+    }
   });
 }
 
@@ -127,7 +140,11 @@ test('turns wide-gamut profiles into sRGB', async (t) => {
   const images = [
     await plain(RED).withIccProfile('p3').jpeg().toBuffer(),
     await plain(RED).withIccProfile('p3').png().toBuffer(),
-    await sharp(await plain(RED).png().toBuffer()).toColourspace('rgb16').withIccProfile('p3').png().toBuffer(),
+    await sharp(await plain(RED).png().toBuffer())
+      .toColourspace('rgb16')
+      .withIccProfile('p3')
+      .png()
+      .toBuffer(),
     await plain(RED).withIccProfile('p3').avif({ bitdepth: 10 }).toBuffer(),
   ];
   for (const image of images) {
@@ -146,7 +163,14 @@ test('draws greys', async (t) => {
 });
 
 test('fills the square with images of any shape', async (t) => {
-  const shapes = [[1, 1], [20_000, 1], [1, 20_000], [10_000_000, 1], [3, 50_000], [16_000, 400]] as const;
+  const shapes = [
+    [1, 1],
+    [20_000, 1],
+    [1, 20_000],
+    [10_000_000, 1],
+    [3, 50_000],
+    [16_000, 400],
+  ] as const;
   for (const [width, height] of shapes) {
     const image = await plain(RED, width, height).png().toBuffer();
     await assertThumbnail(await thumbnailOf(t, image), [2, 2, RED], [317, 317, RED]);
@@ -162,7 +186,10 @@ test('shows the middle of what it cuts off', async (t) => {
     return sharp(Buffer.from(squares.flat()), { raw: { width: count, height: 1, channels: 3 } });
   };
   const wide = await stripes(5).resize(2000, 400, { kernel: 'nearest', fit: 'fill' }).png().toBuffer();
-  const sliver = await stripes(301).resize(301 * 20, 20, { kernel: 'nearest', fit: 'fill' }).png().toBuffer();
+  const sliver = await stripes(301)
+    .resize(301 * 20, 20, { kernel: 'nearest', fit: 'fill' })
+    .png()
+    .toBuffer();
   const upright = await sharp(sliver).rotate(90).withMetadata({ orientation: 6 }).jpeg().toBuffer();
   for (const image of [wide, sliver, upright]) {
     await assertThumbnail(await thumbnailOf(t, image), [40, 160, GREEN], [280, 160, GREEN]);
@@ -171,7 +198,10 @@ test('shows the middle of what it cuts off', async (t) => {
 
 test('draws a small SVG sharp', async (t) => {
   const icon = svg('<rect width="12" height="24"/>', 'width="24" height="24"');
-  const pixels = await sharp(await thumbnailOf(t, icon)).extractChannel(0).raw().toBuffer();
+  const pixels = await sharp(await thumbnailOf(t, icon))
+    .extractChannel(0)
+    .raw()
+    .toBuffer();
   const [before, after] = [pixels[160 * 320 + 156] ?? NaN, pixels[160 * 320 + 164] ?? NaN];
   assert.ok(before < 30 && after > 225, `the edge goes from ${before} to ${after} within 8 pixels`);
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { test, type TestContext } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import sharp from 'sharp';
 import { type ErrorKind, isStoreError, StoreError } from '../../src/domain/error.ts';
 import type { FileEntry } from '../../src/domain/store.ts';
 import { createGallery, thumbnailOf, thumbnailsOf } from './gallery.ts';
-import { assertThumbnail, noise, plain, quarters, RED, resizedPng, svg, GREEN } from './images.ts';
+import { assertThumbnail, GREEN, noise, plain, quarters, RED, resizedPng, svg } from './images.ts';
 
 async function refusal(t: TestContext, image: Buffer, path = 'image'): Promise<StoreError> {
   try {
@@ -57,7 +57,7 @@ const others: Record<string, Buffer> = {
   'a text that speaks of <svg': Buffer.from('the element <svg opens a drawing'),
   'a compressed text': Buffer.from('1f8b0800000000000003cb48cdc9c9070086a6103605000000', 'hex'),
   'a PDF': Buffer.from('%PDF-1.4\n1 0 obj <</Type /Catalog>> endobj\ntrailer <</Root 1 0 R>>\n%%EOF\n'),
-  'numbers': Buffer.from('3 2\n1 2 3\n4 5 6\n'),
+  numbers: Buffer.from('3 2\n1 2 3\n4 5 6\n'),
   'a PPM': Buffer.from('P6 2 2 255 \0\0\0\0\0\0\0\0\0\0\0\0'),
   'a BMP': Buffer.concat([Buffer.from('BM'), Buffer.alloc(60)]),
 };
@@ -111,6 +111,19 @@ test('shows what there is of an image that is cut short', async (t) => {
     const cut = image.subarray(0, Math.floor(image.length * 0.7));
     await assertThumbnail(await thumbnailOf(t, cut), [60, 60, RED], [260, 60, GREEN]);
   }
+});
+
+test('refuses an image that says how large it is and then shows nothing', async (t) => {
+  const jpeg = await quarters(1600, 1200).jpeg().toBuffer();
+  const startOfScan = jpeg.indexOf(Buffer.from([0xff, 0xda]));
+  await assertRefused(t, jpeg.subarray(0, startOfScan + 16), 'invalid-request', DAMAGED);
+  const png = await quarters(1600, 1200).png().toBuffer();
+  await assertRefused(t, png.subarray(0, png.indexOf('IDAT') + 8), 'invalid-request', DAMAGED);
+});
+
+test('draws an image that is one colour all over', async (t) => {
+  const white = await plain([255, 255, 255]).jpeg().toBuffer();
+  await assertThumbnail(await thumbnailOf(t, white), [160, 160, [255, 255, 255]]);
 });
 
 test('draws 100 megapixels, and refuses one row more', async (t) => {

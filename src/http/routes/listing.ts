@@ -25,12 +25,23 @@ export function listingRoutes(app: App, { files }: Service): void {
     return { success: true, prefix: folder, entries: entries.map(describe), ...(cursor !== undefined && { cursor }) };
   };
 
-  app.get('/', { schema: shared }, async ({ query }, reply) =>
+  app.get('/', { schema: shared, preValidation: requireUtf8Query }, async ({ query }, reply) =>
     list(folderOf('', query.prefix), query, clientSignal(reply)),
   );
-  app.get('/*', { schema: { ...shared, params: PathParameter } }, async ({ params, query }, reply) =>
-    list(folderOf(params['*'], query.prefix), query, clientSignal(reply)),
+  app.get(
+    '/*',
+    { schema: { ...shared, params: PathParameter }, preValidation: requireUtf8Query },
+    async ({ params, query }, reply) => list(folderOf(params['*'], query.prefix), query, clientSignal(reply)),
   );
+}
+
+/** The router's parser of queries leaves escapes that are not UTF-8 as they are, as if they were names. */
+async function requireUtf8Query({ url }: { url: string }): Promise<void> {
+  try {
+    decodeURIComponent(url.slice(url.indexOf('?') + 1));
+  } catch {
+    throw new HttpError(400, 'The query has a percent escape that is not UTF-8.');
+  }
 }
 
 /** The folder that a path and `?prefix=` name together: one of them, or both the same. */

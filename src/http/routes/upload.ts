@@ -5,7 +5,7 @@ import type { Files, UploadOptions } from '../../domain/files.ts';
 import { childFile, type FolderPath, parseFolder, ROOT } from '../../domain/path.ts';
 import type { FileEntry } from '../../domain/store.ts';
 import { clientSignal } from '../client-signal.ts';
-import { type Part, readParts, readText } from '../multipart.ts';
+import { boundaryOf, type Part, readParts, readText } from '../multipart.ts';
 import { quote, writeCondition } from '../preconditions.ts';
 import { Failure, Upload, Uploaded } from '../schemas.ts';
 import type { App, Service } from '../service.ts';
@@ -33,6 +33,7 @@ export function uploadRoute(app: App, { files }: Service): void {
       },
       // The body is read as it arrives, and its rules are kept below.
       validatorCompiler: () => () => true,
+      onRequest: async ({ headers }) => void boundaryOf(headers['content-type']),
     },
     async (request, reply) => {
       const options = { condition: writeCondition(request.headers), signal: clientSignal(reply) };

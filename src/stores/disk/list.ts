@@ -26,8 +26,7 @@ export function createLister(root: Root, warn: (message: string, details: object
           leftOut,
         });
       const page = pageOf(path, children, { cursor, limit });
-      const entries = await Promise.all(page.items.map((child) => complete(folder, child)));
-      return { entries: entries.filter((entry) => entry !== undefined), cursor: page.cursor };
+      return { entries: await completeAll(folder, page.items), cursor: page.cursor };
     } catch (error) {
       throw translate(error, path);
     }
@@ -58,6 +57,18 @@ function childOf(
   }
   const path = entry.isFile() ? foundFile(folder, name) : undefined;
   return path === undefined ? undefined : { kind: 'file', path, name };
+}
+
+/** How many files are looked at in one go: enough to keep the disk busy, few enough to hold little memory. */
+const BATCH = 32;
+
+async function completeAll(folder: Folder, children: readonly Child[]): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for (let start = 0; start < children.length; start += BATCH) {
+    const batch = await Promise.all(children.slice(start, start + BATCH).map((child) => complete(folder, child)));
+    for (const entry of batch) if (entry) entries.push(entry);
+  }
+  return entries;
 }
 
 /** The entry of a child, or undefined when it went while the folder was read. */

@@ -1,16 +1,12 @@
 import type { BigIntStats } from 'node:fs';
 import { link, lstat, rename, unlink } from 'node:fs/promises';
-import { isStoreError } from '../../domain/error.ts';
 import { type FilePath, type FolderPath, nameOf } from '../../domain/path.ts';
-import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
+import { otherKindInTheWay } from '../../domain/problems.ts';
 import type { Folder, Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
 import { codeOf, translate } from './translate.ts';
 
-/**
- * Runs `task` in the folder that `path` is in. Errors of the file system are about `path`; that the folder is
- * missing means that so is what is in it.
- */
+/** Runs `task` in the folder that `path` is in. Errors of the file system are about `path`. */
 export async function inParent<Result>(
   root: Root,
   path: FilePath | FolderPath,
@@ -20,7 +16,7 @@ export async function inParent<Result>(
     await using folder = await root.openParent(path);
     return await task(folder);
   } catch (error) {
-    throw isStoreError(error, 'not-found') ? notFound(path, error) : translate(error, path);
+    throw translate(error, path);
   }
 }
 

@@ -23,7 +23,7 @@ export interface Root {
   openFolder(folder: FolderPath): Promise<Folder>;
   /** Opens a folder, making it and its parents. `wrong-kind` where something else is in the way. */
   makeFolder(folder: FolderPath): Promise<Folder>;
-  /** Opens the folder that a path is in. `not-found` too for the paths that are the service's own. */
+  /** Opens the folder that a path is in. Without it, and for what is the service's own, the path is `not-found`. */
   openParent(path: FilePath | FolderPath): Promise<Folder>;
   /** Opens the folder that a path is in as `makeFolder` does, and refuses as `openParent`. */
   makeParent(path: FilePath | FolderPath): Promise<Folder>;
@@ -89,7 +89,9 @@ export async function openRoot(folder: string): Promise<Root> {
 
     async openParent(inside) {
       requireForeign(inside);
-      return openFolder(parentOf(inside));
+      return openFolder(parentOf(inside)).catch((error: unknown) => {
+        throw isStoreError(error, 'not-found') ? notFound(inside, error) : error;
+      });
     },
 
     async makeParent(inside) {

@@ -6,7 +6,7 @@ import { type FolderPath, MAX_PATH_BYTES, nameOf, rebase } from '../../domain/pa
 import { existsAlready, notFound } from '../../domain/problems.ts';
 import type { Cancellable, Entry, FileEntry, Replacing, Reporting, Store } from '../../domain/store.ts';
 import { walkByLists } from '../../domain/walk.ts';
-import { lookUp, lookUpFolder } from './place.ts';
+import { inParent, lookUp, lookUpFolder } from './place.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
 import { codeOf, translate } from './translate.ts';
@@ -26,18 +26,14 @@ export function createTreeOperations(
   temporary: Temporary,
   { list, warn }: { list: Store['list']; warn: (message: string, details: object) => void },
 ): TreeOperations {
-  const takeAway = async (folder: FolderPath): Promise<string> => {
-    await using parent = await root.openParent(folder);
-    try {
+  const takeAway = (folder: FolderPath): Promise<string> =>
+    inParent(root, folder, async (parent) => {
       if (!(await lookUp(parent, nameOf(folder)))?.isDirectory()) throw notFound(folder);
       const taken = temporary.name();
       await rename(parent.at(nameOf(folder)), taken);
       await parent.sync();
       return taken;
-    } catch (error) {
-      throw translate(error, folder);
-    }
-  };
+    });
 
   /** Gives the folder at `source` the name `to`. What had it before is put aside, and back if that fails. */
   const place = async (source: string, to: FolderPath, { replace }: Replacing): Promise<void> => {
