@@ -1,6 +1,6 @@
 import { concurrently } from './concurrently.ts';
 import { isStoreError, quoted, StoreError } from './error.ts';
-import { type FilePath, type FolderPath, isWithin, ROOT, rebase } from './path.ts';
+import { type FilePath, type FolderPath, isWithin, ROOT, rebase, withoutSlash } from './path.ts';
 import { existsAlready } from './problems.ts';
 import type { Cancellable, Entry, FileEntry, Progress, Replacing, Reporting, Store } from './store.ts';
 import { copyFile } from './transfer.ts';
@@ -32,8 +32,7 @@ export function createFolderOperations(store: Store): FolderOperations {
       if (folder === ROOT) throw new StoreError('invalid-path', "The root can't be deleted.");
       if (store.removeTree) return store.removeTree(folder, options);
       await store.list(folder, { ...options, limit: 1 });
-      await removeFiles(store, onlyFiles(walk(store, folder, options)), options);
-      await removeEmptyFolders(store, folder, options);
+      await removeTree(store, folder, options);
     },
 
     async copyFolder(from, to, options) {
@@ -122,26 +121,47 @@ async function isLeftOver(
 }
 
 /** Makes `to` what `from` is, skipping what is there already. Undone on failure where `to` is new. */
-async function copyAll(store: Store, from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void> {
+async function copyAll(store: Store, from: FolderPath, destination: FolderPath, options: FolderOptions): Promise<void> {
   const { signal } = options;
-  const isNew = !(await isFolder(store, to, options));
+  const isNew = !(await isFolder(store, destination, options));
   const report = countProgress(options);
   const place = async ({ source, copy }: Pair) => {
     if (!source) return;
-    if (source.kind === 'folder') return store.createFolder(rebase(source.path, from, to), { signal });
-    if (!isSameFile(source, copy)) {
-      await copyFile(store, source.path, rebase(source.path, from, to), { replace: options.replace, signal });
-    }
-    report.add(source);
+    const to = rebase(source.path, from, destination);
+    const put = async () => {
+      if (source.kind === 'folder') await store.createFolder(to as FolderPath, { signal });
+      else if (!isSameFile(source, copy)) {
+        await copyFile(store, source.path, to as FilePath, { replace: options.replace, signal });
+      }
+    };
+    await (options.replace ? puttingAside(store, to, put) : put());
+    if (source.kind === 'file') report.add(source);
   };
   try {
-    await concurrently(report.counted(walkPairs(store, from, to, { signal })), CONCURRENCY, place, signal);
-    await store.createFolder(to, { signal });
+    await concurrently(report.counted(walkPairs(store, from, destination, { signal })), CONCURRENCY, place, signal);
+    await store.createFolder(destination, { signal });
   } catch (error) {
-    if (isNew) await undoCopy(store, from, to);
+    if (isNew) await undoCopy(store, from, destination);
     throw error;
   }
-  if (options.replace) await removeExtras(store, from, to, options);
+  if (options.replace) await removeExtras(store, from, destination, options);
+}
+
+/** Runs `put`; where what is at `path` is of the other kind, removes that and runs it again. */
+async function puttingAside(store: Store, path: FilePath | FolderPath, put: () => Promise<void>): Promise<void> {
+  try {
+    await put();
+  } catch (error) {
+    if (!isStoreError(error, 'wrong-kind')) throw error;
+    if (path.endsWith('/')) await store.remove(withoutSlash(path) as FilePath);
+    else await removeTree(store, `${path}/` as FolderPath, {});
+    await put();
+  }
+}
+
+async function removeTree(store: Store, folder: FolderPath, options: Reporting & Cancellable): Promise<void> {
+  await removeFiles(store, onlyFiles(walk(store, folder, options)), options);
+  await removeEmptyFolders(store, folder, options);
 }
 
 /** Removes what `copyAll` made, and nothing that came to the destination from elsewhere. */

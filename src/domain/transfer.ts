@@ -2,6 +2,7 @@ import { isStoreError } from './error.ts';
 import type { FilePath } from './path.ts';
 import { changedMeanwhile, existsAlready } from './problems.ts';
 import type { Cancellable, FileEntry, Replacing, Store } from './store.ts';
+import { isSameFile } from './walk.ts';
 
 /**
  * Copies one file, by the store itself where it can, else through the service. Without `replace`, the presence
@@ -15,7 +16,7 @@ export async function copyFile(
 ): Promise<FileEntry> {
   if (store.copy) return store.copy(from, to, { replace, ...options });
   const source = await store.stat(from, options);
-  if (!replace && (await isFile(store, to, options))) throw existsAlready(to);
+  if (!replace && (await fileAt(store, to, options))) throw existsAlready(to);
   const { body, file } = await store.read(from, { ...options, ifMatch: source.etag });
   try {
     const condition = replace ? undefined : 'absent';
@@ -27,7 +28,8 @@ export async function copyFile(
 
 /**
  * Moves one file, by the store itself where it can, else by a copy and the removal of the version copied: what
- * was written to the source meanwhile stays there.
+ * was written to the source meanwhile stays there. A copy that is there already is what an interrupted move leaves, and
+ * is taken for the one to make.
  */
 export async function moveFile(
   store: Store,
@@ -37,17 +39,18 @@ export async function moveFile(
 ): Promise<void> {
   if (store.move) return store.move(from, to, options);
   const source = await store.stat(from, options);
-  const copy = await copyFile(store, from, to, options);
+  const present = await fileAt(store, to, options);
+  const copy = isSameFile(source, present) ? source : await copyFile(store, from, to, options);
   if (copy.size !== source.size) throw changedMeanwhile(from);
   await store.remove(from, { ...options, ifMatch: source.etag });
 }
 
-async function isFile(store: Store, file: FilePath, options: Cancellable): Promise<boolean> {
+/** The file that has a path, or undefined when none does. */
+async function fileAt(store: Store, path: FilePath, options: Cancellable): Promise<FileEntry | undefined> {
   try {
-    await store.stat(file, options);
-    return true;
+    return await store.stat(path, options);
   } catch (error) {
-    if (isStoreError(error, 'not-found')) return false;
+    if (isStoreError(error, 'not-found')) return undefined;
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { isStoreError } from './error.ts';
 import type { FilePath, FolderPath } from './path.ts';
 import { comparePaths } from './path.ts';
 import type { Cancellable, Entry, FileEntry, Store } from './store.ts';
@@ -17,7 +18,12 @@ export async function* walkByLists(
   let cursor: string | undefined;
   do {
     options.signal?.throwIfAborted();
-    const page = await list(folder, { ...options, cursor });
+    const page = await list(folder, { ...options, cursor }).catch((error: unknown) => {
+      if (isStoreError(error, 'not-found')) return undefined;
+      throw error;
+    });
+    // Not there, or gone since its parent was listed.
+    if (!page) return;
     for (const entry of page.entries) {
       yield entry;
       if (entry.kind === 'folder') yield* walkByLists(list, entry.path, options);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { buffer, text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** What came back. */
@@ -35,7 +35,8 @@ export interface Exchange {
 /** As `send`, without waiting for the end of the answer. */
 export function begin(port: number, path: string, { method = 'GET', headers = {}, body }: Call = {}): Exchange {
   // Node does not announce the bodies of all methods by itself.
-  const framing = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+  const isChunked = headers['transfer-encoding'] !== undefined;
+  const framing = body === undefined || isChunked ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request: ClientRequest = httpRequest(
     { host: '127.0.0.1', port, path, method, headers: { ...framing, ...headers }, agent: false },
@@ -48,11 +49,17 @@ export function begin(port: number, path: string, { method = 'GET', headers = {}
   return { answer: promise, leave: () => request.destroy() };
 }
 
-/** Sends bytes as they are on a connection of its own, and gives all that comes back until the service ends it. */
-export async function sendBytes(port: number, bytes: Buffer | string): Promise<string> {
+/**
+ * Sends bytes as they are on a connection of its own, and gives all that comes back until the service ends it. With
+ * `ends`, the client says that nothing more will come.
+ */
+export async function sendBytes(port: number, bytes: Buffer | string, { ends = false } = {}): Promise<string> {
   const socket = connect(port, '127.0.0.1');
-  socket.end(bytes);
-  return text(socket);
+  if (ends) socket.end(bytes);
+  else socket.write(bytes);
+  return within('the end of the connection', buffer(socket))
+    .then(String)
+    .finally(() => socket.destroy());
 }
 
 /** The answer that `sendBytes` gave: exactly one, of announced length. */
@@ -68,7 +75,7 @@ export function answerOf(bytes: string): Answer {
   return { status: Number(statusLine.split(' ')[1]), headers, body };
 }
 
-/** Waits until the condition holds, for ten seconds. */
+/** Waits until the condition holds, as long as it takes on a busy machine. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + PATIENCE;
   while (!(await condition())) {
@@ -77,7 +84,7 @@ export async function until(what: string, condition: () => boolean | Promise<boo
   }
 }
 
-/** The promise, failing when it takes ten seconds: for what would else hang. */
+/** The promise, failing when it takes too long: for what would else hang. */
 export async function within<Value>(what: string, promise: Promise<Value>): Promise<Value> {
   const timer = new AbortController();
   const late = delay(PATIENCE, undefined, { signal: timer.signal }).then(
@@ -91,7 +98,19 @@ export async function within<Value>(what: string, promise: Promise<Value>): Prom
   }
 }
 
-const PATIENCE = 10_000;
+/** Milliseconds: long enough for a busy machine, since only what fails waits so long. */
+const PATIENCE = 20_000;
+
+/** Asks for the `Location` that the answer to `path` gave: one of the service's own, or one of another server. */
+export function followLocation(
+  port: number,
+  path: string,
+  location: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const url = new URL(location, `http://127.0.0.1:${port}${path}`);
+  return send(Number(url.port), url.pathname + url.search, { headers: { ...headers, host: url.host } });
+}
 
 /** A path as it stands in a URL: each segment escaped, the slashes kept. */
 export function escapePath(path: string): string {
@@ -215,6 +234,25 @@ export function assertFailure(answer: Answer, status: number, error: RegExp | st
 export function assertSuccess(answer: Answer, fields: Record<string, unknown>): void {
   assert.equal(answer.status, 200, answer.body.toString());
   assert.deepEqual(jsonOf(answer), { success: true, ...fields });
+}
+
+/** A file as a listing shows it. */
+export interface ListedFile {
+  readonly type: 'file';
+  readonly name: string;
+  readonly path: string;
+  readonly size: number;
+  readonly modified: string | null;
+  readonly contentType: string;
+  readonly etag: string;
+}
+
+/** The file of this path in the listing of its folder. */
+export async function listed(port: number, path: string): Promise<ListedFile> {
+  const folder = path.slice(0, path.lastIndexOf('/') + 1);
+  const answer = await send(port, `/?prefix=${encodeURIComponent(folder)}`);
+  const { entries } = jsonOf(answer) as unknown as { entries: ListedFile[] };
+  return entries.find((entry) => entry.path === path) ?? assert.fail(`${path} is not listed.`);
 }
 
 /** Every path below a folder, by listings alone. */

@@ -1,0 +1,4 @@
+import { disk } from '../contract/backend.ts';
+import { httpSuite } from './suite/all.ts';
+
+httpSuite(disk);

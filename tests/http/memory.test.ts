@@ -1,0 +1,4 @@
+import { memory } from '../contract/backend.ts';
+import { httpSuite } from './suite/all.ts';
+
+httpSuite(memory);

@@ -1,0 +1,678 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { after, before, describe, it } from 'node:test';
+import type { Store } from '../../../src/domain/store.ts';
+import type { Backend, Trait } from '../../contract/backend.ts';
+import { NAMES } from '../../contract/names.ts';
+import { type Answer, assertFailure, begin, escapePath, followLocation, plant, send, upload } from '../client.ts';
+import { type ServiceOptions, startService, type TestService } from '../service.ts';
+
+/** `GET` and `HEAD /file/{path}`, on any store. */
+export function fetchSuite(backend: Backend): void {
+  describe(`Fetch: ${backend.name}`, () => {
+    describe('gives the file', () => givesFiles(backend));
+    describe('gives ranges (RFC 9110, section 14)', () => givesRanges(backend));
+    describe('honours conditions (RFC 9110, section 13)', () => honoursConditions(backend));
+    describe('?download=1 makes an attachment', () => givesAttachments(backend));
+    describe('redirects at 6 MB', () => redirects(backend));
+    describe('finds only what is named', () => findsOnlyNamed(backend));
+  });
+}
+
+interface Served {
+  readonly store: Store;
+  readonly port: number;
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  head(path: string, headers?: Record<string, string>): Promise<Answer>;
+}
+
+/** One service for all tests of a `describe`. */
+function serve(backend: Backend, tree: Record<string, string | null>, options?: ServiceOptions): Served {
+  let service: TestService;
+  before(async () => {
+    service = await startService(backend, options);
+    await plant(service.port, tree);
+  });
+  after(() => service.stop());
+  return {
+    get port() {
+      return service.port;
+    },
+    get store() {
+      return service.store;
+    },
+    get: (path, headers) => send(service.port, path, { headers }),
+    head: (path, headers) => send(service.port, path, { method: 'HEAD', headers }),
+  };
+}
+
+/** The headers that say something of the file or of the answer, and not of the connection. */
+function ownHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const { date: _date, connection: _connection, 'keep-alive': _alive, 'x-request-id': _id, ...rest } = headers;
+  return rest;
+}
+
+const unless = (backend: Backend, trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
+
+const DIGITS = '0123456789';
+
+function givesFiles(backend: Backend): void {
+  const service = serve(backend, { 'a b/é.txt': DIGITS, empty: '', 'page.html': '<p>x</p>', noext: 'x' });
+  const PATH = '/file/a%20b/%C3%A9.txt';
+
+  it('200 with every byte, Content-Type, Content-Length, ETag and Accept-Ranges', async () => {
+    const { status, headers, body } = await service.get(PATH);
+    assert.equal(status, 200);
+    assert.equal(body.toString(), DIGITS);
+    assert.equal(headers['content-type'], 'text/plain; charset=utf-8');
+    assert.equal(headers['content-length'], '10');
+    assert.match(String(headers.etag), /^"[^"]+"$/);
+    assert.equal(headers['accept-ranges'], 'bytes');
+    assert.equal(headers['content-range'], undefined);
+    assert.equal(headers['transfer-encoding'], undefined);
+    assert.match(String(headers['x-request-id']), /^[\w.:-]+$/);
+  });
+
+  it('Last-Modified is the time in whole seconds', unless(backend, 'modification-times'), async () => {
+    const { headers } = await service.get(PATH);
+    const time = Date.parse(String(headers['last-modified']));
+    assert.equal(new Date(time).toUTCString(), headers['last-modified']);
+    assert.ok(Math.abs(Date.now() - time) < 60_000);
+  });
+
+  it('an empty file has no bytes and says so', async () => {
+    const { status, headers, body } = await service.get('/file/empty');
+    assert.deepEqual([status, headers['content-length'], body.length], [200, '0', 0]);
+  });
+
+  for (const [path, type] of [
+    ['page.html', 'text/html; charset=utf-8'],
+    ['noext', 'application/octet-stream'],
+  ] as const) {
+    it(`${path} has the type ${type}`, async () => {
+      assert.equal((await service.get(`/file/${path}`)).headers['content-type'], type);
+    });
+  }
+
+  it('HEAD gives the headers of GET, and no body', async () => {
+    for (const path of [PATH, `${PATH}?download=1`, '/file/empty', '/file/missing', '/file/a%20b', '/file/a//b']) {
+      const [whole, head] = [await service.get(path), await service.head(path)];
+      assert.equal(head.status, whole.status);
+      assert.equal(head.body.length, 0);
+      assert.deepEqual(ownHeaders(head.headers), ownHeaders(whole.headers));
+    }
+  });
+
+  it('HEAD passes over Range, which is defined for GET alone (section 14.2)', async () => {
+    for (const range of ['bytes=0-3', 'bytes=99-']) {
+      const { status, headers } = await service.head(PATH, { range });
+      assert.deepEqual([status, headers['content-length'], headers['content-range']], [200, '10', undefined]);
+    }
+  });
+
+  it('every name can be fetched', async () => {
+    for (const name of NAMES) {
+      await upload(service.port, `names/${name}`, name);
+      const { status, body } = await service.get(`/file/names/${escapePath(name)}`);
+      assert.deepEqual([status, body.toString()], [200, name]);
+    }
+  });
+
+  it('a file that is replaced while it is read comes whole, as it was', async () => {
+    const old = randomBytes(6_000_000);
+    const { headers } = await upload(service.port, 'replaced.bin', old);
+    const response = await begin(service.port, '/file/replaced.bin').answer;
+    await upload(service.port, 'replaced.bin', 'new');
+    assert.ok(Buffer.concat(await response.toArray()).equals(old));
+    assert.equal(response.headers.etag, headers.etag);
+    assert.equal((await service.get('/file/replaced.bin')).body.toString(), 'new');
+  });
+}
+
+function givesRanges(backend: Backend): void {
+  const service = serve(backend, { 'digits.txt': DIGITS, empty: '' });
+  const PATH = '/file/digits.txt';
+
+  for (const [range, start, end] of [
+    ['bytes=0-0', 0, 0],
+    ['bytes=3-5', 3, 5],
+    ['bytes=0-9', 0, 9],
+    ['bytes=0-', 0, 9],
+    ['bytes=9-', 9, 9],
+    ['bytes=5-99', 5, 9],
+    ['bytes=0-999999999999999', 0, 9],
+    ['bytes=-1', 9, 9],
+    ['bytes=-3', 7, 9],
+    ['bytes=-10', 0, 9],
+    ['bytes=-99', 0, 9],
+    ['BYTES=0-1', 0, 1],
+  ] as const) {
+    it(`${range} is a 206 with bytes ${start} to ${end}`, async () => {
+      const whole = await service.get(PATH);
+      const { status, headers, body } = await service.get(PATH, { range });
+      assert.equal(status, 206);
+      assert.equal(body.toString(), DIGITS.slice(start, end + 1));
+      assert.deepEqual(ownHeaders(headers), {
+        ...ownHeaders(whole.headers),
+        'content-range': `bytes ${start}-${end}/10`,
+        'content-length': String(end - start + 1),
+      });
+    });
+  }
+
+  for (const range of ['bytes=10-', 'bytes=10-20', 'bytes=999999999999999-', 'bytes=-0']) {
+    it(`${range} is a 416 with the size`, async () => {
+      const answer = await service.get(PATH, { range });
+      assertFailure(answer, 416, /10 bytes/);
+      assert.equal(answer.headers['content-range'], 'bytes */10');
+    });
+  }
+
+  it('no range of an empty file can be satisfied', async () => {
+    const answer = await service.get('/file/empty', { range: 'bytes=0-' });
+    assertFailure(answer, 416, /0 bytes/);
+    assert.equal(answer.headers['content-range'], 'bytes */0');
+  });
+
+  for (const range of [
+    'bytes=0-1,3-4',
+    'bytes=0-1, -2',
+    'bytes=5-3',
+    'bytes=',
+    'bytes=-',
+    'bytes=a-b',
+    'bytes=1-2-3',
+    'bytes=--1',
+    'bytes=+1-2',
+    'bytes=0x0-1',
+    'bytes=1.0-2',
+    'bytes 0-1',
+    'items=0-1',
+    '0-1',
+  ]) {
+    it(`${range} is passed over: 200 with the whole file`, async () => {
+      const { status, headers, body } = await service.get(PATH, { range });
+      assert.deepEqual([status, body.toString(), headers['content-range']], [200, DIGITS, undefined]);
+    });
+  }
+
+  it('a missing file is a 404, whatever range is asked for', async () =>
+    assertFailure(await service.get('/file/missing', { range: 'bytes=0-1' }), 404, /missing/));
+
+  const range = 'bytes=2-3';
+  const statusWith = async (ifRange: string, asked = range) =>
+    (await service.get(PATH, { range: asked, 'if-range': ifRange })).status;
+
+  it('If-Range with the etag gives the range; with another, a weak or a malformed one the whole file', async () => {
+    const { headers } = await service.get(PATH);
+    const etag = String(headers.etag);
+    assert.equal(await statusWith(etag), 206);
+    for (const other of ['"other"', `W/${etag}`, etag.slice(1, -1), `${etag}, "other"`, '*', '']) {
+      assert.equal(await statusWith(other), 200, other);
+    }
+  });
+
+  it(
+    'If-Range with Last-Modified gives the range; with any other date the whole file',
+    unless(backend, 'modification-times'),
+    async () => {
+      const { headers } = await service.get(PATH);
+      const modified = String(headers['last-modified']);
+      assert.equal(await statusWith(modified), 206);
+      for (const hours of [-1, 1]) assert.equal(await statusWith(shifted(modified, hours)), 200);
+    },
+  );
+
+  it('If-Range is looked at before the range: what does not match gives no 416, what matches does', async () => {
+    const { headers } = await service.get(PATH);
+    assert.equal(await statusWith('"other"', 'bytes=99-'), 200);
+    assert.equal(await statusWith(String(headers.etag), 'bytes=99-'), 416);
+  });
+
+  it('If-Range without Range says nothing', async () => {
+    const { status, body } = await service.get(PATH, { 'if-range': '"other"' });
+    assert.deepEqual([status, body.toString()], [200, DIGITS]);
+  });
+}
+
+const shifted = (date: string, hours: number) => new Date(Date.parse(date) + hours * 3_600_000).toUTCString();
+
+function honoursConditions(backend: Backend): void {
+  const service = serve(backend, { 'x.txt': DIGITS });
+  const PATH = '/file/x.txt';
+  type Validators = { etag: string; at: (hours: number) => string };
+  type Row = readonly [what: string, status: number, sent: (now: Validators) => Record<string, string>];
+
+  /** Each row: what is sent, given the file's validators, and the status that RFC 9110 asks for. */
+  const table = (rows: readonly Row[], options: { skip?: boolean | string } = {}) => {
+    for (const [what, status, condition] of rows) {
+      it(`${status}: ${what}`, options, async () => {
+        const now = await service.get(PATH);
+        const modified = now.headers['last-modified'] ?? new Date().toUTCString();
+        const headers = condition({ etag: String(now.headers.etag), at: (hours) => shifted(modified, hours) });
+        const [answer, head] = [await service.get(PATH, headers), await service.head(PATH, headers)];
+        assert.equal(answer.status, status);
+        if (headers['range'] === undefined) assert.equal(head.status, status);
+        assert.equal(head.body.length, 0);
+        if (status === 412) return assertFailure(answer, 412, /etag/);
+        assert.equal(answer.body.toString(), { 200: DIGITS, 206: '01', 304: '' }[status]);
+        for (const name of ['etag', 'last-modified', 'cache-control'] as const) {
+          assert.equal(answer.headers[name], now.headers[name], name);
+        }
+        assert.equal(answer.headers['content-range'], status === 206 ? 'bytes 0-1/10' : undefined);
+        // A cache takes what a 304 says into what it keeps (RFC 9111, section 3.2).
+        assert.equal(answer.headers['content-type'], status === 304 ? undefined : now.headers['content-type']);
+      });
+    }
+  };
+
+  table([
+    ['If-None-Match with the etag', 304, ({ etag }) => ({ 'if-none-match': etag })],
+    ['If-None-Match with the etag as a weak one', 304, ({ etag }) => ({ 'if-none-match': `W/${etag}` })],
+    ['If-None-Match with the etag in a list', 304, ({ etag }) => ({ 'if-none-match': `"a,b", W/"c" ,${etag}` })],
+    ['If-None-Match: *', 304, () => ({ 'if-none-match': '*' })],
+    ['If-None-Match with other etags', 200, () => ({ 'if-none-match': '"other", W/"another"' })],
+    ['If-None-Match with the etag as part of others', 200, ({ etag }) => ({ 'if-none-match': `"x${etag.slice(1)}` })],
+    ['If-None-Match with the etag without quotes', 200, ({ etag }) => ({ 'if-none-match': etag.slice(1, -1) })],
+    ['If-Match with the etag', 200, ({ etag }) => ({ 'if-match': etag })],
+    ['If-Match with the etag in a list', 200, ({ etag }) => ({ 'if-match': `"other", ${etag}` })],
+    ['If-Match: *', 200, () => ({ 'if-match': '*' })],
+    ['If-Match with another etag', 412, () => ({ 'if-match': '"other"' })],
+    [
+      'If-Match with the etag as a weak one, since it compares strongly',
+      412,
+      ({ etag }) => ({ 'if-match': `W/${etag}` }),
+    ],
+    ['If-Match and If-None-Match that both match', 304, ({ etag }) => ({ 'if-match': etag, 'if-none-match': etag })],
+    ['If-Match goes before If-None-Match', 412, ({ etag }) => ({ 'if-match': '"other"', 'if-none-match': etag })],
+    ['If-None-Match goes before Range', 304, ({ etag }) => ({ 'if-none-match': etag, range: 'bytes=0-1' })],
+    [
+      'If-None-Match goes before a range that is not there',
+      304,
+      ({ etag }) => ({ 'if-none-match': etag, range: 'bytes=99-' }),
+    ],
+    ['If-Match goes before Range', 412, () => ({ 'if-match': '"other"', range: 'bytes=99-' })],
+    ['If-None-Match that does not match, and Range', 206, () => ({ 'if-none-match': '"other"', range: 'bytes=0-1' })],
+    ['If-Match that matches, and Range', 206, ({ etag }) => ({ 'if-match': etag, range: 'bytes=0-1' })],
+    [
+      'If-None-Match goes before If-Range',
+      304,
+      ({ etag }) => ({ 'if-none-match': etag, 'if-range': '"other"', range: 'bytes=0-1' }),
+    ],
+    [
+      'If-Match and If-Range that match, and Range',
+      206,
+      ({ etag }) => ({ 'if-match': etag, 'if-range': etag, range: 'bytes=0-1' }),
+    ],
+    [
+      'If-None-Match that does not match, whatever If-Modified-Since',
+      200,
+      ({ at }) => ({ 'if-none-match': '"other"', 'if-modified-since': at(1) }),
+    ],
+    [
+      'If-None-Match that matches, whatever If-Modified-Since',
+      304,
+      ({ etag, at }) => ({ 'if-none-match': etag, 'if-modified-since': at(-1) }),
+    ],
+    [
+      'If-Match that matches, whatever If-Unmodified-Since',
+      200,
+      ({ etag, at }) => ({ 'if-match': etag, 'if-unmodified-since': at(-1) }),
+    ],
+    ...['yesterday', '2026-01-01T00:00:00Z', '0', 'Sun, 99 Nov 2094 08:49:37 GMT'].map(
+      (date) => [`If-Modified-Since: ${date}, which is no date`, 200, () => ({ 'if-modified-since': date })] as const,
+    ),
+    ...['yesterday', '1994-11-06', 'Before 5'].map(
+      (date) =>
+        [`If-Unmodified-Since: ${date}, which is no date`, 200, () => ({ 'if-unmodified-since': date })] as const,
+    ),
+  ]);
+
+  table(
+    [
+      ['If-Modified-Since with the time itself', 304, ({ at }) => ({ 'if-modified-since': at(0) })],
+      ['If-Modified-Since with a later time', 304, ({ at }) => ({ 'if-modified-since': at(1) })],
+      ['If-Modified-Since with an earlier time', 200, ({ at }) => ({ 'if-modified-since': at(-1) })],
+      ['If-Unmodified-Since with the time itself', 200, ({ at }) => ({ 'if-unmodified-since': at(0) })],
+      ['If-Unmodified-Since with a later time', 200, ({ at }) => ({ 'if-unmodified-since': at(1) })],
+      ['If-Unmodified-Since with an earlier time', 412, ({ at }) => ({ 'if-unmodified-since': at(-1) })],
+      [
+        'If-Match that fails, whatever If-Unmodified-Since',
+        412,
+        ({ at }) => ({ 'if-match': '"other"', 'if-unmodified-since': at(1) }),
+      ],
+      [
+        'If-Unmodified-Since goes before If-None-Match',
+        412,
+        ({ etag, at }) => ({ 'if-unmodified-since': at(-1), 'if-none-match': etag }),
+      ],
+      [
+        'If-Unmodified-Since goes before If-Modified-Since',
+        412,
+        ({ at }) => ({ 'if-unmodified-since': at(-1), 'if-modified-since': at(1) }),
+      ],
+      [
+        'If-Unmodified-Since that holds, and If-Modified-Since that does not',
+        304,
+        ({ at }) => ({ 'if-unmodified-since': at(1), 'if-modified-since': at(1) }),
+      ],
+      ['If-Modified-Since goes before Range', 304, ({ at }) => ({ 'if-modified-since': at(0), range: 'bytes=0-1' })],
+      [
+        'If-Modified-Since that fails, and Range',
+        206,
+        ({ at }) => ({ 'if-modified-since': at(-1), range: 'bytes=0-1' }),
+      ],
+    ],
+    unless(backend, 'modification-times'),
+  );
+
+  it(
+    'dates are taken in the two old forms too, which are in GMT as well (section 5.6.7)',
+    unless(backend, 'modification-times'),
+    async () => {
+      const { headers } = await service.get(PATH);
+      const modified = String(headers['last-modified']);
+      const zone = process.env['TZ'];
+      process.env['TZ'] = 'America/New_York';
+      try {
+        for (const form of [inRfc850, inAsctime]) {
+          const statusSince = async (date: string) =>
+            (await service.get(PATH, { 'if-modified-since': form(date) })).status;
+          assert.equal(await statusSince(modified), 304, form(modified));
+          assert.equal(await statusSince(shifted(modified, -1)), 200, form(shifted(modified, -1)));
+        }
+      } finally {
+        if (zone === undefined) delete process.env['TZ'];
+        else process.env['TZ'] = zone;
+      }
+    },
+  );
+
+  it('a condition on a missing file is a 404', async () => {
+    for (const [name, value] of [
+      ['if-match', '*'],
+      ['if-none-match', '*'],
+      ['if-match', '"other"'],
+    ] as const) {
+      assertFailure(await service.get('/file/missing', { [name]: value }), 404, /missing/);
+    }
+  });
+}
+
+/** `Sunday, 06-Nov-94 08:49:37 GMT` */
+function inRfc850(date: string): string {
+  const weekday = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' }).format(new Date(date));
+  return date.replace(/^\w+, (\d+) (\w+) \d\d(\d\d)/, `${weekday}, $1-$2-$3`);
+}
+
+/** `Sun Nov  6 08:49:37 1994` */
+function inAsctime(date: string): string {
+  return date.replace(/^(\w+), (\d+) (\w+) (\d+) (\S+) GMT$/, '$1 $3 $2 $5 $4').replace(/^(\w+ \w+) 0/, '$1  ');
+}
+
+/** The file name in an attachment's header (RFC 6266, section 4.1; RFC 8187, section 3.2.1). Fails where it is none. */
+function nameIn(header: string | undefined): string {
+  const match =
+    /^attachment; filename="((?:[^"\\]|\\["\\])*)"; filename\*=UTF-8''((?:[\w!#$&+.^`|~-]|%[\dA-F]{2})+)$/.exec(
+      header ?? '',
+    );
+  if (!match) assert.fail(`No attachment: ${header}`);
+  assert.match(String(match[1]), /^[\x20-\x7e]*$/);
+  return decodeURIComponent(String(match[2]));
+}
+
+function givesAttachments(backend: Backend): void {
+  const service = serve(backend, {});
+
+  it('the header holds every name whole, and nothing that the name says of itself', async () => {
+    const hostile = ['x"; filename="y', "x'; filename*=UTF-8''y", 'a\\";b', '\u0080\u0085', 'é'.normalize('NFD')];
+    for (const name of [...NAMES, ...hostile]) {
+      await upload(service.port, `names/${name}`, name);
+      const { status, headers, body } = await service.get(`/file/names/${escapePath(name)}?download=1`);
+      assert.deepEqual([status, body.toString()], [200, name]);
+      assert.equal(nameIn(headers['content-disposition']), name);
+    }
+  });
+
+  it('ranges and conditions are honoured as without it', async () => {
+    const { headers } = await upload(service.port, 'part.txt', DIGITS);
+    const part = await service.get('/file/part.txt?download=1', { range: 'bytes=1-2' });
+    assert.deepEqual([part.status, part.body.toString()], [206, '12']);
+    assert.equal(nameIn(part.headers['content-disposition']), 'part.txt');
+    const same = await service.get('/file/part.txt?download=1', { 'if-none-match': String(headers.etag) });
+    assert.equal(same.status, 304);
+  });
+
+  it('without it, or with another value, the file is none', async () => {
+    await upload(service.port, 'shown.txt', DIGITS);
+    for (const query of ['', '?', '?download=', '?download=0', '?other=1']) {
+      const { status, headers } = await service.get(`/file/shown.txt${query}`);
+      assert.equal(status, 200);
+      assert.doesNotMatch(headers['content-disposition'] ?? 'inline', /attachment/);
+    }
+  });
+
+  it('a failure is no attachment', async () => {
+    const answer = await service.get('/file/missing.txt?download=1');
+    assertFailure(answer, 404, /missing\.txt/);
+    assert.equal(answer.headers['content-disposition'], undefined);
+  });
+}
+
+const LIMIT = 6 * 1024 * 1024;
+const LARGE = 'large folder/50% é"#?.bin';
+
+function redirects(backend: Backend): void {
+  const bytes = randomBytes(LIMIT);
+  const service = serve(backend, {});
+  before(async () => {
+    await upload(service.port, 'below.bin', bytes.subarray(1));
+    await upload(service.port, LARGE, bytes);
+  });
+  const PATH = `/file/${escapePath(LARGE)}`;
+
+  it('6,291,455 bytes come directly', async () => {
+    assert.equal(bytes.length - 1, 6_291_455);
+    const { status, headers, body } = await service.get('/file/below.bin');
+    assert.deepEqual([status, headers['content-length']], [200, '6291455']);
+    assert.ok(body.equals(bytes.subarray(1)));
+    assert.equal((await service.head('/file/below.bin')).headers['content-length'], '6291455');
+  });
+
+  for (const method of ['GET', 'HEAD']) {
+    it(`${method}: 6,291,456 bytes are a 302 that no cache keeps, or a 413 where the store has no presigned URLs`, async () => {
+      for (const [name, value] of [
+        ['accept', '*/*'],
+        ['range', 'bytes=0-9'],
+        ['if-none-match', '*'],
+        ['if-match', '"other"'],
+      ] as const) {
+        const answer = await send(service.port, PATH, { method, headers: { [name]: value } });
+        if (service.store.presign) {
+          assert.equal(answer.status, 302);
+          assert.equal(answer.headers['cache-control'], 'no-store');
+          assert.ok(answer.headers.location);
+          assert.equal(answer.body.length, 0);
+        } else {
+          assert.equal(answer.status, 413);
+          if (method === 'GET') assertFailure(answer, 413, /6291456 bytes.*6 MB/);
+        }
+      }
+    });
+  }
+
+  it('a range that is not there changes nothing of that, since there is no 200 that it could be of', async () => {
+    for (const range of ['bytes=99999999-', 'bytes=-0']) {
+      assert.equal((await service.get(PATH, { range })).status, service.store.presign ? 302 : 413);
+    }
+  });
+
+  it('Location gives the same bytes, and ranges of them', async (test) => {
+    if (!service.store.presign) return test.skip('the store has no presigned URLs');
+    const location = (await service.get(PATH)).headers.location ?? '';
+    const follow = (headers?: Record<string, string>) => followLocation(service.port, PATH, location, headers);
+    const whole = await follow();
+    assert.equal(whole.status, 200);
+    assert.ok(whole.body.equals(bytes));
+    const part = await follow({ range: 'bytes=6291450-' });
+    assert.deepEqual([part.status, part.headers['content-range']], [206, 'bytes 6291450-6291455/6291456']);
+    assert.ok(part.body.equals(bytes.subarray(6_291_450)));
+  });
+
+  it('?download=1 goes through the redirect', async (test) => {
+    if (!service.store.presign) return test.skip('the store has no presigned URLs');
+    const path = `${PATH}?download=1`;
+    const location = (await service.get(path)).headers.location ?? '';
+    const { status, headers } = await followLocation(service.port, path, location, { range: 'bytes=0-0' });
+    assert.equal(status, 206);
+    assert.equal(nameIn(headers['content-disposition']), LARGE.split('/').at(-1));
+    const plain = (await service.get(PATH)).headers.location ?? '';
+    const shown = await followLocation(service.port, PATH, plain, { range: 'bytes=0-0' });
+    assert.doesNotMatch(shown.headers['content-disposition'] ?? 'inline', /attachment/);
+  });
+
+  it('the redirect leads where the store says, and asks it for the expiry that is set', async () => {
+    const asked: unknown[] = [];
+    const elsewhere = await startService(backend, {
+      presignExpires: 77,
+      wrap: (store) => ({
+        ...store,
+        async presign(file, { expires, download }) {
+          asked.push([file, expires, download]);
+          return 'https://objects.example/x?signature=y';
+        },
+      }),
+    });
+    try {
+      await upload(elsewhere.port, LARGE, bytes);
+      for (const query of ['', '?download=1']) {
+        const { status, headers } = await send(elsewhere.port, PATH + query);
+        assert.deepEqual([status, headers.location], [302, 'https://objects.example/x?signature=y']);
+      }
+      assertFailure(await send(elsewhere.port, '/file/missing.bin'), 404, /missing\.bin/);
+      assert.deepEqual(asked, [
+        [LARGE, 77, false],
+        [LARGE, 77, true],
+      ]);
+    } finally {
+      await elsewhere.stop();
+    }
+  });
+}
+
+function findsOnlyNamed(backend: Backend): void {
+  const tree = {
+    'secret.txt': 'the secret',
+    'folder/inner.txt': 'inner',
+    'empty folder/': null,
+    '%': 'percent',
+    '%25': 'escaped percent',
+    '%2525': 'twice escaped percent',
+    'a/b': 'in a folder',
+    'a%2Fb': 'with an escape in its name',
+    '+': 'plus',
+    'a+b c': 'plus and space',
+  };
+  const service = serve(backend, tree);
+
+  for (const [path, text] of [
+    ['%25', 'percent'],
+    ['%2525', 'escaped percent'],
+    ['%252525', 'twice escaped percent'],
+    ['a/b', 'in a folder'],
+    ['a%2Fb', 'in a folder'],
+    ['%61/%62', 'in a folder'],
+    ['a%252Fb', 'with an escape in its name'],
+    ['+', 'plus'],
+    ['%2B', 'plus'],
+    ['a+b%20c', 'plus and space'],
+    ['/secret.txt', 'the secret'],
+    ['%2Fsecret.txt', 'the secret'],
+    ['secret.txt?x=%ff', 'the secret'],
+  ] as const) {
+    it(`/file/${path} is decoded once, to the file with "${text}"`, async () => {
+      const { status, body } = await service.get(`/file/${path}`);
+      assert.deepEqual([status, body.toString()], [200, text]);
+    });
+  }
+
+  for (const path of [
+    'missing',
+    'missing/deep/x.txt',
+    'folder',
+    'empty%20folder',
+    'folder/missing.txt',
+    'secret.txt/x',
+    'Secret.txt',
+    'secret.txt%20',
+    'secret',
+    ' secret.txt'.replace(' ', '%20'),
+  ]) {
+    it(`/file/${path} is no file: 404 that says so`, async () =>
+      assertFailure(
+        await service.get(`/file/${path}`),
+        404,
+        `There is no file ${JSON.stringify(decodeURIComponent(path))}.`,
+      ));
+  }
+
+  for (const [path, error] of [
+    ['', /empty/],
+    ['/', /empty/],
+    ['folder/', /empty segment/],
+    ['folder//inner.txt', /empty segment/],
+    ['//secret.txt', /empty segment/],
+    ['.', /segment "\."/],
+    ['..', /segment "\.\."/],
+    ['./secret.txt', /segment "\."/],
+    ['folder/../secret.txt', /segment "\.\."/],
+    ['folder/%2e%2e/secret.txt', /segment "\.\."/],
+    ['folder/.%2E/secret.txt', /segment "\.\."/],
+    ['folder%2f..%2fsecret.txt', /segment "\.\."/],
+    ['../secret.txt', /segment "\.\."/],
+    ['../file/secret.txt', /segment "\.\."/],
+    ['../../../../../../etc/passwd', /segment "\.\."/],
+    ['..%2f..%2f..%2f..%2f..%2fetc%2fpasswd', /segment "\.\."/],
+    ['secret.txt%00', /control character/],
+    ['secret.txt%00.jpg', /control character/],
+    ['secret%0D%0Ax-injected:%201', /control character/],
+    ['%7f', /control character/],
+    ['%ff', /UTF-8/],
+    ['folder/%c0%ae%c0%ae/secret.txt', /UTF-8/],
+    ['folder%c0%afinner.txt', /UTF-8/],
+    ['%ed%a0%80', /UTF-8/],
+    ['100%', /escape/],
+    ['%zz', /escape/],
+    [`${'x/'.repeat(512)}x`, /1,?024|1025/],
+  ] as const) {
+    it(`/file/${path.slice(0, 60)} is a 400 that names the rule`, async () =>
+      assertFailure(await service.get(`/file/${path}`), 400, error));
+  }
+
+  for (const path of [
+    '/../secret.txt',
+    '/%2e%2e/secret.txt',
+    '/file%2Fsecret.txt',
+    '/file/%252e%252e/secret.txt',
+    '/file/folder/%252e%252e/secret.txt',
+    '/file/..%5csecret.txt',
+    '/file/folder/..\\secret.txt',
+    '/file/..;/secret.txt',
+    '/file/folder/...//secret.txt',
+    '/file/folder/..%20/secret.txt',
+    '/file/folder/%EF%BC%8E%EF%BC%8E/secret.txt',
+    '/file//etc/passwd',
+    '/file/%2Fetc%2Fpasswd',
+    '/file/file:///etc/passwd',
+    '/file/~/secret.txt',
+    '/-/signed/folder/../secret.txt',
+    '/-/secret.txt',
+  ]) {
+    it(`${path} gives no file: 400 or 404`, async () => {
+      const { status, body } = await service.get(path);
+      assert.ok(status === 400 || status === 404, String(status));
+      assert.doesNotMatch(body.toString(), /the secret|root:/);
+    });
+  }
+}

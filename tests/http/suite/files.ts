@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { Backend, Trait } from '../../contract/backend.ts';
+import {
+  assertFailure,
+  assertSuccess,
+  BOUNDARY,
+  formOf,
+  pathsBelow,
+  plant,
+  postJson,
+  send,
+  sendBytes,
+  treeOf,
+  upload,
+} from '../client.ts';
+import { startService, type TestService } from '../service.ts';
+import { NO_BOOLEANS, NO_STRINGS } from './errors.ts';
+import { WRONG_NAMES } from './names.ts';
+
+const DELETED = { message: 'File deleted successfully' };
+const RENAMED = { message: 'File renamed successfully' };
+
+/** What programs send along with a DELETE, or a POST in its place: none of it means anything. */
+export const IGNORED_BODIES: readonly (readonly [
+  what: string,
+  { headers?: Record<string, string>; body?: string | Buffer },
+])[] = [
+  ['no body', {}],
+  ['a JSON content type and no body', { headers: { 'content-type': 'application/json' } }],
+  ['a JSON content type and a body of no bytes', { headers: { 'content-type': 'application/json' }, body: '' }],
+  ['a JSON object', { headers: { 'content-type': 'application/json' }, body: '{"overwrite": 1}' }],
+  ['a JSON content type and no JSON', { headers: { 'content-type': 'application/json' }, body: 'none' }],
+  ['a text', { headers: { 'content-type': 'text/plain' }, body: 'none' }],
+  ['a body of no type', { body: 'none' }],
+  ['a content type that is none', { headers: { 'content-type': 'none' }, body: 'none' }],
+  [
+    'a form',
+    {
+      headers: { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
+      body: formOf([{ name: 'file', filename: 'x', value: 'y' }]),
+    },
+  ],
+  ['a body in chunks', { headers: { 'transfer-encoding': 'chunked', 'content-type': 'application/json' }, body: '{}' }],
+  ['a body over the limit of JSON', { headers: { 'content-type': 'application/json' }, body: 'x'.repeat(100_000) }],
+];
+
+/** The removal and the renaming of single files. */
+export function filesSuite(backend: Backend): void {
+  describe(`Files over HTTP: ${backend.name}`, () => {
+    let service: TestService;
+    let port: number;
+
+    beforeEach(async () => {
+      service = await startService(backend);
+      ({ port } = service);
+    });
+    afterEach(() => service.stop());
+
+    const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
+
+    describe('/delete', () => {
+      for (const method of ['DELETE', 'POST']) {
+        it(`removes the file by ${method}, and answers with exactly success and message`, async () => {
+          await plant(port, { a: '1', 'f/g/a': '2' });
+          assertSuccess(await send(port, '/delete/f/g/a', { method }), DELETED);
+          assert.deepEqual(await treeOf(port), { a: '1', 'f/': null, 'f/g/': null });
+          assertSuccess(await send(port, '/delete/a', { method }), DELETED);
+          assert.deepEqual(await treeOf(port), { 'f/': null, 'f/g/': null });
+        });
+
+        it(`does not look at what is sent as a body of ${method}`, async () => {
+          for (const [what, call] of IGNORED_BODIES) {
+            await plant(port, { a: what });
+            const answer = await send(port, '/delete/a', { method, ...call });
+            assert.equal(answer.status, 200, `${what}: ${answer.body.toString()}`);
+            assertSuccess(answer, DELETED);
+            assert.deepEqual(await treeOf(port), {}, what);
+          }
+        });
+
+        it(`leaves the connection in order behind a body of ${method} that nobody read`, async () => {
+          await plant(port, { a: '1', b: '2' });
+          const smuggled = 'DELETE /delete/b HTTP/1.1\r\nHost: x\r\n\r\n';
+          const answers = await sendBytes(
+            port,
+            `${method} /delete/a HTTP/1.1\r\nHost: x\r\nContent-Length: ${smuggled.length}\r\n\r\n${smuggled}` +
+              'GET /file/b HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n',
+          );
+          assert.deepEqual(answers.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 200']);
+          assert.deepEqual(await treeOf(port), { b: '2' });
+        });
+      }
+
+      it('is 404 for what is not there, also the second time, and below a file', async () => {
+        await plant(port, { a: '1', b: '2' });
+        assertSuccess(await send(port, '/delete/a', { method: 'DELETE' }), DELETED);
+        for (const path of ['a', 'missing', 'f/missing', 'b/c', 'b/c/d']) {
+          assertFailure(await send(port, `/delete/${path}`, { method: 'DELETE' }), 404, `There is no file "${path}".`);
+        }
+        assert.deepEqual(await treeOf(port), { b: '2' });
+      });
+
+      it('is 404 for a folder, empty or not, which stays', async () => {
+        const tree = { 'empty/': null, 'f/': null, 'f/a': '1' };
+        await plant(port, tree);
+        for (const path of ['empty', 'f']) {
+          assertFailure(await send(port, `/delete/${path}`, { method: 'DELETE' }), 404, `There is no file "${path}".`);
+        }
+        for (const path of ['empty/', 'f/']) {
+          assertFailure(await send(port, `/delete/${path}`, { method: 'DELETE' }), 400, /empty segment/);
+        }
+        assert.deepEqual(await treeOf(port), tree);
+      });
+
+      it('touches no neighbour, and leaves the folder when its last file goes', async () => {
+        const neighbours = { 'a.txt': '1', ab: '2', 'a-b/c': '3', 'f/ab': '4', 'f/a.b': '5', 'g/a': '6' };
+        await plant(port, { ...neighbours, a: 'x', 'f/a': 'x', 'h/a': 'x' });
+        for (const path of ['a', 'f/a', 'h/a'])
+          assertSuccess(await send(port, `/delete/${path}`, { method: 'DELETE' }), DELETED);
+        const folders = { 'a-b/': null, 'f/': null, 'g/': null, 'h/': null };
+        assert.deepEqual(await treeOf(port), { ...neighbours, ...folders });
+      });
+    });
+
+    describe('/rename', () => {
+      it('gives the file another name in its folder, and its new path as newKey', async () => {
+        await plant(port, { 'a.txt': '1', 'f/g/b.txt': '2' });
+        assertSuccess(await postJson(port, '/rename/a.txt', { newName: 'z' }), { ...RENAMED, newKey: 'z' });
+        const answer = await postJson(port, '/rename/f/g/b.txt', { newName: 'c d.txt' });
+        assertSuccess(answer, { ...RENAMED, newKey: 'f/g/c d.txt' });
+        assert.deepEqual(await treeOf(port), { 'f/': null, 'f/g/': null, 'f/g/c d.txt': '2', z: '1' });
+      });
+
+      it('keeps every byte', async () => {
+        const bytes = Buffer.from(Array.from({ length: 200_000 }, (_, index) => (index * 7) % 256));
+        await upload(port, 'a.bin', bytes);
+        await postJson(port, '/rename/a.bin', { newName: 'b.bin' });
+        assert.deepEqual((await send(port, '/file/b.bin')).body, bytes);
+      });
+
+      it('is 404 for what is not there, and for a folder, which stays', async () => {
+        const tree = { a: '1', 'f/': null, 'f/b': '2' };
+        await plant(port, tree);
+        for (const path of ['missing', 'f/missing', 'a/b', 'f']) {
+          const answer = await postJson(port, `/rename/${path}`, { newName: 'z' });
+          assertFailure(answer, 404, `There is no file "${path}".`);
+        }
+        assert.deepEqual(await treeOf(port), tree);
+      });
+
+      it('is 409 where a file has the name, and replaces it with "overwrite": true alone', async () => {
+        await plant(port, { 'f/a': '1', 'f/b': '2' });
+        for (const overwrite of [undefined, false]) {
+          const answer = await postJson(port, '/rename/f/a', { newName: 'b', overwrite });
+          assertFailure(answer, 409, 'There is a file "f/b" already; send "overwrite": true to replace it.');
+        }
+        assert.deepEqual(await treeOf(port, 'f'), { 'f/a': '1', 'f/b': '2' });
+        const answer = await postJson(port, '/rename/f/a', { newName: 'b', overwrite: true });
+        assertSuccess(answer, { ...RENAMED, newKey: 'f/b' });
+        assert.deepEqual(await treeOf(port, 'f'), { 'f/b': '1' });
+      });
+
+      it('is 409 where a folder has the name, to be overwritten or not', unless('one-kind-per-name'), async () => {
+        const tree = { a: '1', 'empty/': null, 'f/': null, 'f/b': '2' };
+        await plant(port, tree);
+        for (const newName of ['empty', 'f']) {
+          for (const overwrite of [false, true]) {
+            const answer = await postJson(port, '/rename/a', { newName, overwrite });
+            assertFailure(answer, 409, new RegExp(`"${newName}", where a file is needed`));
+          }
+        }
+        assert.deepEqual(await treeOf(port), tree);
+      });
+
+      it('refuses a name that is none with 400 and the rule, and changes nothing', async () => {
+        await plant(port, { 'f/a': '1' });
+        for (const [newName, error] of WRONG_NAMES) {
+          for (const overwrite of [false, true]) {
+            assertFailure(await postJson(port, '/rename/f/a', { newName, overwrite }), 400, error);
+          }
+        }
+        assert.deepEqual(await treeOf(port), { 'f/': null, 'f/a': '1' });
+      });
+
+      it('refuses the name that the file has already with 400, to be overwritten or not', async () => {
+        await plant(port, { 'f/a': '1' });
+        for (const overwrite of [false, true]) {
+          const answer = await postJson(port, '/rename/f/a', { newName: 'a', overwrite });
+          assertFailure(answer, 400, 'The new name "a" is the name that it has already.');
+        }
+        assert.deepEqual(await treeOf(port, 'f'), { 'f/a': '1' });
+      });
+
+      it('refuses fields that lack or are of another type with 400 and the field, and coerces none', async () => {
+        await plant(port, { a: '1', b: '2' });
+        assertFailure(await postJson(port, '/rename/a', {}), 400, 'The body lacks "newName".');
+        assertFailure(await postJson(port, '/rename/a', { overwrite: true }), 400, 'The body lacks "newName".');
+        for (const newName of NO_STRINGS) {
+          assertFailure(await postJson(port, '/rename/a', { newName }), 400, /"newName".*must be string/);
+        }
+        for (const overwrite of NO_BOOLEANS) {
+          const answer = await postJson(port, '/rename/a', { newName: 'b', overwrite });
+          assertFailure(answer, 400, /"overwrite".*must be boolean/);
+        }
+        assert.deepEqual(await treeOf(port), { a: '1', b: '2' });
+      });
+
+      it('touches no neighbour', async () => {
+        const neighbours = { 'a.txt': '1', ab: '2', 'b/a': '3', 'c.txt': '4', cd: '5' };
+        await plant(port, { ...neighbours, a: 'x' });
+        assertSuccess(await postJson(port, '/rename/a', { newName: 'c' }), { ...RENAMED, newKey: 'c' });
+        assert.deepEqual(await treeOf(port), { ...neighbours, 'b/': null, c: 'x' });
+        assert.deepEqual(await pathsBelow(port), ['a.txt', 'ab', 'b/', 'b/a', 'c', 'c.txt', 'cd']);
+      });
+    });
+  });
+}

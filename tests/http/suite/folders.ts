@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { Backend, Trait } from '../../contract/backend.ts';
+import { assertFailure, assertSuccess, jsonOf, plant, postForm, postJson, send, treeOf } from '../client.ts';
+import { startService, type TestService } from '../service.ts';
+import { NO_BOOLEANS, NO_STRINGS } from './errors.ts';
+import { IGNORED_BODIES } from './files.ts';
+import { WRONG_NAMES, WRONG_PATHS_IN_JSON } from './names.ts';
+
+const CREATED = { message: 'Folder created successfully' };
+const DELETED = { message: 'Folder deleted successfully' };
+const RENAMED = { message: 'Folder renamed successfully' };
+
+/** What is near a folder `a` by its name, and none of its business. */
+export const NEIGHBOURS = {
+  'a-b/': null,
+  'a-b/x': '1',
+  'a.txt': '2',
+  'aa/': null,
+  'aa/a/': null,
+  'aa/a/x': '3',
+  'ab/': null,
+  'ab/x': '4',
+};
+
+/** The making, removal and renaming of folders. */
+export function foldersSuite(backend: Backend): void {
+  describe(`Folders over HTTP: ${backend.name}`, () => {
+    let service: TestService;
+    let port: number;
+
+    beforeEach(async () => {
+      service = await startService(backend);
+      ({ port } = service);
+    });
+    afterEach(() => service.stop());
+
+    const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
+
+    describe('/create_folder', () => {
+      it('makes a folder and its parents, with or without slashes at its ends, and shows it at once', async () => {
+        for (const path of ['a', 'b/', '/c', '/d/e/f/', 'g/h']) {
+          assertSuccess(await postJson(port, '/create_folder', { path }), CREATED);
+        }
+        const folders = ['a/', 'b/', 'c/', 'd/', 'd/e/', 'd/e/f/', 'g/', 'g/h/'];
+        assert.deepEqual(await treeOf(port), Object.fromEntries(folders.map((path) => [path, null])));
+      });
+
+      it('shows a new folder empty: without a marker of any kind', async () => {
+        await postJson(port, '/create_folder', { path: 'a/b' });
+        const empty = { success: true, prefix: 'a/b/', entries: [] };
+        assert.deepEqual(jsonOf(await send(port, '/a/b/')), empty);
+        assert.deepEqual(jsonOf(await send(port, '/?prefix=a/b')), empty);
+        const parent = { success: true, prefix: 'a/', entries: [{ type: 'folder', name: 'b', path: 'a/b/' }] };
+        assert.deepEqual(jsonOf(await send(port, '/a')), parent);
+      });
+
+      it('is a success where the folder exists, empty or not, and leaves what is in it', async () => {
+        const tree = { 'a/': null, 'a/b/': null, 'a/x': '1' };
+        await plant(port, tree);
+        for (const path of ['a', 'a/b', 'a/b/']) {
+          assertSuccess(await postJson(port, '/create_folder', { path }), CREATED);
+        }
+        assert.deepEqual(await treeOf(port), tree);
+      });
+
+      it('is 409 where a file has the name, or is in the way', unless('one-kind-per-name'), async () => {
+        const tree = { 'a/': null, 'a/x': '1', b: '2' };
+        await plant(port, tree);
+        for (const path of ['b', 'b/', 'b/c', 'b/c/d', 'a/x', 'a/x/y']) {
+          assertFailure(await postJson(port, '/create_folder', { path }), 409, /no folder at "(a\/x|b)"/);
+        }
+        assert.deepEqual(await treeOf(port), tree);
+      });
+
+      it('refuses a path that is none with 400 and the rule, and makes no parent of it', async () => {
+        for (const [path, error] of WRONG_PATHS_IN_JSON) {
+          for (const text of [path, `p/${path}`, `${path}/`]) {
+            assertFailure(await postJson(port, '/create_folder', { path: text }), 400, text === path ? error : /./);
+          }
+        }
+        for (const path of ['', '/']) assertFailure(await postJson(port, '/create_folder', { path }), 400, /empty/);
+        for (const path of ['//', 'a//']) {
+          assertFailure(await postJson(port, '/create_folder', { path }), 400, /empty segment/);
+        }
+        assert.deepEqual(await treeOf(port), {});
+      });
+
+      it('refuses a path that lacks or is no string with 400 and the field, and coerces nothing', async () => {
+        assertFailure(await postJson(port, '/create_folder', {}), 400, 'The body lacks "path".');
+        for (const path of NO_STRINGS) {
+          assertFailure(await postJson(port, '/create_folder', { path }), 400, /"path".*must be string/);
+        }
+        assert.deepEqual(await treeOf(port), {});
+      });
+    });
+
+    describe('/delete_folder', () => {
+      for (const method of ['DELETE', 'POST']) {
+        it(`removes the folder and everything in it by ${method}, and answers with exactly success and message`, async () => {
+          const rest = { 'f/': null, 'f/x': '0' };
+          await plant(port, { ...rest, 'f/a/x': '1', 'f/a/b/c/y': '2', 'f/a/empty/': null, 'f/e/': null });
+          assertSuccess(await send(port, '/delete_folder/f/a', { method }), DELETED);
+          assertSuccess(await send(port, '/delete_folder/f/e/', { method }), DELETED);
+          assert.deepEqual(await treeOf(port), rest);
+          assertFailure(await send(port, '/f/a/'), 404, 'There is no folder "f/a/".');
+        });
+
+        it(`does not look at what is sent as a body of ${method}`, async () => {
+          for (const [what, call] of IGNORED_BODIES) {
+            await plant(port, { 'a/x': what });
+            const answer = await send(port, '/delete_folder/a/', { method, ...call });
+            assert.equal(answer.status, 200, `${what}: ${answer.body.toString()}`);
+            assertSuccess(answer, DELETED);
+            assert.deepEqual(await treeOf(port), {}, what);
+          }
+        });
+
+        it(`never removes the root by ${method}: 400`, async () => {
+          await plant(port, { a: '1' });
+          for (const path of ['/delete_folder/', '/delete_folder//', '/delete_folder/%2F']) {
+            assertFailure(await send(port, path, { method }), 400, "The root can't be deleted.");
+          }
+          assert.deepEqual(await treeOf(port), { a: '1' });
+        });
+      }
+
+      it('is 404 for what is not there, also the second time, and for a file, which stays', async () => {
+        await plant(port, { 'a/x': '1', b: '2' });
+        assertSuccess(await send(port, '/delete_folder/a', { method: 'DELETE' }), DELETED);
+        for (const path of ['a', 'missing', 'f/missing', 'b', 'b/c']) {
+          const answer = await send(port, `/delete_folder/${path}`, { method: 'DELETE' });
+          assertFailure(answer, 404, `There is no folder "${path}/".`);
+        }
+        assert.deepEqual(await treeOf(port), { b: '2' });
+      });
+
+      it('touches nothing outside the folder: a/ is not ab/, nor a.txt', async () => {
+        await plant(port, { ...NEIGHBOURS, 'a/x': '1', 'a/a/x': '2' });
+        assertSuccess(await send(port, '/delete_folder/a', { method: 'DELETE' }), DELETED);
+        assert.deepEqual(await treeOf(port), NEIGHBOURS);
+      });
+
+      it('leaves the parent folder, when nothing else is in it', async () => {
+        await plant(port, { 'f/g/x': '1' });
+        assertSuccess(await send(port, '/delete_folder/f/g', { method: 'DELETE' }), DELETED);
+        assert.deepEqual(await treeOf(port), { 'f/': null });
+      });
+    });
+
+    describe('/rename_folder', () => {
+      it('gives the folder another name where it is, with everything in it, and its new path with "/" as newPrefix', async () => {
+        await plant(port, { 'a/x': '1', 'a/b/c/y': '2', 'a/empty/': null, 'f/g/z': '3' });
+        const atRoot = await postJson(port, '/rename_folder/a', { newName: 'new name' });
+        assertSuccess(atRoot, { ...RENAMED, newPrefix: 'new name/' });
+        const nested = await postJson(port, '/rename_folder/f/g/', { newName: 'h' });
+        assertSuccess(nested, { ...RENAMED, newPrefix: 'f/h/' });
+        assert.deepEqual(await treeOf(port), {
+          'f/': null,
+          'f/h/': null,
+          'f/h/z': '3',
+          'new name/': null,
+          'new name/b/': null,
+          'new name/b/c/': null,
+          'new name/b/c/y': '2',
+          'new name/empty/': null,
+          'new name/x': '1',
+        });
+      });
+
+      it('renames an empty folder', async () => {
+        await plant(port, { 'a/': null });
+        const answer = await postJson(port, '/rename_folder/a', { newName: 'b' });
+        assertSuccess(answer, { ...RENAMED, newPrefix: 'b/' });
+        assert.deepEqual(await treeOf(port), { 'b/': null });
+      });
+
+      it('is 404 for what is not there, and for a file, which stays', async () => {
+        const tree = { a: '1', 'f/': null };
+        await plant(port, tree);
+        for (const path of ['missing', 'f/missing', 'a', 'a/b']) {
+          const answer = await postJson(port, `/rename_folder/${path}`, { newName: 'z' });
+          assertFailure(answer, 404, `There is no folder "${path}/".`);
+        }
+        assert.deepEqual(await treeOf(port), tree);
+      });
+
+      it('is 409 where a folder has the name, empty or not, and changes nothing', async () => {
+        const tree = { 'a/': null, 'a/x': '1', 'b/': null, 'b/y': '2', 'empty/': null };
+        await plant(port, tree);
+        for (const newName of ['b', 'empty']) {
+          for (const overwrite of [undefined, false]) {
+            const answer = await postJson(port, '/rename_folder/a', { newName, overwrite });
+            const error = `There is a folder "${newName}/" already; send "overwrite": true to replace it.`;
+            assertFailure(answer, 409, error);
+          }
+        }
+        assert.deepEqual(await treeOf(port), tree);
+      });
+
+      it('replaces a folder of the name with "overwrite": true: what that held is gone', async () => {
+        await plant(port, { 'f/a/x': '1', 'f/a/s/z': '3', 'f/b/x': 'old', 'f/b/y': 'old', 'f/b/t/u/': null });
+        const answer = await postJson(port, '/rename_folder/f/a', { newName: 'b', overwrite: true });
+        assertSuccess(answer, { ...RENAMED, newPrefix: 'f/b/' });
+        assert.deepEqual(await treeOf(port, 'f'), { 'f/b/': null, 'f/b/s/': null, 'f/b/s/z': '3', 'f/b/x': '1' });
+      });
+
+      it('is 409 where a file has the name, to be overwritten or not', unless('one-kind-per-name'), async () => {
+        const tree = { 'a/': null, 'a/x': '1', b: '2' };
+        await plant(port, tree);
+        for (const overwrite of [false, true]) {
+          const answer = await postJson(port, '/rename_folder/a', { newName: 'b', overwrite });
+          assertFailure(answer, 409, /no folder at "b"/);
+        }
+        assert.deepEqual(await treeOf(port), tree);
+      });
+
+      it('refuses a name that is none with 400 and the rule, and changes nothing', async () => {
+        await plant(port, { 'f/a/x': '1' });
+        for (const [newName, error] of WRONG_NAMES) {
+          for (const overwrite of [false, true]) {
+            assertFailure(await postJson(port, '/rename_folder/f/a', { newName, overwrite }), 400, error);
+          }
+        }
+        assert.deepEqual(await treeOf(port, 'f'), { 'f/a/': null, 'f/a/x': '1' });
+      });
+
+      it('refuses the name that the folder has already with 400, to be overwritten or not', async () => {
+        await plant(port, { 'f/a/x': '1' });
+        for (const overwrite of [false, true]) {
+          const answer = await postJson(port, '/rename_folder/f/a/', { newName: 'a', overwrite });
+          assertFailure(answer, 400, 'The new name "a" is the name that it has already.');
+        }
+        assert.deepEqual(await treeOf(port, 'f'), { 'f/a/': null, 'f/a/x': '1' });
+      });
+
+      it('never renames the root: 400', async () => {
+        await plant(port, { 'a/x': '1' });
+        for (const path of ['/rename_folder/', '/rename_folder//', '/rename_folder/%2F']) {
+          for (const newName of ['a', 'z']) {
+            assertFailure(await postJson(port, path, { newName, overwrite: true }), 400, /root/);
+          }
+        }
+        assert.deepEqual(await treeOf(port), { 'a/': null, 'a/x': '1' });
+      });
+
+      it('refuses fields that lack or are of another type with 400 and the field, and coerces none', async () => {
+        const tree = { 'a/': null, 'a/x': '1', 'b/': null, 'b/y': '2' };
+        await plant(port, tree);
+        assertFailure(await postJson(port, '/rename_folder/a', {}), 400, 'The body lacks "newName".');
+        for (const newName of NO_STRINGS) {
+          assertFailure(await postJson(port, '/rename_folder/a', { newName }), 400, /"newName".*must be string/);
+        }
+        for (const overwrite of NO_BOOLEANS) {
+          const answer = await postJson(port, '/rename_folder/a', { newName: 'b', overwrite });
+          assertFailure(answer, 400, /"overwrite".*must be boolean/);
+        }
+        assert.deepEqual(await treeOf(port), tree);
+      });
+
+      it('touches nothing outside the folder: a/ is not ab/, nor a.txt', async () => {
+        await plant(port, { ...NEIGHBOURS, 'a/x': '1' });
+        const answer = await postJson(port, '/rename_folder/a', { newName: 'c' });
+        assertSuccess(answer, { ...RENAMED, newPrefix: 'c/' });
+        assert.deepEqual(await treeOf(port), { ...NEIGHBOURS, 'c/': null, 'c/x': '1' });
+      });
+
+      it('refuses a name that would give a file in the folder a path of more than 1,024 bytes, and changes nothing', async () => {
+        const long = `${'y'.repeat(200)}/`.repeat(5).slice(0, -1);
+        await plant(port, { [`a/${long}`]: '1' });
+        const before = await treeOf(port);
+        const answer = await postJson(port, '/rename_folder/a', { newName: 'z'.repeat(30) });
+        assertFailure(answer, 400, /1024/);
+        assert.deepEqual(await treeOf(port), before);
+      });
+    });
+
+    it('shows the folders of an uploaded file, with no marker in them', async () => {
+      const parts = [
+        { name: 'prefix', value: 'a/b' },
+        { name: 'file', filename: 'x', value: '1' },
+      ];
+      assertSuccess(await postForm(port, parts), { message: 'File uploaded successfully', path: 'a/b/x' });
+      assert.deepEqual(await treeOf(port), { 'a/': null, 'a/b/': null, 'a/b/x': '1' });
+    });
+  });
+}

@@ -1,0 +1,387 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { Backend, Trait } from '../../contract/backend.ts';
+import {
+  type Answer,
+  assertFailure,
+  assertSuccess,
+  jsonOf,
+  plant,
+  postForm,
+  postJson,
+  send,
+  treeOf,
+  upload,
+} from '../client.ts';
+import { startService, type TestService } from '../service.ts';
+import { NO_BOOLEANS, NO_STRINGS } from './errors.ts';
+import { NEIGHBOURS } from './folders.ts';
+import { segmentsOf } from './names.ts';
+
+const OPERATIONS = [
+  { path: '/copy', done: { message: 'Item copied successfully' }, keepsSource: true },
+  { path: '/move', done: { message: 'Item moved successfully' }, keepsSource: false },
+] as const;
+
+/** Copies and moves, of files and of folders. */
+export function transferSuite(backend: Backend): void {
+  for (const { path, done, keepsSource } of OPERATIONS) {
+    describe(`${path} over HTTP: ${backend.name}`, () => {
+      let service: TestService;
+      let port: number;
+
+      beforeEach(async () => {
+        service = await startService(backend);
+        ({ port } = service);
+      });
+      afterEach(() => service.stop());
+
+      const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
+      const file = (source: unknown, destination: unknown, rest: Record<string, unknown> = {}): Promise<Answer> =>
+        postJson(port, path, { source, destination, is_folder: false, ...rest });
+      const folder = (source: unknown, destination: unknown, rest: Record<string, unknown> = {}): Promise<Answer> =>
+        postJson(port, path, { source, destination, is_folder: true, ...rest });
+      /** What is left of a source when the operation is done. */
+      const left = (tree: Record<string, string | null>) => (keepsSource ? tree : {});
+
+      describe('with is_folder false', () => {
+        it(`${keepsSource ? 'leaves' : 'removes'} the source, makes the parents of the destination, and answers with exactly success and message`, async () => {
+          await plant(port, { a: '1', 'f/b': '2' });
+          assertSuccess(await file('a', 'g/h/a'), done);
+          assertSuccess(await file('/f/b', '/c'), done);
+          assert.deepEqual(await treeOf(port), {
+            ...left({ a: '1' }),
+            c: '2',
+            'f/': null,
+            ...left({ 'f/b': '2' }),
+            'g/': null,
+            'g/h/': null,
+            'g/h/a': '1',
+          });
+        });
+
+        it('keeps every byte', async () => {
+          const bytes = Buffer.from(Array.from({ length: 200_000 }, (_, index) => (index * 11) % 256));
+          await upload(port, 'a.bin', bytes);
+          assertSuccess(await file('a.bin', 'f/b.bin'), done);
+          assert.deepEqual((await send(port, '/file/f/b.bin')).body, bytes);
+        });
+
+        it('keeps the media type', unless('stored-types'), async () => {
+          await postForm(port, [{ name: 'file', filename: 'a.txt', type: 'image/x-own', value: 'x' }]);
+          assertSuccess(await file('a.txt', 'b.json'), done);
+          assert.equal((await send(port, '/file/b.json')).headers['content-type'], 'image/x-own');
+        });
+
+        it('is 404 for what is not there, and for a folder, which stays', async () => {
+          const tree = { a: '1', 'empty/': null, 'f/': null, 'f/b': '2' };
+          await plant(port, tree);
+          for (const source of ['missing', 'f/missing', 'a/b', 'empty', 'f']) {
+            assertFailure(await file(source, 'z'), 404, `There is no file "${source}".`);
+          }
+          assert.deepEqual(await treeOf(port), tree);
+        });
+
+        it('is 404 for a missing source, whatever is at the destination', async () => {
+          await plant(port, { a: '1' });
+          for (const overwrite of [false, true])
+            assertFailure(await file('missing', 'a', { overwrite }), 404, /"missing"/);
+          assert.deepEqual(await treeOf(port), { a: '1' });
+        });
+
+        it('is 409 where a file is, and replaces it with "overwrite": true alone', async () => {
+          await plant(port, { a: '1', 'f/b': '2' });
+          for (const overwrite of [undefined, false]) {
+            const answer = await file('a', 'f/b', { overwrite });
+            assertFailure(answer, 409, 'There is a file "f/b" already; send "overwrite": true to replace it.');
+          }
+          assert.deepEqual(await treeOf(port), { a: '1', 'f/': null, 'f/b': '2' });
+          assertSuccess(await file('a', 'f/b', { overwrite: true }), done);
+          assert.deepEqual(await treeOf(port), { ...left({ a: '1' }), 'f/': null, 'f/b': '1' });
+        });
+
+        it('takes "overwrite": true where nothing is', async () => {
+          await plant(port, { a: '1' });
+          assertSuccess(await file('a', 'b', { overwrite: true }), done);
+          assert.deepEqual(await treeOf(port), { ...left({ a: '1' }), b: '1' });
+        });
+
+        it(
+          'is 409 where a folder has the name, and through a file, to be overwritten or not',
+          unless('one-kind-per-name'),
+          async () => {
+            const tree = { a: '1', b: '2', 'empty/': null, 'f/': null, 'f/c': '3' };
+            await plant(port, tree);
+            for (const destination of ['empty', 'f', 'b/a', 'b/c/d', 'a/a', 'f/c/a']) {
+              for (const overwrite of [false, true]) {
+                const answer = await file('a', destination, { overwrite });
+                assert.equal(answer.status, 409, `${destination}: ${answer.body.toString()}`);
+                assertFailure(answer, 409, /is needed/);
+              }
+            }
+            assert.deepEqual(await treeOf(port), tree);
+          },
+        );
+
+        it('refuses the source as the destination with 400, to be overwritten or not', async () => {
+          await plant(port, { 'f/a': '1' });
+          for (const [source, destination] of [
+            ['f/a', 'f/a'],
+            ['/f/a', 'f/a'],
+            ['f/a', '/f/a'],
+          ]) {
+            for (const overwrite of [false, true]) {
+              const answer = await file(source, destination, { overwrite });
+              assertFailure(answer, 400, 'The source and the destination are the same: "f/a".');
+            }
+          }
+          assert.deepEqual(await treeOf(port), { 'f/': null, 'f/a': '1' });
+        });
+
+        it('refuses a path that ends with "/", or is empty, with 400: no file can have it', async () => {
+          await plant(port, { a: '1', 'f/': null });
+          for (const wrong of ['', '/', 'f/', '/f/', 'a/']) {
+            assertFailure(await file(wrong, 'z'), 400, /empty/);
+            assertFailure(await file('a', wrong, { overwrite: true }), 400, /empty/);
+          }
+          assert.deepEqual(await treeOf(port), { a: '1', 'f/': null });
+        });
+
+        it('touches no neighbour', async () => {
+          const neighbours = { ...NEIGHBOURS, 'b.txt': '5', 'bb/': null, 'bb/x': '6' };
+          await plant(port, { ...neighbours, a: 'x' });
+          assertSuccess(await file('a', 'b'), done);
+          assert.deepEqual(await treeOf(port), { ...neighbours, ...left({ a: 'x' }), b: 'x' });
+        });
+      });
+
+      describe('with is_folder true', () => {
+        const tree = (prefix: string) => ({
+          [`${prefix}/`]: null,
+          [`${prefix}/.hidden`]: '0',
+          [`${prefix}/empty/`]: null,
+          [`${prefix}/s/`]: null,
+          [`${prefix}/s/t/`]: null,
+          [`${prefix}/s/t/y`]: '2',
+          [`${prefix}/x`]: '1',
+        });
+
+        it(`${keepsSource ? 'leaves' : 'removes'} the source, brings everything in it, and answers with exactly success and message`, async () => {
+          await plant(port, tree('a'));
+          assertSuccess(await folder('a', 'g/h/b'), done);
+          assert.deepEqual(await treeOf(port), { ...left(tree('a')), 'g/': null, 'g/h/': null, ...tree('g/h/b') });
+        });
+
+        it('takes each path with or without slashes at its ends', async () => {
+          for (const [source, destination] of [
+            ['a/', 'b'],
+            ['/b', '/c/'],
+            ['/c/', 'd/'],
+          ]) {
+            await plant(port, { 'a/x': '1' });
+            assertSuccess(await folder(source, destination), done);
+          }
+          assert.deepEqual(await treeOf(port, 'd'), { 'd/x': '1' });
+        });
+
+        it('takes an empty folder', async () => {
+          await plant(port, { 'a/': null });
+          assertSuccess(await folder('a', 'b'), done);
+          assert.deepEqual(await treeOf(port), { ...left({ 'a/': null }), 'b/': null });
+        });
+
+        it('takes more files than are on their way at once', async () => {
+          const names = Array.from({ length: 40 }, (_, index) => `${index % 4}/${index}`);
+          for (const name of names) await upload(port, `a/${name}`, name);
+          assertSuccess(await folder('a', 'b'), done);
+          const copies = Object.entries(await treeOf(port, 'b')).filter(([, text]) => text !== null);
+          assert.deepEqual(Object.fromEntries(copies), Object.fromEntries(names.map((name) => [`b/${name}`, name])));
+          assert.equal((await send(port, '/a')).status, keepsSource ? 200 : 404);
+        });
+
+        it('is 404 for what is not there, and for a file, which stays', async () => {
+          const present = { a: '1', 'f/': null };
+          await plant(port, present);
+          for (const source of ['missing', 'f/missing', 'a', 'a/b']) {
+            for (const overwrite of [false, true]) {
+              assertFailure(await folder(source, 'z', { overwrite }), 404, `There is no folder "${source}/".`);
+            }
+          }
+          assert.deepEqual(await treeOf(port), present);
+        });
+
+        it('is 404 for a missing source, whatever is at the destination, which stays', async () => {
+          const present = { 'f/': null, 'f/x': '1' };
+          await plant(port, present);
+          for (const overwrite of [false, true]) {
+            assertFailure(await folder('missing', 'f', { overwrite }), 404, 'There is no folder "missing/".');
+          }
+          assert.deepEqual(await treeOf(port), present);
+        });
+
+        it('is 409 where a folder is, empty or not, and changes nothing', async () => {
+          const present = { ...tree('a'), 'b/': null, 'b/x': 'other', 'c/': null };
+          await plant(port, present);
+          for (const destination of ['b', 'c']) {
+            for (const overwrite of [undefined, false]) {
+              const error = `There is a folder "${destination}/" already; send "overwrite": true to replace it.`;
+              assertFailure(await folder('a', destination, { overwrite }), 409, error);
+            }
+          }
+          assert.deepEqual(await treeOf(port), present);
+        });
+
+        it('makes of the destination what the source is with "overwrite": true: what it held else is gone', async () => {
+          await plant(port, {
+            ...tree('a'),
+            'b/x': 'old',
+            'b/z': 'old',
+            'b/s/t/y': 'old',
+            'b/s/t/z': 'old',
+            'b/old/old': 'old',
+            'b/gone/': null,
+          });
+          assertSuccess(await folder('a', 'b', { overwrite: true }), done);
+          assert.deepEqual(await treeOf(port), { ...left(tree('a')), ...tree('b') });
+        });
+
+        it('replaces by an empty folder, and an empty folder', async () => {
+          await plant(port, { 'a/': null, 'b/x': 'old', 'c/x': '1', 'd/': null });
+          assertSuccess(await folder('a', 'b', { overwrite: true }), done);
+          assertSuccess(await folder('c', 'd', { overwrite: true }), done);
+          const sources = left({ 'a/': null, 'c/': null, 'c/x': '1' });
+          assert.deepEqual(await treeOf(port), { ...sources, 'b/': null, 'd/': null, 'd/x': '1' });
+        });
+
+        it(
+          'replaces where a file and a folder change places below the two folders',
+          unless('one-kind-per-name'),
+          async () => {
+            await plant(port, { 'a/x': '1', 'a/y/z': '2', 'b/x/z': 'old', 'b/y': 'old' });
+            assertSuccess(await folder('a', 'b', { overwrite: true }), done);
+            assert.deepEqual(await treeOf(port, 'b'), { 'b/x': '1', 'b/y/': null, 'b/y/z': '2' });
+          },
+        );
+
+        it(
+          'is 409 where a file has the name, and through a file, to be overwritten or not',
+          unless('one-kind-per-name'),
+          async () => {
+            const present = { 'a/': null, 'a/x': '1', b: '2', 'f/': null, 'f/c': '3' };
+            await plant(port, present);
+            for (const destination of ['b', 'b/c', 'b/c/d', 'f/c', 'f/c/d']) {
+              for (const overwrite of [false, true]) {
+                const answer = await folder('a', destination, { overwrite });
+                assert.equal(answer.status, 409, `${destination}: ${answer.body.toString()}`);
+                assertFailure(answer, 409, /no folder at "(b|f\/c)"/);
+              }
+            }
+            assert.deepEqual(await treeOf(port), present);
+          },
+        );
+
+        it('refuses the source as the destination, and what is below it, with 400, to be overwritten or not', async () => {
+          const present = { 'a/': null, 'a/b/': null, 'a/b/x': '1' };
+          await plant(port, present);
+          for (const destination of ['a', 'a/', '/a', 'a/b', 'a/c', 'a/b/c', 'a/a']) {
+            for (const overwrite of [false, true]) {
+              assertFailure(await folder('a', destination, { overwrite }), 400, /are the same|is inside the source/);
+            }
+          }
+          assert.deepEqual(await treeOf(port), present);
+        });
+
+        it('takes a destination that only begins with the same letters: ab is not below a', async () => {
+          await plant(port, { 'a/x': '1' });
+          assertSuccess(await folder('a', 'ab'), done);
+          assert.deepEqual(await treeOf(port), { ...left({ 'a/': null, 'a/x': '1' }), 'ab/': null, 'ab/x': '1' });
+        });
+
+        it('never replaces a folder that holds the source: 409, or 400 where it is to be overwritten', async () => {
+          const present = { 'a/': null, 'a/b/': null, 'a/b/c/': null, 'a/b/c/x': '1', 'a/y': '2' };
+          await plant(port, present);
+          for (const [source, destination] of [
+            ['a/b', 'a'],
+            ['a/b/c', 'a'],
+            ['a/b/c', 'a/b'],
+          ]) {
+            assertFailure(await folder(source, destination), 409, /already/);
+            assertFailure(await folder(source, destination, { overwrite: true }), 400, /holds the source/);
+          }
+          assert.deepEqual(await treeOf(port), present);
+        });
+
+        it('never takes the root as the source or the destination: 400', async () => {
+          const present = { 'a/': null, 'a/x': '1' };
+          await plant(port, present);
+          for (const root of ['', '/']) {
+            for (const overwrite of [false, true]) {
+              assertFailure(await folder(root, 'z', { overwrite }), 400, /root/);
+              assertFailure(await folder('a', root, { overwrite }), 400, /root/);
+              assertFailure(await folder(root, root, { overwrite }), 400, /root/);
+            }
+          }
+          assert.deepEqual(await treeOf(port), present);
+        });
+
+        it('touches nothing outside the two folders: a/ is not ab/, nor a.txt', async () => {
+          const others = { 'b-b/': null, 'b-b/x': '5', 'b.txt': '6', 'bb/': null, 'bb/b/': null, 'bb/b/x': '7' };
+          await plant(port, { ...NEIGHBOURS, ...others, 'a/x': '1', 'b/y': 'old' });
+          assertSuccess(await folder('a', 'b', { overwrite: true }), done);
+          const rest = { ...NEIGHBOURS, ...others, ...left({ 'a/': null, 'a/x': '1' }) };
+          assert.deepEqual(await treeOf(port), { ...rest, 'b/': null, 'b/x': '1' });
+        });
+
+        it('refuses to give what is in it a path of more than 1,024 bytes with 400, and changes nothing', async () => {
+          await plant(port, { [`a/${segmentsOf(900)}`]: '1', 'a/b': '2' });
+          const before = await treeOf(port);
+          const answer = await folder('a', segmentsOf(200));
+          assertFailure(answer, 400, /1024/);
+          assert.deepEqual(await treeOf(port), before);
+        });
+
+        it('keeps the media types of the files', unless('stored-types'), async () => {
+          const parts = [
+            { name: 'prefix', value: 'a' },
+            { name: 'file', filename: 'x.txt', type: 'image/x-own', value: 'x' },
+          ];
+          await postForm(port, parts);
+          assertSuccess(await folder('a', 'b'), done);
+          const { entries } = jsonOf(await send(port, '/b')) as { entries: { contentType: string }[] };
+          assert.deepEqual(
+            entries.map(({ contentType }) => contentType),
+            ['image/x-own'],
+          );
+        });
+      });
+
+      it('refuses fields that lack or are of another type with 400 and the field, and coerces none', async () => {
+        const present = { a: '1', b: '2', 'f/': null, 'f/x': '3', 'g/': null };
+        await plant(port, present);
+        const body = { source: 'a', destination: 'z', is_folder: false };
+        for (const field of Object.keys(body)) {
+          const rest = Object.fromEntries(Object.entries(body).filter(([name]) => name !== field));
+          assertFailure(await postJson(port, path, rest), 400, `The body lacks "${field}".`);
+        }
+        for (const field of ['source', 'destination']) {
+          for (const wrong of NO_STRINGS) {
+            const answer = await postJson(port, path, { ...body, [field]: wrong });
+            assertFailure(answer, 400, new RegExp(`"${field}".*must be string`));
+          }
+        }
+        for (const field of ['is_folder', 'overwrite']) {
+          for (const wrong of NO_BOOLEANS) {
+            for (const [source, destination] of [
+              ['a', 'b'],
+              ['f', 'g'],
+            ]) {
+              const answer = await postJson(port, path, { ...body, source, destination, [field]: wrong });
+              assertFailure(answer, 400, new RegExp(`"${field}".*must be boolean`));
+            }
+          }
+        }
+        assert.deepEqual(await treeOf(port), present);
+      });
+    });
+  }
+}

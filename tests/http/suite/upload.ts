@@ -1,0 +1,591 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import type { Backend, Trait } from '../../contract/backend.ts';
+import { NAMES } from '../../contract/names.ts';
+import {
+  type Answer,
+  assertFailure,
+  assertSuccess,
+  BOUNDARY,
+  beginUpload,
+  escapePath,
+  type FormPart,
+  formOf,
+  listed,
+  plant,
+  postBytes,
+  postForm,
+  send,
+  treeOf,
+  until,
+  upload,
+} from '../client.ts';
+import { type ServiceOptions, startService, type TestService } from '../service.ts';
+
+/** `POST /upload`, on any store. */
+export function uploadSuite(backend: Backend): void {
+  describe(`Upload: ${backend.name}`, () => {
+    describe('takes a file', () => takesFiles(backend));
+    describe('reads the names in forms', () => readsNames(backend));
+    describe('refuses what is wrong, and changes nothing', () => refusesMistakes(backend));
+    describe('changes nothing when the body ends too early', () => survivesEarlyEnds(backend));
+    describe('honours conditions', () => honoursConditions(backend));
+    describe('keeps to MAX_UPLOAD_SIZE', () => keepsToLimit(backend));
+    describe('replaces at once', () => replacesAtOnce(backend));
+  });
+}
+
+/** One service for all tests of a `describe`, each of which keeps to paths of its own. */
+function serve(
+  backend: Backend,
+  options?: ServiceOptions,
+): { readonly port: number; readonly log: TestService['log'] } {
+  let service: TestService;
+  before(async () => {
+    service = await startService(backend, options);
+  });
+  after(() => service.stop());
+  return {
+    get port() {
+      return service.port;
+    },
+    get log() {
+      return service.log;
+    },
+  };
+}
+
+const PREFIX_FIRST = 'prefix before file';
+const FILE_FIRST = 'file before prefix';
+const ORDERS = [PREFIX_FIRST, FILE_FIRST] as const;
+
+/** The parts of a form that stores `value` at `path`, in one of the two orders. */
+function partsFor(order: (typeof ORDERS)[number], path: string, value: Buffer | string): FormPart[] {
+  const slash = path.lastIndexOf('/') + 1;
+  const prefix = { name: 'prefix', value: path.slice(0, slash) };
+  const file = { name: 'file', filename: path.slice(slash), value };
+  return order === PREFIX_FIRST ? [prefix, file] : [file, prefix];
+}
+
+const fetchFile = (port: number, path: string) => send(port, `/file/${escapePath(path)}`);
+
+function takesFiles(backend: Backend): void {
+  const service = serve(backend);
+  const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
+
+  for (const order of ORDERS) {
+    it(`${order}: answers with message and path, and stores every byte`, async () => {
+      for (const value of [randomBytes(1_000_000), Buffer.from(`\r\n--${BOUNDARY}`.slice(0, -1)), Buffer.alloc(0)]) {
+        const path = `${order}/${value.length}/a.bin`;
+        const answer = await postForm(service.port, partsFor(order, path, value));
+        assertSuccess(answer, { message: 'File uploaded successfully', path });
+        assert.ok((await fetchFile(service.port, path)).body.equals(value));
+        assert.equal((await listed(service.port, path)).size, value.length);
+      }
+    });
+
+    it(`${order}: the ETag of the answer is that of the listing and of the fetch`, async () => {
+      const path = `etag of ${order}.txt`;
+      const { headers } = await postForm(service.port, partsFor(order, path, order));
+      assert.match(String(headers.etag), /^"[^"]+"$/);
+      assert.equal((await listed(service.port, path)).etag, headers.etag);
+      assert.equal((await fetchFile(service.port, path)).headers.etag, headers.etag);
+    });
+
+    it(`${order}: replaces a file that is there`, async () => {
+      const path = `replaced/${order}.txt`;
+      const first = await postForm(service.port, partsFor(order, path, 'a long first text'));
+      const second = await postForm(service.port, partsFor(order, path, 'second'));
+      assertSuccess(second, { message: 'File uploaded successfully', path });
+      assert.notEqual(second.headers.etag, first.headers.etag);
+      assert.deepEqual(await treeOf(service.port, 'replaced/'), {
+        ...(order === FILE_FIRST && { [`replaced/${PREFIX_FIRST}.txt`]: 'second' }),
+        [path]: 'second',
+      });
+    });
+
+    for (const [prefix, folder] of [
+      ['', ''],
+      ['/', ''],
+      ['p/q', 'p/q/'],
+      ['p/q/', 'p/q/'],
+      ['/p/q', 'p/q/'],
+      ['/p/q/', 'p/q/'],
+      [' p /\\', ' p /\\/'],
+    ] as const) {
+      it(`${order}: the prefix ${JSON.stringify(prefix)} is the folder ${JSON.stringify(folder)}`, async () => {
+        const [first, second] = partsFor(order, '/x.txt', `in ${folder}`);
+        const parts = [first, second].map((part) => (part?.name === 'prefix' ? { ...part, value: prefix } : part));
+        const answer = await postForm(
+          service.port,
+          parts.filter((part) => part !== undefined),
+        );
+        assertSuccess(answer, { message: 'File uploaded successfully', path: `${folder}x.txt` });
+        assert.equal((await fetchFile(service.port, `${folder}x.txt`)).body.toString(), `in ${folder}`);
+      });
+    }
+  }
+
+  it('no prefix is the root', async () => {
+    const answer = await postForm(service.port, [{ name: 'file', filename: 'rooted.txt', value: 'x' }]);
+    assertSuccess(answer, { message: 'File uploaded successfully', path: 'rooted.txt' });
+  });
+
+  it('passes over parts of other names, with and without a file in them, wherever they come', async () => {
+    const other = [
+      { name: 'comment', value: 'not for us' },
+      { name: 'upload', filename: 'other.bin', type: 'x/y', value: randomBytes(300_000) },
+      { name: 'files', filename: '', value: '' },
+    ];
+    for (const [number, order] of ORDERS.entries()) {
+      const [first, second] = partsFor(order, `among others/${number}.txt`, 'kept');
+      assert.ok(first && second);
+      const answer = await postForm(service.port, [...other, first, ...other, second, ...other]);
+      assertSuccess(answer, { message: 'File uploaded successfully', path: `among others/${number}.txt` });
+    }
+    assert.deepEqual(await treeOf(service.port, 'among others/'), {
+      'among others/0.txt': 'kept',
+      'among others/1.txt': 'kept',
+    });
+  });
+
+  it('finds the boundary wherever the connection cuts the form, and look-alikes in the file', async () => {
+    const value = Buffer.from(`\r\n-\r\n--${BOUNDARY.slice(0, -1)}\r\n\r\n--\r\r\n--${BOUNDARY.slice(0, 9)}--\r`);
+    for (const order of ORDERS) {
+      const form = formOf(partsFor(order, 'cut/x.bin', value));
+      for (const size of [1, 2, 7, BOUNDARY.length + 3]) {
+        const sending = beginUpload(service.port);
+        for (let start = 0; start < form.length; start += size) {
+          await sending.write(form.subarray(start, start + size));
+          await setImmediate();
+        }
+        assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: 'cut/x.bin' });
+        assert.deepEqual((await fetchFile(service.port, 'cut/x.bin')).body, value);
+      }
+    }
+  });
+
+  it('answers when the whole body has come, so that a client with late last bytes gets to read the answer', async () => {
+    for (const order of ORDERS) {
+      const form = formOf(partsFor(order, 'late/x.txt', order));
+      const sending = beginUpload(service.port);
+      await sending.write(form.subarray(0, -2));
+      // Time for an answer that does not wait.
+      for (let number = 0; number < 10; number++) await fetchFile(service.port, 'late/x.txt');
+      await sending.write(form.subarray(-2));
+      assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: 'late/x.txt' });
+    }
+  });
+
+  it('takes a preamble, an epilogue and a missing last line end (RFC 2046, section 5.1.1)', async () => {
+    const form = formOf([{ name: 'file', filename: 'framed.txt', value: 'framed' }]).toString();
+    for (const body of [`preamble\r\n${form}`, `${form}epilogue\r\n--${BOUNDARY}\r\n`, form.slice(0, -2)]) {
+      const answer = await postBytes(service.port, body);
+      assertSuccess(answer, { message: 'File uploaded successfully', path: 'framed.txt' });
+      assert.equal((await fetchFile(service.port, 'framed.txt')).body.toString(), 'framed');
+    }
+  });
+
+  for (const contentType of [
+    'Multipart/Form-Data; Boundary=B',
+    'multipart/form-data;boundary="B"',
+    'multipart/form-data; charset=utf-8; boundary=B',
+    'multipart/form-data; boundary=B; charset=utf-8',
+    `multipart/form-data; boundary="B'()+_,-./:=? b"`,
+    `multipart/form-data; boundary=${'b'.repeat(70)}`,
+  ]) {
+    it(`takes the Content-Type ${contentType}`, async () => {
+      const boundary = /boundary="?([^";]+)/i.exec(contentType)?.[1] ?? '';
+      const form = formOf([{ name: 'file', filename: 'typed.txt', value: contentType }]).toString();
+      const answer = await postBytes(service.port, form.replaceAll(BOUNDARY, boundary), {
+        'content-type': contentType,
+      });
+      assertSuccess(answer, { message: 'File uploaded successfully', path: 'typed.txt' });
+    });
+  }
+
+  for (const [filename, sent, type] of [
+    ['by name.png', undefined, 'image/png'],
+    ['BY NAME.JPG', undefined, 'image/jpeg'],
+    ['unknown.holdall', undefined, 'application/octet-stream'],
+    ['no extension', undefined, 'application/octet-stream'],
+    ['said nothing.svg', 'application/octet-stream', 'image/svg+xml'],
+    ['said nonsense.png', 'nonsense', 'image/png'],
+    ['said worse.png', 'image/png é', 'image/png'],
+  ] as const) {
+    it(`a part ${sent ? `of type ${sent}` : 'without a type'} named ${filename} is kept as ${type}`, async () => {
+      await postForm(service.port, [{ name: 'file', filename, type: sent, value: 'x' }]);
+      assert.equal((await listed(service.port, filename)).contentType, type);
+      assert.equal((await fetchFile(service.port, filename)).headers['content-type'], type);
+    });
+  }
+
+  for (const type of ['application/x-own', 'text/plain; charset=iso-8859-1', 'multipart/x; p="a b;c"']) {
+    it(`a part of type ${type} is kept as that, whatever its name`, unless('stored-types'), async () => {
+      for (const order of ORDERS) {
+        const parts = partsFor(order, 'types/own.png', type).map((part) =>
+          part.name === 'file' ? { ...part, type } : part,
+        );
+        await postForm(service.port, parts);
+        assert.equal((await listed(service.port, 'types/own.png')).contentType, type);
+        assert.equal((await fetchFile(service.port, 'types/own.png')).headers['content-type'], type);
+      }
+    });
+  }
+}
+
+/** A form with one part that begins with these headers. */
+function formWith(headers: Buffer | string, value = 'x'): Buffer {
+  const chunks = [`--${BOUNDARY}\r\n`, headers, `\r\n\r\n${value}\r\n--${BOUNDARY}--\r\n`];
+  return Buffer.concat(chunks.map((chunk) => Buffer.from(chunk)));
+}
+
+const disposition = (rest: string) => `Content-Disposition: form-data; name="file"; ${rest}`;
+
+function readsNames(backend: Backend): void {
+  const service = serve(backend);
+
+  it('every name comes back unchanged, of files and of folders, in either order', async () => {
+    const paths = NAMES.map((name) => `names/${name}/${name}`);
+    for (const [number, path] of paths.entries()) {
+      const answer = await postForm(service.port, partsFor(ORDERS[number % 2] ?? PREFIX_FIRST, path, path));
+      assertSuccess(answer, { message: 'File uploaded successfully', path });
+    }
+    const expected = [...paths.map((path) => [path, path]), ...NAMES.map((name) => [`names/${name}/`, null])];
+    assert.deepEqual(await treeOf(service.port, 'names/'), Object.fromEntries(expected));
+  });
+
+  for (const [header, name] of [
+    [disposition('filename="of%22browsers%22.txt"'), 'of"browsers".txt'],
+    [disposition('filename="of\\"older\\" programs.txt"'), 'of"older" programs.txt'],
+    [disposition('filename="back\\\\slash \\"q\\".txt"'), 'back\\slash "q".txt'],
+    [disposition('filename="single\\slash\\\\es.txt"'), 'single\\slash\\\\es.txt'],
+    [disposition('filename="at the end\\"'), 'at the end\\'],
+    [disposition('filename="percent%2Fslash%00.txt"'), 'percent%2Fslash%00.txt'],
+    [disposition('filename="semi; name=colon.txt"'), 'semi; name=colon.txt'],
+    [disposition('filename=token.txt'), 'token.txt'],
+    [disposition('filename="plain.txt"; filename*=UTF-8\'\'extended.txt'), 'plain.txt'],
+    [disposition('filename="padded.txt" ; other=1'), 'padded.txt'],
+    ['content-disposition:form-data;filename="first.txt";name="file"', 'first.txt'],
+    ['CONTENT-DISPOSITION: Form-Data; NAME=file; FileName="case.txt"', 'case.txt'],
+    [`X-Other: 1\r\n${disposition('filename="behind.txt"')}\r\nContent-Length: 1`, 'behind.txt'],
+    [disposition('filename="a/path/of a program.txt"'), 'of a program.txt'],
+    [disposition('filename="/etc/passwd"'), 'passwd'],
+    [disposition('filename="../../above.txt"'), 'above.txt'],
+    [disposition('filename="empty//segment.txt"'), 'segment.txt'],
+    [disposition('filename="C:\\Windows\\name.txt"'), 'C:\\Windows\\name.txt'],
+  ] as const) {
+    it(`${JSON.stringify(header)} names the file ${JSON.stringify(name)}`, async () => {
+      const answer = await postBytes(service.port, formWith(header, name));
+      assertSuccess(answer, { message: 'File uploaded successfully', path: name });
+      assert.equal((await fetchFile(service.port, name)).body.toString(), name);
+    });
+  }
+}
+
+const FILE = { name: 'file', filename: 'kept.txt', value: 'new' } as const;
+const PREFIX = { name: 'prefix', value: 'old' } as const;
+const OTHER = { name: 'other', value: '' } as const;
+const KEPT = { 'old/': null, 'old/kept.txt': 'old', 'kept.txt': 'old' } as const;
+
+function refusesMistakes(backend: Backend): void {
+  const service = serve(backend);
+  const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
+  before(() => plant(service.port, { 'old/kept.txt': 'old', 'kept.txt': 'old' }));
+
+  const assertRefused = async (answer: Answer, status: number, error: RegExp) => {
+    assertFailure(answer, status, error);
+    assert.equal(answer.headers.etag, undefined);
+    assert.deepEqual(await treeOf(service.port), KEPT);
+  };
+
+  const forms: readonly [string, readonly FormPart[], RegExp][] = [
+    ['no part', [], /file/],
+    ['no part "file"', [PREFIX, OTHER], /no part "file"/],
+    ['a file of another name', [{ ...FILE, name: 'files' }, PREFIX], /no part "file"/],
+    ['a field "file" without a file name', [{ name: 'file', value: 'x' }, PREFIX], /no part "file".* file name/],
+    ['two files and no prefix', [FILE, FILE], /two parts "file"/],
+    ['two files behind a prefix', [PREFIX, FILE, FILE], /two parts "file"/],
+    ['two files of different names', [PREFIX, FILE, { ...FILE, filename: 'other.txt' }], /two parts "file"/],
+    ['two files around a prefix', [FILE, PREFIX, FILE], /two parts "file"/],
+    ['two files, the second empty', [PREFIX, FILE, { ...FILE, filename: '', value: '' }], /two parts "file"/],
+    ['a second file behind other parts', [PREFIX, FILE, OTHER, OTHER, FILE], /two parts "file"/],
+    ['two prefixes, then a file', [PREFIX, PREFIX, FILE], /two parts "prefix"/],
+    ['two prefixes around a file', [PREFIX, FILE, PREFIX], /two parts "prefix"/],
+    ['two prefixes behind a file', [FILE, PREFIX, PREFIX], /two parts "prefix"/],
+    ['an empty prefix and another', [{ ...PREFIX, value: '' }, FILE, PREFIX], /two parts "prefix"/],
+    ['too many parts', [PREFIX, FILE, ...Array.from({ length: 200 }, () => OTHER)], /parts/],
+    ['too many parts before the prefix', [FILE, ...Array.from({ length: 200 }, () => OTHER), PREFIX], /parts/],
+    ['a prefix without end', [FILE, { ...PREFIX, value: 'x'.repeat(1_000_000) }], /prefix|long/],
+  ];
+  for (const [what, parts, error] of forms) {
+    it(`a form with ${what} is a 400`, async () => assertRefused(await postForm(service.port, parts), 400, error));
+  }
+
+  const prefixes: readonly [string | Buffer, RegExp][] = [
+    ['old//', /empty segment/],
+    ['//', /empty segment/],
+    ['//old', /empty segment/],
+    ['a//b', /empty segment/],
+    ['.', /segment "\."/],
+    ['..', /segment "\.\."/],
+    ['a/../old', /segment "\.\."/],
+    ['/../old', /segment "\.\."/],
+    ['a\0b', /control character/],
+    ['a\nb', /control character/],
+    ['\u007f', /control character/],
+    ['é'.repeat(510), /1,?024/],
+    [Buffer.from([0x6f, 0xff]), /UTF-8/],
+    [Buffer.from([0xc0, 0xae, 0xc0, 0xae]), /UTF-8/],
+  ];
+  for (const [prefix, error] of prefixes) {
+    it(`the prefix ${JSON.stringify(prefix.toString().slice(0, 20))} is a 400 that names the rule`, async () => {
+      const bad = { name: 'prefix', value: prefix };
+      await assertRefused(await postForm(service.port, [bad, FILE]), 400, error);
+      await assertRefused(await postForm(service.port, [FILE, bad]), 400, error);
+    });
+  }
+
+  const names: readonly [string | Buffer, RegExp][] = [
+    ['', /file name.* empty/],
+    ['folder/', /file name.* empty/],
+    ['/', /file name.* empty/],
+    ['.', /"\."/],
+    ['..', /"\.\."/],
+    ['old/..', /"\.\."/],
+    ['line%0Aend', /control character/],
+    ['carriage%0Dreturn', /control character/],
+    ['tab\tulator', /control character/],
+    ['delete\u007f', /control character/],
+    ['x'.repeat(1025), /1,?024/],
+    ['x'.repeat(20_000), /1,?024|form/],
+    [Buffer.from([0x6e, 0xef, 0x76, 0x65]), /UTF-8/],
+  ];
+  for (const [name, error] of names) {
+    it(`the file name ${JSON.stringify(name.toString().slice(0, 20))} is a 400 that says why`, async () => {
+      const header = Buffer.concat([Buffer.from(disposition('filename="')), Buffer.from(name), Buffer.from('"')]);
+      await assertRefused(await postBytes(service.port, formWith(header)), 400, error);
+    });
+  }
+
+  for (const header of [
+    'Content-Disposition: attachment; name="file"; filename="kept.txt"',
+    'Content-Type: text/plain',
+    'no header at all',
+    `Content-Disposition: form-data; filename="kept.txt"`,
+    `X: ${'x'.repeat(100_000)}\r\n${disposition('filename="kept.txt"')}`,
+  ]) {
+    it(`a part with the header ${JSON.stringify(header.slice(0, 60))} is no file: 400`, async () =>
+      assertRefused(await postBytes(service.port, formWith(header)), 400, /form/));
+  }
+
+  const form = formOf([FILE]).toString();
+  const bodies: readonly [string, Record<string, string>, string][] = [
+    ['an empty Content-Type', { 'content-type': '' }, form],
+    ['JSON', { 'content-type': 'application/json' }, '{"file": "x"}'],
+    ['a URL-encoded form', { 'content-type': 'application/x-www-form-urlencoded' }, 'file=x'],
+    ['another multipart type', { 'content-type': `multipart/mixed; boundary=${BOUNDARY}` }, form],
+    ['no boundary', { 'content-type': 'multipart/form-data' }, form],
+    ['an empty boundary', { 'content-type': 'multipart/form-data; boundary=' }, form],
+    ['an empty quoted boundary', { 'content-type': 'multipart/form-data; boundary=""' }, form],
+    ['a boundary of over 70 characters', { 'content-type': `multipart/form-data; boundary=${'b'.repeat(300)}` }, form],
+    ['another boundary than the body', { 'content-type': 'multipart/form-data; boundary=other' }, form],
+    ['an empty body', {}, ''],
+    ['a body that is no form', {}, 'just text'],
+    ['line ends without carriage return', {}, form.replaceAll('\r\n', '\n')],
+  ];
+  for (const [what, headers, body] of bodies) {
+    it(`${what} is a 400`, async () => assertRefused(await postBytes(service.port, body, headers), 400, /form/));
+  }
+
+  it('no Content-Type is a 400', async () => {
+    const answer = await send(service.port, '/upload', { method: 'POST', body: form });
+    await assertRefused(answer, 400, /form/);
+  });
+
+  it('a path through a file, or the name of a folder, is a 409', unless('one-kind-per-name'), async () => {
+    for (const order of ORDERS) {
+      for (const path of ['kept.txt/x', 'kept.txt/a/b/x', 'old/kept.txt/x', 'old']) {
+        await assertRefused(await postForm(service.port, partsFor(order, path, 'new')), 409, /kept\.txt|old/);
+      }
+    }
+  });
+}
+
+function survivesEarlyEnds(backend: Backend): void {
+  const service = serve(backend);
+  before(() => plant(service.port, { 'old/kept.txt': 'old', 'kept.txt': 'old' }));
+
+  for (const order of ORDERS) {
+    const form = formOf([...partsFor(order, 'old/kept.txt', 'the new bytes'), OTHER]);
+
+    it(`${order}: a body that is cut short is a 400, wherever`, async () => {
+      const wrong: string[] = [];
+      // Without its last line end, a form is whole.
+      for (let end = 0; end < form.length - '\r\n'.length; end++) {
+        const answer = await postBytes(service.port, form.subarray(0, end));
+        if (answer.status === 400) assertFailure(answer, 400, /form/);
+        else wrong.push(`${answer.status} when cut to ${end} bytes of ${form.length}`);
+      }
+      assert.deepEqual(wrong, []);
+      assert.deepEqual(await treeOf(service.port), KEPT);
+    });
+
+    it(`${order}: a client that leaves changes nothing, whenever`, async () => {
+      const ended = () => service.log.filter(({ msg }) => msg === 'request').length;
+      const places = ['prefix"', 'old', 'filename', 'the new', 'bytes', 'other', `${BOUNDARY}--`];
+      for (const end of [0, ...places.map((text) => form.indexOf(text) + text.length - 1), form.length - 3]) {
+        const endedBefore = ended();
+        const sending = beginUpload(service.port, { 'content-length': String(form.length) });
+        await sending.write(form.subarray(0, end));
+        sending.leave();
+        await until(`the log tells of the request that left after ${end} bytes`, () => ended() > endedBefore);
+      }
+      assert.deepEqual(await treeOf(service.port), KEPT);
+    });
+  }
+}
+
+function honoursConditions(backend: Backend): void {
+  const service = serve(backend);
+  const absent = { 'if-none-match': '*' };
+
+  for (const order of ORDERS) {
+    it(`${order}: If-None-Match: * stores what is not there, and is a 412 where a file is`, async () => {
+      const path = `absent/${order}`;
+      const first = await postForm(service.port, partsFor(order, path, 'first'), absent);
+      assertSuccess(first, { message: 'File uploaded successfully', path });
+      const second = await postForm(service.port, partsFor(order, path, 'second'), absent);
+      assertFailure(second, 412, new RegExp(order));
+      assert.equal((await fetchFile(service.port, path)).body.toString(), 'first');
+      assert.equal((await listed(service.port, path)).etag, first.headers.etag);
+    });
+
+    it(`${order}: If-None-Match: * lets one of many at once win`, async () => {
+      const path = `raced/${order}`;
+      const sent = Array.from({ length: 8 }, (_, number) =>
+        postForm(service.port, partsFor(order, path, String(number)), absent),
+      );
+      const answers = await Promise.all(sent);
+      const statuses = answers.map(({ status }) => status);
+      const winner = statuses.indexOf(200);
+      assert.deepEqual(statuses.toSpliced(winner, 1), Array(7).fill(412));
+      assert.equal((await fetchFile(service.port, path)).body.toString(), String(winner));
+    });
+
+    it(`${order}: If-Match replaces the version that it names, or says that the store can't`, async () => {
+      const path = `version/${order}`;
+      const { headers } = await upload(service.port, path, 'first');
+      const parts = partsFor(order, path, 'second');
+      const answer = await postForm(service.port, parts, { 'if-match': String(headers.etag) });
+      if (backend.lacks['conditional-replace']) assertFailure(answer, 501, /etag/);
+      else assertSuccess(answer, { message: 'File uploaded successfully', path });
+      const expected = backend.lacks['conditional-replace'] ? 'first' : 'second';
+      assert.equal((await fetchFile(service.port, path)).body.toString(), expected);
+    });
+  }
+
+  const PAST = 'Sun, 06 Nov 1994 08:49:37 GMT';
+  const conditions: readonly [string, (etag: string) => Record<string, string>][] = [
+    ['If-Match with another etag', () => ({ 'if-match': '"another"' })],
+    ['If-Match with several other etags', () => ({ 'if-match': '"one", "two"' })],
+    ['If-Match with a weak etag', (etag) => ({ 'if-match': `W/${etag}` })],
+    ['If-None-Match with its etag', (etag) => ({ 'if-none-match': etag })],
+    ['If-None-Match with its etag among others', (etag) => ({ 'if-none-match': `"another", ${etag}` })],
+    ['If-None-Match with its etag as a weak one', (etag) => ({ 'if-none-match': `W/${etag}` })],
+    ['If-None-Match: * beside If-Match with its etag', (etag) => ({ 'if-none-match': '*', 'if-match': etag })],
+    ['If-Unmodified-Since long ago', () => ({ 'if-unmodified-since': PAST })],
+  ];
+  for (const [what, condition] of conditions) {
+    const skip = what.startsWith('If-Unmodified') && backend.lacks['modification-times'];
+    it(`${what} does not replace the file`, { skip: skip ?? false }, async () => {
+      for (const order of ORDERS) {
+        const path = `conditions/${order}`;
+        const { headers } = await upload(service.port, path, 'old');
+        const answer = await postForm(service.port, partsFor(order, path, 'new'), condition(String(headers.etag)));
+        assert.ok([412, 501].includes(answer.status), answer.body.toString());
+        assertFailure(answer, answer.status, /./);
+        assert.equal((await fetchFile(service.port, path)).body.toString(), 'old');
+      }
+    });
+  }
+
+  it('If-Match does not make a file where none is', async () => {
+    for (const order of ORDERS) {
+      for (const etag of ['*', '"another"']) {
+        const answer = await postForm(service.port, partsFor(order, 'nothing/x', 'new'), { 'if-match': etag });
+        assert.ok([412, 501].includes(answer.status), answer.body.toString());
+        assertFailure(await fetchFile(service.port, 'nothing/x'), 404, /nothing\/x/);
+      }
+    }
+  });
+}
+
+function keepsToLimit(backend: Backend): void {
+  const LIMIT = 1000;
+  const service = serve(backend, { maxUploadSize: LIMIT });
+
+  for (const order of ORDERS) {
+    it(`${order}: a file of exactly the limit is stored, whatever else the form holds`, async () => {
+      const path = `limit/${order}`;
+      const parts = [{ ...OTHER, value: 'x'.repeat(5 * LIMIT) }, ...partsFor(order, path, Buffer.alloc(LIMIT, 'a'))];
+      assertSuccess(await postForm(service.port, parts), { message: 'File uploaded successfully', path });
+    });
+
+    // Far over: the client is still sending when it is refused, and has to get to read why.
+    for (const size of [LIMIT + 1, 8_000_000]) {
+      it(`${order}: a file of ${size} bytes is a 413 that names the limit; the old one stays, nothing is new`, async () => {
+        const path = `over ${size}/${order}`;
+        await upload(service.port, path, 'old');
+        for (const refused of [path, `new ${size}/${order}`]) {
+          const answer = await postForm(service.port, partsFor(order, refused, Buffer.alloc(size, 'b')));
+          assertFailure(answer, 413, /1000 bytes/);
+        }
+        assert.equal((await fetchFile(service.port, path)).body.toString(), 'old');
+        assertFailure(await send(service.port, `/new%20${size}/`), 404, /new/);
+      });
+    }
+  }
+}
+
+function replacesAtOnce(backend: Backend): void {
+  const service = serve(backend);
+
+  for (const order of ORDERS) {
+    it(`${order}: the old file is there until the last byte has arrived`, async () => {
+      const path = `slow/${order}/a.txt`;
+      await upload(service.port, path, 'old');
+      const form = formOf(partsFor(order, path, Buffer.alloc(400_000, 'new')));
+      const ends = [100, 100_000, form.length - 3];
+      const sending = beginUpload(service.port);
+      for (const [number, end] of ends.entries()) {
+        await sending.write(form.subarray(ends[number - 1] ?? 0, end));
+        assert.deepEqual(await treeOf(service.port, `slow/${order}/`), { [path]: 'old' });
+      }
+      await sending.write(form.subarray(form.length - 3));
+      assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path });
+      assert.equal((await fetchFile(service.port, path)).body.length, 400_000);
+    });
+  }
+
+  it('uploads to one path at the same time end in one of them, whole, and readers see only whole ones', async () => {
+    const values = Array.from({ length: 10 }, (_, number) => Buffer.alloc(100_000 + number, String(number)));
+    await upload(service.port, 'raced.bin', values[0] ?? '');
+    const uploads = values.map((value, number) =>
+      postForm(service.port, partsFor(ORDERS[number % 2] ?? PREFIX_FIRST, 'raced.bin', value)),
+    );
+    const reads = values.map(() => fetchFile(service.port, 'raced.bin'));
+    const whole = (body: Buffer) => values.findIndex((value) => value.equals(body));
+    for (const { body } of await Promise.all(reads)) assert.notEqual(whole(body), -1);
+    const answers = await Promise.all(uploads);
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      values.map(() => 200),
+    );
+    const last = await fetchFile(service.port, 'raced.bin');
+    assert.equal(last.headers.etag, answers[whole(last.body)]?.headers.etag);
+    assert.equal((await listed(service.port, 'raced.bin')).size, last.body.length);
+  });
+}
