@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { quoted, StoreError } from './error.ts';
+import { isStoreError, quoted, StoreError } from './error.ts';
 import { createFolderOperations, type FolderOperations, type FolderOptions } from './folder-operations.ts';
 import { limitSize } from './limit-size.ts';
 import { mediaTypeOfUpload } from './media-type.ts';
@@ -92,7 +92,14 @@ export function createFiles(store: Store, { maxUploadSize, presignExpires }: Fil
     locate,
 
     async fetch(file, { download, ...options }) {
-      const content = await store.read(file, options);
+      const content = await store.read(file, options).catch(async (error: unknown) => {
+        if (!isStoreError(error, 'range-unsatisfiable')) throw error;
+        // A file that is not given directly has no ranges here.
+        const location = await locate(await store.stat(file, options), { download, signal: options.signal });
+        if (location === undefined) throw error;
+        return { location };
+      });
+      if ('location' in content) return content;
       if (content.file.size < DIRECT_LIMIT) return { content };
       content.body.destroy();
       const location = await locate(content.file, { download, signal: options.signal });

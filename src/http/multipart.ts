@@ -17,19 +17,29 @@ const MAX_PARTS = 100;
 /** Bytes of the headers of one part. */
 const MAX_HEADER = 16 * 1024;
 
+/** A form as it arrives. */
+export interface Form {
+  /** In their order, and at an end only when the whole request has been received. */
+  readonly parts: AsyncIterable<Part>;
+  /** What is wrong with the form, if something is: the reason for what fails in other words than ours. */
+  problem(): StoreError | undefined;
+}
+
 /**
- * The parts of a request's `multipart/form-data` body, in their order, as they arrive. A body that is cut short,
- * is no form, or has too many parts ends the sequence, and the body of the part at hand, with `invalid-request`.
- * The request itself is never destroyed: it still has to be answered.
+ * Reads the `multipart/form-data` body of a request. One that is cut short, is no form, or has too many parts ends
+ * the parts, and the body of the one at hand, with an error, and has a `problem`. The request itself is never
+ * destroyed: it still has to be answered.
  */
-export function readParts(request: IncomingMessage): AsyncIterable<Part> {
+export function readForm(request: IncomingMessage): Form {
   const limits = { maxHeaderSize: MAX_HEADER, maxHeaderPairs: 50 };
   const dicer = new Dicer({ boundary: boundaryOf(request.headers['content-type']), ...limits });
   const parts = new Readable({ objectMode: true, read() {} });
   let count = 0;
   let current: Readable | undefined;
+  let problem: StoreError | undefined;
 
-  const fail = (error: Error) => {
+  const fail = (error: StoreError) => {
+    problem ??= error;
     request.unpipe(dicer);
     current?.destroy(error);
     parts.destroy(error);
@@ -47,12 +57,18 @@ export function readParts(request: IncomingMessage): AsyncIterable<Part> {
       return undefined;
     });
   });
-  dicer.on('finish', () => parts.push(null));
+  dicer.on('finish', () => {
+    if (request.readableEnded) return parts.push(null);
+    // What follows the form's end is nothing, but a client that still sends it could not read an answer.
+    request.once('end', () => parts.push(null));
+    request.unpipe(dicer);
+    return request.resume();
+  });
   dicer.on('error', () => fail(cutShort()));
   request.on('error', () => fail(cutShort()));
   request.on('aborted', () => fail(cutShort()));
   request.pipe(dicer);
-  return parts as AsyncIterable<Part>;
+  return { parts: parts as AsyncIterable<Part>, problem: () => problem };
 }
 
 /** The text of a small part, in UTF-8. */

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { StoreError } from '../domain/error.ts';
 import type { FileEntry, WriteCondition } from '../domain/store.ts';
+import { parseDate } from './date.ts';
 
 /** What the conditions of a request ask for: to answer as usual, that nothing changed (304), or to refuse (412). */
 export type Verdict = 'proceed' | 'not-modified' | 'failed';
@@ -45,12 +46,14 @@ export function allowsRange(
  * not honoured must not pass in silence.
  */
 export function writeCondition(headers: IncomingHttpHeaders): WriteCondition | undefined {
-  const ifNoneMatch = headers['if-none-match'];
-  const ifMatch = headers['if-match'];
-  if (ifNoneMatch === undefined && ifMatch === undefined) return undefined;
-  if (ifNoneMatch?.trim() === '*' && ifMatch === undefined) return 'absent';
+  const [ifNoneMatch, ifMatch, since] = (['if-none-match', 'if-match', 'if-unmodified-since'] as const).map(
+    (name) => headers[name],
+  );
+  if (ifNoneMatch === undefined && ifMatch === undefined && since === undefined) return undefined;
   const etag = /^\s*"([^"]*)"\s*$/.exec(ifMatch ?? '')?.[1];
-  if (etag !== undefined && ifNoneMatch === undefined) return { etag };
+  // With If-Match, If-Unmodified-Since is to be ignored (RFC 9110, section 13.1.4).
+  if (ifNoneMatch === undefined && etag !== undefined) return { etag };
+  if (ifNoneMatch?.trim() === '*' && ifMatch === undefined && since === undefined) return 'absent';
   throw new StoreError(
     'unsupported',
     'An upload may have the condition If-None-Match: * or If-Match with one strong etag, and no other.',
@@ -71,13 +74,6 @@ function matches(header: string, etag: string, comparison: 'strong' | 'weak'): b
 function isLaterThan(modified: Date | null, header: string | undefined): boolean {
   const date = parseDate(header);
   return date !== undefined && modified !== null && seconds(modified) > seconds(date);
-}
-
-/** An HTTP date (RFC 9110, section 5.6.7); undefined for anything else, which is then to be ignored. */
-function parseDate(header: string | undefined): Date | undefined {
-  if (header === undefined || !/^[A-Z][a-z]{2,8}[, ]/.test(header)) return undefined;
-  const date = new Date(header);
-  return Number.isNaN(date.getTime()) ? undefined : date;
 }
 
 const seconds = (date: Date) => Math.floor(date.getTime() / 1000);

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import { parseFile } from '../../domain/path.ts';
 import { thumbnailEtag } from '../../thumbnails/thumbnails.ts';
 import { clientSignal } from '../client-signal.ts';
+import { sendNotModified } from '../content.ts';
 import { HttpError } from '../errors.ts';
 import { CACHE_CONTROL } from '../headers.ts';
 import { evaluate, quote } from '../preconditions.ts';
@@ -31,10 +32,14 @@ export function thumbnailRoute(app: App, { files, thumbnails }: Service): void {
       const etag = thumbnailEtag(file);
       reply.headers({ etag: quote(etag), 'cache-control': CACHE_CONTROL });
       const verdict = evaluate(request.headers, { etag, modified: null });
-      if (verdict === 'not-modified') return reply.code(304).send(null);
-      if (verdict === 'failed')
-        throw new HttpError(412, `The thumbnail has the etag ${quote(etag)}, which the request ruled out.`);
+      // Who names the etag was given the thumbnail before. Every other condition is on one that can be made at all.
+      const isKnown = verdict === 'not-modified' && request.headers['if-none-match']?.trim() !== '*';
+      if (isKnown) return sendNotModified(reply);
       const jpeg = await thumbnails.get(file, { signal: clientSignal(reply) });
+      if (verdict === 'not-modified') return sendNotModified(reply);
+      if (verdict === 'failed') {
+        throw new HttpError(412, `The thumbnail has the etag ${quote(etag)}, which the request ruled out.`);
+      }
       return reply.headers({ 'content-type': 'image/jpeg', 'x-content-type-options': 'nosniff' }).send(jpeg);
     },
   );

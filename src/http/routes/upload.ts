@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable, Transform } from 'node:stream';
-import { quoted, StoreError } from '../../domain/error.ts';
+import { isStoreError, quoted, StoreError } from '../../domain/error.ts';
 import type { Files, UploadOptions } from '../../domain/files.ts';
 import { childFile, type FolderPath, parseFolder, ROOT } from '../../domain/path.ts';
 import type { FileEntry } from '../../domain/store.ts';
 import { clientSignal } from '../client-signal.ts';
-import { boundaryOf, type Part, readParts, readText } from '../multipart.ts';
+import { boundaryOf, type Part, readForm, readText } from '../multipart.ts';
 import { quote, writeCondition } from '../preconditions.ts';
 import { Failure, Upload, Uploaded } from '../schemas.ts';
 import type { App, Service } from '../service.ts';
@@ -37,13 +37,14 @@ export function uploadRoute(app: App, { files }: Service): void {
     },
     async (request, reply) => {
       const options = { condition: writeCondition(request.headers), signal: clientSignal(reply) };
+      const form = readForm(request.raw);
       try {
-        const file = await receive(files, readParts(request.raw), options);
+        const file = await receive(files, form.parts, options);
         reply.header('etag', quote(file.etag));
         return { success: true, message: 'File uploaded successfully', path: file.path } as const;
       } catch (error) {
         discardRest(request.raw);
-        throw error;
+        throw isStoreError(error) ? error : (form.problem() ?? error);
       }
     },
   );

@@ -43,6 +43,18 @@ export function thumbnailsSuite(backend: Backend): void {
         await assertThumbnail(body, ...QUARTERS);
       });
 
+      it('what is longer than wide, or wider than long, is cut at both ends', async () => {
+        const [r, g, b] = BLUE;
+        for (const [path, sides] of [
+          ['wide.png', { left: 200, right: 200 }],
+          ['long.png', { top: 200, bottom: 200 }],
+        ] as const) {
+          const image = plain(RED, 200, 200).extend({ ...sides, background: { r, g, b } });
+          await upload(service.port, path, await image.png().toBuffer());
+          await assertThumbnail((await get(path)).body, [10, 10, RED], [310, 10, RED], [10, 310, RED], [310, 310, RED]);
+        }
+      });
+
       it('HEAD has the headers of GET', async () => {
         const [whole, head] = [await get(PATH), await get(PATH, {}, 'HEAD')];
         assert.equal(head.status, 200);

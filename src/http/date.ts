@@ -1,0 +1,32 @@
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+const TIME = '(?<hour>\\d\\d):(?<minute>\\d\\d):(?<second>\\d\\d)';
+
+/** The three forms of RFC 9110, section 5.6.7: the one in use, and two old ones that have to be understood. */
+const FORMS = [
+  `\\w{3}, (?<day>\\d\\d) (?<month>\\w{3}) (?<year>\\d{4}) ${TIME} GMT`,
+  `\\w{6,9}, (?<day>\\d\\d)-(?<month>\\w{3})-(?<year>\\d\\d) ${TIME} GMT`,
+  `\\w{3} (?<month>\\w{3}) (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})`,
+].map((form) => new RegExp(`^${form}$`));
+
+/** The date in a header, or undefined for what is none, which is then to be ignored. All forms are in GMT. */
+export function parseDate(header: string | undefined): Date | undefined {
+  const form = FORMS.map((pattern) => pattern.exec(header?.trim() ?? '')?.groups).find(Boolean);
+  const month = MONTHS.indexOf(form?.['month'] ?? '');
+  if (!form || month === -1) return undefined;
+  const [day = 0, hour = 0, minute = 0, second = 0] = ['day', 'hour', 'minute', 'second'].map((name) =>
+    Number(form[name]),
+  );
+  const date = new Date(Date.UTC(fullYear(form['year'] ?? ''), month, day, hour, minute, second));
+  const isReal = date.getUTCDate() === day && date.getUTCHours() === hour && date.getUTCMinutes() === minute;
+  return isReal ? date : undefined;
+}
+
+/** A year of two digits is the latest one that is at most fifty years ahead (RFC 9110, section 5.6.7). */
+function fullYear(digits: string): number {
+  const year = Number(digits);
+  if (digits.length !== 2) return year;
+  const now = new Date().getUTCFullYear();
+  const inThisCentury = now - (now % 100) + year;
+  return inThisCentury > now + 50 ? inThisCentury - 100 : inThisCentury;
+}
