@@ -16,7 +16,7 @@ export interface UrlSigner {
    * The grant in a query for `file`. Throws `denied` when it was not made by this key for this file, says
    * anything else than what was signed, or has expired at `now` (milliseconds since 1970).
    */
-  verify(file: FilePath, query: URLSearchParams, now: number): Grant;
+  verify(file: FilePath, query: string, now: number): Grant;
 }
 
 /** The shortest key that is accepted, in bytes: that of the hash (RFC 2104, section 3). */
@@ -32,9 +32,10 @@ export function createUrlSigner(key: Buffer): UrlSigner {
 
   return {
     sign,
-    verify(file, query, now) {
+    verify(file, text, now) {
+      const query = new URLSearchParams(text);
       const grant = { file, expires: Number(query.get('expires')), download: query.get('download') === '1' };
-      const given = Buffer.from(query.toString());
+      const given = Buffer.from(text);
       // What was signed is written anew and compared as a whole: nothing can be added, left out or written otherwise.
       const expected = Buffer.from(sign(grant).toString());
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) {

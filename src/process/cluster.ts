@@ -11,7 +11,7 @@ const KILL_DELAY = 5000;
 
 /**
  * Runs `config.WORKERS` processes on one port: the first, and when it is ready, the others. One that dies is
- * replaced; one that can't start has told its reason and ends all. After a signal to stop, this ends with 0 when
+ * replaced; a first one that can't start has told its reason and ends all. After a signal to stop, this ends with 0 when
  * all workers have.
  */
 export function runCluster(config: Config, logger: Logger): void {
@@ -25,7 +25,9 @@ export function runCluster(config: Config, logger: Logger): void {
     if (workers().length === 0) process.exit(0);
   };
 
+  let isReady = false;
   cluster.once('message', (_worker, ready: object) => {
+    isReady = true;
     logger.info(ready, 'Holdall is ready.');
     for (let count = 1; count < config.WORKERS && !isStopping; count++) cluster.fork();
   });
@@ -35,7 +37,7 @@ export function runCluster(config: Config, logger: Logger): void {
       if (workers().length === 0) process.exit(0);
       return;
     }
-    if (code === START_FAILED) {
+    if (code === START_FAILED && !isReady) {
       for (const other of workers()) other.process.kill('SIGKILL');
       process.exit(START_FAILED);
     }

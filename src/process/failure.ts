@@ -7,8 +7,12 @@ import { isStoreError } from '../domain/error.ts';
  */
 export function explainStart(error: unknown): string | undefined {
   if (error instanceof SettingsError || isStoreError(error)) return error.message;
-  if (!(error instanceof Error) || !('syscall' in error) || error.syscall !== 'listen' || !('code' in error))
-    return undefined;
+  if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined;
+  if (error.syscall === 'getaddrinfo') {
+    const name = 'hostname' in error ? String(error.hostname) : '';
+    return `HOST ${name} is a name that nobody knows: set it to an address of this machine.`;
+  }
+  if (error.syscall !== 'listen' && error.syscall !== 'bind') return undefined;
   const where = `${'address' in error ? String(error.address) : 'HOST'}:${'port' in error ? String(error.port) : 'PORT'}`;
   switch (error.code) {
     case 'EADDRINUSE':

@@ -22,6 +22,8 @@ export type Trait =
   | 'conditional-replace'
   /** Copies keep the etag. */
   | 'etags-of-content'
+  /** Knows when a file was written. */
+  | 'modification-times'
   /** Refuses a path through a file, and a file and a folder of one name. */
   | 'one-kind-per-name';
 
@@ -58,5 +60,3 @@ export const disk: Backend = {
     'etags-of-content': 'an etag holds the inode, which a copy has of its own',
   },
 };
-
-export const backends: readonly Backend[] = [memory, bare, disk];

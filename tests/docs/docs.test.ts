@@ -68,10 +68,10 @@ describe('The documentation', () => {
     const [shipped = '', development = ''] = page.split('For development only:');
     const named = (text: string) =>
       [...text.matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell = '']) =>
-        [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+        [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
       );
-    assert.deepEqual(named(shipped).toSorted(), Object.keys(dependencies as object).toSorted());
-    assert.deepEqual(named(development).toSorted(), Object.keys(devDependencies as object).toSorted());
+    assert.deepEqual(named(shipped).toSorted(), Object.keys(dependencies as Record<string, string>).toSorted());
+    assert.deepEqual(named(development).toSorted(), Object.keys(devDependencies as Record<string, string>).toSorted());
   });
 
   it('leads nowhere that is not there', async () => {

@@ -30,7 +30,7 @@ export function noise(seed: number, side = 400): Sharp {
   return painted(side, side, () => [next(), next(), next()]);
 }
 
-export function painted(width: number, height: number, paint: (x: number, y: number) => Colour): Sharp {
+function painted(width: number, height: number, paint: (x: number, y: number) => Colour): Sharp {
   const pixels = Buffer.alloc(width * height * 3);
   for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) pixels.set(paint(x, y), (y * width + x) * 3);
   return sharp(pixels, { raw: { width, height, channels: 3 } });

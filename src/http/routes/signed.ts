@@ -18,7 +18,7 @@ export function signedRoute(app: App, { files }: Service, signer: UrlSigner): vo
       response: CONTENT_RESPONSES,
     },
     handler: (request, reply) => {
-      const query = new URLSearchParams(request.url.split('?').slice(1).join('?'));
+      const query = request.url.slice(request.url.indexOf('?') + 1);
       const { file, download } = signer.verify(parseFile(request.params['*']), query, Date.now());
       return sendContent(
         request,

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, rm, writeFile } from 'node:fs/promises';
+import { access, lstat, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StoreError } from '../../domain/error.ts';
 import { ROOT } from '../../domain/path.ts';
@@ -7,7 +7,7 @@ import type { Store } from '../../domain/store.ts';
 import { createUrlSigner, type UrlSigner } from '../../domain/url-signer.ts';
 import { createFileOperations } from './file-operations.ts';
 import { createLister } from './list.ts';
-import { makeRoot, OWN_FOLDER } from './root.ts';
+import { makeRoot, OWN_FOLDER, unusableRoot } from './root.ts';
 import { signingKeyIn } from './signing-key.ts';
 import { createSingleFolderOperations } from './single-folders.ts';
 import { openTemporary } from './temporary.ts';
@@ -41,8 +41,10 @@ export interface Disk {
 export async function openDisk({ root: folder, signingKey, warn }: DiskOptions): Promise<Disk> {
   const root = await makeRoot(folder);
   const ownFolder = join(root.path, OWN_FOLDER);
-  const temporary = await openTemporary(join(ownFolder, 'temporary'));
-  const signer = createUrlSigner(signingKey ?? (await signingKeyIn(ownFolder, temporary)));
+  const { temporary, key } = await openOwnFolder(ownFolder, signingKey).catch((error: unknown) => {
+    throw unusableRoot(folder, error);
+  });
+  const signer = createUrlSigner(key);
   const writer = createWriter(root, temporary);
   const list = createLister(root, warn);
 
@@ -60,7 +62,7 @@ export async function openDisk({ root: folder, signingKey, warn }: DiskOptions):
     },
 
     async check() {
-      const probe = temporary.name();
+      const probe = await temporary.name();
       try {
         await writeFile(probe, '');
         await access(root.path, constants.R_OK | constants.W_OK | constants.X_OK);
@@ -76,4 +78,11 @@ export async function openDisk({ root: folder, signingKey, warn }: DiskOptions):
   } satisfies Store;
 
   return { store, signer, root: root.path, ownFolder };
+}
+
+async function openOwnFolder(folder: string, signingKey: Buffer | undefined) {
+  const present = await lstat(folder).catch(() => undefined);
+  if (present && !present.isDirectory()) throw new Error(`${folder} is no folder, and it is the service's own.`);
+  const temporary = await openTemporary(join(folder, 'temporary'));
+  return { temporary, key: signingKey ?? (await signingKeyIn(folder, temporary)) };
 }

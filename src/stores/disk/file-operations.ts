@@ -53,7 +53,7 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
       }),
 
     async copy(from, to, { replace, signal }) {
-      const copy = temporary.name();
+      const copy = await temporary.name();
       const condition = replace ? undefined : 'absent';
       try {
         await using source = await root.openFile(from);
@@ -90,7 +90,7 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
 
   /** Removes the file if it is that version. It is taken first and looked at then, so that no newer one can go. */
   async function removeVersion(folder: Folder, file: FilePath, etag: string): Promise<void> {
-    const taken = temporary.name();
+    const taken = await temporary.name();
     await rename(folder.at(nameOf(file)), taken);
     const version = entryOf(file, await lstat(taken, { bigint: true }));
     if (version.etag === etag) return unlink(taken);

@@ -1,5 +1,6 @@
 import type { BigIntStats } from 'node:fs';
 import { link, lstat, rename, unlink } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type FilePath, type FolderPath, nameOf } from '../../domain/path.ts';
 import { otherKindInTheWay } from '../../domain/problems.ts';
 import type { Folder, Root } from './root.ts';
@@ -46,22 +47,42 @@ export async function lookUpFolder(folder: Folder, path: FolderPath): Promise<Bi
 
 /**
  * Moves the file `from` to the name `to`, only where nothing has that name: EEXIST otherwise. It has one of the
- * two names at every moment, and for one both. Called again after it was cut short there, it completes.
+ * two names at every moment, and for one both. Called again after it was cut short there, it completes. Of several
+ * that want one file at once, one gets it; for the others it is gone (ENOENT).
  */
 export async function renameToNew(from: string, to: string, temporary: Temporary): Promise<void> {
   const source = await identityOf(from);
+  let isOurs = true;
   try {
     await link(from, to);
   } catch (error) {
     if (LINKS_REFUSED.has(codeOf(error) ?? '')) return renameUnlessPresent(from, to);
-    if (codeOf(error) !== 'EEXIST' || (await identityOf(to)) !== source) throw error;
+    if (codeOf(error) !== 'EEXIST' || !(await isLeftBehind(from, to, source))) throw error;
+    isOurs = false;
+  }
+  const taken = await temporary.name();
+  try {
+    await rename(from, taken);
+  } catch (error) {
+    // Somebody else moved or removed it first, and so it is not for us to have it.
+    if (isOurs && codeOf(error) === 'ENOENT' && (await identityOf(to)) === source) await unlink(to);
+    throw error;
   }
   // The old name is looked at after it was taken: if a new file was given it meanwhile, that one gets it back.
-  const taken = temporary.name();
-  await rename(from, taken);
   const identity = await identityOf(taken);
   if (identity === source || identity === (await identityOf(to))) await unlink(taken);
   else await giveBack(taken, from);
+}
+
+/** Milliseconds within which whoever is between the two halves of a move will have done the second. */
+const MOVE_TIME = 2000;
+
+/** Whether both names are still of one file when everybody who could be at work between them has had time to end. */
+async function isLeftBehind(from: string, to: string, source: string): Promise<boolean> {
+  const isBoth = async () => (await identityOf(to)) === source && (await identityOf(from)) === source;
+  if (!(await isBoth())) return false;
+  await delay(MOVE_TIME);
+  return isBoth();
 }
 
 /** Gives a file that was taken its name back, unless a newer one has it by now: then it was replaced. */

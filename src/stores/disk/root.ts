@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
+import { access, type FileHandle, lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isStoreError, StoreError } from '../../domain/error.ts';
 import { type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../domain/path.ts';
@@ -120,8 +120,7 @@ async function makeIn(parent: Folder, name: string, inside: FolderPath): Promise
 }
 
 function asFolder(handle: FileHandle, absolute: string): Folder {
-  // A name below /proc/self/fd/N is looked up in the folder that was opened, as openat(2) does.
-  const path = HAS_PROC ? `/proc/self/fd/${handle.fd}` : absolute;
+  const path = pathOfOpen(handle, absolute);
   return {
     path,
     at: (name) => `${path}/${name}`,
@@ -131,6 +130,11 @@ function asFolder(handle: FileHandle, absolute: string): Folder {
 }
 
 const HAS_PROC = process.platform === 'linux';
+
+/** A path to what is open, which does not depend on names where the system has such paths: as openat(2). */
+export function pathOfOpen(handle: FileHandle, absolute: string): string {
+  return HAS_PROC ? `/proc/self/fd/${handle.fd}` : absolute;
+}
 
 /**
  * Whether what was opened is at `absolute`, without a link on the way. A file that was replaced or removed
@@ -149,9 +153,17 @@ async function isAt(handle: FileHandle, absolute: string): Promise<boolean> {
 export async function makeRoot(folder: string): Promise<Root> {
   try {
     await mkdir(folder, { recursive: true });
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     return await openRoot(folder);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new StoreError('denied', `DISK_ROOT ${folder} can't be used: ${reason}`, { cause: error });
+    throw unusableRoot(folder, error);
   }
+}
+
+/** Why a folder can't be the root, in one line for the person who set it. */
+export function unusableRoot(folder: string, error: unknown): StoreError {
+  const known = translate(error, ROOT);
+  const reason = isStoreError(known, 'unavailable') || isStoreError(known, 'denied') ? known : error;
+  const text = reason instanceof Error ? reason.message : String(reason);
+  return new StoreError('denied', `DISK_ROOT ${folder} can't be used: ${text}`, { cause: error });
 }

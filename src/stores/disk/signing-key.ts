@@ -12,7 +12,7 @@ import { codeOf } from './translate.ts';
  */
 export async function signingKeyIn(folder: string, temporary: Temporary): Promise<Buffer> {
   const path = join(folder, 'signing-key');
-  const fresh = temporary.name();
+  const fresh = await temporary.name();
   try {
     await writeFile(fresh, `${randomBytes(MIN_KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flush: true });
     await renameToNew(fresh, path, temporary);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, readlink, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { codeOf } from './translate.ts';
@@ -7,46 +7,74 @@ import { codeOf } from './translate.ts';
 /** Names for files and folders on their way, on the file system of the root. */
 export interface Temporary {
   /** A path where nothing is yet. */
-  name(): string;
+  name(): Promise<string>;
   /** Removes all that is left of this process's own. */
   close(): Promise<void>;
 }
 
-/** After this time without a change, what a process of another machine left behind is taken for debris. */
-const ABANDONED_MS = 24 * 60 * 60 * 1000;
+/** Milliseconds between two signs of life that a process gives, and between two looks for those that give none. */
+const SIGN_OF_LIFE = 60_000;
+
+/** After this time without a sign of life, a process whose number tells us nothing is taken to be no more. */
+const ABANDONED = 60 * 60 * 1000;
 
 /**
  * A folder of this process's own below `parent`. What processes that are no more left there is swept, so that a
  * crash leaves nothing behind once the service has started again; what running ones hold is left alone.
  */
 export async function openTemporary(parent: string): Promise<Temporary> {
+  const place = await placeOfProcess();
+  const folder = join(parent, `${place}~${process.pid}~${randomUUID()}`);
+  const make = () => mkdir(folder, { recursive: true, mode: 0o700 });
   await mkdir(parent, { recursive: true, mode: 0o700 });
-  const own = `${hostname()}~${process.pid}~${randomUUID()}`;
-  await sweep(parent);
-  const folder = join(parent, own);
-  await mkdir(folder, { mode: 0o700 });
+  await sweep(parent, place);
+  await make();
+
+  const live = async () => {
+    await utimes(folder, new Date(), new Date());
+    await sweep(parent, place);
+  };
+  // What fails here is tried again in a minute; meanwhile nothing depends on it.
+  const timer = setInterval(() => void live().catch(() => {}), SIGN_OF_LIFE);
+  timer.unref();
+
   return {
-    name: () => join(folder, randomUUID()),
-    close: () => rm(folder, { recursive: true, force: true }),
+    async name() {
+      // It may be gone: swept by a process whose clock runs ahead, or removed by hand.
+      await make();
+      return join(folder, randomUUID());
+    },
+    async close() {
+      clearInterval(timer);
+      await rm(folder, { recursive: true, force: true });
+    },
   };
 }
 
-async function sweep(parent: string): Promise<void> {
+/** Where the number of a process means something: this machine since it started, and this space of numbers on it. */
+async function placeOfProcess(): Promise<string> {
+  const [boot, space] = await Promise.all([
+    readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
+    readlink('/proc/self/ns/pid').catch(() => ''),
+  ]);
+  return `${hostname()}-${boot.trim().slice(0, 8)}-${space.replace(/\D/g, '')}`;
+}
+
+async function sweep(parent: string, place: string): Promise<void> {
   for (const name of await readdir(parent)) {
-    if (await isAbandoned(parent, name)) await rm(join(parent, name), { recursive: true, force: true });
+    if (await isAbandoned(parent, name, place)) await rm(join(parent, name), { recursive: true, force: true });
   }
 }
 
-async function isAbandoned(parent: string, name: string): Promise<boolean> {
-  const [host, pid] = name.split('~');
-  if (host === hostname() && pid !== undefined) return !isAlive(Number(pid));
+async function isAbandoned(parent: string, name: string, place: string): Promise<boolean> {
+  const [origin, pid] = name.split('~');
+  if (origin === place && pid !== undefined) return Number(pid) !== process.pid && !isAlive(Number(pid));
   const found = await stat(join(parent, name)).catch(() => undefined);
-  return found !== undefined && Date.now() - found.mtimeMs > ABANDONED_MS;
+  return found !== undefined && Date.now() - found.mtimeMs > ABANDONED;
 }
 
-/** Whether another process has this number. Our own number was, in a folder older than us, that of one before. */
 function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0 || pid === process.pid) return false;
+  if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
     process.kill(pid, 0);
     return true;

@@ -17,6 +17,9 @@ export function translate(error: unknown, path: FilePath | FolderPath): unknown 
     // A segment in the middle is a file (ENOTDIR), or something is a symbolic link (ELOOP, by O_NOFOLLOW).
     case 'ENOTDIR':
     case 'ELOOP':
+    // A socket, or a device that nothing drives.
+    case 'ENXIO':
+    case 'ENODEV':
       return notFound(path, error);
     case 'EISDIR':
       return otherKindInTheWay(path, error);

@@ -1,4 +1,5 @@
-import { lstat, mkdir, open, opendir, rename, rm, rmdir, unlink } from 'node:fs/promises';
+import { isUtf8 } from 'node:buffer';
+import { lstat, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { concurrently } from '../../domain/concurrently.ts';
 import { StoreError } from '../../domain/error.ts';
@@ -6,7 +7,8 @@ import { type FolderPath, MAX_PATH_BYTES, nameOf, rebase } from '../../domain/pa
 import { existsAlready, notFound } from '../../domain/problems.ts';
 import type { Cancellable, Entry, FileEntry, Replacing, Reporting, Store } from '../../domain/store.ts';
 import { walkByLists } from '../../domain/walk.ts';
-import { inParent, lookUp, lookUpFolder } from './place.ts';
+import { giveBack, inParent, lookUpFolder } from './place.ts';
+import { removeTree } from './remove-tree.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
 import { codeOf, translate } from './translate.ts';
@@ -28,9 +30,11 @@ export function createTreeOperations(
 ): TreeOperations {
   const takeAway = (folder: FolderPath): Promise<string> =>
     inParent(root, folder, async (parent) => {
-      if (!(await lookUp(parent, nameOf(folder)))?.isDirectory()) throw notFound(folder);
-      const taken = temporary.name();
-      await rename(parent.at(nameOf(folder)), taken);
+      const name = parent.at(nameOf(folder));
+      await requireFolderAt(name, folder);
+      const taken = await temporary.name();
+      await rename(name, taken);
+      await requireMoved(taken, name, folder);
       await parent.sync();
       return taken;
     });
@@ -43,23 +47,27 @@ export function createTreeOperations(
       const present = await lookUpFolder(parent, to);
       if (present && !replace) throw existsAlready(to);
       const aside = present && (await takeAway(to));
+      // rename(2) puts a folder over an empty one: of several empty ones for one name, the first gets it so.
+      const isReserved = await isEmpty(source);
+      if (isReserved) await mkdir(name);
       try {
         await rename(source, name);
       } catch (error) {
         if (aside) await rename(aside, name);
+        else if (isReserved) await rmdir(name).catch(() => {});
         throw error;
       }
       await parent.sync();
       if (aside) await removeAside(aside);
     } catch (error) {
-      throw codeOf(error) === 'ENOTEMPTY' ? existsAlready(to, error) : translate(error, to);
+      throw IS_TAKEN.has(codeOf(error) ?? '') ? existsAlready(to, error) : translate(error, to);
     }
   };
 
   /** What fails here is only debris: the folder has gone from its place already. */
   const removeAside = async (taken: string, options: Reporting = {}): Promise<void> => {
     try {
-      await removeCounting(taken, options);
+      await removeTree(taken, options);
     } catch (error) {
       warn('What was removed from its place could not be deleted.', { path: taken, err: error });
     }
@@ -75,14 +83,16 @@ export function createTreeOperations(
       if (to.length > from.length) await requireRoom(root, from, to);
       signal?.throwIfAborted();
       await using parent = await root.openParent(from);
-      if (!(await lookUp(parent, nameOf(from)))?.isDirectory()) throw notFound(from);
-      await place(parent.at(nameOf(from)), to, { replace });
+      const name = parent.at(nameOf(from));
+      await requireFolderAt(name, from);
+      await place(name, to, { replace });
       await parent.sync();
     },
 
     async copyFolder(from, to, { replace, ...options }) {
-      const copy = temporary.name();
+      const copy = await temporary.name();
       try {
+        await list(from, { limit: 1 });
         await mkdir(copy);
         await copyTree(root, list, { from, to, copy }, options);
         options.signal?.throwIfAborted();
@@ -94,6 +104,26 @@ export function createTreeOperations(
       }
     },
   };
+}
+
+/** What mkdir and rename say of a name that something has. */
+const IS_TAKEN = new Set(['EEXIST', 'ENOTEMPTY']);
+
+async function isEmpty(folder: string): Promise<boolean> {
+  await using entries = await opendir(folder);
+  return (await entries.read()) === null;
+}
+
+async function requireFolderAt(name: string, folder: FolderPath): Promise<void> {
+  const found = await lstat(name).catch(() => undefined);
+  if (!found?.isDirectory()) throw notFound(folder);
+}
+
+/** Throws unless what was taken is the folder that was meant: a link may have been put in its place meanwhile. */
+async function requireMoved(taken: string, name: string, folder: FolderPath): Promise<void> {
+  if ((await lstat(taken)).isDirectory()) return;
+  await giveBack(taken, name);
+  throw notFound(folder);
 }
 
 /** Copies everything below `from` into the folder at `copy`, durably. Paths as they will be below `to` must be valid. */
@@ -135,41 +165,22 @@ async function syncFolders(folder: string): Promise<void> {
   await handle.sync();
 }
 
+const TOO_LONG = `In the new place a path would be over the limit of ${MAX_PATH_BYTES} bytes.`;
+
 /** Refuses a move that would give a file a path too long to be named, and so hide it. */
 async function requireRoom(root: Root, from: FolderPath, to: FolderPath): Promise<void> {
   const growth = Buffer.byteLength(to) - Buffer.byteLength(from);
   const search = async (folder: string, bytes: number): Promise<void> => {
-    for await (const child of await opendir(folder)) {
-      const length = bytes + Buffer.byteLength(child.name) + (child.isDirectory() ? 1 : 0);
+    for (const child of await readdir(folder, { withFileTypes: true, encoding: 'buffer' })) {
+      // What is not UTF-8 can't be named now either.
+      if (!isUtf8(child.name)) continue;
+      const length = bytes + child.name.length + (child.isDirectory() ? 1 : 0);
       if (length <= MAX_PATH_BYTES && length + growth > MAX_PATH_BYTES) {
-        throw new StoreError(
-          'invalid-path',
-          `In the new place a path would be over the limit of ${MAX_PATH_BYTES} bytes.`,
-        );
+        throw new StoreError('invalid-path', TOO_LONG);
       }
-      if (child.isDirectory()) await search(join(folder, child.name), length);
+      if (child.isDirectory()) await search(join(folder, child.name.toString()), length);
     }
   };
   await using folder = await root.openFolder(from);
   await search(folder.path, Buffer.byteLength(from));
-}
-
-/** Removes a folder that was taken aside, file by file, so that the progress can be told. */
-async function removeCounting(folder: string, { onProgress }: Reporting): Promise<void> {
-  let [done, bytes] = [0, 0];
-  const remove = async (path: string): Promise<void> => {
-    for await (const child of await opendir(path)) {
-      const name = join(path, child.name);
-      if (child.isDirectory()) {
-        await remove(name);
-        continue;
-      }
-      if (onProgress) bytes += (await lstat(name)).size;
-      await unlink(name);
-      done++;
-      onProgress?.({ done, total: null, bytes });
-    }
-    await rmdir(path);
-  };
-  await remove(folder);
 }

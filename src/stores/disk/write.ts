@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { copyFile, lstat, open, rename, rm } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { isStoreError, StoreError } from '../../domain/error.ts';
-import { type FilePath, nameOf } from '../../domain/path.ts';
+import { type FilePath, nameOf, ROOT } from '../../domain/path.ts';
 import { presentAgainstCondition, requireSize } from '../../domain/problems.ts';
 import type { Cancellable, FileEntry, StagedUpload, Upload, WriteCondition } from '../../domain/store.ts';
 import { entryOf } from './entry.ts';
@@ -25,7 +25,7 @@ export interface Writer {
 
 export function createWriter(root: Root, temporary: Temporary): Writer {
   const receive = async (body: Readable, { signal }: Cancellable = {}, check?: (size: number) => void) => {
-    const name = temporary.name();
+    const name = await temporary.name();
     try {
       // Its mode is that of any new file: what the process's umask leaves.
       await using handle = await open(name, 'wx', 0o666);
@@ -101,7 +101,9 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
     },
 
     async stage({ body }, options) {
-      const received = await receive(body, options);
+      const received = await receive(body, options).catch((error: unknown) => {
+        throw translate(error, ROOT);
+      });
       return {
         publish: (file, _upload, publishOptions) => publish(received, file, publishOptions),
         discard: () => rm(received, { force: true }),

@@ -267,13 +267,27 @@ export function transferSuite(backend: Backend): void {
           'is 409 where a file has the name, and through a file, to be overwritten or not',
           unless('one-kind-per-name'),
           async () => {
-            const present = { 'a/': null, 'a/x': '1', b: '2', 'f/': null, 'f/c': '3' };
+            // What stands in the way may be met by a file, by a folder, or by nothing but the destination itself.
+            const present = {
+              'a/': null,
+              'a/x': '1',
+              b: '2',
+              'empty/': null,
+              'f/': null,
+              'f/c': '3',
+              'n/': null,
+              'n/empty/': null,
+              'n/s/': null,
+              'n/s/y': '4',
+            };
             await plant(port, present);
-            for (const destination of ['b', 'b/c', 'b/c/d', 'f/c', 'f/c/d']) {
-              for (const overwrite of [false, true]) {
-                const answer = await folder('a', destination, { overwrite });
-                assert.equal(answer.status, 409, `${destination}: ${answer.body.toString()}`);
-                assertFailure(answer, 409, /no folder at "(b|f\/c)"/);
+            for (const source of ['a', 'n', 'empty']) {
+              for (const destination of ['b', 'b/c', 'b/c/d', 'f/c', 'f/c/d']) {
+                for (const overwrite of [false, true]) {
+                  const answer = await folder(source, destination, { overwrite });
+                  assert.equal(answer.status, 409, `${source} to ${destination}: ${answer.body.toString()}`);
+                  assertFailure(answer, 409, /no folder at "(b|f\/c)"/);
+                }
               }
             }
             assert.deepEqual(await treeOf(port), present);
@@ -337,6 +351,14 @@ export function transferSuite(backend: Backend): void {
           const before = await treeOf(port);
           const answer = await folder('a', segmentsOf(200));
           assertFailure(answer, 400, /1024/);
+          assert.deepEqual(await treeOf(port), before);
+        });
+
+        it('counts those bytes as UTF-8: a destination of fewer letters can be the longer one', async () => {
+          const name = 'x'.repeat(60);
+          await plant(port, { [`${name}/${segmentsOf(950)}`]: '1' });
+          const before = await treeOf(port);
+          assertFailure(await folder(name, '日'.repeat(30)), 400, /1024/);
           assert.deepEqual(await treeOf(port), before);
         });
 

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { type Answer, jsonOf, postForm, postJson, send } from '../http/client.ts';
+import { contentsOf, untilNoDebris } from '../process/debris.ts';
+import { type Holdall, startHoldall } from '../process/holdall.ts';
+
+const SIZE = 3 * 1024 * 1024;
+const UPLOADS = 50;
+const READERS = 4;
+
+/** The bytes of the upload of this number: its size tells which one it is, and every part of it does so too. */
+const versionOf = (number: number) => Buffer.alloc(SIZE + number, `version ${number};`);
+
+it(`${UPLOADS} uploads at once to one path end in one whole winner, and readers see one whole version each`, async (t) => {
+  const { port, root } = await startHoldall(t, { settings: { WORKERS: '2' } });
+  const put = (number: number) =>
+    postForm(port, [
+      { name: 'prefix', value: 'folder/' },
+      { name: 'file', filename: 'file', value: versionOf(number) },
+    ]);
+  await put(0);
+
+  let isDone = false;
+  const read = async () => {
+    while (!isDone) {
+      const { status, body } = await send(port, '/file/folder/file');
+      assert.equal(status, 200);
+      assertVersion(body);
+      const [entry] = jsonOf(await send(port, '/folder'))['entries'] as { size: number }[];
+      assert.ok(entry && entry.size >= SIZE && entry.size <= SIZE + UPLOADS, 'A listing tells of one whole version.');
+    }
+  };
+  const reading = Promise.all(Array.from({ length: READERS }, read));
+  const answers = await Promise.all(Array.from({ length: UPLOADS }, (_, index) => put(index + 1))).finally(() => {
+    isDone = true;
+  });
+  await reading;
+
+  assert.ok(answers.every(({ status }) => status === 200));
+  const last = await send(port, '/file/folder/file');
+  const winner = answers.findIndex(({ headers }) => headers.etag === last.headers.etag) + 1;
+  assert.ok(last.body.equals(versionOf(winner)), 'The etag is the one that the winner was given.');
+  assert.deepEqual(await readFile(join(root, 'folder/file')), last.body);
+  assert.deepEqual(await contentsOf(root), ['folder/', 'folder/file']);
+  await untilNoDebris(root);
+});
+
+it('of many at once that may not replace anything, sent to two services on one root', async (t) => {
+  const first = await startHoldall(t, { settings: { WORKERS: '2' } });
+  const second = await startHoldall(t, { root: first.root });
+  const { root } = first;
+  const race = racing([first, second]);
+  const textAt = (path: string) => readFile(join(root, path), 'utf8');
+
+  await t.test('exactly one copy of a file wins', async () => {
+    await plant(root, RUNNERS);
+    await race(async (round, sendAll) => {
+      const winner = await onlyWinner(
+        sendAll((runner) => ['/copy', { source: `${runner}`, destination: `copy ${round}`, is_folder: false }]),
+        409,
+      );
+      assert.equal(await textAt(`copy ${round}`), `runner ${winner}`);
+    });
+    assert.ok(RUNNERS.every((runner) => existsSync(join(root, `${runner}`))));
+  });
+
+  await t.test('exactly one move of a file wins, and the others are where they were', async () => {
+    await race(async (round, sendAll) => {
+      await plant(root, RUNNERS);
+      const winner = await onlyWinner(
+        sendAll((runner) => ['/move', { source: `${runner}`, destination: `moved ${round}`, is_folder: false }]),
+        409,
+      );
+      assert.equal(await textAt(`moved ${round}`), `runner ${winner}`);
+      for (const runner of RUNNERS)
+        assert.equal(existsSync(join(root, `${runner}`)), runner !== winner, `${runner} of ${winner}`);
+    });
+  });
+
+  await t.test(
+    'exactly one move of a file that all want wins, and the others leave nothing where they wanted it',
+    async () => {
+      await race(async (round, sendAll) => {
+        await writeFile(join(root, 'wanted'), 'wanted');
+        const winner = await onlyWinner(
+          sendAll((runner) => ['/move', { source: 'wanted', destination: `got ${round} ${runner}`, is_folder: false }]),
+          404,
+        );
+        const got = RUNNERS.filter((runner) => existsSync(join(root, `got ${round} ${runner}`)));
+        assert.deepEqual(got, [winner]);
+        assert.equal(await textAt(`got ${round} ${winner}`), 'wanted');
+      });
+    },
+  );
+
+  for (const [kind, files] of Object.entries({ 'a folder': ['file'], 'an empty folder': [] })) {
+    for (const verb of ['copy', 'move']) {
+      await t.test(`exactly one ${verb} of ${kind} wins`, async () => {
+        await race(async (round, sendAll) => {
+          for (const runner of RUNNERS) {
+            await mkdir(join(root, `${kind} ${runner}`), { recursive: true });
+            for (const name of files) await writeFile(join(root, `${kind} ${runner}`, name), `runner ${runner}`);
+          }
+          const destination = `${verb} of ${kind} ${round}`;
+          const winner = await onlyWinner(
+            sendAll((runner) => [`/${verb}`, { source: `${kind} ${runner}`, destination, is_folder: true }]),
+            409,
+          );
+          assert.deepEqual(await readdir(join(root, destination)), files);
+          for (const name of files) assert.equal(await textAt(`${destination}/${name}`), `runner ${winner}`);
+        });
+      });
+    }
+  }
+
+  await t.test('exactly one upload with If-None-Match: * wins', async () => {
+    await race(async (round) => {
+      const answers = RUNNERS.map((runner) =>
+        postForm(
+          (runner % 2 === 0 ? first : second).port,
+          [{ name: 'file', filename: `uploaded ${round}`, value: `runner ${runner}` }],
+          { 'if-none-match': '*' },
+        ),
+      );
+      const winner = await onlyWinner(answers, 412);
+      assert.equal(await textAt(`uploaded ${round}`), `runner ${winner}`);
+    });
+  });
+
+  await t.test('they have left no debris', () => untilNoDebris(root));
+});
+
+const RUNNERS = Array.from({ length: 8 }, (_, index) => index);
+const ROUNDS = 15;
+
+type SendAll = (requestOf: (runner: number) => [path: string, body: object]) => Promise<Answer>[];
+
+/** Runs rounds of requests that are sent at once, to the one service and the other by turns. */
+function racing(services: readonly Holdall[]) {
+  const portOf = (runner: number) => services[runner % services.length]?.port ?? Number.NaN;
+  const sendAll: SendAll = (requestOf) => RUNNERS.map((runner) => postJson(portOf(runner), ...requestOf(runner)));
+  return async (run: (round: number, sendAll: SendAll) => Promise<void>) => {
+    for (let round = 0; round < ROUNDS; round++) await run(round, sendAll);
+  };
+}
+
+/** Expects that one request succeeds and all others are refused with this status; gives the number of the one. */
+async function onlyWinner(answers: readonly Promise<Answer>[], refusal: number): Promise<number> {
+  const statuses = (await Promise.all(answers)).map(({ status }) => status);
+  const winner = statuses.indexOf(200);
+  assert.deepEqual(
+    statuses,
+    statuses.map((_, runner) => (runner === winner ? 200 : refusal)),
+  );
+  assert.notEqual(winner, -1);
+  return winner;
+}
+
+async function plant(root: string, runners: readonly number[]): Promise<void> {
+  for (const runner of runners) await writeFile(join(root, `${runner}`), `runner ${runner}`);
+}
+
+function assertVersion(bytes: Buffer): void {
+  assert.ok(bytes.equals(versionOf(bytes.length - SIZE)), 'The bytes are those of one version.');
+}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readlinkSync } from 'node:fs';
+import { readFile, truncate, writeFile } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { assertSuccess, send, upload } from '../http/client.ts';
+import { contentsOf, temporaryOf, untilNoDebris, untilTakenIn } from '../process/debris.ts';
+import { type Holdall, startHoldall } from '../process/holdall.ts';
+import { ORDERS, openDownload, openUpload, signedPath } from '../process/transfers.ts';
+import { until } from '../process/until.ts';
+import { isWhole, plantTree, treeOf } from './trees.ts';
+
+const HALF = Buffer.alloc(512 * 1024, 'half');
+
+it('a client that leaves', async (t) => {
+  const holdall = await startHoldall(t);
+  const { port, root } = holdall;
+
+  for (const order of ORDERS) {
+    await t.test(`in the middle of an upload leaves the old file and no temporary one (${order})`, async () => {
+      await upload(port, 'replaced', 'the old bytes');
+      const replacing = await openUpload(port, 'replaced', order);
+      const making = await openUpload(port, 'new folder/new', order);
+      for (const each of [replacing, making]) await each.send(HALF);
+      await untilTakenIn(root, HALF.length, 2);
+      for (const each of [replacing, making]) each.cut();
+      await untilNoDebris(root);
+      assert.deepEqual(await contentsOf(root), ['replaced']);
+      assert.equal(await readFile(join(root, 'replaced'), 'utf8'), 'the old bytes');
+      await assertGoesOn(holdall);
+      await upload(port, 'replaced', HALF);
+      assert.deepEqual(await readFile(join(root, 'replaced')), HALF);
+    });
+  }
+
+  await t.test('in the middle of a download ends the reading', { skip: withoutProc }, async () => {
+    await writeFile(join(root, 'large'), '');
+    await truncate(join(root, 'large'), 1024 ** 3);
+    const signed = await signedPath(port, 'large');
+    const downloads = await Promise.all(Array.from({ length: 20 }, () => openDownload(port, signed)));
+    await until('all are being read', () => openFilesOf(holdall).length === downloads.length);
+    for (const download of downloads) download.destroy();
+    await until('no file is open', () => openFilesOf(holdall).length === 0);
+    await assertGoesOn(holdall);
+  });
+
+  await t.test('before its answer has begun leaves no file open', { skip: withoutProc }, async () => {
+    const signed = await signedPath(port, 'large');
+    const small = '/file/replaced';
+    for (const path of [signed, small, '/file/large', '/thumb/replaced', '/']) {
+      await Promise.all(Array.from({ length: 20 }, () => askAndLeave(port, path)));
+    }
+    await assertGoesOn(holdall);
+    await until('no file is open', () => openFilesOf(holdall).length === 0);
+  });
+
+  await t.test('while a folder is copied with lines of progress cancels that, and nothing is left of it', async () => {
+    await plantTree(join(root, 'from'), TREE);
+    const leave = copyWithoutEnd(port, { destination: 'cancelled', accept: 'application/x-ndjson' });
+    await until('some files are copied', async () => (await temporaryOf(root)).debris.length > 20);
+    leave();
+    await untilNoDebris(root);
+    await assertGoesOn(holdall);
+    assert.ok(!existsSync(join(root, 'cancelled')));
+    assert.ok(await isWhole(join(root, 'from'), TREE));
+  });
+
+  await t.test('while a folder is copied without them gets its copy all the same', async () => {
+    const leave = copyWithoutEnd(port, { destination: 'copied', accept: 'application/json' });
+    await until('some files are copied', async () => (await temporaryOf(root)).debris.length > 20);
+    leave();
+    await until('the copy is there', () => existsSync(join(root, 'copied')));
+    assert.ok(await isWhole(join(root, 'copied'), TREE));
+    await untilNoDebris(root);
+  });
+});
+
+const TREE = treeOf(800);
+
+const withoutProc = existsSync('/proc/self/fd')
+  ? false
+  : 'the open files of a process are found by /proc, which is of Linux';
+
+/** The files below the root that a process has open, folders too. */
+function openFilesOf({ pid, root }: Holdall): string[] {
+  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      const path = readlinkSync(`/proc/${pid}/fd/${fd}`);
+      return path.startsWith(root) ? [path] : [];
+    } catch {
+      // It was closed since.
+      return [];
+    }
+  });
+}
+
+async function assertGoesOn({ port }: Holdall): Promise<void> {
+  assertSuccess(await send(port, '/-/health/ready'), { message: 'The service is ready.' });
+}
+
+/** Sends a whole request and closes the connection at once. */
+function askAndLeave(port: number, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('error', reject).once('close', () => resolve());
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`, () => socket.destroy());
+  });
+}
+
+/** Asks for a copy of the folder `from`, and gives a function that closes the connection without waiting for an answer. */
+function copyWithoutEnd(port: number, { destination, accept }: { destination: string; accept: string }): () => void {
+  const headers = { 'content-type': 'application/json', accept };
+  const request = httpRequest({ host: '127.0.0.1', port, path: '/copy', method: 'POST', headers, agent: false });
+  request.on('error', () => {});
+  request.end(JSON.stringify({ source: 'from', destination, is_folder: true }));
+  return () => void request.destroy();
+}

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { open, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import sharp from 'sharp';
+import { type Answer, assertFailure, assertSuccess, escapePath, postJson, send, upload } from '../http/client.ts';
+import { contentsOf, untilNoDebris } from '../process/debris.ts';
+import { startHoldall, temporaryFolder } from '../process/holdall.ts';
+import { ORDERS, openUpload } from '../process/transfers.ts';
+import { mountTmpfs } from './mounts.ts';
+
+const MIB = 1024 * 1024;
+
+it('a full disk', async (t) => {
+  const root = join(await temporaryFolder(t), 'root');
+  const reason = await mountTmpfs(t, root, 'size=16m');
+  if (reason) return t.skip(reason);
+  const { port } = await startHoldall(t, { root, settings: { LOG_LEVEL: 'info' } });
+  const old = Buffer.alloc(6 * MIB, 'old');
+  await upload(port, 'folder/old', old);
+  const image = await sharp({ create: { width: 400, height: 400, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  await upload(port, 'image.png', image);
+  const contents = await contentsOf(root);
+
+  const assertUntouched = async () => {
+    assert.deepEqual(await readFile(join(root, 'folder/old')), old);
+    assert.deepEqual(await contentsOf(root), contents);
+    await untilNoDebris(root);
+    assertSuccess(await send(port, '/-/health/ready'), { message: 'The service is ready.' });
+  };
+
+  for (const order of ORDERS) {
+    for (const path of ['folder/old', 'new folder/new']) {
+      await t.test(`an upload that does not fit is a 503 that says so: ${path}, ${order}`, async () => {
+        assertFull(await uploadIn(port, path, order, Buffer.alloc(32 * MIB, 'new')));
+        await assertUntouched();
+      });
+    }
+  }
+
+  for (const isFolder of [false, true]) {
+    await t.test(`a copy of a ${isFolder ? 'folder' : 'file'} that does not fit is a 503 that says so`, async () => {
+      const source = isFolder ? 'folder' : 'folder/old';
+      const copy = { source, destination: 'copy', is_folder: isFolder };
+      await upload(port, 'second', old);
+      assertFull(await postJson(port, '/copy', copy));
+      assert.ok(!existsSync(join(root, 'copy')));
+      await rm(join(root, 'second'));
+      await assertUntouched();
+    });
+  }
+
+  await t.test('with no byte left, small uploads are 503, and all that needs no room goes on', async () => {
+    await fill(join(root, 'filler'));
+    for (const order of ORDERS) assertFull(await uploadIn(port, 'small', order, Buffer.alloc(100_000, 'small')));
+    assert.ok((await send(port, '/file/image.png')).body.equals(image));
+    assert.equal((await send(port, '/')).status, 200);
+    const thumbnail = await send(port, '/thumb/image.png');
+    assert.deepEqual([thumbnail.status, thumbnail.headers['content-type']], [200, 'image/jpeg']);
+    assert.equal((await postJson(port, '/rename/image.png', { newName: 'picture.png' })).status, 200);
+  });
+
+  await t.test('with room again, made by a deletion, a small upload works', async () => {
+    assertSuccess(await send(port, `/delete/${escapePath('filler')}`, { method: 'DELETE' }), {
+      message: 'File deleted successfully',
+    });
+    for (const order of ORDERS) {
+      const bytes = Buffer.alloc(100_000, order);
+      const answer = await uploadIn(port, `small ${order}`, order, bytes);
+      assertSuccess(answer, { message: 'File uploaded successfully', path: `small ${order}` });
+      assert.deepEqual(await readFile(join(root, `small ${order}`)), bytes);
+    }
+    await untilNoDebris(root);
+  });
+});
+
+function assertFull(answer: Answer): void {
+  assertFailure(answer, 503, 'The disk is full.');
+  assert.match(String(answer.headers['retry-after']), /^\d+$/);
+}
+
+async function uploadIn(port: number, path: string, order: (typeof ORDERS)[number], bytes: Buffer): Promise<Answer> {
+  const opened = await openUpload(port, path, order);
+  // Refused while it is being sent; what counts is the answer.
+  opened.send(bytes).catch(() => {});
+  return opened.finish();
+}
+
+/** Writes a file until nothing fits any more. */
+async function fill(path: string): Promise<void> {
+  await using file = await open(path, 'w');
+  for (const size of [MIB, 4096]) {
+    const block = Buffer.alloc(size, 'filler');
+    for (;;) {
+      const { bytesWritten } = await file.write(block).catch(() => ({ bytesWritten: 0 }));
+      if (bytesWritten < size) break;
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { link, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { assertFailure, assertSuccess, postJson, send } from '../http/client.ts';
+import { contentsOf, temporaryOf } from '../process/debris.ts';
+import { type Holdall, startHoldall } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+import { isWhole, plantTree, treeOf } from './trees.ts';
+
+const TREE = treeOf(500);
+
+type Moment = (root: string) => boolean | Promise<boolean>;
+
+const somethingIsAside: Moment = async (root) => (await temporaryOf(root)).debris.length > 0;
+const manyAreCopied: Moment = async (root) => (await temporaryOf(root)).debris.length > 30;
+
+it('a folder operation that kill -9 interrupts', async (t) => {
+  let holdall = await startHoldall(t);
+  const { root } = holdall;
+  const at = (path: string) => join(root, path);
+
+  /** Starts the service again, which is to find nothing of what was under way. */
+  const restart = async () => {
+    holdall = await startHoldall(t, { root });
+    assert.deepEqual(await temporaryOf(root), { owners: [holdall.pid], debris: [] });
+  };
+
+  const moments: Record<string, Moment> = {
+    'the request was sent': () => true,
+    'the parent of the destination is made': () => existsSync(at('the parent of the destination is made')),
+  };
+  for (const [moment, hasCome] of Object.entries(moments)) {
+    await t.test(`is completed by the same move sent again, killed when ${moment}`, async () => {
+      await plantTree(at('from'), TREE);
+      const move = { source: 'from/', destination: `${moment}/to/`, is_folder: true };
+      await killWhen(holdall, '/move', move, hasCome);
+      const wasMoved = await isWhole(at(move.destination), TREE);
+      assert.ok(wasMoved !== (await isWhole(at('from'), TREE)), 'It is whole at one of the two places.');
+
+      await restart();
+      const answer = await postJson(holdall.port, '/move', move);
+      if (wasMoved) assertFailure(answer, 404, 'There is no folder "from/".');
+      else assertSuccess(answer, { message: 'Item moved successfully' });
+      assert.ok(await isWhole(at(move.destination), TREE));
+      assert.ok(!existsSync(at('from')));
+    });
+  }
+
+  await t.test('is completed by the same move sent again, killed while what it replaces is removed', async () => {
+    await plantTree(at('from'), TREE);
+    await plantTree(at('replaced'), treeOf(700));
+    const move = { source: 'from', destination: 'replaced', is_folder: true, overwrite: true };
+    await killWhen(holdall, '/move', move, somethingIsAside);
+    const wasMoved = await isWhole(at('replaced'), TREE);
+    assert.ok(wasMoved || (await isWhole(at('from'), TREE)));
+
+    await restart();
+    const answer = await postJson(holdall.port, '/move', move);
+    assert.equal(answer.status, wasMoved ? 404 : 200);
+    assert.ok(await isWhole(at('replaced'), TREE));
+    assert.ok(!existsSync(at('from')));
+  });
+
+  await t.test('leaves of a copy nothing but what it copied, and completes sent again', async () => {
+    await plantTree(at('from'), TREE);
+    const copy = { source: 'from', destination: 'copy', is_folder: true };
+    await killWhen(holdall, '/copy', copy, manyAreCopied);
+    assert.ok(!existsSync(at('copy')), 'What is not whole has no name.');
+
+    await restart();
+    assertSuccess(await postJson(holdall.port, '/copy', copy), { message: 'Item copied successfully' });
+    assert.ok(await isWhole(at('from'), TREE));
+    assert.ok(await isWhole(at('copy'), TREE));
+  });
+
+  await t.test('has removed a folder whole or not at all, and never its neighbour', async () => {
+    await plantTree(at('gone'), treeOf(700));
+    await plantTree(at('gone too'), TREE);
+    await killWhen(holdall, '/delete_folder/gone', {}, somethingIsAside);
+    const wasRemoved = !existsSync(at('gone'));
+    assert.ok(wasRemoved || (await isWhole(at('gone'), treeOf(700))));
+
+    await restart();
+    const { status } = await send(holdall.port, '/delete_folder/gone', { method: 'DELETE' });
+    assert.equal(status, wasRemoved ? 404 : 200);
+    assert.ok(!existsSync(at('gone')));
+    assert.ok(await isWhole(at('gone too'), TREE));
+  });
+});
+
+describe('the move of a file that was cut short when it had both names', () => {
+  for (const overwrite of [false, true]) {
+    it(`is completed when it is sent again (overwrite: ${overwrite})`, async (t) => {
+      const { port, root } = await startHoldall(t);
+      await writeFile(join(root, 'from'), 'the bytes');
+      await link(join(root, 'from'), join(root, 'to'));
+      const move = { source: 'from', destination: 'to', is_folder: false, overwrite };
+      assertSuccess(await postJson(port, '/move', move), { message: 'Item moved successfully' });
+      assert.deepEqual(await contentsOf(root), ['to']);
+      assert.equal(await readFile(join(root, 'to'), 'utf8'), 'the bytes');
+      assert.equal((await stat(join(root, 'to'))).nlink, 1);
+      assert.deepEqual((await temporaryOf(root)).debris, []);
+    });
+  }
+});
+
+/** Sends the request and kills the service when the moment has come, or when the answer has. */
+async function killWhen(holdall: Holdall, path: string, body: object, hasCome: Moment): Promise<void> {
+  let isAnswered = false;
+  const ended = Promise.allSettled([postJson(holdall.port, path, body)]).finally(() => {
+    isAnswered = true;
+  });
+  await until('the moment has come', async () => isAnswered || (await hasCome(holdall.root)));
+  await holdall.kill();
+  await ended;
+}

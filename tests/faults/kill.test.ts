@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readdir, readFile, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { assertSuccess, send, upload } from '../http/client.ts';
+import { contentsOf, temporaryOf, untilNoDebris, untilTakenIn } from '../process/debris.ts';
+import { type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
+import { untilAllServe } from '../process/serving.ts';
+import { ORDERS, openUpload } from '../process/transfers.ts';
+
+const HALF = Buffer.alloc(512 * 1024, 'half');
+const OLD = Buffer.alloc(300_000, 'old');
+
+describe('kill -9 in the middle of uploads', () => {
+  for (const WORKERS of ['1', '2']) {
+    it(`leaves the old files whole, and after a restart no debris (WORKERS=${WORKERS})`, async (t) => {
+      const root = await temporaryFolder(t);
+      const first = await startHoldall(t, { root, settings: { WORKERS } });
+      const names = ['a', 'b', 'c', 'd'];
+      for (const name of names) await upload(first.port, `folder/${name}`, OLD);
+      const expected = ['folder/', ...names.map((name) => `folder/${name}`)];
+      const serving = await untilAllServe(first);
+
+      const paths = names.flatMap((name) => [`folder/${name}`, `new folder/${name}`]);
+      const count = paths.length * ORDERS.length;
+      for (const path of paths) {
+        for (const order of ORDERS) await (await openUpload(first.port, path, order)).send(HALF);
+      }
+      await untilTakenIn(root, HALF.length, count);
+      await first.kill();
+      assert.deepEqual(await contentsOf(root), expected);
+      const { debris } = await temporaryOf(root);
+      assert.equal(debris.length, count, 'There is something to sweep.');
+      for (const pid of serving)
+        assert.ok(
+          debris.some((path) => path.includes(`~${pid}~`)),
+          'Each process took in some.',
+        );
+
+      const second = await startHoldall(t, { root, settings: { WORKERS } });
+      const servingNow = await untilAllServe(second);
+      // A process that starts tries for a moment whether it can write.
+      await untilNoDebris(root);
+      assert.deepEqual(new Set((await temporaryOf(root)).owners), new Set(servingNow));
+      assert.deepEqual(await contentsOf(root), expected);
+      for (const name of names) {
+        const { status, body } = await send(second.port, `/file/folder/${name}`);
+        assert.ok(status === 200 && body.equals(OLD));
+      }
+      await upload(second.port, 'folder/a', HALF);
+      assert.deepEqual(await readFile(join(root, 'folder/a')), HALF);
+    });
+  }
+});
+
+describe('two services on one root', () => {
+  it('leave what the other is taking in, when one of them starts', async (t) => {
+    const first = await startHoldall(t);
+    const { root } = first;
+    const uploads = await beginUploads(first);
+    await startHoldall(t, { root, settings: { WORKERS: '2' } });
+    await finishUploads(first, uploads);
+  });
+
+  it('sweep what the other left when it was killed, and nothing of those that run', async (t) => {
+    const running = await startHoldall(t);
+    const { root } = running;
+    const killed = await startHoldall(t, { root });
+    const uploads = await beginUploads(running);
+    const lost = await openUpload(killed.port, 'lost');
+    await lost.send(HALF);
+    await untilTakenIn(root, HALF.length, uploads.length + 1);
+    await killed.kill();
+
+    const third = await startHoldall(t, { root });
+    const { owners, debris } = await temporaryOf(root);
+    assert.deepEqual(new Set(owners), new Set([running.pid, third.pid]));
+    assert.equal(debris.length, uploads.length);
+    await finishUploads(running, uploads);
+    assert.deepEqual((await temporaryOf(root)).debris, []);
+  });
+
+  it('leave what the other is taking in, also where each counts its processes for itself', async (t) => {
+    // As containers do that share a volume and the name of their machine: both services have the id 1.
+    const command = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child', process.execPath] as const;
+    const reason = whyNot(command);
+    if (reason) return t.skip(`processes can't have ids of their own here: ${reason}`);
+    const first = await startHoldall(t, { command });
+    const uploads = await beginUploads(first);
+    const second = await startHoldall(t, { root: first.root, command });
+    assert.equal(first.ready['pid'], second.ready['pid'], 'The two have one id.');
+    await finishUploads(first, uploads);
+  });
+
+  it('leave the one of another machine able to take in more, however long nobody uploaded anything', async (t) => {
+    const command = ['unshare', '--uts', 'sh', '-c', 'hostname another && exec "$0" "$@"', process.execPath] as const;
+    const reason = whyNot(command);
+    if (reason) return t.skip(`a process can't have another name of the machine here: ${reason}`);
+    const idle = await startHoldall(t);
+    const [own] = await readdir(join(idle.root, '.holdall/temporary'));
+    assert.ok(own);
+    const daysAgo = new Date(Date.now() - 3 * 24 * 60 * 60 * 1000);
+    await utimes(join(idle.root, '.holdall/temporary', own), daysAgo, daysAgo);
+    await startHoldall(t, { root: idle.root, command });
+    await upload(idle.port, 'after the days', 'taken in');
+    assert.equal(await readFile(join(idle.root, 'after the days'), 'utf8'), 'taken in');
+  });
+});
+
+/** Why a command that changes what a process sees of the machine can't run here, if it can't. */
+function whyNot([program, ...args]: readonly [string, ...string[]]): string | undefined {
+  const ran = spawnSync(program, [...args, '--version'], { encoding: 'utf8' });
+  if (ran.status === 0) return undefined;
+  return (ran.error?.message ?? ran.stderr).trim().split('\n')[0] ?? 'it fails';
+}
+
+/** Begins an upload in each order of the parts, and waits until half of each is on the disk. */
+async function beginUploads({ port, root }: Holdall) {
+  const open = [];
+  for (const order of ORDERS) {
+    const path = `while others start/${order}`;
+    const begun = await openUpload(port, path, order);
+    await begun.send(HALF);
+    open.push({ path, ...begun });
+  }
+  await untilTakenIn(root, HALF.length, open.length);
+  return open;
+}
+
+async function finishUploads({ root }: Holdall, uploads: Awaited<ReturnType<typeof beginUploads>>): Promise<void> {
+  for (const { path, finish, send: sendBytes } of uploads) {
+    await sendBytes(HALF);
+    assertSuccess(await finish(), { message: 'File uploaded successfully', path });
+    assert.deepEqual(await readFile(join(root, path)), Buffer.concat([HALF, HALF]));
+  }
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { lstatSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import sharp from 'sharp';
+import { postJson, send, upload } from '../http/client.ts';
+import { contentsOf } from '../process/debris.ts';
+import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+import { type Entrance, json, uploadTo } from './entrances.ts';
+import { photograph } from './trees.ts';
+
+const SECRET = 'a secret from outside';
+const FILES = ['shared', 'victim'];
+
+const FILE_ROUNDS = 40;
+const FOLDER_ROUNDS = 120;
+const TREE_ROUNDS = 12;
+
+const TREE_NAMES = Array.from({ length: 10 }, (_, index) => `swapped ${index}`);
+
+it('a folder that is swapped with a link to outside, again and again while requests run', async (t) => {
+  const holdall = await startHoldall(t);
+  const { root } = holdall;
+
+  await t.test('no file is read, written or removed through it', async (test) => {
+    const outside = await makeOutside(test);
+    await upload(holdall.port, 'mine', 'my bytes');
+    const swapper = await startSwapping(test, root, ['swapped'], outside.folder);
+    const statuses = new Map<string, Set<number>>();
+    for (let round = 0; round < FILE_ROUNDS; round++) {
+      const answers = fileRequests(round).map((entrance) => sendGuarded(holdall, entrance));
+      for (const [what, status] of await Promise.all(answers))
+        statuses.set(what, (statuses.get(what) ?? new Set()).add(status));
+    }
+    await stop(swapper);
+    await outside.assertUntouched();
+    await assertNoSecretIn(root);
+    for (const what of ['fetch', 'upload, prefix first', 'upload, file first', 'list', 'create folder'])
+      assert.ok((statuses.get(what)?.size ?? 0) > 1, `${what} met both the folder and the link.`);
+  });
+
+  await t.test('what it leads to is not removed, moved or copied as a folder', async (test) => {
+    const outside = await makeOutside(test);
+    await mkdir(join(root, 'other'));
+    await writeFile(join(root, 'other/file'), 'inside');
+    const swapper = await startSwapping(test, root, ['swapped'], outside.folder);
+    for (let round = 0; round < FOLDER_ROUNDS; round++) {
+      await Promise.all(folderRequests(round).map((entrance) => sendGuarded(holdall, entrance)));
+    }
+    await stop(swapper);
+    await outside.assertUntouched();
+    await assertNoSecretIn(root);
+  });
+
+  await t.test('what it leads to is not removed with the folder that it lies in', async (test) => {
+    const outside = await makeOutside(test);
+    for (let round = 0; round < TREE_ROUNDS; round++) {
+      const tree = join(root, `tree ${round}`);
+      await mkdir(tree);
+      for (let index = 0; index < 20; index++) await writeFile(join(tree, `file ${index}`), 'inside');
+      // Its working directory stays this folder, wherever the service moves it to.
+      const swapper = await startSwapping(test, tree, TREE_NAMES, outside.folder);
+      const { status } = await send(holdall.port, `/delete_folder/tree%20${round}`, { method: 'DELETE' });
+      assert.equal(status, 200);
+      await stop(swapper);
+    }
+    await outside.assertUntouched();
+  });
+
+  assert.equal((await postJson(holdall.port, '/create_folder', { path: 'afterwards' })).status, 200);
+});
+
+/** A folder outside of every root, with names that are inside as well and names that are not. */
+async function makeOutside(t: TestContext) {
+  const folder = await temporaryFolder(t);
+  await mkdir(join(folder, 'sub'));
+  for (const name of [...FILES, 'of outside alone', 'sub/file']) await writeFile(join(folder, name), SECRET);
+  const image = sharp({ create: { width: 10, height: 10, channels: 3, background: 'red' } });
+  await image.png().toFile(join(folder, 'image.png'));
+  const before = await photograph(folder);
+  const assertUntouched = async () =>
+    assert.deepEqual(await photograph(folder), before, 'Nothing outside is made, changed or removed.');
+  return { folder, assertUntouched };
+}
+
+async function assertNoSecretIn(root: string): Promise<void> {
+  for (const path of await contentsOf(root)) {
+    if (!lstatSync(join(root, path)).isFile()) continue;
+    assert.ok(!(await readFile(join(root, path))).includes(SECRET), `${path} holds bytes of outside.`);
+  }
+}
+
+function fileRequests(round: number): Entrance[] {
+  const file = (source: string, destination: string) => json({ source, destination, is_folder: false });
+  return [
+    ['fetch', '/file/swapped/shared', {}],
+    ['fetch of outside', '/file/swapped/of%20outside%20alone', {}],
+    ['thumbnail of outside', '/thumb/swapped/image.png', {}],
+    ['list', '/swapped', {}],
+    ['list below', '/swapped/sub', {}],
+    uploadTo(`swapped/new ${round}`, 'prefix first'),
+    uploadTo(`swapped/other ${round}`, 'file first'),
+    uploadTo('swapped/shared', 'file first'),
+    uploadTo(`swapped/new folder ${round}/deep/new`, 'prefix first'),
+    ['delete', '/delete/swapped/victim', { method: 'DELETE' }],
+    ['delete of outside', '/delete/swapped/of%20outside%20alone', { method: 'DELETE' }],
+    ['rename', '/rename/swapped/of%20outside%20alone', json({ newName: `renamed ${round}` })],
+    ['copy from', '/copy', file('swapped/shared', `copied ${round}`)],
+    ['copy from outside', '/copy', file('swapped/of outside alone', `outside ${round}`)],
+    ['copy to', '/copy', file('mine', `swapped/copied ${round}`)],
+    ['move from', '/move', file('swapped/victim', `moved ${round}`)],
+    ['move to', '/move', file(`copied ${round - 1}`, `swapped/moved ${round}`)],
+    ['create folder', '/create_folder', json({ path: `swapped/made ${round}/deep` })],
+  ];
+}
+
+function folderRequests(round: number): Entrance[] {
+  const folder = (source: string, destination: string) =>
+    json({ source, destination, is_folder: true, overwrite: true });
+  return [
+    ['delete folder', '/delete_folder/swapped', { method: 'DELETE' }],
+    ['delete folder by POST', '/delete_folder/swapped', { method: 'POST' }],
+    ['delete folder below', '/delete_folder/swapped/sub', { method: 'DELETE' }],
+    ['copy folder from', '/copy', folder('swapped', `copy ${round}`)],
+    ['copy folder to', '/copy', folder('other', 'swapped')],
+    ['move folder from', '/move', folder('swapped', `moved folder ${round}`)],
+    ['move folder to', '/move', folder(`copy ${round - 1}`, 'swapped')],
+    ['rename folder', '/rename_folder/swapped', json({ newName: `renamed folder ${round}` })],
+  ];
+}
+
+/** Sends a request whose answer must hold nothing from outside and be no fault of the service. */
+async function sendGuarded({ port }: Holdall, [what, path, call]: Entrance): Promise<[what: string, status: number]> {
+  const { status, body } = await send(port, path, call);
+  const told = `${what} ${path} ${call.body?.toString() ?? ''}: ${status} ${body.toString()}`;
+  assert.ok(!body.includes(SECRET), told);
+  assert.ok(!body.includes('outside alone"'), told);
+  assert.ok(status === 200 || status === 404 || status === 409, told);
+  if (status === 200) assert.doesNotMatch(what, /outside|below/, told);
+  return [what, status];
+}
+
+/** Lets these names in a folder be real folders and links to `target` in turn. */
+async function startSwapping(
+  t: TestContext,
+  folder: string,
+  names: readonly string[],
+  target: string,
+): Promise<ChildProcess> {
+  const swapper = fork(new URL('./swapper.ts', import.meta.url), [JSON.stringify([names, target, FILES])], {
+    cwd: folder,
+  });
+  atEnd(t, () => stop(swapper));
+  for (const kind of ['isDirectory', 'isSymbolicLink'] as const) {
+    await until(`a swapped name was seen as ${kind}`, () =>
+      lstatSync(join(folder, names[0] ?? ''), { throwIfNoEntry: false })?.[kind](),
+    );
+  }
+  return swapper;
+}
+
+async function stop(swapper: ChildProcess): Promise<void> {
+  if (swapper.exitCode !== null || swapper.signalCode !== null) return;
+  swapper.kill('SIGKILL');
+  await once(swapper, 'exit');
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import sharp from 'sharp';
+import { jsonOf, postJson, send } from '../http/client.ts';
+import { untilNoDebris } from '../process/debris.ts';
+import { startHoldall, temporaryFolder } from '../process/holdall.ts';
+import { signedPath } from '../process/transfers.ts';
+import { until } from '../process/until.ts';
+import { fileEntrances, folderEntrances } from './entrances.ts';
+import { photograph } from './trees.ts';
+
+const SECRET = 'a secret from outside';
+
+it('a symbolic link under the root is no file and no folder, to no endpoint', async (t) => {
+  const base = await temporaryFolder(t);
+  const [root, outside] = [join(base, 'root'), join(base, 'outside')];
+  await mkdir(join(outside, 'sub'), { recursive: true });
+  await writeFile(join(outside, 'file'), SECRET);
+  await writeFile(join(outside, 'sub/file'), SECRET);
+  await sharp({ create: { width: 10, height: 10, channels: 3, background: 'red' } })
+    .png()
+    .toFile(join(outside, 'image.png'));
+  const holdall = await startHoldall(t, { root });
+  const { port } = holdall;
+  await writeFile(join(root, 'mine'), 'my bytes');
+  await mkdir(join(root, 'my folder/sub'), { recursive: true });
+  await writeFile(join(root, 'my folder/file'), 'my bytes');
+
+  const links: Record<string, string> = {
+    'to a file outside': join(outside, 'file'),
+    'to an image outside.png': join(outside, 'image.png'),
+    'to a folder outside': outside,
+    'to a folder outside by dots': '../outside',
+    'to another link that leads outside': join(root, 'to a folder outside'),
+    'to the root of the machine': '/',
+    'to nothing': join(outside, 'nothing'),
+    'to itself': join(root, 'to itself'),
+    'to a file inside': join(root, 'mine'),
+    'to a folder inside': 'my folder',
+    'to the root': '.',
+  };
+  for (const [name, target] of Object.entries(links)) await symlink(target, join(root, name));
+  await mkdir(join(root, 'with a link'));
+  await symlink(outside, join(root, 'with a link/deep'));
+  const outsideBefore = await photograph(outside);
+  const before = await photographOf(base);
+
+  await t.test('listings leave links out, and the log counts them', async () => {
+    const { entries } = jsonOf(await send(port, '/')) as { entries: { name: string }[] };
+    assert.deepEqual(
+      entries.map(({ name }) => name),
+      ['mine', 'my folder', 'with a link'],
+    );
+    const count = Object.keys(links).length;
+    await until('a line of the log counts them', () =>
+      holdall.log.some(({ folder, leftOut }) => folder === '' && leftOut === count),
+    );
+  });
+
+  for (const name of [...Object.keys(links), 'with a link/deep']) {
+    const entrances = [
+      ...fileEntrances(name),
+      ...folderEntrances(name),
+      ...['file', 'new', 'image.png', 'sub/file', 'etc/hostname', 'mine'].flatMap((below) =>
+        fileEntrances(`${name}/${below}`),
+      ),
+      ...['sub', 'new', 'etc', 'my folder'].flatMap((below) => folderEntrances(`${name}/${below}`)),
+    ];
+    await t.test(`${name}: ${entrances.length} requests are 404 or 409, and nothing is touched`, async () => {
+      for (const [what, path, call] of entrances) {
+        const { status, body } = await send(port, path, call);
+        const told = `${what} ${path} ${call.body?.toString() ?? ''}: ${status} ${body.toString()}`;
+        assert.ok(status === 404 || status === 409, told);
+        assert.ok(!body.includes(SECRET), told);
+      }
+      assert.deepEqual(await photographOf(base), before);
+    });
+  }
+
+  await t.test('a file that became a link after its URL was signed is 404', async () => {
+    const path = join(root, 'large');
+    await writeFile(path, Buffer.alloc(6 * 1024 * 1024, 'mine'));
+    const signed = await signedPath(port, 'large');
+    assert.equal((await send(port, signed, { method: 'HEAD' })).status, 200);
+    await rm(path);
+    await symlink(join(outside, 'file'), path);
+    assert.equal((await send(port, signed)).status, 404);
+    await rm(path);
+  });
+
+  await t.test(
+    'a folder is copied without the links in it, moved with them, and removed without what they lead to',
+    async () => {
+      await symlink(outside, join(root, 'my folder/deep'));
+      const folder = { is_folder: true, source: 'my folder' };
+      assert.equal((await postJson(port, '/copy', { ...folder, destination: 'copy' })).status, 200);
+      assert.deepEqual(await readdir(join(root, 'copy')), ['file', 'sub']);
+      assert.equal((await postJson(port, '/move', { ...folder, destination: 'moved' })).status, 200);
+      assert.equal(await readlink(join(root, 'moved/deep')), outside);
+      assert.equal((await send(port, '/delete_folder/moved', { method: 'DELETE' })).status, 200);
+      await untilNoDebris(root);
+      assert.deepEqual(await photograph(outside), outsideBefore);
+    },
+  );
+
+  await t.test('a folder that holds links is replaced without what they lead to', async () => {
+    await symlink(outside, join(root, 'copy/deep'));
+    await mkdir(join(root, 'other'));
+    const copy = { source: 'other', destination: 'copy', is_folder: true, overwrite: true };
+    assert.equal((await postJson(port, '/copy', copy)).status, 200);
+    assert.deepEqual(await readdir(join(root, 'copy')), []);
+    await untilNoDebris(root);
+    assert.deepEqual(await photograph(outside), outsideBefore);
+  });
+});
+
+/** The root and what is outside of it, but for what the service keeps for itself. */
+async function photographOf(base: string): Promise<Record<string, string>> {
+  const all = await photograph(base);
+  return Object.fromEntries(Object.entries(all).filter(([path]) => !path.startsWith('root/.holdall')));
+}

@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { link, lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { jsonOf, postJson, send } from '../http/client.ts';
+import { temporaryOf, untilNoDebris } from '../process/debris.ts';
+import { atEnd, type Holdall, startHoldall } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+import { fileEntrances, folderEntrances } from './entrances.ts';
+import { photograph } from './trees.ts';
+
+/** What is no file and no folder, and how to make it; gives the reason where this machine can't. */
+const KINDS: Readonly<Record<string, (t: TestContext, path: string) => Promise<string | undefined>>> = {
+  'a FIFO': async (_t, path) => make('mkfifo', path),
+  'a device': async (_t, path) => make('mknod', path, 'c', '1', '3'),
+  'a device that has no driver': async (_t, path) => make('mknod', path, 'c', '511', '511'),
+  'a socket': makeSocket,
+};
+
+for (const [kind, plant] of Object.entries(KINDS)) {
+  // What waits for the other end of a FIFO waits for ever.
+  it(`${kind} under the root holds nothing up, and is no file and no folder to any endpoint`, {
+    timeout: 60_000,
+  }, async (t) => {
+    const holdall = await startHoldall(t);
+    const { port, root } = holdall;
+    await mkdir(join(root, 'my folder'));
+    await writeFile(join(root, 'mine'), 'my bytes');
+    await writeFile(join(root, 'my folder/file'), 'my bytes');
+    for (const path of ['strange', 'my folder/strange']) {
+      const reason = await plant(t, join(root, path));
+      if (reason) return t.skip(reason);
+    }
+    const before = await photographOf(root);
+
+    for (const [what, path, call] of [
+      ...fileEntrances('strange'),
+      ...folderEntrances('strange'),
+      ...fileEntrances('strange/below'),
+    ]) {
+      const { status, body } = await send(port, path, call);
+      assert.ok(status === 404 || status === 409, `${what} ${path}: ${status} ${body.toString()}`);
+    }
+    assert.deepEqual(await photographOf(root), before);
+
+    assert.deepEqual(await pathsListed(holdall, 'my folder'), ['my folder/file']);
+    const folder = { source: 'my folder', is_folder: true };
+    assert.equal((await postJson(port, '/copy', { ...folder, destination: 'copy' })).status, 200);
+    assert.deepEqual(await readdir(join(root, 'copy')), ['file']);
+    assert.equal((await postJson(port, '/move', { ...folder, destination: 'moved' })).status, 200);
+    assert.ok(!(await lstat(join(root, 'moved/strange'))).isFile());
+    assert.equal((await send(port, '/delete_folder/moved', { method: 'DELETE' })).status, 200);
+    assert.ok(!existsSync(join(root, 'moved')));
+    await untilNoDebris(root);
+  });
+}
+
+it('names that no path can have', async (t) => {
+  const holdall = await startHoldall(t);
+  const { port, root } = holdall;
+  await mkdir(join(root, 'folder/nameable'), { recursive: true });
+  await writeFile(join(root, 'folder/file'), 'my bytes');
+  const strange = [[0xff], [0xc3, 0x28], [0x66, 0xed, 0xa0, 0x80], [0x0a], [0x7f]].map((bytes) => Buffer.from(bytes));
+  const [folderName, ...fileNames] = strange;
+  assert.ok(folderName);
+  const at = (name: Buffer, below = '') =>
+    Buffer.concat([Buffer.from(join(root, 'folder/')), name, Buffer.from(below)]);
+  try {
+    for (const name of fileNames) await writeFile(at(name), 'strange');
+    await mkdir(at(folderName));
+    await writeFile(at(folderName, '/file'), 'strange');
+  } catch (error) {
+    return t.skip(`this file system has only names that are UTF-8: ${String(error)}`);
+  }
+
+  await t.test('are left out of the listing, and counted in a line of the log', async () => {
+    assert.deepEqual(await pathsListed(holdall, 'folder'), ['folder/file', 'folder/nameable/']);
+    const line = await until('a line of the log tells of them', () =>
+      holdall.log.find(({ folder }) => folder === 'folder/'),
+    );
+    assert.equal(line['leftOut'], strange.length);
+  });
+
+  await t.test('are left out of the pages of a listing too, of which none is empty', async () => {
+    const first = jsonOf(await send(port, '/folder?limit=1'));
+    const second = jsonOf(await send(port, `/folder?limit=1&cursor=${String(first['cursor'])}`));
+    assert.deepEqual(
+      [first, second].map((page) => (page['entries'] as unknown[]).length),
+      [1, 1],
+    );
+    assert.equal(second['cursor'], undefined);
+  });
+
+  await t.test('stay when what surrounds them is copied, and go with it when it is moved or renamed', async () => {
+    const folder = { source: 'folder', is_folder: true };
+    assert.equal((await postJson(port, '/copy', { ...folder, destination: 'copy' })).status, 200);
+    assert.deepEqual(await readdir(join(root, 'copy')), ['file', 'nameable']);
+    const destination = 'moved to a longer name';
+    const moved = await postJson(port, '/move', { ...folder, destination });
+    assert.equal(moved.status, 200, moved.body.toString());
+    assert.equal(
+      (await postJson(port, `/rename_folder/${encodeURIComponent(destination)}`, { newName: 'folder' })).status,
+      200,
+    );
+    assert.equal(await readFile(at(folderName, '/file'), 'utf8'), 'strange');
+    for (const name of fileNames) assert.equal(await readFile(at(name), 'utf8'), 'strange');
+  });
+
+  await t.test('are removed with the folder that they lie in, and leave no debris', async () => {
+    const { status } = await send(port, '/delete_folder/folder', { method: 'DELETE' });
+    assert.equal(status, 200);
+    assert.ok(!existsSync(join(root, 'folder')));
+    assert.deepEqual((await temporaryOf(root)).debris, []);
+  });
+});
+
+function make(command: string, path: string, ...args: string[]): string | undefined {
+  const ran = spawnSync(command, [path, ...args], { encoding: 'utf8' });
+  if (ran.status === 0) return undefined;
+  return `${command} can't be used here: ${ran.error?.message ?? ran.stderr.trim()}`;
+}
+
+/** A socket that is listened on. Its path may have 107 bytes, so that it is made elsewhere. */
+async function makeSocket(t: TestContext, path: string): Promise<string | undefined> {
+  if (process.platform === 'win32') return 'Windows has no sockets in its file system';
+  const folder = await mkdtemp(join(tmpdir(), 's-'));
+  const server = createServer().listen(join(folder, 's'));
+  atEnd(t, async () => {
+    server.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  await new Promise((resolve, reject) => server.once('listening', resolve).once('error', reject));
+  await link(join(folder, 's'), path);
+  return undefined;
+}
+
+async function pathsListed({ port }: Holdall, folder: string): Promise<string[]> {
+  const { entries } = jsonOf(await send(port, `/?prefix=${encodeURIComponent(folder)}`)) as {
+    entries: { path: string }[];
+  };
+  return entries.map(({ path }) => path);
+}
+
+/** All that is under the root and not the service's own. */
+async function photographOf(root: string): Promise<Record<string, string>> {
+  const all = await photograph(root);
+  return Object.fromEntries(Object.entries(all).filter(([path]) => !path.startsWith('.holdall')));
+}

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { until } from './until.ts';
+
+/** One line of the log, as the service writes it. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/** How a process ended. */
+interface End {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** The real service as a process of its own, and its workers. */
+export interface Holdall {
+  readonly pid: number;
+  readonly port: number;
+  /** The folder that it serves. */
+  readonly root: string;
+  readonly ready: LogLine;
+  /** The lines of its log so far. */
+  readonly log: readonly LogLine[];
+  /** Settles when the first process and, through it, its output have ended. */
+  readonly ended: Promise<End>;
+  /** The processes that serve: the workers, or the only one. */
+  serving(): number[];
+  signal(name: NodeJS.Signals): void;
+  /** Kills all its processes at once with SIGKILL, as a machine that loses power would. */
+  kill(): Promise<void>;
+}
+
+export interface Start {
+  /** The folder to serve; a new one where undefined. */
+  readonly root?: string;
+  /** Environment variables beside the usual ones; the process gets no others. */
+  readonly settings?: Readonly<Record<string, string>>;
+  /** What runs the script, instead of the Node that runs the tests: a program and its first arguments. */
+  readonly command?: readonly [string, ...string[]];
+}
+
+/** Starts the service and waits until it is ready. It ends with the test, however that ends. */
+export async function startHoldall(t: TestContext, { root, settings, command }: Start = {}): Promise<Holdall> {
+  const served = root ?? (await temporaryFolder(t));
+  const { child, pid, ended } = await launch(t, { settings: { DISK_ROOT: served, ...settings }, command });
+  const log: LogLine[] = [];
+  createInterface(child.stdout).on('line', (line) => void log.push(JSON.parse(line)));
+  const errors = text(child.stderr);
+  void errors.then((printed) => process.stderr.write(printed));
+
+  const ready = await until('Holdall is ready', async () => {
+    if (child.exitCode !== null || child.signalCode !== null)
+      assert.fail(`Holdall ended instead of getting ready: ${await errors}`);
+    return log.find(({ msg }) => msg === 'Holdall is ready.');
+  });
+  return {
+    pid,
+    port: Number(new URL(String(ready['url'])).port),
+    root: served,
+    ready,
+    log,
+    ended,
+    serving: () => (ready['workers'] === 1 ? [pid] : childrenOf(pid)),
+    signal: (name) => void process.kill(pid, name),
+    async kill() {
+      killAll(child);
+      await ended;
+    },
+  };
+}
+
+/** What a command printed, and how it ended. */
+export interface Ran extends End {
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command until it ends by itself. */
+export async function runHoldall(
+  t: TestContext,
+  { args = [], ...start }: Omit<Start, 'root'> & { args?: readonly string[] } = {},
+): Promise<Ran> {
+  const { child, ended } = await launch(t, { ...start, args });
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { ...(await ended), stdout, stderr };
+}
+
+/** A new folder, as its real path, that goes with the test. */
+export async function temporaryFolder(t: TestContext): Promise<string> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'holdall-process-')));
+  atEnd(t, () => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  return folder;
+}
+
+const endings = new WeakMap<TestContext, (() => unknown)[]>();
+
+/** Has `end` called when the test has ended, however it ended: what began last ends first. */
+export function atEnd(t: TestContext, end: () => unknown): void {
+  const known = endings.get(t);
+  if (known) return void known.unshift(end);
+  const all = [end];
+  endings.set(t, all);
+  t.after(async () => {
+    for (const each of all) await each();
+  });
+}
+
+/** Whether a process is running: one that has ended and is only still named in the table of processes is not. */
+export function isRunning(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
+  } catch {
+    return false;
+  }
+}
+
+const SCRIPT = fileURLToPath(new URL('../../bin/holdall.js', import.meta.url));
+
+const launched = new Set<ChildProcess>();
+
+// For a test file that is ended from outside, and has no time for the endings of its tests.
+process.once('exit', () => {
+  for (const child of launched) killAll(child);
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+/** Starts the command in an empty working directory, so that no `.env` is read, and with nothing of our environment. */
+async function launch(
+  t: TestContext,
+  { settings, command = [process.execPath], args = [] }: Start & { args?: readonly string[] },
+): Promise<{ child: ChildProcessByStdio<null, Readable, Readable>; pid: number; ended: Promise<End> }> {
+  const cwd = await temporaryFolder(t);
+  const [program, ...before] = command;
+  const { PATH } = process.env;
+  const child = spawn(program, [...before, SCRIPT, ...args], {
+    cwd,
+    env: { PATH, HOST: '127.0.0.1', PORT: '0', WORKERS: '1', ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const ended = new Promise<End>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  const { pid } = child;
+  if (pid === undefined) return ended.then(() => assert.fail(`${program} could not be started.`));
+  launched.add(child);
+  atEnd(t, async () => {
+    killAll(child);
+    await ended;
+    launched.delete(child);
+  });
+  return { child, pid, ended };
+}
+
+function childrenOf(pid: number): number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function descendantsOf(pid: number): number[] {
+  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
+/** Kills a process that has not ended yet, and all that it started. */
+function killAll({ pid, exitCode, signalCode }: ChildProcess): void {
+  if (pid === undefined || exitCode !== null || signalCode !== null) return;
+  for (const each of [pid, ...descendantsOf(pid)]) {
+    try {
+      process.kill(each, 'SIGKILL');
+    } catch {
+      // It has ended already.
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { version } from '../../src/version.ts';
+import { mountTmpfs } from '../faults/mounts.ts';
+import { jsonOf, send } from '../http/client.ts';
+import { contentsOf } from './debris.ts';
+import { atEnd, type Ran, runHoldall, startHoldall, temporaryFolder } from './holdall.ts';
+
+describe('a start', () => {
+  for (const WORKERS of ['1', '2']) {
+    it(`says where the service is and what it serves, in one line of the log (WORKERS=${WORKERS})`, async (t) => {
+      const root = join(await temporaryFolder(t), 'made when it is missing');
+      const { ready, port, log } = await startHoldall(t, { root, settings: { WORKERS } });
+      assert.equal(ready['url'], `http://127.0.0.1:${port}`);
+      assert.equal(ready['serves'], root);
+      assert.equal(ready['version'], version);
+      assert.equal(ready['workers'], Number(WORKERS));
+      assert.equal(log.filter(({ msg }) => msg === 'Holdall is ready.').length, 1);
+      const listing = await send(port, '/');
+      assert.deepEqual(jsonOf(listing), { success: true, prefix: '', entries: [] });
+      assert.deepEqual(await contentsOf(root), []);
+    });
+
+    it(`is refused in one line where the port is in use (WORKERS=${WORKERS})`, async (t) => {
+      const taken = createServer().listen(0, '127.0.0.1');
+      atEnd(t, () => taken.close());
+      await new Promise((resolve) => taken.once('listening', resolve));
+      const address = taken.address();
+      assert.ok(address && typeof address === 'object');
+      const ran = await runHoldall(t, { settings: { WORKERS, PORT: String(address.port) } });
+      assertRefused(
+        ran,
+        `127.0.0.1:${address.port} is in use already: stop what listens there, or set PORT to another one.`,
+      );
+    });
+
+    it(`is refused in one line where the address is not of this machine (WORKERS=${WORKERS})`, async (t) => {
+      // Of the addresses for documentation, which no machine has (RFC 5737).
+      const ran = await runHoldall(t, { settings: { WORKERS, HOST: '192.0.2.1', PORT: '18080' } });
+      assertRefused(
+        ran,
+        '192.0.2.1:18080 is not an address of this machine: set HOST to one that is, or to 0.0.0.0 for all.',
+      );
+    });
+  }
+
+  it('is refused in one line where HOST is a name that nobody knows', async (t) => {
+    // A name that never resolves (RFC 6761, section 6.4).
+    const ran = await runHoldall(t, { settings: { HOST: 'nowhere.invalid' } });
+    assertRefused(ran, /nowhere\.invalid/);
+  });
+
+  it("is refused in one line where a file has the root's name", async (t) => {
+    const root = join(await temporaryFolder(t), 'a file');
+    await writeFile(root, 'mine');
+    const ran = await runHoldall(t, { settings: { DISK_ROOT: root } });
+    assertRefused(ran, new RegExp(`DISK_ROOT ${RegExp.escape(root)} can't be used`));
+    assert.equal(await readFile(root, 'utf8'), 'mine');
+  });
+
+  it("is refused in one line where the root can't be written to", async (t) => {
+    const root = await unwritableFolder(t);
+    if (typeof root !== 'string') return t.skip(root.reason);
+    const ran = await runHoldall(t, { settings: { DISK_ROOT: root } });
+    assertRefused(ran, new RegExp(`${RegExp.escape(root)}.* can't be (used|written to)`));
+  });
+
+  it('is refused in one line where the disk is full', async (t) => {
+    const root = join(await temporaryFolder(t), 'root');
+    const reason = await mountTmpfs(t, root, 'size=64k');
+    if (reason) return t.skip(reason);
+    // What fits is kept by the system even where the last byte does not.
+    await writeFile(join(root, 'large'), Buffer.alloc(1024 * 1024)).catch(() => {});
+    const ran = await runHoldall(t, { settings: { DISK_ROOT: root } });
+    assertRefused(ran, /full/);
+  });
+
+  it('names every bad setting at once, a line each with an example, and prints no secret', async (t) => {
+    const secret = 'hunter2-hunter2';
+    const ran = await runHoldall(t, {
+      settings: { PORT: '70000', WORKERS: 'many', STORAGE_TYPE: 'tape', LOG_LEVEL: 'loud', SIGNING_KEY: secret },
+    });
+    assert.equal(ran.code, 1);
+    assert.equal(ran.stdout, '');
+    const [title, ...problems] = ran.stderr.trimEnd().split('\n');
+    assert.equal(title, 'holdall: The settings have 5 mistakes:');
+    const named = problems.map((problem) => /^ {2}([A-Z_]+) must .*Example: \1=./.exec(problem)?.[1]);
+    assert.deepEqual(new Set(named), new Set(['LOG_LEVEL', 'PORT', 'SIGNING_KEY', 'STORAGE_TYPE', 'WORKERS']));
+    assert.doesNotMatch(ran.stderr, new RegExp(secret));
+  });
+});
+
+describe('the command line', () => {
+  it('prints every setting and its default with --help, and starts nothing', async (t) => {
+    const ran = await runHoldall(t, { args: ['--help'], settings: { PORT: 'no port' } });
+    assert.deepEqual([ran.code, ran.stderr], [0, '']);
+    for (const name of [
+      'DISK_ROOT [./data]',
+      'HOST [127.0.0.1]',
+      'PORT [8080]',
+      'SHUTDOWN_TIMEOUT [30]',
+      'SIGNING_KEY',
+    ])
+      assert.match(ran.stdout, new RegExp(`^ {2}${RegExp.escape(name)}$`, 'm'));
+  });
+
+  it('prints the version alone with --version, and starts nothing', async (t) => {
+    const ran = await runHoldall(t, { args: ['--version'], settings: { PORT: 'no port' } });
+    assert.deepEqual(ran, { code: 0, signal: null, stdout: `${version}\n`, stderr: '' });
+  });
+
+  for (const argument of ['--nonsense', 'nonsense']) {
+    it(`refuses ${argument} in one line, and starts nothing`, async (t) => {
+      const ran = await runHoldall(t, { args: [argument] });
+      assertRefused(ran, new RegExp(argument));
+    });
+  }
+});
+
+describe('a Node.js that is too old', () => {
+  const REFUSAL = /^holdall: Node\.js 24 or later is needed, and this is 20\.1\.0\. [^\n]+\n$/;
+
+  it('is told which one is needed and which one this is, and ends with 1', () => {
+    const script =
+      "Object.defineProperty(process.versions, 'node', { value: '20.1.0' });" +
+      `(await import(${JSON.stringify(new URL('../../bin/require-node.js', import.meta.url))})).requireNode();` +
+      "console.log('went on');";
+    const ran = spawnSync(process.execPath, ['--input-type=module', '--eval', script], { encoding: 'utf8' });
+    assert.match(ran.stderr, REFUSAL);
+    assert.deepEqual([ran.status, ran.stdout], [1, '']);
+  });
+
+  it('says so in one line when a real one starts the command', async (t) => {
+    const old = '/usr/bin/node';
+    if (!existsSync(old)) return t.skip(`there is no ${old}`);
+    const its = spawnSync(old, ['--version'], { encoding: 'utf8' }).stdout.trim().slice(1);
+    if (Number(its.split('.')[0]) >= 24) return t.skip(`${old} is of version ${its}, which is not too old`);
+    const ran = await runHoldall(t, { command: [old] });
+    assert.equal(ran.code, 1);
+    assertOneLine(ran, new RegExp(`^holdall: Node\\.js 24 or later is needed, and this is ${RegExp.escape(its)}\\. `));
+  });
+});
+
+/** Expects the one line on stderr that says this and nothing else, and an exit code that says that it failed. */
+function assertRefused(ran: Ran, reason: string | RegExp): void {
+  assertOneLine(ran, /^holdall: /);
+  if (typeof reason === 'string') assert.equal(ran.stderr, `holdall: ${reason}\n`);
+  else assert.match(ran.stderr, reason);
+  assert.ok(ran.code !== null && ran.code > 0, `It ended with ${ran.code ?? ran.signal}.`);
+}
+
+function assertOneLine({ stdout, stderr }: Ran, line: RegExp): void {
+  assert.equal(stdout, '', 'A refusal has no line in the log, and least of all a stack.');
+  assert.match(stderr, line);
+  assert.match(stderr, /^[^\n]+\n$/);
+}
+
+/** A folder that this user may not write to, or the reason why there is none. */
+async function unwritableFolder(t: TestContext): Promise<string | { reason: string }> {
+  const folder = join(await temporaryFolder(t), 'read-only');
+  if (process.getuid?.() === 0) {
+    const reason = await mountTmpfs(t, folder, 'ro,size=64k');
+    return reason === undefined ? folder : { reason: `root may write to every folder, and ${reason}` };
+  }
+  await mkdir(folder);
+  await chmod(folder, 0o555);
+  return folder;
+}

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { buffer } from 'node:stream/consumers';
+import { describe, it } from 'node:test';
+import { assertSuccess, postJson } from '../http/client.ts';
+import { contentsOf, temporaryOf, untilTakenIn } from './debris.ts';
+import { atEnd, type Holdall, isRunning, startHoldall } from './holdall.ts';
+import { untilAllServe } from './serving.ts';
+import { openDownload, openUpload, signedPath } from './transfers.ts';
+import { until } from './until.ts';
+
+/** More bytes than the system keeps for a connection whose other end does not read. */
+const LARGE = 64 * 1024 * 1024;
+
+const HALF = Buffer.alloc(256 * 1024, 'half');
+
+describe('SIGTERM', () => {
+  for (const WORKERS of ['1', '2']) {
+    it(`lets transfers in flight finish, takes no new connections, and ends with 0 (WORKERS=${WORKERS})`, async (t) => {
+      const holdall = await startHoldall(t, { settings: { WORKERS } });
+      const { port, root } = holdall;
+      const processes = [holdall.pid, ...(await untilAllServe(holdall))];
+      await writeFile(join(root, 'large'), '');
+      await truncate(join(root, 'large'), LARGE);
+      const download = await openDownload(port, await signedPath(port, 'large'));
+      const uploads = [];
+      for (const path of ['slow/a', 'slow/b', 'slow/c']) {
+        const upload = await openUpload(port, path);
+        await upload.send(HALF);
+        uploads.push({ path, ...upload });
+      }
+      await untilTakenIn(root, HALF.length, uploads.length);
+
+      holdall.signal('SIGTERM');
+      await until('new connections are refused', () => isRefused(port));
+      assert.ok(isRunning(holdall.pid), 'It does not end before what is under way.');
+
+      for (const upload of uploads) {
+        await upload.send(HALF);
+        assertSuccess(await upload.finish(), { message: 'File uploaded successfully', path: upload.path });
+        assert.deepEqual(await readFile(join(root, upload.path)), Buffer.concat([HALF, HALF]));
+      }
+      const bytes = await buffer(download);
+      assert.equal(bytes.length, LARGE);
+      assert.ok(bytes.equals(Buffer.alloc(LARGE)));
+      assert.deepEqual(await holdall.ended, { code: 0, signal: null });
+      assert.ok(!processes.some(isRunning));
+      assert.deepEqual(await temporaryOf(root), { owners: [], debris: [] });
+    });
+
+    it(`ends with 0 at once where only an idle connection is kept alive (WORKERS=${WORKERS})`, async (t) => {
+      const holdall = await startHoldall(t, { settings: { WORKERS, SHUTDOWN_TIMEOUT: '3600' } });
+      const idle = connect(holdall.port, '127.0.0.1');
+      atEnd(t, () => idle.destroy());
+      idle.write('GET /-/health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      await new Promise((resolve) => idle.once('data', resolve));
+      holdall.signal('SIGTERM');
+      assert.deepEqual(await ends(holdall), { code: 0, signal: null });
+    });
+
+    it(`cuts off what is not finished after SHUTDOWN_TIMEOUT, and leaves no debris (WORKERS=${WORKERS})`, async (t) => {
+      const holdall = await startHoldall(t, { settings: { WORKERS, SHUTDOWN_TIMEOUT: '1' } });
+      const { root } = holdall;
+      await writeFile(join(root, 'old'), 'the old bytes');
+      const upload = await openUpload(holdall.port, 'old');
+      await upload.send(HALF);
+      await untilTakenIn(root, HALF.length);
+      holdall.signal('SIGTERM');
+      assert.deepEqual(await ends(holdall), { code: 0, signal: null });
+      await assert.rejects(upload.finish(), 'The connection ends without an answer.');
+      assert.equal(await readFile(join(root, 'old'), 'utf8'), 'the old bytes');
+      assert.deepEqual(await contentsOf(root), ['old']);
+      assert.deepEqual(await temporaryOf(root), { owners: [], debris: [] });
+    });
+  }
+
+  it('takes no new connections while a folder is still being copied, and the copy is whole', async (t) => {
+    const holdall = await startHoldall(t);
+    const { port, root } = holdall;
+    const names = Array.from({ length: 2000 }, (_, index) => `file ${index}`);
+    await mkdir(join(root, 'from'));
+    for (const name of names) await writeFile(join(root, 'from', name), name);
+    const copying = postJson(port, '/copy', { source: 'from', destination: 'to', is_folder: true });
+    await until('some files are copied', async () => (await temporaryOf(root)).debris.length > 20);
+
+    holdall.signal('SIGTERM');
+    await until('new connections are refused', () => isRefused(port));
+    assert.ok(!existsSync(join(root, 'to')), 'They are refused before the copy is done.');
+    assertSuccess(await copying, { message: 'Item copied successfully' });
+    assert.equal((await readdir(join(root, 'to'))).length, names.length);
+    assert.deepEqual(await ends(holdall), { code: 0, signal: null });
+    assert.deepEqual(await temporaryOf(root), { owners: [], debris: [] });
+  });
+
+  it('sent a second time changes nothing', async (t) => {
+    const holdall = await startHoldall(t);
+    const upload = await openUpload(holdall.port, 'slow');
+    await upload.send(HALF);
+    await untilTakenIn(holdall.root, HALF.length);
+    holdall.signal('SIGTERM');
+    await until('new connections are refused', () => isRefused(holdall.port));
+    holdall.signal('SIGTERM');
+    assert.equal((await upload.finish()).status, 200);
+    assert.deepEqual(await ends(holdall), { code: 0, signal: null });
+  });
+});
+
+/** How the service ends, which it must soon. */
+async function ends(holdall: Holdall) {
+  await until('the service has ended', () => !isRunning(holdall.pid));
+  return holdall.ended;
+}
+
+/** Whether nothing listens on the port. */
+function isRefused(port: number): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(false);
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      // A connection that was taken by the system just before the port was closed is reset.
+      if (error.code === 'ECONNREFUSED' || error.code === 'ECONNRESET') resolve(error.code === 'ECONNREFUSED');
+      else reject(error);
+    });
+  });
+}
