@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { isStoreError, StoreError } from '../../domain/error.ts';
 import { type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../domain/path.ts';
 import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
-import { codeOf, translate } from './translate.ts';
+import { codeOf, MAX_SEGMENT_BYTES, segmentTooLong, translate } from './translate.ts';
 
 /** The folder under the root that is the service's own: never listed, never addressed. */
 export const OWN_FOLDER = '.holdall';
@@ -48,7 +48,7 @@ export async function openRoot(folder: string): Promise<Root> {
   const absolute = (inside: FilePath | FolderPath) => (inside === ROOT ? path : join(path, withoutSlash(inside)));
 
   const openVerified = async (inside: FilePath | FolderPath, flags: number): Promise<FileHandle> => {
-    requireForeign(inside);
+    requireAddressable(inside);
     const handle = await open(absolute(inside), flags).catch((error: unknown) => {
       throw translate(error, inside);
     });
@@ -65,7 +65,7 @@ export async function openRoot(folder: string): Promise<Root> {
   const openFolder = async (inside: FolderPath) => asFolder(await openVerified(inside, FOLDER_FLAGS), absolute(inside));
 
   const makeFolder = async (target: FolderPath): Promise<Folder> => {
-    requireForeign(target);
+    requireAddressable(target);
     try {
       return await openFolder(target);
     } catch (error) {
@@ -88,14 +88,14 @@ export async function openRoot(folder: string): Promise<Root> {
     makeFolder,
 
     async openParent(inside) {
-      requireForeign(inside);
+      requireAddressable(inside);
       return openFolder(parentOf(inside)).catch((error: unknown) => {
         throw isStoreError(error, 'not-found') ? notFound(inside, error) : error;
       });
     },
 
     async makeParent(inside) {
-      requireForeign(inside);
+      requireAddressable(inside);
       return makeFolder(parentOf(inside));
     },
 
@@ -103,8 +103,12 @@ export async function openRoot(folder: string): Promise<Root> {
   };
 }
 
-/** Throws `not-found` for what lies in the service's own folder. */
-function requireForeign(path: FilePath | FolderPath): void {
+/**
+ * Throws `not-found` for what lies in the service's own folder, and `invalid-path` for a name that is too long: the
+ * system would say so only where the folder of that name is there.
+ */
+function requireAddressable(path: FilePath | FolderPath): void {
+  if (path.split('/').some((name) => Buffer.byteLength(name) > MAX_SEGMENT_BYTES)) throw segmentTooLong(path);
   if (path === OWN_FOLDER || path.startsWith(`${OWN_FOLDER}/`)) throw notFound(path);
 }
 

@@ -1,4 +1,4 @@
-import { StoreError } from '../../domain/error.ts';
+import { quoted, StoreError } from '../../domain/error.ts';
 import type { FilePath, FolderPath } from '../../domain/path.ts';
 import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
 
@@ -30,13 +30,7 @@ export function translate(error: unknown, path: FilePath | FolderPath): unknown 
         cause: error,
       });
     case 'ENAMETOOLONG':
-      return new StoreError(
-        'invalid-path',
-        'A segment of the path is over the 255 bytes that the file system allows.',
-        {
-          cause: error,
-        },
-      );
+      return segmentTooLong(path, error);
     // Names that the file system can't hold: a colon on FAT, say.
     case 'EINVAL':
     case 'EILSEQ':
@@ -66,3 +60,12 @@ export function translate(error: unknown, path: FilePath | FolderPath): unknown 
       return error;
   }
 }
+
+/** A name that is longer than file systems allow. */
+export function segmentTooLong(path: FilePath | FolderPath, cause?: unknown): StoreError {
+  const message = `The path ${quoted(path)} has a segment of more than ${MAX_SEGMENT_BYTES} bytes, the limit of file systems.`;
+  return new StoreError('invalid-path', message, { cause });
+}
+
+/** NAME_MAX of Linux and nearly all of its file systems. */
+export const MAX_SEGMENT_BYTES = 255;

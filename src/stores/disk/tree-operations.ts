@@ -47,14 +47,17 @@ export function createTreeOperations(
       const present = await lookUpFolder(parent, to);
       if (present && !replace) throw existsAlready(to);
       const aside = present && (await takeAway(to));
-      // rename(2) puts a folder over an empty one: of several empty ones for one name, the first gets it so.
-      const isReserved = await isEmpty(source);
-      if (isReserved) await mkdir(name);
+      let isReserved = false;
       try {
+        // rename(2) puts a folder over an empty one: so the first of several empty ones that want a name takes it.
+        if (await isEmpty(source)) {
+          await mkdir(name);
+          isReserved = true;
+        }
         await rename(source, name);
       } catch (error) {
+        if (isReserved) await rmdir(name).catch(() => {});
         if (aside) await rename(aside, name);
-        else if (isReserved) await rmdir(name).catch(() => {});
         throw error;
       }
       await parent.sync();
