@@ -83,7 +83,7 @@ export function createTreeOperations(
     },
 
     async moveFolder(from, to, { replace, signal }) {
-      if (to.length > from.length) await requireRoom(root, from, to);
+      if (Buffer.byteLength(to) > Buffer.byteLength(from)) await requireRoom(root, from, to);
       signal?.throwIfAborted();
       await using parent = await root.openParent(from);
       const name = parent.at(nameOf(from));
