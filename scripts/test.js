@@ -9,7 +9,9 @@ requireNode();
 try {
   requireCommands({ bash: 'bash', curl: 'curl', mount: 'mount' });
 } catch (error) {
-  process.stderr.write(`The tests need what this machine lacks. ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(
+    `The tests need what this machine lacks. ${error instanceof Error ? error.message : String(error)}\n`,
+  );
   process.exit(1);
 }
 
