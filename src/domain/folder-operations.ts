@@ -114,6 +114,7 @@ async function isLeftOver(
   for await (const pair of walkPairs(store, from, to, { signal: options.signal })) {
     if (isSameFile(pair.source, pair.copy)) copies++;
     else if (pair.copy?.kind === 'file') onlyCopies = false;
+    if (pair.source && !pair.copy) allCopied = false;
     if (pair.source?.kind === 'file' && !isSameFile(pair.source, pair.copy)) allCopied = false;
     if (!onlyCopies && !allCopied) return false;
   }
@@ -125,20 +126,25 @@ async function copyAll(store: Store, from: FolderPath, destination: FolderPath, 
   const { signal } = options;
   const isNew = !(await isFolder(store, destination, options));
   const report = countProgress(options);
-  const place = async ({ source, copy }: Pair) => {
-    if (!source) return;
+  const aside = options.replace ? puttingAside : atOnce;
+  // Folders are made as they are met, ahead of what is in them.
+  const pairs = async function* () {
+    for await (const pair of report.counted(walkPairs(store, from, destination, { signal }))) {
+      const folder = pair.source?.kind === 'folder' && rebase(pair.source.path, from, destination);
+      if (folder) await aside(store, folder, () => store.createFolder(folder, { signal }));
+      yield pair;
+    }
+  };
+  const copy = async ({ source, copy: present }: Pair) => {
+    if (source?.kind !== 'file') return;
     const to = rebase(source.path, from, destination);
-    const put = async () => {
-      if (source.kind === 'folder') await store.createFolder(to as FolderPath, { signal });
-      else if (!isSameFile(source, copy)) {
-        await copyFile(store, source.path, to as FilePath, { replace: options.replace, signal });
-      }
-    };
-    await (options.replace ? puttingAside(store, to, put) : put());
-    if (source.kind === 'file') report.add(source);
+    if (!isSameFile(source, present)) {
+      await aside(store, to, () => copyFile(store, source.path, to, { replace: options.replace, signal }));
+    }
+    report.add(source);
   };
   try {
-    await concurrently(report.counted(walkPairs(store, from, destination, { signal })), CONCURRENCY, place, signal);
+    await concurrently(pairs(), CONCURRENCY, copy, signal);
     await store.createFolder(destination, { signal });
   } catch (error) {
     if (isNew) await undoCopy(store, from, destination);
@@ -147,14 +153,21 @@ async function copyAll(store: Store, from: FolderPath, destination: FolderPath, 
   if (options.replace) await removeExtras(store, from, destination, options);
 }
 
+const atOnce = async (_store: Store, _path: FilePath | FolderPath, put: () => Promise<unknown>) => void (await put());
+
 /** Runs `put`; where what is at `path` is of the other kind, removes that and runs it again. */
-async function puttingAside(store: Store, path: FilePath | FolderPath, put: () => Promise<void>): Promise<void> {
+async function puttingAside(store: Store, path: FilePath | FolderPath, put: () => Promise<unknown>): Promise<void> {
   try {
     await put();
   } catch (error) {
     if (!isStoreError(error, 'wrong-kind')) throw error;
-    if (path.endsWith('/')) await store.remove(withoutSlash(path) as FilePath);
-    else await removeTree(store, `${path}/` as FolderPath, {});
+    try {
+      if (path.endsWith('/')) await store.remove(withoutSlash(path) as FilePath);
+      else await removeTree(store, `${path}/` as FolderPath, {});
+    } catch (removal) {
+      // What is in the way is further up, where it is not for us to remove.
+      throw isStoreError(removal, 'not-found') ? error : removal;
+    }
     await put();
   }
 }

@@ -1,8 +1,10 @@
+import { isUtf8 } from 'node:buffer';
 import { METHODS } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Ajv } from 'ajv';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { describeApi } from './api-description.ts';
+import { HttpError } from './errors.ts';
 import { answerFailures } from './failures.ts';
 import { createLongOperations } from './long-operations.ts';
 import { collectMethods, refuseOtherMethods } from './methods.ts';
@@ -72,7 +74,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     deleteFolderRoute(bodiless, service, operations);
   });
   await app.register(async (json: App) => {
-    json.removeContentTypeParser('text/plain');
+    takeJson(json);
     renameFileRoute(json, service);
     folderRoutes(json, service, operations);
     transferRoutes(json, service, operations);
@@ -82,6 +84,16 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
   thumbnailRoute(app, service);
   systemRoutes(app, service);
   if (service.signer) signedRoute(app, service, service.signer);
+}
+
+/** JSON that is not UTF-8 is refused: read leniently, it would give files other names than were sent. */
+function takeJson(app: App): void {
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
+    if (isUtf8(body)) return parse(request, body.toString(), done);
+    return done(new HttpError(400, 'The body is not UTF-8, which JSON is sent in.'), undefined);
+  });
 }
 
 /** Bodies are taken as they are, a wrong type is a mistake; what stands in a query is text until it is read. */

@@ -68,7 +68,10 @@ function ofFastify(error: unknown): Problem | undefined {
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
       return { status: 400, message: 'The body is not valid JSON.' };
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return { status: 413, message: 'The body is larger than any request of this kind needs.' };
+      return {
+        status: 413,
+        message: 'The body is larger than 64 KiB, which is more than any request of this kind needs.',
+      };
     case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
       return { status: 400, message: 'The body has not the length that Content-Length announced.' };
     default:

@@ -35,8 +35,9 @@ answerFailures.options = {
 
 function sendFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const problem = problemOf(error, request.id);
-  const hasLeft = request.raw.destroyed && !request.raw.complete;
-  if (problem.status >= 500 && !hasLeft) request.log.error({ err: error }, 'A request failed.');
+  const hasLeft = reply.raw.destroyed || (request.raw.destroyed && !request.raw.complete);
+  if (problem.status === 500 && !hasLeft) request.log.error({ err: error }, 'A request failed.');
+  if (problem.status === 503 && !hasLeft) request.log.warn({ err: error }, 'A request could not be served now.');
   // Headers that were set for the answer that did not come about.
   for (const name of ['content-length', 'content-disposition', 'etag', 'last-modified', 'cache-control'])
     reply.removeHeader(name);

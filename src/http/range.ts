@@ -5,9 +5,13 @@ import type { ByteRange } from '../domain/range.ts';
  * be given: no header, another unit, a malformed one, or several ranges, which a server is free to ignore.
  */
 export function parseRange(header: string | undefined): ByteRange | undefined {
-  const [, first = '', last = ''] = /^bytes=\s*(\d{0,15})-(\d{0,15})\s*$/i.exec(header ?? '') ?? [];
+  const [, first = '', last = ''] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header ?? '') ?? [];
   if (first === '' && last === '') return undefined;
-  if (first === '') return { suffix: Number(last) };
-  if (last === '') return { start: Number(first) };
-  return Number(first) > Number(last) ? undefined : { start: Number(first), end: Number(last) };
+  const [start, end] = [first, last].map((digits) => Math.min(Number(digits), Number.MAX_SAFE_INTEGER)) as [
+    number,
+    number,
+  ];
+  if (first === '') return { suffix: end };
+  if (last === '') return { start };
+  return start > end ? undefined : { start, end };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { StoreError } from '../../../src/domain/error.ts';
 import type { Store } from '../../../src/domain/store.ts';
 import type { Backend } from '../../contract/backend.ts';
@@ -375,6 +376,25 @@ function composedSuite(backend: Backend): void {
       });
     });
 
+    describe("over a folder in which files and folders have each other's names", () => {
+      const skipped = { skip: backend.lacks['one-kind-per-name'] ?? false };
+      for (const operation of TRANSFERS) {
+        it(`${operation.name} replaces them, however long the store takes for each`, skipped, async (test) => {
+          for (const ticks of [0, 1, 5, 20]) {
+            const wait = async () => {
+              for (let tick = 0; tick < ticks; tick++) await setImmediate();
+            };
+            const old = { 'b/0/old/x': 'old', 'b/s': 'old', 'b/1/': null, 'b/empty': 'old' };
+            const { port } = await start(test, { put: wait, remove: wait }, { ...source('a'), ...old });
+            const overwriting = { ...operation, body: { ...operation.body, overwrite: true } };
+            const answer = await ask(port, overwriting);
+            assert.equal(answer.status, 200, `after ${ticks} ticks: ${answer.body.toString()}`);
+            assert.deepEqual(await treeOf(port), resultOf(operation));
+          }
+        });
+      }
+    });
+
     describe('interrupted where nothing could be undone', () => {
       const some: Tree = { 'b/0': 'text of 0', 'b/s/t/3': 'text of 3' };
 
@@ -390,6 +410,13 @@ function composedSuite(backend: Backend): void {
           assertSuccess(await ask(port, operation), operation.success);
           assert.deepEqual(await treeOf(port), resultOf(operation));
           assert.deepEqual(puts.toSorted(), ['b/1', 'b/2', 'b/s/nothing'], 'what is there already is not copied again');
+        });
+
+        it(`${operation.name} completes when it is sent again: all but an empty folder is copied already`, async (test) => {
+          const { port } = await start(test, {}, { 'a/x': '1', 'a/z/': null, 'b/x': '1' });
+          assertSuccess(await ask(port, operation), operation.success);
+          const left = operation.keepsSource ? { 'a/': null, 'a/x': '1', 'a/z/': null } : {};
+          assert.deepEqual(await treeOf(port), { ...left, 'b/': null, 'b/x': '1', 'b/z/': null });
         });
 
         it(`${operation.name} is a conflict where the destination holds anything that is no copy`, async (test) => {

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { readConfig, SettingsError } from '../../src/config/config.ts';
+import { helpText } from '../../src/config/help.ts';
+import { SETTINGS, type Setting, type SettingName } from '../../src/config/settings.ts';
+
+const ALL = Object.entries(SETTINGS) as [SettingName, Setting<unknown>][];
+
+/** The mistakes in an environment, a line each. */
+function mistakesIn(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig(environment);
+  } catch (error) {
+    assert.ok(error instanceof SettingsError, String(error));
+    return error.problems;
+  }
+  return [];
+}
+
+describe('settings that are not set', () => {
+  it('have the defaults that are documented', () => {
+    const config = readConfig({});
+    assert.equal(config.STORAGE_TYPE, 'disk');
+    assert.equal(config.HOST, '127.0.0.1');
+    assert.equal(config.PORT, 8080);
+    assert.equal(config.DISK_ROOT, './data');
+    assert.equal(config.PRESIGN_EXPIRES, 3600);
+    assert.equal(config.LOG_LEVEL, 'info');
+    assert.equal(config.MAX_UPLOAD_SIZE, undefined);
+    assert.equal(config.SIGNING_KEY, undefined);
+    assert.equal(config.READ_ONLY, false);
+    assert.ok(config.WORKERS >= 1 && config.WORKERS <= 8);
+  });
+
+  it('are the same when they are empty, as a line NAME= of a file makes them', () => {
+    assert.deepEqual(readConfig(Object.fromEntries(ALL.map(([name]) => [name, '']))), readConfig({}));
+  });
+
+  it('are the same whatever else is in the environment', () => {
+    assert.deepEqual(readConfig({ PATH: '/bin', port: '1', HOLDALL_PORT: '1', __proto__: 'x' }), readConfig({}));
+  });
+});
+
+describe('each setting', () => {
+  it('has an example that is right, a default that is right, and a help', () => {
+    for (const [name, { example, fallback, help, read }] of ALL) {
+      if (name !== 'SIGNING_KEY') assert.ok('value' in read(example), `${name}=${example}`);
+      if (fallback !== null) assert.ok('value' in read(fallback), `${name}=${fallback}`);
+      assert.match(help, /\.$/, name);
+    }
+  });
+
+  it('stands in the help with its default', () => {
+    const help = helpText('1.2.3');
+    assert.match(help, /^Holdall 1\.2\.3/);
+    for (const [name, { fallback }] of ALL) {
+      assert.ok(help.includes(fallback === null ? `\n  ${name}\n` : `\n  ${name} [${fallback}]\n`), name);
+    }
+  });
+});
+
+describe('what is set', () => {
+  const RIGHT: readonly (readonly [name: SettingName, text: string, value: unknown])[] = [
+    ['DISK_ROOT', '/srv/my files', '/srv/my files'],
+    ['HOST', '0.0.0.0', '0.0.0.0'],
+    ['HOST', '::', '::'],
+    ['PORT', '0', 0],
+    ['PORT', '65535', 65535],
+    ['WORKERS', '1', 1],
+    ['WORKERS', '256', 256],
+    ['READ_ONLY', 'true', true],
+    ['READ_ONLY', 'false', false],
+    ['PRESIGN_EXPIRES', '1', 1],
+    ['PRESIGN_EXPIRES', '604800', 604_800],
+    ['LOG_LEVEL', 'silent', 'silent'],
+    ['SHUTDOWN_TIMEOUT', '0', 0],
+    ['SIGNING_KEY', 'k'.repeat(32), Buffer.alloc(32, 'k')],
+    ['SIGNING_KEY', 'é'.repeat(16), Buffer.from('é'.repeat(16))],
+    ['MAX_UPLOAD_SIZE', '0', 0],
+    ['MAX_UPLOAD_SIZE', '123', 123],
+    ['MAX_UPLOAD_SIZE', '123B', 123],
+    ['MAX_UPLOAD_SIZE', '1kB', 1000],
+    ['MAX_UPLOAD_SIZE', '1KB', 1000],
+    ['MAX_UPLOAD_SIZE', '1 KiB', 1024],
+    ['MAX_UPLOAD_SIZE', '1.5MB', 1_500_000],
+    ['MAX_UPLOAD_SIZE', '1.5mib', 1_572_864],
+    ['MAX_UPLOAD_SIZE', '5GB', 5e9],
+    ['MAX_UPLOAD_SIZE', '5GiB', 5 * 2 ** 30],
+    ['MAX_UPLOAD_SIZE', '2TB', 2e12],
+    ['MAX_UPLOAD_SIZE', '2TiB', 2 * 2 ** 40],
+    ['CACHE_SIZE', '0', 0],
+  ];
+  for (const [name, text, value] of RIGHT) {
+    it(`reads ${name}=${name === 'SIGNING_KEY' ? `${text.length} letters` : text}`, () => {
+      assert.deepEqual(readConfig({ [name]: text })[name], value);
+    });
+  }
+
+  const WRONG: readonly (readonly [name: SettingName, texts: readonly string[], rule: RegExp])[] = [
+    ['STORAGE_TYPE', ['ftp', 'Disk', ' disk', 'disk '], /must be one of .*disk/],
+    [
+      'PORT',
+      ['-1', '65536', '80.5', '1e3', '0x50', 'http', ' 80', '80 ', '+80', '٨٠', '9'.repeat(400)],
+      /from 0 to 65535/,
+    ],
+    ['WORKERS', ['0', '257', 'all'], /from 1 to 256/],
+    ['READ_ONLY', ['yes', '1', 'True', 'TRUE', 'on'], /must be true or false/],
+    ['PRESIGN_EXPIRES', ['0', '604801', '1h', '-1'], /from 1 to 604800/],
+    ['LOG_LEVEL', ['loud', 'INFO'], /must be one of trace, debug, info, warn, error, fatal, silent/],
+    ['SHUTDOWN_TIMEOUT', ['-1', '3601', '30s'], /from 0 to 3600/],
+    [
+      'MAX_UPLOAD_SIZE',
+      [
+        '-1',
+        'big',
+        '1e3',
+        '1.MB',
+        '.5MB',
+        '1,5MB',
+        '5 G',
+        '5XB',
+        '5  MB',
+        '5MB ',
+        'MB',
+        '99999999TB',
+        'NaN',
+        'Infinity',
+      ],
+      /must be a number of bytes, with or without a unit: .*KiB/,
+    ],
+    ['CACHE_SIZE', ['none'], /must be a number of bytes/],
+  ];
+  for (const [name, texts, rule] of WRONG) {
+    it(`refuses a wrong ${name} with its name, the rule, what it is and an example`, () => {
+      for (const text of texts) {
+        const [problem = '', ...others] = mistakesIn({ [name]: text });
+        assert.deepEqual(others, [], text);
+        assert.match(problem, rule, text);
+        assert.ok(problem.startsWith(`${name} must be `), problem);
+        assert.ok(problem.includes(`, and is ${JSON.stringify(text)}.`), problem);
+        assert.ok(problem.endsWith(` Example: ${name}=${SETTINGS[name].example}`), problem);
+      }
+    });
+  }
+
+  it('is refused with every mistake at once, and each as it stands alone', () => {
+    const wrong = Object.fromEntries(WRONG.map(([name, [text = '']]) => [name, text]));
+    const alone = Object.entries(wrong).flatMap(([name, text]) => mistakesIn({ [name]: text }));
+    assert.equal(alone.length, WRONG.length);
+    assert.deepEqual(mistakesIn(wrong).toSorted(), alone.toSorted());
+    assert.throws(() => readConfig(wrong), {
+      name: 'SettingsError',
+      message: `The settings have ${WRONG.length} mistakes:\n${mistakesIn(wrong)
+        .map((problem) => `  ${problem}`)
+        .join('\n')}`,
+    });
+    assert.throws(() => readConfig({ PORT: 'x' }), { message: /^The settings have a mistake:\n {2}PORT must be / });
+  });
+
+  it('is refused without a secret being told: its name, its length and how long it has to be', () => {
+    for (const secret of ['hunter2', 'tooshort"\n', 'x'.repeat(31)]) {
+      const problems = mistakesIn({ SIGNING_KEY: secret, PORT: 'http' });
+      assert.equal(problems.length, 2);
+      const about = problems.find((problem) => problem.startsWith('SIGNING_KEY'));
+      assert.match(about ?? '', new RegExp(`at least 32 bytes, and has ${secret.length}\\.`));
+      assert.throws(
+        () => readConfig({ SIGNING_KEY: secret, PORT: 'http' }),
+        (error) => error instanceof Error && !error.message.includes(secret) && !String(error.stack).includes(secret),
+      );
+    }
+  });
+
+  it('holds every secret to that: none is ever described', () => {
+    for (const [name, { isSecret }] of ALL) {
+      if (/KEY|TOKEN|SECRET|PASSWORD/.test(name)) assert.equal(isSecret, true, name);
+    }
+  });
+});

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { mediaTypeOf, mediaTypeOfUpload } from '../../src/domain/media-type.ts';
+
+describe('mediaTypeOf', () => {
+  it('is what the end of the name tells, in either case', () => {
+    for (const [name, type] of [
+      ['a.txt', 'text/plain'],
+      ['a.TXT', 'text/plain'],
+      ['f.txt/a.png', 'image/png'],
+      ['a.tar.gz', 'application/gzip'],
+      ['a.html', 'text/html'],
+      ['a.svg', 'image/svg+xml'],
+      ['a.webp', 'image/webp'],
+      ['a.avif', 'image/avif'],
+      ['a.pdf', 'application/pdf'],
+      ['a.json', 'application/json'],
+      ['a.js', 'text/javascript'],
+    ] as const) {
+      assert.equal(mediaTypeOf(name), type, name);
+    }
+  });
+
+  it('is that of unknown bytes where the name tells nothing', () => {
+    for (const name of [
+      '',
+      'a',
+      'a.',
+      '.',
+      'a.nobody-knows',
+      'f.txt/a',
+      'a.txt ',
+      'constructor',
+      '__proto__',
+      'a.constructor',
+    ]) {
+      assert.equal(mediaTypeOf(name), 'application/octet-stream', name);
+    }
+  });
+});
+
+describe('mediaTypeOfUpload', () => {
+  it('is what the uploader said, with its parameters', () => {
+    for (const type of [
+      'text/plain',
+      'x/y',
+      'text/html; charset=utf-8',
+      'a/b;c=d; e="f g"',
+      'image/x-own',
+      'TEXT/Plain',
+    ]) {
+      assert.equal(mediaTypeOfUpload(type, 'a.png'), type);
+    }
+  });
+
+  it('is what the name tells where the uploader said nothing, or what programs say that do not know', () => {
+    for (const type of [undefined, 'application/octet-stream']) {
+      assert.equal(mediaTypeOfUpload(type, 'a.png'), 'image/png');
+      assert.equal(mediaTypeOfUpload(type, 'a'), 'application/octet-stream');
+    }
+  });
+
+  it('is what the name tells where the uploader said what is no media type, or could break a header', () => {
+    for (const type of [
+      '',
+      'text',
+      'text/',
+      '/plain',
+      'text/plain/x',
+      'text plain',
+      'text/plain\r\nSet-Cookie: x=y',
+      'text/plain; a="b\r\n"',
+      'text/plain;',
+      'text/plain; charset',
+      'text/plain, text/html',
+      'text/pläin',
+      `text/${'x'.repeat(300)}`,
+    ]) {
+      assert.equal(mediaTypeOfUpload(type, 'a.png'), 'image/png', JSON.stringify(type));
+    }
+  });
+
+  it('takes no longer for a long type than for a short one', () => {
+    const type = `text/plain${';a=b'.repeat(20_000)}!`;
+    assert.equal(mediaTypeOfUpload(type, 'a.png'), 'image/png');
+  });
+});

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import {
+  childFile,
+  childFolder,
+  comparePaths,
+  type FilePath,
+  type FolderPath,
+  foundFile,
+  foundFolder,
+  isWithin,
+  nameOf,
+  parentOf,
+  parseFile,
+  parseFolder,
+  ROOT,
+  rebase,
+  withoutSlash,
+} from '../../src/domain/path.ts';
+import { NAMES } from '../contract/names.ts';
+
+const invalid = (message: RegExp) => ({ name: 'StoreError', kind: 'invalid-path', message });
+
+/** Segments that are none, and the rule that an error names. */
+const WRONG_SEGMENTS: readonly (readonly [segment: string, rule: RegExp])[] = [
+  ['', /empty segment/],
+  ['.', /the segment "\."/],
+  ['..', /the segment "\.\."/],
+  ...Array.from({ length: 32 }, (_, code) => [`a${String.fromCharCode(code)}b`, /control character/] as const),
+  ['\u007f', /control character/],
+  ['\ud800', /half of a surrogate pair/],
+  ['\udfffa', /half of a surrogate pair/],
+  ['a\udc00\ud800', /half of a surrogate pair/],
+];
+
+describe('parseFile', () => {
+  it('takes every name as it is, and drops one leading slash and nothing else', () => {
+    for (const name of NAMES) {
+      for (const path of [name, `a/${name}`, `${name}/a`]) {
+        assert.equal(parseFile(path), path);
+        assert.equal(parseFile(`/${path}`), path);
+      }
+    }
+    for (const path of ['\u0080', '\u009f', '\u00a0', '...', ' . ', '.a', 'a.', '~', '\\..\\']) {
+      assert.equal(parseFile(path), path);
+    }
+  });
+
+  it('refuses what is empty, and names the text', () => {
+    for (const path of ['', '/']) assert.throws(() => parseFile(path), invalid(/^The path "\/?" is empty/));
+  });
+
+  it('refuses a wrong segment wherever it is, and names the rule', () => {
+    for (const [segment, rule] of WRONG_SEGMENTS) {
+      for (const path of [`a/${segment}`, `a/${segment}/b`, `${segment}/a`]) {
+        // A leading slash is the root, so an empty segment at the beginning takes two.
+        assert.throws(() => parseFile(segment === '' && path.startsWith('/') ? `/${path}` : path), invalid(rule), path);
+      }
+    }
+    for (const path of ['a/', '/a/', '//a', '///'])
+      assert.throws(() => parseFile(path), invalid(/empty segment/), path);
+  });
+
+  it('takes 1,024 bytes of UTF-8 and refuses more, the leading slash not counted', () => {
+    for (const longest of ['x'.repeat(1024), 'é'.repeat(512), '日'.repeat(341) + 'x', '😀'.repeat(256)]) {
+      assert.equal(parseFile(longest), longest);
+      assert.equal(parseFile(`/${longest}`), longest);
+      assert.throws(() => parseFile(`${longest}x`), invalid(/is 1025 bytes long, over the limit of 1024\.$/));
+    }
+  });
+
+  it('shortens a long path in the error, and escapes what would break a line', () => {
+    assert.throws(() => parseFile('x'.repeat(2000)), invalid(new RegExp(`^The path "x{120}…" is 2000 bytes long`)));
+    assert.throws(() => parseFile('a\r\nSet-Cookie: x'), invalid(/^The path "a\\r\\nSet-Cookie: x" contains/));
+    assert.throws(() => parseFile('\ud800'), invalid(/^The path "\ufffd" contains/));
+  });
+});
+
+describe('parseFolder', () => {
+  it('takes a path with or without its slash, and gives it with it', () => {
+    for (const [text, folder] of [
+      ['', ''],
+      ['/', ''],
+      ['a', 'a/'],
+      ['a/', 'a/'],
+      ['/a', 'a/'],
+      ['/a/', 'a/'],
+      ['a/b c/', 'a/b c/'],
+      [' ', ' /'],
+    ] as const) {
+      assert.equal(parseFolder(text), folder);
+    }
+    for (const name of NAMES) assert.equal(parseFolder(name), `${name}/`);
+  });
+
+  it('refuses a wrong segment wherever it is, and names the rule', () => {
+    for (const [segment, rule] of WRONG_SEGMENTS) {
+      for (const path of [`a/${segment}/`, `a/${segment}/b`]) {
+        assert.throws(() => parseFolder(path), invalid(rule), JSON.stringify(path));
+      }
+    }
+    for (const path of ['//', '///', 'a//', '//a']) {
+      assert.throws(() => parseFolder(path), invalid(/empty segment/), path);
+    }
+  });
+
+  it('counts its slash among the 1,024 bytes, given or not', () => {
+    const longest = 'x'.repeat(1023);
+    assert.equal(parseFolder(longest), `${longest}/`);
+    assert.equal(parseFolder(`/${longest}/`), `${longest}/`);
+    for (const path of [`${longest}x`, `${longest}x/`]) {
+      assert.throws(() => parseFolder(path), invalid(/1025 bytes/));
+    }
+  });
+});
+
+describe('childFile and childFolder', () => {
+  it('put a name in a folder', () => {
+    for (const name of NAMES) {
+      assert.equal(childFile(parseFolder('a/b'), name), `a/b/${name}`);
+      assert.equal(childFile(ROOT, name), name);
+      assert.equal(childFolder(parseFolder('a/b'), name), `a/b/${name}/`);
+      assert.equal(childFolder(ROOT, name), `${name}/`);
+    }
+  });
+
+  it('refuse what is not one name', () => {
+    for (const child of [childFile, childFolder]) {
+      for (const name of ['/', '/a', 'a/', 'a/b', '../a']) {
+        assert.throws(() => child(parseFolder('a'), name), invalid(/^The name ".*" contains a "\/"/));
+        assert.throws(() => child(ROOT, name), invalid(/contains a "\/"/));
+      }
+      for (const [name, rule] of WRONG_SEGMENTS) assert.throws(() => child(ROOT, name), invalid(rule));
+      assert.throws(() => child(parseFolder('x'.repeat(1000)), 'y'.repeat(30)), invalid(/over the limit of 1024/));
+    }
+  });
+});
+
+describe('foundFile and foundFolder', () => {
+  it('give the path of what is found, and nothing for what no path can name', () => {
+    assert.equal(foundFile(parseFolder('a'), 'b'), 'a/b');
+    assert.equal(foundFolder(parseFolder('a'), 'b'), 'a/b/');
+    for (const [name] of WRONG_SEGMENTS) {
+      assert.equal(foundFile(ROOT, name), undefined, JSON.stringify(name));
+      assert.equal(foundFolder(ROOT, name), undefined, JSON.stringify(name));
+    }
+    const folder = parseFolder('x'.repeat(1000));
+    assert.equal(foundFile(folder, 'y'.repeat(23)), `${folder}${'y'.repeat(23)}`);
+    assert.equal(foundFile(folder, 'y'.repeat(24)), undefined);
+    assert.equal(foundFolder(folder, 'y'.repeat(22)), `${folder}${'y'.repeat(22)}/`);
+    assert.equal(foundFolder(folder, 'y'.repeat(23)), undefined);
+  });
+});
+
+describe('the parts of a path', () => {
+  it('are its name, its parent and what it is without a slash', () => {
+    for (const [path, name, parent, bare] of [
+      ['a', 'a', '', 'a'],
+      ['a/', 'a', '', 'a'],
+      ['a/b', 'b', 'a/', 'a/b'],
+      ['a/b/', 'b', 'a/', 'a/b'],
+      ['a/b/c d', 'c d', 'a/b/', 'a/b/c d'],
+      ['', '', '', ''],
+    ] as const) {
+      const given = path as FilePath | FolderPath;
+      assert.deepEqual([nameOf(given), parentOf(given), withoutSlash(given)], [name, parent, bare]);
+    }
+  });
+});
+
+describe('isWithin', () => {
+  it('compares whole segments', () => {
+    for (const [path, folder, within] of [
+      ['a/b', 'a/', true],
+      ['a/', 'a/', true],
+      ['a/b/c/', 'a/', true],
+      ['ab/', 'a/', false],
+      ['ab', 'a/', false],
+      ['a', 'a/', false],
+      ['a.txt', 'a/', false],
+      ['b/a/', 'a/', false],
+      ['a/', 'a/b/', false],
+      ['a', '', true],
+      ['', '', true],
+    ] as const) {
+      assert.equal(isWithin(path as FilePath, folder as FolderPath), within, `${path} in ${folder}`);
+    }
+  });
+});
+
+describe('rebase', () => {
+  it('gives the same place below another folder', () => {
+    const [a, b] = [parseFolder('a'), parseFolder('b/c')];
+    assert.equal(rebase(parseFile('a/x/y'), a, b), 'b/c/x/y');
+    assert.equal(rebase(parseFolder('a/x'), a, b), 'b/c/x/');
+    assert.equal(rebase(a, a, b), 'b/c/');
+    assert.equal(rebase(parseFile('a/a/a/x'), a, b), 'b/c/a/a/x');
+    assert.equal(rebase(parseFile('a/x'), ROOT, b), 'b/c/a/x');
+  });
+
+  it('refuses a path that gets too long', () => {
+    const [a, file] = [parseFolder('a'), parseFile(`a/${'x'.repeat(1000)}`)];
+    assert.equal(rebase(file, a, parseFolder('b'.repeat(23))).length, 1024);
+    assert.throws(() => rebase(file, a, parseFolder('b'.repeat(24))), invalid(/1025 bytes/));
+    assert.throws(() => rebase(file, a, parseFolder('é'.repeat(12))), invalid(/1025 bytes/));
+  });
+});
+
+describe('comparePaths', () => {
+  it('is the order of the bytes of UTF-8', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 6 }),
+      fc.array(fc.constantFrom('a', 'é', '\ud7ff', '\ue000', '\uffee', '\uffff', '\u{10000}', '\u{1f600}'), {
+        maxLength: 4,
+      }),
+    );
+    const any = text.map((given) => (Array.isArray(given) ? given.join('') : given));
+    fc.assert(
+      fc.property(any, any, any, (prefix, left, right) => {
+        const bytes = Buffer.compare(Buffer.from(prefix + left), Buffer.from(prefix + right));
+        assert.equal(Math.sign(comparePaths(prefix + left, prefix + right)), bytes);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('sets a folder where its slash is', () => {
+    const sorted = ['a', 'a-b', 'a.txt', 'a/', 'a/b', 'a0', 'ab', 'b/', 'é', '\uffee', '\u{1f600}'];
+    assert.deepEqual(sorted.toReversed().toSorted(comparePaths), sorted);
+  });
+});

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseFormDisposition } from '../../src/http/content-disposition.ts';
+import { NAMES } from '../contract/names.ts';
+
+/** A header as it comes from the network: its bytes as Latin-1. */
+const received = (header: string) => Buffer.from(header).toString('latin1');
+const parse = (header: string) => parseFormDisposition(received(header));
+
+describe('the Content-Disposition of a part of a form', () => {
+  it('has its name and file name, in quotes or bare, in any order and case', () => {
+    const file = { name: 'file', filename: 'a.txt' };
+    for (const header of [
+      'form-data; name="file"; filename="a.txt"',
+      'form-data; filename="a.txt"; name="file"',
+      'form-data;name="file";filename="a.txt"',
+      'form-data ; name = "file" ; filename = "a.txt"',
+      'Form-Data; Name="file"; FileName="a.txt"',
+      'form-data; name=file; filename=a.txt',
+      'form-data; name="file"; filename=a.txt;',
+      'form-data; name="file"; filename="a.txt"; filename="b.txt"',
+      'form-data; name="file"; size=5; filename="a.txt"; x="y;z"',
+      `form-data; name="file"; filename="a.txt"; filename*=UTF-8''b.txt`,
+    ]) {
+      assert.deepEqual(parse(header), file, header);
+    }
+  });
+
+  it('has no file name where none is given, and an empty one where it is empty', () => {
+    assert.deepEqual(parse('form-data; name="prefix"'), { name: 'prefix', filename: undefined });
+    assert.deepEqual(parse('form-data; name="file"; filename=""'), { name: 'file', filename: '' });
+    assert.deepEqual(parse('form-data; name=""'), { name: '', filename: undefined });
+    assert.deepEqual(parse('form-data'), { name: undefined, filename: undefined });
+    assert.deepEqual(parse(`form-data; name="file"; filename*=UTF-8''b.txt`), { name: 'file', filename: undefined });
+  });
+
+  it('gives every name back as browsers and curl write it: UTF-8, with %22 for a quote, and a backslash as itself', () => {
+    for (const name of NAMES) {
+      const written = name.replaceAll('"', '%22');
+      for (const header of [
+        `form-data; name="file"; filename="${written}"`,
+        `form-data; filename="${written}"; name="file"`,
+        `form-data; name="file"; filename="${written}" ; x=y`,
+      ]) {
+        assert.deepEqual(parse(header), { name: 'file', filename: name }, header);
+      }
+    }
+    assert.equal(parse('form-data; name="file"; filename="a%0D%0Ab%0d%0a"')?.filename, 'a\r\nb\r\n');
+  });
+
+  it('does not take what stands in a name for a parameter', () => {
+    for (const name of ['a; filename=b', 'a; name=prefix', '; x', 'a=b', '=', ';', "a';b"]) {
+      const header = `form-data; name="file"; filename="${name}"`;
+      assert.deepEqual(parse(header), { name: 'file', filename: name }, header);
+    }
+  });
+
+  it('understands backslashes before quotes, as older programs write them', () => {
+    for (const [written, name] of [
+      ['a\\"b', 'a"b'],
+      ['\\"', '"'],
+      ['\\"a\\" and \\\\', '"a" and \\'],
+      ['a\\\\\\"b', 'a\\"b'],
+    ] as const) {
+      assert.equal(parse(`form-data; name="file"; filename="${written}"`)?.filename, name, written);
+    }
+  });
+
+  it('keeps every backslash where no quote is inside', () => {
+    for (const name of ['a\\b', 'a\\\\b', '\\', 'C:\\dir\\a.txt', 'ends\\', 'ends\\\\']) {
+      assert.equal(parse(`form-data; name="file"; filename="${name}"`)?.filename, name, name);
+      assert.equal(parse(`form-data; filename="${name}"; name="file"`)?.filename, name, name);
+    }
+  });
+
+  it('decodes nothing else: a percent sign is itself', () => {
+    for (const name of ['100%', '%2F', '%25', '%41', '%', '%2', 'a+b']) {
+      assert.equal(parse(`form-data; name="file"; filename="${name}"`)?.filename, name);
+    }
+  });
+
+  it('is nothing for another disposition', () => {
+    for (const header of [
+      '',
+      'attachment',
+      'attachment; name="file"',
+      'form-data2; name="file"',
+      'x-form-data; name="a"',
+    ]) {
+      assert.equal(parse(header), undefined, header);
+    }
+  });
+
+  it('is nothing for names that are not UTF-8', () => {
+    for (const bytes of ['ff', 'c3', 'c328', 'eda080', 'f09f98', 'c0af', 'e9']) {
+      const name = Buffer.from(bytes, 'hex').toString('latin1');
+      assert.equal(parseFormDisposition(`form-data; name="file"; filename="${name}"`), undefined, bytes);
+      assert.equal(parseFormDisposition(`form-data; name="${name}"`), undefined, bytes);
+    }
+  });
+
+  it('takes no longer for a hostile header than for a friendly one', () => {
+    const started = performance.now();
+    for (const filling of ['"', '" ', '";', '\\"', ';', '; a', '; a=', '; a="', ' ']) {
+      parse(`form-data; name="file"; filename="${filling.repeat((16 * 1024) / filling.length)}`);
+    }
+    assert.ok(performance.now() - started < 2_000);
+  });
+});

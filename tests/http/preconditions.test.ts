@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  allowsRange,
+  evaluate,
+  hasPreconditions,
+  quote,
+  type Verdict,
+  writeCondition,
+} from '../../src/http/preconditions.ts';
+
+const FILE = { etag: 'abc', modified: new Date('2026-11-20T09:30:00.750Z') };
+const AT = 'Fri, 20 Nov 2026 09:30:00 GMT';
+const BEFORE = 'Fri, 20 Nov 2026 09:29:59 GMT';
+const AFTER = 'Fri, 20 Nov 2026 09:30:01 GMT';
+
+/** What is no date of HTTP, though a lenient reader finds one in it: to be ignored (RFC 9110, section 13.1.3). */
+const NO_DATES = [
+  '',
+  'yesterday',
+  '2026-11-20T09:30:00Z',
+  '1795167000',
+  'Fri, 20 Nov 2026 09:30:01',
+  'Fri, 20 Nov 2026 09:30:01 PST',
+  'Fri, 20 Nov 2026 09:30:01 +0000',
+  'Fri, 31 Feb 2099 09:30:01 GMT',
+  'Fri, 20 Nov 2099 25:00:00 GMT',
+  'Fri, 20 Foo 2099 09:30:01 GMT',
+  'Junk 2099',
+  'Nov 20 2099',
+];
+
+type Case = readonly [what: string, headers: Record<string, string>, verdict: Verdict];
+
+const check = (cases: readonly Case[], file: Parameters<typeof evaluate>[1] = FILE) => {
+  for (const [what, headers, verdict] of cases) assert.equal(evaluate(headers, file), verdict, what);
+};
+
+describe('If-Match (RFC 9110, section 13.1.1)', () => {
+  it('compares strongly: with one etag, several, or any', () => {
+    check([
+      ['none', {}, 'proceed'],
+      ['the same', { 'if-match': '"abc"' }, 'proceed'],
+      ['another', { 'if-match': '"abd"' }, 'failed'],
+      ['one of several', { 'if-match': '"x", "abc" , "y"' }, 'proceed'],
+      ['none of several', { 'if-match': '"x", "y"' }, 'failed'],
+      ['any', { 'if-match': '*' }, 'proceed'],
+      ['a weak one', { 'if-match': 'W/"abc"' }, 'failed'],
+      ['without quotes', { 'if-match': 'abc' }, 'failed'],
+      ['a part', { 'if-match': '"ab"' }, 'failed'],
+      ['with a comma in it', { 'if-match': '"x,abc"' }, 'failed'],
+      ['empty', { 'if-match': '' }, 'failed'],
+    ]);
+  });
+
+  it('goes before If-Unmodified-Since, which then does not count', () => {
+    check([
+      ['both hold', { 'if-match': '"abc"', 'if-unmodified-since': BEFORE }, 'proceed'],
+      ['the etag does not', { 'if-match': '"x"', 'if-unmodified-since': AFTER }, 'failed'],
+    ]);
+  });
+});
+
+describe('If-None-Match (section 13.1.2)', () => {
+  it('compares weakly: with one etag, several, or any', () => {
+    check([
+      ['the same', { 'if-none-match': '"abc"' }, 'not-modified'],
+      ['a weak one', { 'if-none-match': 'W/"abc"' }, 'not-modified'],
+      ['another', { 'if-none-match': '"abd"' }, 'proceed'],
+      ['one of several', { 'if-none-match': '"x",W/"abc","y"' }, 'not-modified'],
+      ['any', { 'if-none-match': '*' }, 'not-modified'],
+      ['without quotes', { 'if-none-match': 'abc' }, 'proceed'],
+      ['with a comma in it', { 'if-none-match': '"x,abc"' }, 'proceed'],
+      ['empty', { 'if-none-match': '' }, 'proceed'],
+    ]);
+    check([['with a comma of its own', { 'if-none-match': '"a,b", "c"' }, 'not-modified']], { ...FILE, etag: 'a,b' });
+  });
+
+  it('goes before If-Modified-Since, which then does not count', () => {
+    check([
+      ['another etag, not later', { 'if-none-match': '"x"', 'if-modified-since': AFTER }, 'proceed'],
+      ['the same etag, later', { 'if-none-match': '"abc"', 'if-modified-since': BEFORE }, 'not-modified'],
+    ]);
+  });
+
+  it('comes behind If-Match and If-Unmodified-Since', () => {
+    check([
+      ['If-Match fails', { 'if-match': '"x"', 'if-none-match': '"abc"' }, 'failed'],
+      ['If-Unmodified-Since fails', { 'if-unmodified-since': BEFORE, 'if-none-match': '"abc"' }, 'failed'],
+      ['both hold', { 'if-match': '"abc"', 'if-none-match': '"abc"' }, 'not-modified'],
+    ]);
+  });
+});
+
+describe('If-Modified-Since and If-Unmodified-Since (sections 13.1.3 and 13.1.4)', () => {
+  it('count in whole seconds', () => {
+    check([
+      ['modified at it', { 'if-modified-since': AT }, 'not-modified'],
+      ['modified before it', { 'if-modified-since': AFTER }, 'not-modified'],
+      ['modified after it', { 'if-modified-since': BEFORE }, 'proceed'],
+      ['unmodified since then', { 'if-unmodified-since': AT }, 'proceed'],
+      ['unmodified since later', { 'if-unmodified-since': AFTER }, 'proceed'],
+      ['modified since', { 'if-unmodified-since': BEFORE }, 'failed'],
+    ]);
+  });
+
+  it('take the three forms of a date, all of them in GMT, wherever the service runs', (test) => {
+    const zone = process.env['TZ'];
+    test.after(() => {
+      if (zone === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = zone;
+    });
+    for (const place of ['UTC', 'America/New_York', 'Pacific/Kiritimati']) {
+      process.env['TZ'] = place;
+      for (const [at, before] of [
+        [AT, BEFORE],
+        ['Friday, 20-Nov-26 09:30:00 GMT', 'Friday, 20-Nov-26 09:29:59 GMT'],
+        ['Fri Nov 20 09:30:00 2026', 'Fri Nov 20 09:29:59 2026'],
+      ] as const) {
+        check([
+          [`${place}: ${at}`, { 'if-modified-since': at }, 'not-modified'],
+          [`${place}: ${before}`, { 'if-modified-since': before }, 'proceed'],
+          [`${place}: ${at}`, { 'if-unmodified-since': at }, 'proceed'],
+          [`${place}: ${before}`, { 'if-unmodified-since': before }, 'failed'],
+        ]);
+      }
+    }
+    check([['a day of one digit', { 'if-modified-since': 'Sun Nov  6 08:49:37 2033' }, 'not-modified']]);
+    check([['a year of two digits long ago', { 'if-unmodified-since': 'Sunday, 06-Nov-94 08:49:37 GMT' }, 'failed']]);
+  });
+
+  it('are ignored where they are no date of HTTP', () => {
+    check(NO_DATES.map((date) => [`since ${date}`, { 'if-modified-since': date }, 'proceed']));
+    check(NO_DATES.map((date) => [`since ${date}`, { 'if-unmodified-since': date }, 'proceed']));
+  });
+
+  it('are ignored where nobody knows when the file was modified', () => {
+    const unknown = { ...FILE, modified: null };
+    check([['modified', { 'if-modified-since': AFTER }, 'proceed']], unknown);
+    check([['unmodified', { 'if-unmodified-since': BEFORE }, 'proceed']], unknown);
+  });
+});
+
+describe('hasPreconditions', () => {
+  it('is true for each of the four, and for nothing else', () => {
+    for (const name of ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']) {
+      assert.equal(hasPreconditions({ [name]: '' }), true, name);
+    }
+    assert.equal(hasPreconditions({ 'if-range': '"abc"', range: 'bytes=0-', accept: '*/*' }), false);
+  });
+});
+
+describe('If-Range (section 13.1.5)', () => {
+  it('lets a range be answered for the very version alone', () => {
+    for (const [header, allowed] of [
+      [undefined, true],
+      ['"abc"', true],
+      ['"abd"', false],
+      ['W/"abc"', false],
+      ['abc', false],
+      ['*', false],
+      ['"abc", "abd"', false],
+      [AT, true],
+      [BEFORE, false],
+      [AFTER, false],
+      ...NO_DATES.map((date) => [date, false] as const),
+    ] as const) {
+      assert.equal(allowsRange(header, FILE), allowed, String(header));
+    }
+    assert.equal(allowsRange(AT, { ...FILE, modified: null }), false);
+  });
+});
+
+describe('the condition of an upload', () => {
+  it('is that no file is there, or that it has one strong etag', () => {
+    for (const [headers, condition] of [
+      [{}, undefined],
+      [{ 'if-none-match': '*' }, 'absent'],
+      [{ 'if-none-match': ' * ' }, 'absent'],
+      [{ 'if-match': '"abc"' }, { etag: 'abc' }],
+      [{ 'if-match': ' "a,b" ' }, { etag: 'a,b' }],
+      [{ 'if-modified-since': AT }, undefined],
+      [{ range: 'bytes=0-1' }, undefined],
+    ] as const) {
+      assert.deepEqual(writeCondition(headers), condition, JSON.stringify(headers));
+    }
+  });
+
+  it('is refused where it is another: one that is not honoured must not pass in silence', () => {
+    for (const headers of [
+      { 'if-none-match': '"abc"' },
+      { 'if-none-match': '' },
+      { 'if-match': '*' },
+      { 'if-match': 'W/"abc"' },
+      { 'if-match': '"abc", "abd"' },
+      { 'if-match': 'abc' },
+      { 'if-match': '' },
+      { 'if-match': '"abc"', 'if-none-match': '*' },
+      { 'if-unmodified-since': AT },
+      { 'if-none-match': '*', 'if-unmodified-since': AT },
+    ]) {
+      assert.throws(
+        () => writeCondition(headers),
+        { name: 'StoreError', kind: 'unsupported' },
+        JSON.stringify(headers),
+      );
+    }
+  });
+});
+
+it('an etag stands in quotes', () => {
+  assert.equal(quote('abc'), '"abc"');
+});

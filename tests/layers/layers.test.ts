@@ -1,0 +1,255 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { StoreError } from '../../src/domain/error.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { EFFECTS, type Member } from '../../src/layers/members.ts';
+import { type Observation, observe } from '../../src/layers/observe.ts';
+import { readOnly } from '../../src/layers/read-only.ts';
+import { retry } from '../../src/layers/retry.ts';
+import { createMemoryStore } from '../../src/stores/memory.ts';
+import { type Backend, bare, disk, memory } from '../contract/backend.ts';
+import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
+import { optionalContract } from '../contract/optional.ts';
+import { storeContract } from '../contract/suite.ts';
+
+const LAYERS: Readonly<Record<string, (store: Store) => Store>> = {
+  observe: (store) => observe(store, () => {}),
+  retry: (store) => retry(store, { attempts: 3, delay: 1 }),
+  'read-only': readOnly,
+};
+const MEMBERS = Object.keys(EFFECTS) as Member[];
+
+/** A store that has every member, each of which does what `run` does and says how it was called. */
+function fullStore(run: (member: Member, args: readonly unknown[]) => unknown): Store {
+  const members = MEMBERS.map((member) => [
+    member,
+    member === 'walk' ? (...args: unknown[]) => run(member, args) : async (...args: unknown[]) => run(member, args),
+  ]);
+  return Object.fromEntries(members);
+}
+
+const call = (store: Store, member: Member, ...args: unknown[]): Promise<unknown> => {
+  const found = store[member] as ((...args: unknown[]) => Promise<unknown>) | undefined;
+  assert.ok(found, member);
+  return found.apply(store, args);
+};
+
+const outcome = async (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error);
+
+describe('every layer', () => {
+  for (const [name, wrap] of Object.entries(LAYERS)) {
+    it(`${name} leaves a store without the members that it does not have`, async () => {
+      for (const backend of [memory, bare, disk]) {
+        const { store, close } = await backend.open();
+        const had = MEMBERS.filter((member) => store[member] !== undefined);
+        const has = Object.keys(wrap(store)).filter((member) => wrap(store)[member as Member] !== undefined);
+        await close();
+        assert.deepEqual(has.toSorted(), had.toSorted(), backend.name);
+      }
+      const lacking = Object.fromEntries(MEMBERS.map((member) => [member, undefined]));
+      assert.deepEqual(Object.keys(wrap(lacking as unknown as Store)), []);
+    });
+
+    it(`${name} passes the arguments and the results of all that reads, and calls on the store itself`, async () => {
+      const calls: unknown[] = [];
+      const store = fullStore((member, args) => {
+        calls.push([member, ...args]);
+        return `result of ${member}`;
+      });
+      const wrapped = wrap(store);
+      const options = { signal: AbortSignal.timeout(1000) };
+      for (const member of MEMBERS.filter((each) => EFFECTS[each] !== 'writes')) {
+        calls.length = 0;
+        assert.equal(await call(wrapped, member, 'a', 'b', options), `result of ${member}`);
+        assert.deepEqual(calls, [[member, 'a', 'b', options]]);
+      }
+      class Own {
+        readonly #secret = 'kept';
+        async list() {
+          return this.#secret;
+        }
+      }
+      assert.equal(await call(wrap(new Own() as unknown as Store), 'list'), 'kept');
+    });
+
+    it(`${name} passes errors as they are`, async () => {
+      for (const error of [new StoreError('not-found', 'x'), new Error('fault'), 'no error at all', undefined]) {
+        const failing = wrap(fullStore(() => Promise.reject(error)));
+        assert.equal(await outcome(call(failing, 'stat', 'a')), error);
+        assert.equal(await outcome(call(failing, 'list', 'a')), error);
+      }
+    });
+
+    it(`${name} passes what a walk gives, and what it throws`, async () => {
+      const walking = wrap({
+        ...createMemoryStore(),
+        async *walk(path) {
+          yield { kind: 'folder', path };
+          throw new Error('half-way');
+        },
+      });
+      const seen: unknown[] = [];
+      await assert.rejects(async () => {
+        for await (const entry of walking.walk?.(folder('a')) ?? []) seen.push(entry);
+      }, /half-way/);
+      assert.deepEqual(seen, [{ kind: 'folder', path: 'a/' }]);
+    });
+  }
+});
+
+for (const [name, wrap] of Object.entries({ observe: LAYERS['observe'], retry: LAYERS['retry'] })) {
+  const wrapped: Backend = {
+    name: `memory in ${name}`,
+    lacks: memory.lacks,
+    async open() {
+      const { store, close } = await memory.open();
+      return { store: wrap?.(store) ?? store, close };
+    },
+  };
+  storeContract(wrapped);
+  optionalContract(wrapped);
+}
+
+describe('observe', () => {
+  it('tells of every call when it has ended: the member, the path, the outcome and the time', async () => {
+    const seen: Observation[] = [];
+    const store = observe(createMemoryStore(), (observation) => seen.push(observation));
+    await store.write(file('f/a'), upload('x'));
+    await store.list(folder('f'));
+    await outcome(store.stat(file('missing')));
+    await outcome(store.removeFolder(folder('f')));
+    assert.deepEqual(
+      seen.map(({ member, path, outcome: told }) => [member, path, told]),
+      [
+        ['write', 'f/a', 'ok'],
+        ['list', 'f/', 'ok'],
+        ['stat', 'missing', 'not-found'],
+        ['removeFolder', 'f/', 'already-exists'],
+      ],
+    );
+    for (const { milliseconds } of seen) assert.ok(milliseconds >= 0 && milliseconds < 10_000);
+  });
+
+  it('tells a fault from an error on purpose, and has no path where a call is about none', async () => {
+    const seen: Observation[] = [];
+    const failing = fullStore(() => Promise.reject(new Error('fault')));
+    const store = observe(failing, (observation) => seen.push(observation));
+    for (const [member, argument] of [
+      ['check', undefined],
+      ['stage', { body: null }],
+      ['removeMany', ['a', 'b']],
+      ['close', undefined],
+    ] as const) {
+      await outcome(call(store, member, argument));
+      assert.deepEqual(seen.at(-1), { ...seen.at(-1), member, path: undefined, outcome: 'fault' });
+    }
+  });
+
+  it('tells nothing before a call has ended', async () => {
+    const gate = Promise.withResolvers<void>();
+    const seen: Observation[] = [];
+    const store = observe(
+      fullStore(() => gate.promise),
+      (observation) => seen.push(observation),
+    );
+    const pending = call(store, 'stat', 'a');
+    assert.deepEqual(seen, []);
+    gate.resolve();
+    await pending;
+    assert.equal(seen.length, 1);
+  });
+});
+
+describe('read-only', () => {
+  it('denies everything that would change something, and calls nothing for it', async () => {
+    const calls: string[] = [];
+    const store = readOnly(fullStore((member) => void calls.push(member)));
+    for (const member of MEMBERS.filter((each) => EFFECTS[each] === 'writes')) {
+      await assert.rejects(call(store, member, 'a', 'b'), ofKind('denied'), member);
+    }
+    assert.deepEqual(calls, []);
+  });
+
+  it('leaves a store as it is, and readable', async () => {
+    const inner = createMemoryStore();
+    const tree = { 'f/': null, 'f/a': 'x' };
+    await plant(inner, tree);
+    const store = readOnly(inner);
+    await assert.rejects(store.write(file('b'), upload('x')), ofKind('denied'));
+    await assert.rejects(store.remove(file('f/a')), ofKind('denied'));
+    assert.equal(await textOf(store, 'f/a'), 'x');
+    assert.deepEqual(await treeOf(store), tree);
+  });
+
+  it('counts what is written, removed, moved, copied and made among what changes something', () => {
+    const writes = MEMBERS.filter((member) => EFFECTS[member] === 'writes');
+    const changing = /^(write|stage|remove|create|copy|move)/;
+    assert.deepEqual(
+      writes,
+      MEMBERS.filter((member) => changing.test(member)),
+    );
+  });
+});
+
+describe('retry', () => {
+  /** A store that fails so many times, and then answers; and how often it was asked. */
+  const failingFirst = (failures: number, error: () => Error) => {
+    let calls = 0;
+    const store = fullStore(() => {
+      if (calls++ < failures) throw error();
+      return 'answer';
+    });
+    return { store: retry(store, { attempts: 3, delay: 1 }), calls: () => calls };
+  };
+  const unavailable = () => new StoreError('unavailable', 'out of reach');
+
+  it('asks again of what reads, as long as the store is unavailable', async () => {
+    for (const member of MEMBERS.filter((each) => EFFECTS[each] === 'reads' && each !== 'walk')) {
+      for (const failures of [0, 1, 2]) {
+        const { store, calls } = failingFirst(failures, unavailable);
+        assert.equal(await call(store, member, 'a'), 'answer', member);
+        assert.equal(calls(), failures + 1, member);
+      }
+    }
+  });
+
+  it('gives up with the last error after all attempts', async () => {
+    let number = 0;
+    const { store, calls } = failingFirst(9, () => new StoreError('unavailable', `failure ${++number}`));
+    await assert.rejects(call(store, 'stat', 'a'), { ...ofKind('unavailable'), message: 'failure 3' });
+    assert.equal(calls(), 3);
+  });
+
+  it('never asks again of what writes: it may have been done, or its body be used up', async () => {
+    for (const member of MEMBERS.filter((each) => EFFECTS[each] !== 'reads')) {
+      const { store, calls } = failingFirst(1, unavailable);
+      await assert.rejects(call(store, member, 'a'), ofKind('unavailable'), member);
+      assert.equal(calls(), 1, member);
+    }
+  });
+
+  it('never asks again for another reason', async () => {
+    for (const error of [new StoreError('not-found', 'x'), new StoreError('denied', 'x'), new Error('fault')]) {
+      const { store, calls } = failingFirst(1, () => error);
+      assert.equal(await outcome(call(store, 'read', 'a')), error);
+      assert.equal(calls(), 1);
+    }
+  });
+
+  it('waits before it asks again, longer each time, and not always equally long', async () => {
+    const waits: number[][] = [];
+    for (let round = 0; round < 5; round++) {
+      const calls: number[] = [];
+      const failing = fullStore(() => {
+        calls.push(performance.now());
+        throw unavailable();
+      });
+      await assert.rejects(call(retry(failing, { attempts: 3, delay: 20 }), 'stat', 'a'), ofKind('unavailable'));
+      const [first = 0, second = 0, third = 0] = calls;
+      waits.push([second - first, third - second]);
+    }
+    // Half of what is set at least; timers end up to a millisecond early.
+    for (const [first = 0, second = 0] of waits) assert.ok(first >= 9 && second >= 19, `${first}, ${second}`);
+    assert.ok(new Set(waits.map(([first = 0]) => Math.round(first))).size > 1, 'they vary');
+  });
+});
