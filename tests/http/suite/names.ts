@@ -22,7 +22,7 @@ import { startService, type TestService } from '../service.ts';
 export type WrongPath = readonly [path: string, error: RegExp];
 
 /** Paths that break a rule and can stand in a URL: a lone surrogate can't, which UTF-8 does not have. */
-export const WRONG_PATHS: readonly WrongPath[] = [
+const WRONG_PATHS: readonly WrongPath[] = [
   ['a//b', /empty segment/],
   ['a///b', /empty segment/],
   ['.', /segment "\."/],
