@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { METHODS } from 'node:http';
+import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type ErrorKind, StoreError } from '../../../src/domain/error.ts';
+import { parseFile, parseFolder } from '../../../src/domain/path.ts';
 import type { Store } from '../../../src/domain/store.ts';
+import { readOnly } from '../../../src/layers/read-only.ts';
 import type { Backend } from '../../contract/backend.ts';
 import {
   type Answer,
@@ -172,6 +175,31 @@ export function errorsSuite(backend: Backend): void {
         );
         assertFailure(answer, 400, /./);
         assert.deepEqual(await pathsBelow(port), []);
+      });
+
+      it('that is not UTF-8 is 400, and changes nothing: it would give files other names than were sent', async () => {
+        await plant(port, { a: '1', 'f/x': '2' });
+        for (const [path, body] of Object.entries(JSON_ROUTES)) {
+          for (const bytes of ['ff', 'c3', 'c328', 'eda080', 'c0af']) {
+            const [before, after] = JSON.stringify({ ...body, newName: 'z?', destination: 'z?', path: 'z?' }).split(
+              '?',
+            );
+            const whole = [Buffer.from(`${before}`), Buffer.from(bytes, 'hex'), Buffer.from(`${after}`)];
+            const headers = { 'content-type': 'application/json' };
+            const answer = await send(port, path, { method: 'POST', body: Buffer.concat(whole), headers });
+            assertFailure(answer, 400, /UTF-8/);
+          }
+        }
+        assert.deepEqual(await pathsBelow(port), ['a', 'f/', 'f/x']);
+      });
+
+      it('that comes in chunks is taken', async () => {
+        const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+        assert.equal(
+          (await send(port, '/create_folder', { method: 'POST', body: '{"path": "z"}', headers })).status,
+          200,
+        );
+        assert.deepEqual(await pathsBelow(port), ['z/']);
       });
 
       it('that is cut short is 400, and changes nothing', async () => {
@@ -410,6 +438,22 @@ export function errorsSuite(backend: Backend): void {
         isBroken = false;
         assert.equal((await send(faulty.port, '/')).status, 200);
       });
+    });
+
+    it('a service that is read-only answers all that would change something with 403, and changes nothing', async (test) => {
+      const inner = Promise.withResolvers<Store>();
+      const locked = await startWith((store) => {
+        inner.resolve(store);
+        return readOnly(store);
+      }, test);
+      const store = await inner.promise;
+      await store.write(parseFile('a'), { body: Readable.from([Buffer.from('1')]), type: 'text/plain' });
+      await store.createFolder(parseFolder('f'));
+      for (const answer of await askForChanges(locked.port)) {
+        assertFailure(answer, 403, 'This service is read-only.');
+      }
+      assert.equal((await send(locked.port, '/file/a')).body.toString(), '1');
+      assert.deepEqual(await pathsBelow(locked.port), ['a', 'f/']);
     });
 
     describe('what is no HTTP', () => {
@@ -661,6 +705,15 @@ async function askEverything(port: number): Promise<Answer[]> {
     await send(port, '/?prefix=f'),
     await send(port, '/file/a'),
     await send(port, '/thumb/a'),
+    ...(await askForChanges(port)),
+  ];
+}
+
+/** One request to every endpoint that changes something. */
+async function askForChanges(port: number): Promise<Answer[]> {
+  const file = { name: 'file', filename: 'a', value: 'x' };
+  const prefix = { name: 'prefix', value: 'f' };
+  return [
     await send(port, '/delete/a', { method: 'DELETE' }),
     await send(port, '/delete_folder/f', { method: 'DELETE' }),
     await postJson(port, '/rename/a', { newName: 'b' }),
@@ -670,10 +723,8 @@ async function askEverything(port: number): Promise<Answer[]> {
     await postJson(port, '/move', { source: 'a', destination: 'b', is_folder: false }),
     await postJson(port, '/move', { source: 'f', destination: 'g', is_folder: true }),
     await postJson(port, '/create_folder', { path: 'f' }),
-    await postForm(port, [
-      { name: 'prefix', value: 'f' },
-      { name: 'file', filename: 'a', value: 'x' },
-    ]),
+    await postForm(port, [prefix, file]),
+    await postForm(port, [file, prefix]),
   ];
 }
 
