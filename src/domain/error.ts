@@ -48,6 +48,17 @@ export function isStoreError(error: unknown, kind?: ErrorKind): error is StoreEr
   return error instanceof StoreError && (kind === undefined || error.kind === kind);
 }
 
+/** Whether a look at something finds it: false for `not-found`, while any other error is thrown on. */
+export async function isThere(look: Promise<unknown>): Promise<boolean> {
+  try {
+    await look;
+    return true;
+  } catch (error) {
+    if (isStoreError(error, 'not-found')) return false;
+    throw error;
+  }
+}
+
 /** A value as it may stand in an error text: quoted, control characters escaped, shortened to be readable. */
 export function quoted(value: string): string {
   const characters = Array.from(value.toWellFormed());

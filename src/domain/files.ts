@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { isStoreError, quoted, StoreError } from './error.ts';
-import { createFolderOperations, type FolderOperations, type FolderOptions } from './folder-operations.ts';
+import { createFolderOperations, type FolderOperations } from './folder-operations.ts';
 import { limitSize } from './limit-size.ts';
 import { mediaTypeOfUpload } from './media-type.ts';
 import { childFile, childFolder, type FilePath, type FolderPath, nameOf, parentOf, ROOT } from './path.ts';
@@ -8,6 +8,7 @@ import type { ByteRange } from './range.ts';
 import { spool } from './spool.ts';
 import type { Cancellable, Content, FileEntry, Listing, Replacing, Store, WriteCondition } from './store.ts';
 import { copyFile, moveFile } from './transfer.ts';
+import type { FolderOptions } from './tree-operations.ts';
 
 /** Files of this many bytes and more are not served directly, but by a presigned URL: the 6 MB of the interface. */
 export const DIRECT_LIMIT = 6 * 1024 * 1024;
