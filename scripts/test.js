@@ -1,33 +1,107 @@
 import { spawn } from 'node:child_process';
-import { availableParallelism } from 'node:os';
+import { once } from 'node:events';
+// By its default export: a Node.js that is too old lacks `globSync`, and would not get as far as saying so.
+import fs from 'node:fs';
+import { availableParallelism, constants } from 'node:os';
 import { requireNode } from '../bin/require-node.js';
 import { requireCommands } from './debian-packages.js';
 
 // Runs the tests: all, or the files that are named. Arguments that begin with "-" go to Node's test runner.
 
 requireNode();
-try {
-  requireCommands({ bash: 'bash', curl: 'curl', mount: 'mount' });
-} catch (error) {
-  process.stderr.write(
-    `The tests need what this machine lacks. ${error instanceof Error ? error.message : String(error)}\n`,
-  );
-  process.exit(1);
-}
 
 const given = process.argv.slice(2);
 const options = given.filter((argument) => argument.startsWith('-'));
 const files = given.filter((argument) => !argument.startsWith('-'));
 
-const runner = spawn(
-  process.execPath,
-  [
-    '--test',
-    `--test-concurrency=${Math.max(2, availableParallelism())}`,
-    '--test-timeout=300000',
-    ...options,
-    ...(files.length > 0 ? files : ['tests/**/*.test.ts']),
-  ],
-  { stdio: 'inherit' },
-);
-runner.on('exit', (code) => process.exit(code ?? 1));
+const interrupted = new AbortController();
+/** @type {NodeJS.Signals | undefined} */
+let interruptedBy;
+// Kept for good: a second Ctrl-C must not cut short how the object store is stopped.
+for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+  process.on(signal, () => {
+    interruptedBy ??= signal;
+    interrupted.abort(new Error(`Interrupted by ${signal}.`));
+  });
+}
+
+try {
+  process.exitCode = await runTests();
+} catch (error) {
+  process.stderr.write(`${messageOf(error)}\n`);
+  process.exitCode = 1;
+}
+if (interruptedBy) process.exitCode = 128 + constants.signals[interruptedBy];
+
+/** Returns the exit code. */
+async function runTests() {
+  provideCommands({ bash: 'bash', curl: 'curl', mount: 'mount' });
+  if (!needObjectStore()) return runFiles({});
+  const { environmentOf, isObjectStoreNamed, testObjectStore } = await import('../tests/servers/object-store.ts');
+  if (isObjectStoreNamed()) return runFiles(environmentOf(testObjectStore()));
+  const ceph = await startOwnCeph();
+  try {
+    return await runFiles(environmentOf(ceph));
+  } finally {
+    await ceph.stop();
+  }
+}
+
+/** All tests together need one, and those whose path says so. */
+function needObjectStore() {
+  return files.length === 0 || [...files, ...fs.globSync(files)].some((file) => file.includes('s3'));
+}
+
+/** One for the whole run, as each takes two seconds and 120 MB. */
+async function startOwnCeph() {
+  const { CEPH_COMMANDS, startCeph } = await import('../tests/servers/ceph.ts');
+  const { HOW_TO_NAME_ANOTHER } = await import('../tests/servers/object-store.ts');
+  const commands = Object.keys(CEPH_COMMANDS).join(', ');
+  const packages = [...new Set(Object.values(CEPH_COMMANDS))].join(', ');
+  provideCommands(
+    CEPH_COMMANDS,
+    `\nThose of an object store start one with ${commands} (Debian: ${packages}). ${HOW_TO_NAME_ANOTHER}`,
+  );
+  return startCeph(interrupted.signal);
+}
+
+/**
+ * @param {Readonly<Record<string, string>>} packageOf the package that brings each command
+ * @param {string} alternative what else would do
+ */
+function provideCommands(packageOf, alternative = '') {
+  try {
+    requireCommands(packageOf);
+  } catch (error) {
+    throw new Error(`The tests need what this machine lacks. ${messageOf(error)}${alternative}`, { cause: error });
+  }
+}
+
+/**
+ * Runs the files to their end, and returns the exit code.
+ *
+ * @param {Readonly<Record<string, string>>} environment variables beside our own
+ */
+async function runFiles(environment) {
+  interrupted.signal.throwIfAborted();
+  const runner = spawn(
+    process.execPath,
+    [
+      '--test',
+      `--test-concurrency=${Math.max(2, availableParallelism())}`,
+      '--test-timeout=300000',
+      ...options,
+      ...(files.length > 0 ? files : ['tests/**/*.test.ts']),
+    ],
+    { stdio: 'inherit', env: { ...process.env, ...environment } },
+  );
+  // For a signal that was sent to us alone. Ctrl-C reaches the runner as well, which does not mind being told twice.
+  interrupted.signal.addEventListener('abort', () => runner.kill('SIGTERM'));
+  const [code] = await once(runner, 'exit');
+  return typeof code === 'number' ? code : 1;
+}
+
+/** @param {unknown} error */
+function messageOf(error) {
+  return error instanceof Error ? error.message : String(error);
+}

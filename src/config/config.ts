@@ -26,8 +26,25 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     if ('value' in reading) config[name] = reading.value;
     else problems.push(`${name} ${reading.problem}${describe(given, setting)}. Example: ${name}=${setting.example}`);
   }
+  problems.push(...findLacking(config as Partial<Config>, problems));
   if (problems.length > 0) throw new SettingsError(problems);
   return config as Config;
+}
+
+/** What the kind of store that was chosen needs and has not; a setting that is wrong was told already. */
+function findLacking(config: Partial<Config>, problems: readonly string[]): string[] {
+  const type = config.STORAGE_TYPE;
+  const isLacking = (name: SettingName) =>
+    config[name] === undefined && !problems.some((problem) => problem.startsWith(`${name} `));
+  const told = (Object.entries(SETTINGS) as [SettingName, Setting<unknown>][])
+    .filter(([name, { neededFor = [] }]) => neededFor.some((each) => each === type) && isLacking(name))
+    .map(([name, { example }]) => `${name} is needed for STORAGE_TYPE=${type}. Example: ${name}=${example}`);
+  const hasHome = type === 's3' && config.S3_REGION !== 'auto';
+  if (type === undefined || type === 'disk' || hasHome || !isLacking('S3_ENDPOINT')) return told;
+  return [
+    ...told,
+    `S3_ENDPOINT is needed, unless S3_REGION names a region of AWS. Example: S3_ENDPOINT=${SETTINGS.S3_ENDPOINT.example}`,
+  ];
 }
 
 function describe(given: string, setting: Setting<unknown>): string {

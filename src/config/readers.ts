@@ -46,6 +46,31 @@ export const size: Reader<number> = (given) => {
   return { problem: 'must be a number of bytes, with or without a unit: B, kB, MB, GB, TB, KiB, MiB, GiB or TiB' };
 };
 
+/** An address by HTTP, with a path or without, and no `/` at its end. */
+export const url =
+  ({ path }: { path: boolean }): Reader<string> =>
+  (given) => {
+    const parsed = URL.parse(given);
+    if (!parsed || !/^https?:$/.test(parsed.protocol))
+      return { problem: 'must be a URL that begins with https:// or http://' };
+    if (parsed.username || parsed.password || parsed.search || parsed.hash) {
+      return { problem: 'must be a URL without user, query or fragment' };
+    }
+    const value = given.replace(/\/+$/, '');
+    if (path || parsed.pathname === '/') return { value };
+    return { problem: "must be a URL without a path: a bucket's name goes into S3_BUCKET" };
+  };
+
+/** The name of a bucket: what stands in a URL as one segment, so that a path or an address is noticed. */
+export const bucketName: Reader<string> = (given) =>
+  /^[\w.-]{1,255}$/.test(given)
+    ? { value: given }
+    : { problem: "must be the bucket's name alone, of letters, digits, dots and hyphens" };
+
+/** A secret as it is. */
+export const password: Reader<string> = (given) =>
+  /^[\x21-\x7e]+$/.test(given) ? { value: given } : { problem: 'must have no spaces, and none but ASCII characters' };
+
 /** A secret as it is, long enough to be one. */
 export const secret =
   (leastBytes: number): Reader<Buffer> =>

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { MIN_KEY_BYTES } from '../domain/url-signer.ts';
-import { integer, oneOf, type Reader, secret, size, text, yesOrNo } from './readers.ts';
+import { bucketName, integer, oneOf, password, type Reader, secret, size, text, url, yesOrNo } from './readers.ts';
 
 /** One setting: an environment variable, how it is read, and what a person is told of it. */
 export interface Setting<Type> {
@@ -11,7 +11,12 @@ export interface Setting<Type> {
   readonly help: string;
   /** Its value is never printed. */
   readonly isSecret?: true;
+  /** Without it, `STORAGE_TYPE` can't be one of these. */
+  readonly neededFor?: readonly string[];
 }
+
+/** The values of `STORAGE_TYPE` that mean a bucket. */
+const BUCKETS = ['s3', 'r2'] as const;
 
 /** Workers where nothing is set: one for each core, and not so many that their memory counts. */
 const DEFAULT_WORKERS = Math.min(availableParallelism(), 8);
@@ -22,16 +27,69 @@ const DEFAULT_WORKERS = Math.min(availableParallelism(), 8);
  */
 export const SETTINGS = {
   STORAGE_TYPE: {
-    read: oneOf('disk'),
+    read: oneOf('disk', ...BUCKETS),
     fallback: 'disk',
-    example: 'disk',
-    help: 'Where the files are: `disk` is a folder of this machine.',
+    example: 's3',
+    help: 'Where the files are: `disk` is a folder of this machine, `s3` a bucket of any S3-compatible store, `r2` the same.',
   },
   DISK_ROOT: {
     read: text,
     fallback: './data',
     example: '/srv/files',
     help: "The folder to serve, made when it is missing. `.holdall` in it is the service's own.",
+  },
+  S3_BUCKET: {
+    read: bucketName,
+    fallback: null,
+    example: 'my-files',
+    help: 'The bucket to serve.',
+    neededFor: BUCKETS,
+  },
+  S3_ENDPOINT: {
+    read: url({ path: false }),
+    fallback: null,
+    example: 'https://0123456789abcdef.r2.cloudflarestorage.com',
+    help: "The store's address, without the bucket. Without it, it is that of AWS in `S3_REGION`.",
+  },
+  S3_REGION: {
+    read: text,
+    fallback: 'auto',
+    example: 'eu-central-1',
+    help: "The bucket's region. `auto` suits R2, and stores that have none.",
+  },
+  S3_ACCESS_KEY_ID: {
+    read: password,
+    fallback: null,
+    example: 'AKIAIOSFODNN7EXAMPLE',
+    help: 'The id of the access key.',
+    isSecret: true,
+    neededFor: BUCKETS,
+  },
+  S3_SECRET_ACCESS_KEY: {
+    read: password,
+    fallback: null,
+    example: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+    help: 'The secret of the access key.',
+    isSecret: true,
+    neededFor: BUCKETS,
+  },
+  S3_ADDRESSING: {
+    read: oneOf('path', 'virtual'),
+    fallback: 'path',
+    example: 'virtual',
+    help: "Whether the bucket's name stands in the path of the store's URLs, or in front of the host's name.",
+  },
+  S3_PUBLIC_URL: {
+    read: url({ path: true }),
+    fallback: null,
+    example: 'https://files.example.org',
+    help: 'Where everybody may read the bucket, if it is public: listings then give the `publicUrl` of each file.',
+  },
+  S3_CONCURRENCY: {
+    read: integer(1, 1000),
+    fallback: '64',
+    example: '16',
+    help: 'How many objects of a folder are copied or moved at once.',
   },
   HOST: {
     read: text,
@@ -80,7 +138,7 @@ export const SETTINGS = {
     read: text,
     fallback: null,
     example: '/var/cache/holdall',
-    help: 'The folder for thumbnails that were made. Without it, it is `.holdall/cache` under `DISK_ROOT`.',
+    help: 'The folder for thumbnails that were made. Without it: on disk `.holdall/cache` under `DISK_ROOT`, for a bucket a folder of its own under `~/.cache/holdall`.',
   },
   CACHE_SIZE: {
     read: size,

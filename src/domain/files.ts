@@ -33,6 +33,8 @@ export type ReadOptions = { readonly range?: ByteRange; readonly ifMatch?: strin
 export interface IncomingFile {
   readonly body: Readable;
   readonly declaredType?: string | undefined;
+  /** Bytes that it may have at the most, where that is known. */
+  readonly sizeAtMost?: number | undefined;
 }
 
 export type UploadOptions = { readonly condition?: WriteCondition | undefined } & Cancellable;
@@ -77,7 +79,7 @@ export function createFiles(store: Store, { maxUploadSize, presignExpires }: Fil
 
   const locate: Files['locate'] = async (file, { download, signal }) => {
     if (file.size < DIRECT_LIMIT) return undefined;
-    if (store.presign) return store.presign(file.path, { expires: presignExpires, download, signal });
+    if (store.presign) return store.presign(file, { expires: presignExpires, download, signal });
     throw new StoreError(
       'too-large',
       `The file ${quoted(file.path)} has ${file.size} bytes. Files of ${DIRECT_LIMIT} bytes (6 MB) and more are ` +
@@ -93,7 +95,7 @@ export function createFiles(store: Store, { maxUploadSize, presignExpires }: Fil
     locate,
 
     async fetch(file, { download, ...options }) {
-      const content = await store.read(file, options).catch(async (error: unknown) => {
+      const content = await store.read(file, { ...options, ifBelow: DIRECT_LIMIT }).catch(async (error: unknown) => {
         if (!isStoreError(error, 'range-unsatisfiable')) throw error;
         // A file that is not given directly has no ranges here.
         const location = await locate(await store.stat(file, options), { download, signal: options.signal });
@@ -107,8 +109,9 @@ export function createFiles(store: Store, { maxUploadSize, presignExpires }: Fil
       return location === undefined ? { content } : { location };
     },
 
-    async upload(file, { body, declaredType }, options) {
-      const upload = { body: limitSize(body, maxUploadSize), type: mediaTypeOfUpload(declaredType, nameOf(file)) };
+    async upload(file, { body, declaredType, sizeAtMost }, options) {
+      const type = mediaTypeOfUpload(declaredType, nameOf(file));
+      const upload = { body: limitSize(body, maxUploadSize), type, sizeAtMost };
       return store.write(file, upload, options);
     },
 

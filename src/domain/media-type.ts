@@ -1,11 +1,11 @@
 import { lookup } from 'mime-types';
 
 /** What a file is served as when nothing better is known (RFC 2046, section 4.5.1). */
-const UNKNOWN = 'application/octet-stream';
+export const UNKNOWN_TYPE = 'application/octet-stream';
 
 /** The media type that a file's name tells. */
 export function mediaTypeOf(name: string): string {
-  return lookup(name.slice(name.lastIndexOf('/') + 1)) || UNKNOWN;
+  return lookup(name.slice(name.lastIndexOf('/') + 1)) || UNKNOWN_TYPE;
 }
 
 /**
@@ -13,7 +13,14 @@ export function mediaTypeOf(name: string): string {
  * Programs that don't know send `application/octet-stream`, so that counts as nothing too.
  */
 export function mediaTypeOfUpload(declared: string | undefined, name: string): string {
-  return declared === undefined || declared === UNKNOWN || !MEDIA_TYPE.test(declared) ? mediaTypeOf(name) : declared;
+  return declared === undefined || declared === UNKNOWN_TYPE || !MEDIA_TYPE.test(declared)
+    ? mediaTypeOf(name)
+    : declared;
+}
+
+/** A media type as it is served: with the encoding that texts have nearly always today where none is said. */
+export function servedType(type: string): string {
+  return /^text\/[^;]+$/.test(type) ? `${type}; charset=utf-8` : type;
 }
 
 /** `type/subtype` and parameters as RFC 9110, section 8.3.1, has them, in a length that any store keeps. */

@@ -65,6 +65,11 @@ export function foundFolder(folder: FolderPath, name: string): FolderPath | unde
   return isNameable(`${folder}${name}/`, name) ? (`${folder}${name}/` as FolderPath) : undefined;
 }
 
+/** As `foundFile`, for a name in a backend that is a whole path. */
+export function foundPath(path: string): FilePath | undefined {
+  return isNameable(path, path) ? (path as FilePath) : undefined;
+}
+
 /** The last segment, without a folder's `/`; empty for the root. */
 export function nameOf(path: FilePath | FolderPath): string {
   const bare = withoutSlash(path);
@@ -112,9 +117,13 @@ const isSurrogate = (unit: number) => unit >= 0xd800 && unit <= 0xdfff;
 const CONTROL = /[\u0000-\u001f\u007f]/;
 
 function check(path: string, text: string): void {
-  const problem = path.split('/').map(segmentProblem).find(Boolean);
+  const problem = problemOf(path);
   if (problem) throw invalid(text, problem);
   checkLength(path, text);
+}
+
+function problemOf(path: string): string | undefined {
+  return path.split('/').map(segmentProblem).find(Boolean);
 }
 
 function checkName(name: string): void {
@@ -136,7 +145,7 @@ function checkLength(path: string, text: string): void {
 }
 
 function isNameable(path: string, name: string): boolean {
-  return segmentProblem(name) === undefined && Buffer.byteLength(path) <= MAX_PATH_BYTES;
+  return problemOf(name) === undefined && Buffer.byteLength(path) <= MAX_PATH_BYTES;
 }
 
 function invalid(text: string, problem: string): StoreError {

@@ -2,7 +2,10 @@ import type { Readable } from 'node:stream';
 import type { FilePath, FolderPath } from './path.ts';
 import type { ByteRange, ResolvedRange } from './range.ts';
 
-/** What is known of a file. A store gives the same entry from `list`, `stat`, `read` and `write`. */
+/**
+ * What is known of a file. A store gives the same entry from `list`, `stat`, `read` and `write`, but for what its
+ * backend does not tell everywhere: `list` may give the type that the name tells, `write` no time.
+ */
 export interface FileEntry {
   readonly kind: 'file';
   readonly path: FilePath;
@@ -17,6 +20,8 @@ export interface FileEntry {
   readonly modified: Date | null;
   /** A media type, parameters included. */
   readonly type: string;
+  /** Where everybody may read the file, if the store is public. */
+  readonly publicUrl?: string;
 }
 
 export interface FolderEntry {
@@ -45,7 +50,9 @@ export interface Upload {
   /** Ends when all bytes were given; an error on it fails the write and leaves the old file. */
   readonly body: Readable;
   /** Bytes, where known beforehand. A body of another size fails the write with `invalid-request`. */
-  readonly size?: number;
+  readonly size?: number | undefined;
+  /** Bytes that the body may have at the most, where that is known: such as the length of the request around it. */
+  readonly sizeAtMost?: number | undefined;
   /** The media type to keep. A store that can't keep one derives it from the name. */
   readonly type: string;
 }
@@ -109,8 +116,13 @@ export interface Store {
    * Opens a file. Settles once the source is open, so that what is missing is known before any byte goes out.
    * The bytes are those of one version, the one that `file` describes, whatever is written meanwhile.
    * `not-found`; `range-unsatisfiable`; `condition-failed` when `ifMatch` is another etag than the file's.
+   * With `ifBelow` the bytes are wanted only of a file that has fewer than so many: of another, `file` may be what was
+   * known of it seconds ago, and `body` gives any part of it, or nothing.
    */
-  read(file: FilePath, options?: { range?: ByteRange; ifMatch?: string } & Cancellable): Promise<Content>;
+  read(
+    file: FilePath,
+    options?: { range?: ByteRange; ifMatch?: string; ifBelow?: number } & Cancellable,
+  ): Promise<Content>;
 
   /**
    * Writes a whole file, its parent folders too. All or nothing: readers see the old bytes or the new, and when
@@ -158,9 +170,6 @@ export interface Store {
   /** Removes a folder with everything in it. `not-found`. */
   removeTree?(folder: FolderPath, options?: Reporting & Cancellable): Promise<void>;
 
-  /** Removes many files at once; those that are missing count as removed. */
-  removeMany?(files: readonly FilePath[], options?: Cancellable): Promise<void>;
-
   /**
    * Everything below `folder`, at any depth, in the order of `comparePaths`: files, and the folders that would
    * not be there without being named (empty ones, at least). Nothing for a missing folder.
@@ -169,9 +178,9 @@ export interface Store {
 
   /**
    * A URL that gives the file to whoever has it, for `expires` seconds; with `download`, as an attachment of
-   * the file's name. Does not look whether the file exists. A URL that starts with `/` is one of the service's own.
+   * the file's name. Does not look whether the file still exists. A URL that starts with `/` is one of the service's own.
    */
-  presign?(file: FilePath, options: { expires: number; download: boolean } & Cancellable): Promise<string>;
+  presign?(file: FileEntry, options: { expires: number; download: boolean } & Cancellable): Promise<string>;
 
   /** Whether the store is reachable and usable; throws the reason. */
   check?(options?: Cancellable): Promise<void>;

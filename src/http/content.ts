@@ -1,10 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { attachment } from '../domain/attachment.ts';
 import { isStoreError } from '../domain/error.ts';
 import type { Fetched, ReadOptions } from '../domain/files.ts';
+import { servedType } from '../domain/media-type.ts';
 import type { Content, FileEntry } from '../domain/store.ts';
 import { clientSignal } from './client-signal.ts';
 import { HttpError } from './errors.ts';
-import { attachment, contentType, fileHeaders, isolationHeaders, relativeTo } from './headers.ts';
+import { fileHeaders, isolationHeaders, relativeTo } from './headers.ts';
 import { allowsRange, evaluate, hasPreconditions, quote } from './preconditions.ts';
 import { parseRange } from './range.ts';
 
@@ -84,7 +86,7 @@ function sendBytes(reply: FastifyReply, { file, range, body }: Content, download
 }
 
 function describe(reply: FastifyReply, file: FileEntry, download: boolean): FastifyReply {
-  reply.headers({ ...fileHeaders(file), ...isolationHeaders(file.type), 'content-type': contentType(file.type) });
-  if (download) reply.header('content-disposition', attachment(file));
+  reply.headers({ ...fileHeaders(file), ...isolationHeaders(file.type), 'content-type': servedType(file.type) });
+  if (download) reply.header('content-disposition', attachment(file.path));
   return reply;
 }

@@ -1,4 +1,3 @@
-import { nameOf } from '../domain/path.ts';
 import type { FileEntry } from '../domain/store.ts';
 import { quote } from './preconditions.ts';
 
@@ -14,22 +13,6 @@ export function fileHeaders(file: FileEntry): Record<string, string> {
 
 /** What may be kept, but has to be asked after each time, and not by caches that serve several people. */
 export const CACHE_CONTROL = 'private, no-cache';
-
-/** The media type of a file, with the encoding that texts have nearly always today where none is said. */
-export function contentType(type: string): string {
-  return /^text\/[^;]+$/.test(type) ? `${type}; charset=utf-8` : type;
-}
-
-/** `Content-Disposition: attachment` with the file's name, in ASCII for old clients and whole in UTF-8 (RFC 6266). */
-export function attachment(file: FileEntry): string {
-  const name = nameOf(file.path);
-  const ascii = name.replace(/[^\x20-\x7e]/gu, '_').replace(/["\\%]/g, '_');
-  const encoded = encodeURIComponent(name).replace(
-    /['()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return `attachment; filename="${ascii}"; filename*=UTF-8''${encoded}`;
-}
 
 /**
  * Headers that keep a file which a browser opens from acting in the name of the person who looks at it: its type

@@ -51,6 +51,9 @@ export const Listing = Type.Object(
             }),
             contentType: Type.String(),
             etag: Type.String({ description: 'Quoted, as in the ETag header.' }),
+            publicUrl: Type.Optional(
+              Type.String({ description: 'Where everybody may read the file; there only if the bucket is public.' }),
+            ),
           },
           { title: 'File' },
         ),

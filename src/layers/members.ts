@@ -24,7 +24,6 @@ export const EFFECTS = {
   copyFolder: 'writes',
   moveFolder: 'writes',
   removeTree: 'writes',
-  removeMany: 'writes',
   close: 'neither',
 } as const satisfies Record<keyof Store, Effect>;
 

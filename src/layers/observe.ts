@@ -14,12 +14,12 @@ export interface Observation {
 
 /** The same store; `observer` is told of every call when its promise has settled. */
 export function observe(store: Store, observer: (observation: Observation) => void): Store {
-  return wrap(store, async (member, run, path) => {
+  return wrap(store, async (member, run, about) => {
     const started = performance.now();
     const tell = (outcome: string) =>
       observer({
         member,
-        path: typeof path === 'string' ? path : undefined,
+        path: pathOf(about),
         outcome,
         milliseconds: performance.now() - started,
       });
@@ -32,4 +32,10 @@ export function observe(store: Store, observer: (observation: Observation) => vo
       throw error;
     }
   });
+}
+
+/** What a call is about comes first: as a path, or as an entry that has one. */
+function pathOf(about: unknown): string | undefined {
+  const path = typeof about === 'object' && about !== null && 'path' in about ? about.path : about;
+  return typeof path === 'string' ? path : undefined;
 }

@@ -39,7 +39,7 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
 }
 
 async function serve(opened: OpenedStore, config: Config, logger: Logger): Promise<RunningService> {
-  const retried = retry(opened.store, RETRIES);
+  const retried = opened.retries ? opened.store : retry(opened.store, RETRIES);
   const observed = observe(config.READ_ONLY ? readOnly(retried) : retried, (call) => logger.debug(call, 'store'));
   const files = createFiles(observed, {
     maxUploadSize: config.MAX_UPLOAD_SIZE,

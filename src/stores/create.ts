@@ -1,8 +1,11 @@
+import { createHash } from 'node:crypto';
+import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { Store } from '../domain/store.ts';
 import type { UrlSigner } from '../domain/url-signer.ts';
 import { openDisk } from './disk/disk.ts';
+import { openS3 } from './s3/s3.ts';
 
 /** A store as the settings have it, and what comes with it. */
 export interface OpenedStore {
@@ -11,6 +14,8 @@ export interface OpenedStore {
   readonly name: string;
   /** Checks the store's presigned URLs, where it is for the service to answer them. */
   readonly signer?: UrlSigner;
+  /** Whether it tries again by itself what may succeed a little later. */
+  readonly retries: boolean;
   /** Where to keep what can be made again, if nobody says otherwise. */
   readonly cacheFolder: string;
 }
@@ -27,7 +32,31 @@ export async function openStore(
         signingKey: config.SIGNING_KEY,
         warn,
       });
-      return { store, signer, name: root, cacheFolder: join(ownFolder, 'cache') };
+      return { store, signer, name: root, retries: false, cacheFolder: join(ownFolder, 'cache') };
     }
+    case 's3':
+    case 'r2':
+      return openBucket(config, warn);
   }
+}
+
+function openBucket(config: Config, warn: (message: string, details: object) => void): OpenedStore {
+  const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
+  if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
+    throw new Error('The settings of the bucket were not checked.');
+  }
+  const store = openS3({
+    bucket,
+    accessKeyId,
+    secretAccessKey,
+    endpoint: config.S3_ENDPOINT,
+    region: config.S3_REGION,
+    addressing: config.S3_ADDRESSING,
+    publicUrl: config.S3_PUBLIC_URL,
+    concurrency: config.S3_CONCURRENCY,
+    warn,
+  });
+  const name = `${config.S3_ENDPOINT ?? `https://s3.${config.S3_REGION}.amazonaws.com`}/${bucket}`;
+  const id = createHash('sha256').update(name).digest('hex').slice(0, 16);
+  return { store, name, retries: true, cacheFolder: join(homedir(), '.cache', 'holdall', id) };
 }

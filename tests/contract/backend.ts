@@ -5,6 +5,8 @@ import type { Store } from '../../src/domain/store.ts';
 import type { UrlSigner } from '../../src/domain/url-signer.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
+import { openS3 } from '../../src/stores/s3/s3.ts';
+import { createBucket } from '../servers/bucket.ts';
 
 /** A store under test, and where it rightly differs from the others. */
 export interface Backend {
@@ -25,7 +27,23 @@ export type Trait =
   /** Knows when a file was written. */
   | 'modification-times'
   /** Refuses a path through a file, and a file and a folder of one name. */
-  | 'one-kind-per-name';
+  | 'one-kind-per-name'
+  /** Keeps a folder that was made by a file in it when that file goes. */
+  | 'emptied-folders'
+  /** Tells the media type of each file in a listing. */
+  | 'types-in-listings'
+  /** Says of a file that was just written when that was. */
+  | 'times-of-writes';
+
+/** A tree in which these folders were made by what they held, and hold nothing any more: some stores keep them. */
+export function emptied(
+  backend: Backend,
+  tree: Record<string, string | null>,
+  ...folders: string[]
+): Record<string, string | null> {
+  if (!backend.lacks['emptied-folders']) return tree;
+  return Object.fromEntries(Object.entries(tree).filter(([path]) => !folders.includes(path)));
+}
 
 export const memory: Backend = {
   name: 'memory',
@@ -41,6 +59,25 @@ export const bare: Backend = {
     return { store: { list, stat, read, write, remove, createFolder, removeFolder }, close: async () => {} };
   },
   lacks: {},
+};
+
+export const s3: Backend = {
+  name: 's3',
+  open: async () => {
+    const bucket = await createBucket();
+    const store = openS3({ ...bucket.settings, warn: () => {} });
+    const close = async () => {
+      await store.close?.();
+      await bucket.remove();
+    };
+    return { store, close };
+  },
+  lacks: {
+    'one-kind-per-name': 'a bucket holds an object "a" and objects "a/…" side by side',
+    'emptied-folders': 'a folder of a bucket is there while anything lies under it, or its marker does',
+    'types-in-listings': 'a listing of objects has no types, so that it gives those that the names tell',
+    'times-of-writes': 'the answer to a write has no time',
+  },
 };
 
 export const disk: Backend = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { mediaTypeOf, mediaTypeOfUpload } from '../../src/domain/media-type.ts';
+import { mediaTypeOf, mediaTypeOfUpload, servedType } from '../../src/domain/media-type.ts';
 
 describe('mediaTypeOf', () => {
   it('is what the end of the name tells, in either case', () => {
@@ -83,5 +83,22 @@ describe('mediaTypeOfUpload', () => {
   it('takes no longer for a long type than for a short one', () => {
     const type = `text/plain${';a=b'.repeat(20_000)}!`;
     assert.equal(mediaTypeOfUpload(type, 'a.png'), 'image/png');
+  });
+});
+
+describe('servedType', () => {
+  it('adds the encoding to texts that say none, and to nothing else', () => {
+    for (const [type, header] of [
+      ['text/plain', 'text/plain; charset=utf-8'],
+      ['text/html', 'text/html; charset=utf-8'],
+      ['text/plain; charset=latin1', 'text/plain; charset=latin1'],
+      ['text/plain;format=flowed', 'text/plain;format=flowed'],
+      ['application/json', 'application/json'],
+      ['image/svg+xml', 'image/svg+xml'],
+      ['application/octet-stream', 'application/octet-stream'],
+      ['x-text/plain', 'x-text/plain'],
+    ] as const) {
+      assert.equal(servedType(type), header);
+    }
   });
 });

@@ -1,17 +1,8 @@
 import assert from 'node:assert/strict';
-import { validateHeaderValue } from 'node:http';
 import { describe, it } from 'node:test';
 import { parseFile } from '../../src/domain/path.ts';
 import type { FileEntry } from '../../src/domain/store.ts';
-import {
-  acceptsExplicitly,
-  attachment,
-  contentType,
-  fileHeaders,
-  isolationHeaders,
-  relativeTo,
-} from '../../src/http/headers.ts';
-import { NAMES } from '../contract/names.ts';
+import { acceptsExplicitly, fileHeaders, isolationHeaders, relativeTo } from '../../src/http/headers.ts';
 
 const fileOf = (path: string): FileEntry => ({
   kind: 'file',
@@ -34,55 +25,6 @@ describe('fileHeaders', () => {
 
   it('have no Last-Modified where nobody knows it', () => {
     assert.equal('last-modified' in fileHeaders({ ...fileOf('a'), modified: null }), false);
-  });
-});
-
-describe('contentType', () => {
-  it('adds the encoding to texts that say none, and to nothing else', () => {
-    for (const [type, header] of [
-      ['text/plain', 'text/plain; charset=utf-8'],
-      ['text/html', 'text/html; charset=utf-8'],
-      ['text/plain; charset=latin1', 'text/plain; charset=latin1'],
-      ['text/plain;format=flowed', 'text/plain;format=flowed'],
-      ['application/json', 'application/json'],
-      ['image/svg+xml', 'image/svg+xml'],
-      ['application/octet-stream', 'application/octet-stream'],
-      ['x-text/plain', 'x-text/plain'],
-    ] as const) {
-      assert.equal(contentType(type), header);
-    }
-  });
-});
-
-describe('attachment (RFC 6266)', () => {
-  it('has the name whole in UTF-8, and as far as ASCII goes for old clients', () => {
-    for (const [path, ascii, utf8] of [
-      ['a.txt', 'a.txt', 'a.txt'],
-      ['f/g/a b.txt', 'a b.txt', 'a%20b.txt'],
-      ['naïve.txt', 'na_ve.txt', 'na%C3%AFve.txt'],
-      ['日本.txt', '__.txt', '%E6%97%A5%E6%9C%AC.txt'],
-      ['🎉', '_', '%F0%9F%8E%89'],
-      [`"quotes'.txt`, `_quotes'.txt`, '%22quotes%27.txt'],
-      ['back\\slash', 'back_slash', 'back%5Cslash'],
-      ['100%25', '100_25', '100%2525'],
-      ['a;b=c', 'a;b=c', 'a%3Bb%3Dc'],
-      ['(*)', '(*)', '%28%2A%29'],
-      ["!#$&+-.^_`|~'", "!#$&+-.^_`|~'", '!%23%24%26%2B-.%5E_%60%7C~%27'],
-    ] as const) {
-      assert.equal(attachment(fileOf(path)), `attachment; filename="${ascii}"; filename*=UTF-8''${utf8}`);
-    }
-  });
-
-  it('gives every name back, and is a header that can be sent', () => {
-    for (const name of NAMES) {
-      const header = attachment(fileOf(`f/${name}`));
-      assert.match(
-        header,
-        /^attachment; filename="[\x20-\x21\x23-\x24\x26-\x5b\x5d-\x7e]+"; filename\*=UTF-8''[\w!#$&+.^`|~%-]+$/,
-      );
-      assert.equal(decodeURIComponent(header.split("UTF-8''")[1] ?? ''), name);
-      validateHeaderValue('content-disposition', header);
-    }
   });
 });
 

@@ -14,6 +14,8 @@ export interface TestService {
   readonly port: number;
   /** What it serves, for looking behind the interface. */
   readonly store: Store;
+  /** Whether it answers presigned URLs itself. */
+  readonly signsUrls: boolean;
   /** The lines of its log so far. */
   readonly log: readonly Record<string, unknown>[];
   stop(): Promise<void>;
@@ -37,6 +39,7 @@ export async function startService(backend: Backend, { wrap, ...options }: Servi
   return {
     port: (app.server.address() as AddressInfo).port,
     store,
+    signsUrls: signer !== undefined,
     log,
     async stop() {
       await app.close();

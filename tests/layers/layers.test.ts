@@ -137,7 +137,6 @@ describe('observe', () => {
     for (const [member, argument] of [
       ['check', undefined],
       ['stage', { body: null }],
-      ['removeMany', ['a', 'b']],
       ['close', undefined],
     ] as const) {
       await outcome(call(store, member, argument));

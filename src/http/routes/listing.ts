@@ -67,5 +67,6 @@ function describe(entry: Entry): Listing['entries'][number] {
     modified: entry.modified?.toISOString() ?? null,
     contentType: entry.type,
     etag: quote(entry.etag),
+    ...(entry.publicUrl !== undefined && { publicUrl: entry.publicUrl }),
   };
 }

@@ -39,7 +39,7 @@ export function uploadRoute(app: App, { files }: Service): void {
       const options = { condition: writeCondition(request.headers), signal: clientSignal(reply) };
       const form = readForm(request.raw);
       try {
-        const file = await receive(files, form.parts, options);
+        const file = await receive(files, form.parts, { ...options, sizeAtMost: lengthOf(request.raw) });
         reply.header('etag', quote(file.etag));
         return { success: true, message: 'File uploaded successfully', path: file.path } as const;
       } catch (error) {
@@ -50,8 +50,15 @@ export function uploadRoute(app: App, { files }: Service): void {
   );
 }
 
+/** Bytes of the whole form, where the client says: its file can't have more. */
+function lengthOf({ headers }: IncomingMessage): number | undefined {
+  return headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
+}
+
+type ReceiveOptions = UploadOptions & { readonly sizeAtMost: number | undefined };
+
 /** Stores the file of a form. Nothing is changed before the whole form has arrived and is found to be right. */
-async function receive(files: Files, parts: AsyncIterable<Part>, options: UploadOptions): Promise<FileEntry> {
+async function receive(files: Files, parts: AsyncIterable<Part>, options: ReceiveOptions): Promise<FileEntry> {
   const iterator = parts[Symbol.asyncIterator]();
   let prefix: FolderPath | undefined;
   for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
@@ -68,14 +75,14 @@ async function storeFile(
   part: Part,
   prefix: FolderPath | undefined,
   rest: AsyncIterator<Part>,
-  options: UploadOptions,
+  { sizeAtMost, ...options }: ReceiveOptions,
 ): Promise<FileEntry> {
   const name = fileName(part);
   // A wrong name is found before the bytes are taken in.
   const file = childFile(prefix ?? ROOT, name);
   if (prefix !== undefined) {
     const body = endingWith(part.body, async () => void (await readRest(rest, prefix)));
-    return files.upload(file, { body, declaredType: part.type }, options);
+    return files.upload(file, { body, declaredType: part.type, sizeAtMost }, options);
   }
   const waiting = await files.takeIn({ body: part.body, declaredType: part.type }, options);
   try {

@@ -56,7 +56,7 @@ export async function openDisk({ root: folder, signingKey, warn }: DiskOptions):
     write: writer.write,
     stage: writer.stage,
 
-    async presign(file, { expires, download }) {
+    async presign({ path: file }, { expires, download }) {
       const grant = { file, expires: Math.floor(Date.now() / 1000) + expires, download };
       return `/-/signed/${file.split('/').map(encodeURIComponent).join('/')}?${signer.sign(grant).toString()}`;
     },

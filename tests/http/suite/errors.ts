@@ -228,7 +228,7 @@ export function errorsSuite(backend: Backend): void {
     });
 
     describe('a method that a path does not have', () => {
-      const paths = () => ({ ...METHODS_OF, ...(service.store.presign && { '/-/signed/a': ['GET', 'HEAD'] }) });
+      const paths = () => ({ ...METHODS_OF, ...(service.signsUrls && { '/-/signed/a': ['GET', 'HEAD'] }) });
 
       it('is 405 with Allow, for every path and every method that HTTP knows', async () => {
         for (const [path, allowed] of Object.entries(paths())) {
@@ -551,7 +551,7 @@ export function errorsSuite(backend: Backend): void {
         assert.equal(openapi, '3.1.0');
         assert.equal(info.title, 'Holdall');
         const methods = Object.entries(paths).map(([path, operations]) => [path, Object.keys(operations).toSorted()]);
-        const expected = { ...ENDPOINTS, ...(service.store.presign && { '/-/signed/{path}': ['get', 'head'] }) };
+        const expected = { ...ENDPOINTS, ...(service.signsUrls && { '/-/signed/{path}': ['get', 'head'] }) };
         assert.deepEqual(Object.fromEntries(methods), expected);
       });
 

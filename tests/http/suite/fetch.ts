@@ -507,7 +507,7 @@ function redirects(backend: Backend): void {
       wrap: (store) => ({
         ...store,
         async presign(file, { expires, download }) {
-          asked.push([file, expires, download]);
+          asked.push([file.path, expires, download]);
           return 'https://objects.example/x?signature=y';
         },
       }),

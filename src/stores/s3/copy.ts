@@ -1,0 +1,188 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import {
+  CopyObjectCommand,
+  GetObjectCommand,
+  type GetObjectCommandOutput,
+  HeadObjectCommand,
+  type HeadObjectCommandOutput,
+  PutObjectCommand,
+  UploadPartCopyCommand,
+} from '@aws-sdk/client-s3';
+import { isStoreError } from '../../domain/error.ts';
+import type { FilePath } from '../../domain/path.ts';
+import { presentAgainstCondition } from '../../domain/problems.ts';
+import type { Cancellable } from '../../domain/store.ts';
+import { type Bucket, LONG } from './bucket.ts';
+import { escapePath, type Key, quote, unquote } from './keys.ts';
+import { type Attributes, uploadParts } from './multipart.ts';
+import { rangesOf } from './parts.ts';
+
+/** The object to copy, as it was seen: no other version of it is copied, where the store looks at that. */
+export interface Source {
+  readonly key: Key;
+  readonly size: number;
+  /** Without quotes. */
+  readonly etag: string;
+}
+
+export interface Copier {
+  /**
+   * Copies an object, type and metadata included, and gives the etag of the copy. With `exclusive` nothing is
+   * replaced, not even what arrives meanwhile (`condition-failed`). `condition-failed` as well where the source is
+   * another version by now; `not-found` without a source.
+   */
+  copy(source: Source, to: Key, options: { exclusive: boolean } & Cancellable): Promise<string>;
+  /**
+   * As `copy`, in one request where that can be: for the many objects of a folder. With `exclusive`, it depends on the
+   * store whether it minds what arrives at the destination meanwhile.
+   */
+  copyQuickly(source: Source, to: Key, options: { exclusive: boolean } & Cancellable): Promise<string>;
+  /** The object as it is now, if there is one. */
+  find(key: Key, options: Cancellable): Promise<Source | undefined>;
+  /** Whether the object at `key` was made here as a copy of an object with this etag. */
+  isCopyOf(key: Key, etag: string, options: Cancellable): Promise<boolean>;
+}
+
+/** Bytes up to which a store copies in one request (Amazon S3 and R2: 5 GB). */
+const COPY_LIMIT = 5 * 2 ** 30;
+
+/** Bytes of a part that is copied: few enough that each is done in seconds, and 10,000 of them suffice for 5 TB. */
+const COPY_PART = 2 ** 29;
+const PARTS_AT_ONCE = 4;
+
+/** Bytes up to which an exclusive copy goes through the service: fewer than the least part of an upload. */
+const THROUGH_LIMIT = 5 * 2 ** 20;
+
+/**
+ * Metadata of a copy: the etag of what it was copied from. Stores give a copy another etag where an object was made
+ * of parts or is encrypted, and a move that was interrupted has to know its copies again.
+ */
+const COPIED_FROM = 'holdall-copy-of';
+
+export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
+  let copiesKeepEtags = true;
+
+  const describe = (key: Key, { signal }: Cancellable): Promise<HeadObjectCommandOutput> =>
+    bucket.ask({ key, signal }, (options) =>
+      bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key }), options),
+    );
+
+  const lookAt = async (key: Key, options: Cancellable): Promise<HeadObjectCommandOutput | undefined> => {
+    try {
+      return await describe(key, options);
+    } catch (error) {
+      if (isStoreError(error, 'not-found')) return undefined;
+      throw error;
+    }
+  };
+
+  const sourceOf = ({ key, etag }: Source) => ({
+    CopySource: `${encodeURIComponent(bucket.name)}/${escapePath(key)}`,
+    CopySourceIfMatch: quote(etag),
+  });
+
+  /** Whether a copy of the object will have its etag, as far as is known. */
+  const keepsEtag = ({ etag }: Source) => copiesKeepEtags && !etag.includes('-');
+
+  const copyAtOnce = async (source: Source, to: Key, { exclusive, signal }: Options): Promise<string> => {
+    const isKept = keepsEtag(source);
+    const attributes = isKept ? {} : attributesOf(await describe(source.key, { signal }), source.etag);
+    const command = new CopyObjectCommand({
+      Bucket: bucket.name,
+      Key: to,
+      ...sourceOf(source),
+      ...(!isKept && { MetadataDirective: 'REPLACE', ...attributes }),
+      ...(exclusive && { IfNoneMatch: '*' }),
+    });
+    const output = await bucket.ask({ key: source.key, signal, timeout: LONG }, (options) =>
+      bucket.client.send(command, options),
+    );
+    const etag = unquote(output.CopyObjectResult?.ETag);
+    if (!isKept || etag === source.etag) return etag;
+    // An encrypted object has an etag of its own: from now on, what a copy was made of is kept with it.
+    copiesKeepEtags = false;
+    return copyAtOnce(source, to, { exclusive: false, signal });
+  };
+
+  const copyByParts = async (source: Source, to: Key, { exclusive, signal }: Options): Promise<string> => {
+    const attributes = attributesOf(await describe(source.key, { signal }), source.etag);
+    const etag = await uploadParts(bucket, to, {
+      attributes,
+      parts: Readable.from(rangesOf(source.size, Math.min(COPY_PART, copyLimit))),
+      inFlight: PARTS_AT_ONCE,
+      condition: exclusive ? { IfNoneMatch: '*' } : {},
+      signal,
+      async send(range: string, place) {
+        const command = new UploadPartCopyCommand({
+          Bucket: bucket.name,
+          Key: to,
+          ...sourceOf(source),
+          CopySourceRange: range,
+          ...place,
+        });
+        const output = await bucket.ask({ key: source.key, signal, timeout: LONG }, (options) =>
+          bucket.client.send(command, options),
+        );
+        return output.CopyPartResult?.ETag;
+      },
+      async verify() {
+        // Older stores pass over a condition on the completion, so it is looked at just before as well.
+        if (exclusive && (await lookAt(to, { signal }))) throw presentAgainstCondition(to as FilePath);
+      },
+    });
+    return unquote(etag);
+  };
+
+  /** The bytes go through the service: the one way to put them where nothing is that all stores take care of. */
+  const copyThrough = async (source: Source, to: Key, { signal }: Cancellable): Promise<string> => {
+    const get = new GetObjectCommand({ Bucket: bucket.name, Key: source.key, IfMatch: quote(source.etag) });
+    const { Body: body, ...described } = await bucket.ask({ key: source.key, signal }, (options) =>
+      bucket.client.send(get, options),
+    );
+    if (!(body instanceof Readable)) throw new Error('The client for S3 gave no stream.');
+    const put = new PutObjectCommand({
+      Bucket: bucket.name,
+      Key: to,
+      Body: await bucket.ask({ key: source.key, signal }, () => buffer(body)),
+      IfNoneMatch: '*',
+      ...attributesOf(described, keepsEtag(source) ? undefined : source.etag),
+    });
+    const { ETag } = await bucket.ask({ key: to, signal, timeout: LONG }, (options) =>
+      bucket.client.send(put, options),
+    );
+    return unquote(ETag);
+  };
+
+  return {
+    copy(source, to, options) {
+      if (!options.exclusive || source.size >= THROUGH_LIMIT) {
+        const isOneRequest = !options.exclusive && source.size <= copyLimit;
+        return isOneRequest ? copyAtOnce(source, to, options) : copyByParts(source, to, options);
+      }
+      return copyThrough(source, to, options);
+    },
+
+    copyQuickly: (source, to, options) =>
+      source.size <= copyLimit ? copyAtOnce(source, to, options) : copyByParts(source, to, options),
+
+    async find(key, options) {
+      const described = await lookAt(key, options);
+      return described && { key, size: described.ContentLength ?? 0, etag: unquote(described.ETag) };
+    },
+
+    isCopyOf: async (key, etag, options) => (await lookAt(key, options))?.Metadata?.[COPIED_FROM] === etag,
+  };
+}
+
+type Options = { readonly exclusive: boolean } & Cancellable;
+
+/** What an object has beside its bytes, and what it is a copy of, if that has to be kept. */
+function attributesOf(
+  described: HeadObjectCommandOutput | GetObjectCommandOutput,
+  copyOf: string | undefined,
+): Attributes {
+  const { CacheControl, ContentDisposition, ContentEncoding, ContentLanguage, ContentType, Expires } = described;
+  const Metadata = { ...described.Metadata, ...(copyOf !== undefined && { [COPIED_FROM]: copyOf }) };
+  return { CacheControl, ContentDisposition, ContentEncoding, ContentLanguage, ContentType, Expires, Metadata };
+}

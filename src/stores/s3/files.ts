@@ -1,0 +1,73 @@
+import { isStoreError } from '../../domain/error.ts';
+import type { FilePath } from '../../domain/path.ts';
+import { changedMeanwhile, existsAlready } from '../../domain/problems.ts';
+import type { FileEntry, Store } from '../../domain/store.ts';
+import type { Copier } from './copy.ts';
+import type { Entries } from './entries.ts';
+import type { Remover } from './remove.ts';
+
+/** How often a copy is begun anew, where its source is written to meanwhile. */
+const ATTEMPTS = 3;
+
+/** Copies and moves of single files. A move removes the version that it copied, and no other. */
+export function createFileOperations(
+  stat: Store['stat'],
+  copier: Copier,
+  { remove }: Remover,
+  entries: Entries,
+): Required<Pick<Store, 'copy' | 'move'>> {
+  const copyOf = async (
+    from: FilePath,
+    to: FilePath,
+    { replace, signal }: Parameters<NonNullable<Store['copy']>>[2],
+  ) => {
+    for (let attempt = 1; ; attempt++) {
+      const source = await stat(from, { signal });
+      try {
+        const etag = await copier.copy({ ...source, key: from }, to, { exclusive: !replace, signal });
+        return { source, copy: entries.of(to, { Size: source.size, ETag: etag, ContentType: source.type }) };
+      } catch (error) {
+        if (!isStoreError(error, 'condition-failed')) throw error;
+        const present = replace ? undefined : await find(to, signal);
+        if (present) return { source, present, conflict: existsAlready(to, error) };
+        // What the store refused is the source, which is another version by now.
+        if (attempt === ATTEMPTS) throw changedMeanwhile(from);
+      }
+    }
+  };
+
+  const find = async (file: FilePath, signal: AbortSignal | undefined): Promise<FileEntry | undefined> => {
+    try {
+      return await stat(file, { signal });
+    } catch (error) {
+      if (isStoreError(error, 'not-found')) return undefined;
+      throw error;
+    }
+  };
+
+  return {
+    async copy(from, to, options) {
+      const { copy, conflict } = await copyOf(from, to, options);
+      if (conflict) throw conflict;
+      return copy;
+    },
+
+    async move(from, to, options) {
+      const { source, present, conflict } = await copyOf(from, to, options);
+      // A copy that is there already is what an interrupted move leaves.
+      if (conflict && !(await isCopy(copier, source, present, options.signal))) throw conflict;
+      await remove(from, { ifMatch: source.etag, signal: options.signal });
+    },
+  };
+}
+
+/** Whether two objects hold the same bytes: they have one etag, or the copy says what it was made of. */
+export async function isCopy(
+  copier: Copier,
+  source: { readonly size: number; readonly etag: string },
+  copy: { readonly path: FilePath; readonly size: number; readonly etag: string },
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  if (source.size !== copy.size) return false;
+  return source.etag === copy.etag || copier.isCopyOf(copy.path, source.etag, { signal });
+}

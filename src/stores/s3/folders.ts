@@ -1,0 +1,63 @@
+import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
+import { isStoreError } from '../../domain/error.ts';
+import type { FolderPath } from '../../domain/path.ts';
+import { notEmpty, notFound } from '../../domain/problems.ts';
+import type { Cancellable, Store } from '../../domain/store.ts';
+import type { Bucket } from './bucket.ts';
+import type { Copier } from './copy.ts';
+import { isEmptyMarker, lineageOf } from './keys.ts';
+import type { Remover } from './remove.ts';
+
+/**
+ * Single folders. A folder is there when the key of any object begins with its path; one that holds nothing has a marker,
+ * an empty object whose key is that path.
+ */
+export function createFolderOperations(
+  bucket: Bucket,
+  copier: Copier,
+  { removeObject }: Remover,
+): Pick<Store, 'createFolder' | 'removeFolder'> {
+  /** Something that is there already is left as it is: others may have put more into a marker than we do. */
+  const mark = async (folder: FolderPath, { signal }: Cancellable): Promise<void> => {
+    const put = (condition: { IfNoneMatch?: string }) =>
+      bucket.ask({ key: folder, signal }, (options) =>
+        bucket.client.send(
+          new PutObjectCommand({ Bucket: bucket.name, Key: folder, Body: '', ContentLength: 0, ...condition }),
+          options,
+        ),
+      );
+    try {
+      await put({ IfNoneMatch: '*' });
+    } catch (error) {
+      if (isStoreError(error, 'condition-failed')) return;
+      if (!isStoreError(error, 'unsupported')) throw error;
+      if (!(await copier.find(folder, { signal }))) await put({});
+    }
+  };
+
+  return {
+    async createFolder(folder, { signal } = {}) {
+      await Promise.all(lineageOf(folder).map((each) => mark(each, { signal })));
+    },
+
+    async removeFolder(folder, { signal } = {}) {
+      const found = await firstIn(bucket, folder, 2, { signal });
+      if (found.length === 0) throw notFound(folder);
+      if (found.some(({ Key: key = '', Size: size = 0 }) => !isEmptyMarker({ key, size }) || found.length > 1)) {
+        throw notEmpty(folder);
+      }
+      await removeObject(folder, { signal });
+    },
+  };
+}
+
+/** Throws `not-found` unless anything lies in the folder, or its marker does. */
+export async function requireFolder(bucket: Bucket, folder: FolderPath, options: Cancellable): Promise<void> {
+  if ((await firstIn(bucket, folder, 1, options)).length === 0) throw notFound(folder);
+}
+
+async function firstIn(bucket: Bucket, folder: FolderPath, most: number, { signal }: Cancellable) {
+  const command = new ListObjectsV2Command({ Bucket: bucket.name, Prefix: folder, MaxKeys: most });
+  const { Contents = [] } = await bucket.ask({ signal }, (options) => bucket.client.send(command, options));
+  return Contents;
+}

@@ -1,0 +1,208 @@
+import { ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { quoted, StoreError } from '../../domain/error.ts';
+import { comparePaths, type FolderPath, foundFile, foundFolder, foundPath, ROOT } from '../../domain/path.ts';
+import { notFound } from '../../domain/problems.ts';
+import type { Cancellable, Entry, Store } from '../../domain/store.ts';
+import type { Bucket } from './bucket.ts';
+import type { Described, Entries } from './entries.ts';
+import { decodeKey, isEmptyMarker, type Key } from './keys.ts';
+import { codeOf } from './translate.ts';
+
+/** An object as a listing tells of it. */
+export interface ListedObject extends Described {
+  readonly key: Key;
+  readonly size: number;
+}
+
+/** Where a listing goes on: with the store's own token, and behind the last key that it gave. */
+interface Place {
+  readonly token?: string | undefined;
+  readonly last: Key;
+}
+
+interface Page {
+  /** In the order of `comparePaths`, and behind the place that was asked for. */
+  readonly objects: readonly ListedObject[];
+  readonly prefixes: readonly Key[];
+  /** Keys that are not UTF-8, which no request can name. */
+  readonly undecodable: number;
+  /** Where the next page begins, if there is one. */
+  readonly next?: Place | undefined;
+}
+
+/** How many pages of the store are made one, where keys are left out. */
+const ROUNDS = 3;
+
+/** The most keys that a store gives on one page. */
+const MAX_KEYS = 1000;
+
+/**
+ * The listing of a folder: keys below it up to the next `/`. Left out are markers, and keys that no path can name:
+ * those are counted and told.
+ */
+export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
+  return async (folder, { cursor, limit = MAX_KEYS, signal } = {}) => {
+    let place = cursor === undefined ? undefined : readCursor(cursor, folder);
+    const isFirst = place === undefined;
+    const found: Entry[] = [];
+    for (let round = 1; ; round++) {
+      const page = await readPage(bucket, {
+        prefix: folder,
+        delimiter: '/',
+        limit: limit - found.length,
+        place,
+        signal,
+      });
+      const { leftOut, isEmpty } = addEntries(found, page, folder, entries);
+      if (isFirst && round === 1 && isEmpty && !page.next && folder !== ROOT) throw notFound(folder);
+      if (leftOut > 0) bucket.warn(LEFT_OUT, { folder, leftOut });
+      place = page.next;
+      // A page is short where the marker of the folder counts in it; it is filled up, but not for however long.
+      const isFull = found.length >= limit || (found.length > 0 && round >= ROUNDS);
+      if (!place || isFull) return { entries: found, cursor: place && writeCursor(place) };
+    }
+  };
+}
+
+/** Every object whose key begins with `prefix`, in the order of `comparePaths`; those that nothing can name are told. */
+export async function* walkObjects(bucket: Bucket, prefix: Key, { signal }: Cancellable): AsyncGenerator<ListedObject> {
+  let place: Place | undefined;
+  do {
+    const page: Page = await readPage(bucket, { prefix, limit: MAX_KEYS, place, signal });
+    if (page.undecodable > 0) {
+      bucket.warn('Objects stay where they are: their keys are not UTF-8, so that no request can name them.', {
+        folder: prefix,
+        leftOut: page.undecodable,
+      });
+    }
+    yield* page.objects;
+    place = page.next;
+  } while (place);
+}
+
+/** `Store.walk`: the same, without the folder itself and what no path can name. */
+export async function* walkEntries(
+  bucket: Bucket,
+  entries: Entries,
+  folder: FolderPath,
+  options: Cancellable,
+): AsyncGenerator<Entry> {
+  let leftOut = 0;
+  for await (const { key, size, ...described } of walkObjects(bucket, folder, options)) {
+    const isFolder = isEmptyMarker({ key, size });
+    const path = foundPath(isFolder ? key.slice(0, -1) : key);
+    if (key === folder && isFolder) continue;
+    if (path === undefined) leftOut++;
+    else if (isFolder) yield { kind: 'folder', path: key as FolderPath };
+    else yield entries.of(path, { ...described, Size: size });
+  }
+  if (leftOut > 0) bucket.warn(LEFT_OUT, { folder, leftOut });
+}
+
+const LEFT_OUT = 'Objects were left out of a listing: no path can name them.';
+
+interface PageRequest extends Cancellable {
+  readonly prefix: Key;
+  readonly delimiter?: '/';
+  readonly limit: number;
+  readonly place: Place | undefined;
+}
+
+/**
+ * One page, whatever liberties the store takes: prefixes that it gave on the page before are dropped; where it says
+ * that there is more and gives no token, it is asked for what is behind the last key.
+ */
+async function readPage(bucket: Bucket, { prefix, delimiter, limit, place, signal }: PageRequest): Promise<Page> {
+  const output = await bucket
+    .ask({ signal }, (options) =>
+      bucket.client.send(
+        new ListObjectsV2Command({
+          Bucket: bucket.name,
+          Prefix: prefix,
+          Delimiter: delimiter,
+          MaxKeys: limit,
+          EncodingType: 'url',
+          ContinuationToken: place?.token,
+          StartAfter: place && place.token === undefined ? behind(place.last) : undefined,
+        }),
+        options,
+      ),
+    )
+    .catch((error: unknown) => {
+      const isRefused =
+        place?.token !== undefined && error instanceof Error && codeOf(error.cause) === 'InvalidArgument';
+      throw isRefused ? noCursor(place.token ?? '', error) : error;
+    });
+  const decode = output.EncodingType === 'url' ? decodeKey : (key: string) => key;
+  const isNew = (key: Key | undefined): key is Key =>
+    key !== undefined && (place === undefined || comparePaths(key, place.last) > 0);
+  const objects = (output.Contents ?? []).map(({ Key: key = '', Size: size = 0, ...described }) => ({
+    ...described,
+    key: decode(key),
+    size,
+  }));
+  const prefixes = (output.CommonPrefixes ?? []).map(({ Prefix: key = '' }) => decode(key));
+  const fresh = objects.filter((object): object is typeof object & { key: Key } => isNew(object.key));
+  const freshPrefixes = prefixes.filter(isNew);
+  const last = [fresh.at(-1)?.key, freshPrefixes.at(-1), place?.last].filter((key) => key !== undefined);
+  const next = { token: output.NextContinuationToken, last: last.toSorted(comparePaths).at(-1) ?? prefix };
+  const goesOn = next.token === undefined ? next.last !== (place?.last ?? prefix) : next.token !== place?.token;
+  return {
+    objects: fresh,
+    prefixes: freshPrefixes,
+    undecodable: [...objects.map(({ key }) => key), ...prefixes].filter((key) => key === undefined).length,
+    next: output.IsTruncated && goesOn ? next : undefined,
+  };
+}
+
+/** The key behind which a listing has neither `last` nor, if that is a prefix, anything below it. */
+const behind = (last: Key): Key => (last.endsWith('/') ? `${last}\u{10ffff}` : last);
+
+/** Adds what a page has to what was found before it. */
+function addEntries(known: Entry[], { objects, prefixes, undecodable }: Page, folder: FolderPath, entries: Entries) {
+  const found: Entry[] = [];
+  let leftOut = undecodable;
+  const add = (entry: Entry | undefined) => {
+    if (entry) found.push(entry);
+    else leftOut++;
+  };
+  for (const { key, size, ...described } of objects) {
+    if (key === folder && isEmptyMarker({ key, size })) continue;
+    const path = foundFile(folder, key.slice(folder.length));
+    add(path && entries.of(path, { ...described, Size: size }));
+  }
+  for (const key of prefixes) {
+    const path = foundFolder(folder, key.slice(folder.length, -1));
+    add(path && { kind: 'folder', path });
+  }
+  found.sort((left, right) => comparePaths(left.path, right.path));
+  known.push(...found);
+  return { leftOut, isEmpty: objects.length + prefixes.length + undecodable === 0 };
+}
+
+/** Base64url of JSON, so that it survives a URL as it is. */
+function writeCursor({ token, last }: Place): string {
+  return Buffer.from(JSON.stringify([last, ...(token === undefined ? [] : [token])])).toString('base64url');
+}
+
+function readCursor(cursor: string, folder: FolderPath): Place {
+  const [last, token] = parseCursor(cursor);
+  const child = typeof last === 'string' && last.startsWith(folder) ? last.slice(folder.length) : '';
+  const isChild = child !== '' && !child.slice(0, -1).includes('/');
+  if (typeof last === 'string' && isChild && (token === undefined || typeof token === 'string')) return { last, token };
+  throw noCursor(cursor);
+}
+
+function parseCursor(cursor: string): unknown[] {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    return Array.isArray(parsed) ? parsed : [];
+  } catch {
+    return [];
+  }
+}
+
+function noCursor(cursor: string, cause?: unknown): StoreError {
+  const message = `The cursor ${quoted(cursor)} is not one that a listing of this folder gave.`;
+  return new StoreError('invalid-request', message, { cause });
+}

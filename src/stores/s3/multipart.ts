@@ -1,0 +1,112 @@
+import {
+  AbortMultipartUploadCommand,
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  type CreateMultipartUploadCommandInput,
+  HeadObjectCommand,
+} from '@aws-sdk/client-s3';
+import { concurrently } from '../../domain/concurrently.ts';
+import { StoreError } from '../../domain/error.ts';
+import type { Cancellable } from '../../domain/store.ts';
+import { type Bucket, LONG } from './bucket.ts';
+import type { Key } from './keys.ts';
+
+/** What an object is stored with beside its bytes: type, metadata and the like. */
+export type Attributes = Omit<CreateMultipartUploadCommandInput, 'Bucket' | 'Key'>;
+
+/** The condition of a write as the commands take it. */
+export interface ConditionHeaders {
+  readonly IfMatch?: string;
+  readonly IfNoneMatch?: string;
+}
+
+export interface PartsUpload<Part> extends Cancellable {
+  readonly attributes: Attributes;
+  readonly parts: AsyncIterable<Part>;
+  readonly inFlight: number;
+  /** Sends one part, numbered from 1, and gives its etag. */
+  send(part: Part, place: { UploadId: string; PartNumber: number }): Promise<string | undefined>;
+  /** Called when all parts are sent, before they become the object; throws to give it up. */
+  verify?(): Promise<void>;
+  readonly condition: ConditionHeaders;
+}
+
+/** Makes an object of parts: all of it or, on any failure, nothing, not even parts. Gives its etag. */
+export async function uploadParts<Part>(
+  bucket: Bucket,
+  key: Key,
+  upload: PartsUpload<Part>,
+): Promise<string | undefined> {
+  const { signal } = upload;
+  const object = { Bucket: bucket.name, Key: key };
+  const { UploadId } = await bucket.ask({ key, signal }, (options) =>
+    bucket.client.send(new CreateMultipartUploadCommand({ ...object, ...upload.attributes }), options),
+  );
+  if (UploadId === undefined) throw new Error('The object store began an upload in parts and gave it no id.');
+  try {
+    const Parts = await sendParts(upload, UploadId);
+    await upload.verify?.();
+    const complete = new CompleteMultipartUploadCommand({
+      ...object,
+      UploadId,
+      MultipartUpload: { Parts },
+      ...upload.condition,
+    });
+    const { ETag } = await bucket.ask({ key, signal, timeout: LONG }, (options) =>
+      bucket.client.send(complete, options),
+    );
+    // Ceph 16 leaves it out.
+    return ETag || (await etagOf(bucket, key));
+  } catch (error) {
+    await abort(bucket, key, UploadId);
+    throw error;
+  }
+}
+
+async function etagOf(bucket: Bucket, key: Key): Promise<string | undefined> {
+  const head = new HeadObjectCommand({ Bucket: bucket.name, Key: key });
+  return (await bucket.ask({ key }, (options) => bucket.client.send(head, options))).ETag;
+}
+
+async function sendParts<Part>(upload: PartsUpload<Part>, UploadId: string): Promise<CompletedPart[]> {
+  const sent: CompletedPart[] = [];
+  const numbered = async function* () {
+    let PartNumber = 0;
+    for await (const part of upload.parts) yield { part, PartNumber: ++PartNumber };
+  };
+  await concurrently(
+    numbered(),
+    upload.inFlight,
+    async ({ part, PartNumber }) => {
+      if (PartNumber > MAX_PART_NUMBER) throw tooManyParts();
+      sent.push({ PartNumber, ETag: await upload.send(part, { UploadId, PartNumber }) });
+    },
+    upload.signal,
+  );
+  return sent.toSorted((left, right) => (left.PartNumber ?? 0) - (right.PartNumber ?? 0));
+}
+
+/** The most parts of one upload (Amazon S3, "multipart upload limits"). */
+const MAX_PART_NUMBER = 10_000;
+
+function tooManyParts(): StoreError {
+  return new StoreError(
+    'too-large',
+    'The upload did not say how long it is, and is longer than 156 GiB: send it with Content-Length.',
+  );
+}
+
+/** Gives up what was sent. Parts that stay because this fails as well are for a rule of the bucket to clear away. */
+async function abort(bucket: Bucket, key: Key, UploadId: string): Promise<void> {
+  const command = new AbortMultipartUploadCommand({ Bucket: bucket.name, Key: key, UploadId });
+  await bucket
+    .ask({ key }, (options) => bucket.client.send(command, options))
+    .catch((error: unknown) => {
+      bucket.warn('An upload in parts could not be given up: its parts stay in the bucket.', {
+        key,
+        UploadId,
+        err: error,
+      });
+    });
+}

@@ -1,0 +1,166 @@
+import { S3ServiceException } from '@aws-sdk/client-s3';
+import { StoreError } from '../../domain/error.ts';
+import type { FilePath } from '../../domain/path.ts';
+import { notFound } from '../../domain/problems.ts';
+import type { Key } from './keys.ts';
+
+/** What was asked, as far as an error has to say it. */
+export interface Asked {
+  readonly key: Key | undefined;
+  readonly bucket: string;
+  readonly endpoint: string | undefined;
+}
+
+/** Seconds until another try makes sense: soon where the store is busy, later where a person has to act. */
+const SOON = 2;
+const LATER = 30;
+
+/**
+ * What an error of the client or the store means. What a person has to set right names the setting to look at.
+ * An answer that is not known here stays a fault, with the store's code for the log.
+ */
+export function translate(error: unknown, asked: Asked): unknown {
+  if (error instanceof S3ServiceException) return ofStore(error, asked) ?? unknown(error);
+  return ofNetwork(error, asked) ?? error;
+}
+
+/** The code that the store gave; where an answer had no body (HEAD), its status. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof S3ServiceException)) return undefined;
+  return HAS_NO_CODE.has(error.name) ? String(error.$metadata.httpStatusCode) : error.name;
+}
+
+/** What the client calls errors that came without a body. */
+const HAS_NO_CODE = new Set(['UnknownError', 'Unknown', 'NotFound', 'Forbidden', 'S3ServiceException', 'Error']);
+
+function ofStore(error: S3ServiceException, asked: Asked): StoreError | undefined {
+  const { key } = asked;
+  const kind = (kindOfError: StoreError['kind'], message: string) =>
+    new StoreError(kindOfError, message, { cause: error });
+  switch (codeOf(error)) {
+    case '404':
+    case 'NoSuchKey':
+      return key === undefined ? misset(noBucket(asked), error) : notFound(key as FilePath, error);
+    case 'NoSuchBucket':
+      return misset(noBucket(asked), error);
+    case 'InvalidBucketName':
+      return misset(`${asked.bucket} (S3_BUCKET) is not the name of a bucket.`, error);
+    // R2 answers 401 to a key that it does not know.
+    case '401':
+    case 'Unauthorized':
+    case 'InvalidAccessKeyId':
+      return misset('The object store does not know the access key in S3_ACCESS_KEY_ID.', error);
+    case 'SignatureDoesNotMatch':
+      return misset(
+        'The object store refuses the signature: S3_SECRET_ACCESS_KEY does not belong to S3_ACCESS_KEY_ID.',
+        error,
+      );
+    case 'ExpiredToken':
+    case 'InvalidToken':
+      return misset('The access key in S3_ACCESS_KEY_ID is a temporary one, or has expired.', error);
+    case 'RequestTimeTooSkewed':
+    case 'RequestExpired':
+      return misset(
+        "The clock of this machine differs from the object store's by more than it allows: set it right.",
+        error,
+      );
+    case '301':
+    case 'PermanentRedirect':
+    case 'AuthorizationHeaderMalformed':
+    case 'IllegalLocationConstraintException':
+      return misset('The bucket is in another region: set S3_REGION to it, and S3_ENDPOINT to its address.', error);
+    case '403':
+    case 'AccessDenied':
+    case 'AllAccessDisabled':
+    case 'AccountProblem':
+      return kind(
+        'denied',
+        'The object store refuses this to the access key in S3_ACCESS_KEY_ID: it may lack a permission.',
+      );
+    case 'QuotaExceeded':
+    case 'XMinioStorageFull':
+    case 'InsufficientStorage':
+    case '507':
+      return new StoreError('unavailable', 'The object store is full, or its quota is used up.', {
+        cause: error,
+        retryAfter: 60,
+      });
+    case '412':
+    case 'PreconditionFailed':
+      return kind('condition-failed', `${subject(key)} is not in the state that the request is about.`);
+    case '416':
+    case 'InvalidRange':
+      return kind(
+        'range-unsatisfiable',
+        `The range asked for is not within the bytes of ${subject(key).toLowerCase()}.`,
+      );
+    case '413':
+    case 'EntityTooLarge':
+      return kind('too-large', 'The file is larger than the object store takes.');
+    case 'KeyTooLongError':
+      return kind('invalid-path', 'The object store takes no path of this length.');
+    case '501':
+    case 'NotImplemented':
+      return kind('unsupported', "The object store can't do this.");
+    default:
+      return isPassing(error) ? busy(error) : undefined;
+  }
+}
+
+const noBucket = ({ bucket }: Asked) => `There is no bucket ${bucket}: look at S3_BUCKET and S3_ENDPOINT.`;
+
+const subject = (key: Key | undefined) => (key === undefined ? 'The bucket' : 'The file');
+
+/** A mistake in the settings, or about the machine: nothing works until a person sets it right. */
+function misset(message: string, cause: unknown): StoreError {
+  return new StoreError('unavailable', message, { cause, retryAfter: LATER });
+}
+
+/** Throttled, failing or contended: the same request may succeed a little later. */
+function isPassing({ name, $metadata }: S3ServiceException): boolean {
+  const status = $metadata.httpStatusCode ?? 0;
+  return status === 429 || (status >= 500 && status !== 501) || PASSING.test(name);
+}
+
+const PASSING =
+  /SlowDown|Throttl|TooManyRequests|RequestLimitExceeded|RequestTimeout|ConditionalRequestConflict|OperationAborted|NoSuchUpload|InternalError/;
+
+function busy(error: S3ServiceException): StoreError {
+  const asked = Number(error.$response?.headers['retry-after']);
+  const retryAfter = Number.isFinite(asked) && asked > 0 ? Math.ceil(asked) : SOON;
+  return new StoreError('unavailable', 'The object store is busy or failing.', { cause: error, retryAfter });
+}
+
+/** An answer of the store that is not foreseen: a fault, whose code the log should have. */
+function unknown(error: S3ServiceException): Error {
+  const { httpStatusCode, requestId } = error.$metadata;
+  const message = `The object store answered ${httpStatusCode} ${error.name}: ${error.message} (its request ${requestId}).`;
+  return new Error(message, { cause: error });
+}
+
+/** What went wrong before there was an answer, or with what came instead of one. */
+function ofNetwork(error: unknown, { endpoint }: Asked): StoreError | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const where = endpoint === undefined ? 'The object store' : `The object store at ${endpoint}`;
+  const tell = (what: string, retryAfter = SOON) =>
+    new StoreError('unavailable', `${where} ${what}`, { cause: error, retryAfter });
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (error.name === 'TimeoutError' || code === 'ETIMEDOUT' || code === 'ESOCKETTIMEDOUT') {
+    return tell('did not answer in time: look at S3_ENDPOINT and the network.');
+  }
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
+    return tell('has a name that nobody knows: look at S3_ENDPOINT, S3_REGION and S3_ADDRESSING.');
+  }
+  if (/^E(CONNREFUSED|HOSTUNREACH|NETUNREACH|ADDRNOTAVAIL)$/.test(code)) {
+    return tell("can't be reached: look at S3_ENDPOINT and the network.");
+  }
+  if (/^(ECONNRESET|EPIPE|ECONNABORTED)$/.test(code)) return tell('broke the connection off.');
+  if (code === 'EPROTO' || /^ERR_(SSL|TLS)|CERT|SIGNATURE|HPE_/.test(code)) {
+    return tell(`can't be talked to safely (${code}): look at S3_ENDPOINT and its certificate.`, LATER);
+  }
+  // The client reads XML; a web page, say, is none.
+  if ('$response' in error || '$responseBodyText' in error) {
+    return tell('does not answer as an object store does: look at S3_ENDPOINT.', LATER);
+  }
+  return undefined;
+}

@@ -1,0 +1,63 @@
+import { isStoreError } from '../../domain/error.ts';
+import { type FilePath, rebase } from '../../domain/path.ts';
+import { changedMeanwhile, existsAlready } from '../../domain/problems.ts';
+import type { Cancellable, Replacing } from '../../domain/store.ts';
+import type { ItemTree } from '../../domain/tree-operations.ts';
+import type { Bucket } from './bucket.ts';
+import type { Copier, Source } from './copy.ts';
+import { requireFolder } from './folders.ts';
+import { isEmptyMarker, type Key, unquote } from './keys.ts';
+import { type ListedObject, walkObjects } from './list.ts';
+import type { Remover } from './remove.ts';
+
+/** How often an object is copied anew that is written to meanwhile. */
+const ATTEMPTS = 3;
+
+/**
+ * A folder as the objects whose keys begin with its path, markers and keys that no path can name among them: they are
+ * copied, moved and removed with their folder.
+ */
+export function createObjectTree(
+  bucket: Bucket,
+  copier: Copier,
+  remover: Remover,
+  concurrency: number,
+): ItemTree<ListedObject> {
+  /** Copies the version of the object that is there now; nothing where it is gone. */
+  const copyObject = async (seen: Source, to: Key, { replace, signal }: Replacing & Cancellable): Promise<void> => {
+    let source: Source | undefined = seen;
+    for (let attempt = 1; source; attempt++) {
+      try {
+        await copier.copyQuickly(source, to, { exclusive: !replace, signal });
+        return;
+      } catch (error) {
+        if (isStoreError(error, 'not-found')) return;
+        if (!isStoreError(error, 'condition-failed')) throw error;
+        if (!replace && (await copier.find(to, { signal }))) throw existsAlready(to as FilePath, error);
+        if (attempt === ATTEMPTS) throw changedMeanwhile(seen.key as FilePath);
+        source = await copier.find(seen.key, { signal });
+      }
+    }
+  };
+
+  return {
+    concurrency,
+    foldersFirst: false,
+    requireFolder: (folder, options) => requireFolder(bucket, folder, options),
+    walk: (folder, options) => walkObjects(bucket, folder, options),
+    below: ({ key }, folder) => key.slice(folder.length),
+    isFile: (object) => !isEmptyMarker(object),
+
+    async isSame(source, copy, { signal }) {
+      if (source.size !== copy.size) return false;
+      const etag = unquote(source.ETag);
+      return etag === unquote(copy.ETag) || copier.isCopyOf(copy.key, etag, { signal });
+    },
+
+    async copy({ key, size, ETag }, { from, to }, options) {
+      await copyObject({ key, size, etag: unquote(ETag) }, rebase(key as FilePath, from, to), options);
+    },
+
+    remove: (objects, options) => remover.removeAll(objects, options),
+  };
+}

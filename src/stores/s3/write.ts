@@ -1,0 +1,141 @@
+import { addAbortSignal } from 'node:stream';
+import { PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
+import { isStoreError } from '../../domain/error.ts';
+import type { FilePath } from '../../domain/path.ts';
+import { changedMeanwhile, presentAgainstCondition, requireCondition, requireSize } from '../../domain/problems.ts';
+import type { Store, WriteCondition } from '../../domain/store.ts';
+import { type Bucket, LONG } from './bucket.ts';
+import type { Entries } from './entries.ts';
+import { quote } from './keys.ts';
+import { type ConditionHeaders, uploadParts } from './multipart.ts';
+import { cut, planParts } from './parts.ts';
+
+/** Writes of whole files: a small one in one request, a larger one in parts that are sent while it arrives. */
+export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat']): Store['write'] {
+  /** Whether etags stand bare in the conditions of writes: Ceph 16 takes none in quotes, which is how RFC 9110 has them. */
+  let bareEtags = false;
+
+  const headersOf = (condition: WriteCondition | undefined): ConditionHeaders => {
+    if (condition === undefined) return {};
+    if (condition === 'absent') return { IfNoneMatch: '*' };
+    return { IfMatch: bareEtags ? condition.etag : quote(condition.etag) };
+  };
+
+  const putWhole = async (
+    file: FilePath,
+    bytes: Buffer,
+    type: string,
+    { condition, signal }: WriteOptions,
+  ): Promise<string | undefined> => {
+    const command = new PutObjectCommand({
+      Bucket: bucket.name,
+      Key: file,
+      Body: bytes,
+      ContentLength: bytes.length,
+      ContentType: type,
+      ...headersOf(condition),
+    });
+    try {
+      const { ETag } = await bucket.ask({ key: file, signal, timeout: LONG }, (options) =>
+        bucket.client.send(command, options),
+      );
+      return ETag;
+    } catch (error) {
+      const isRefused = isStoreError(error, 'condition-failed') && typeof condition === 'object' && !bareEtags;
+      if (!isRefused || (await stat(file, { signal })).etag !== condition.etag) throw error;
+      bareEtags = true;
+      return putWhole(file, bytes, type, { condition, signal });
+    }
+  };
+
+  return async (file, { body, size, sizeAtMost, type }, { condition, signal } = {}) => {
+    const { partSize, inFlight } = planParts(size ?? sizeAtMost);
+    const parts = counted(cut(signal ? addAbortSignal(signal, body) : body, partSize));
+    try {
+      const first = await parts.bytes.next();
+      const bytes = first.done ? Buffer.alloc(0) : first.value;
+      let ETag: string | undefined;
+      if (bytes.length < partSize) {
+        requireSize(file, bytes.length, size);
+        ETag = await putWhole(file, bytes, type, { condition, signal });
+      } else {
+        ETag = await uploadParts(bucket, file, {
+          attributes: { ContentType: type },
+          parts: startingWith(bytes, parts.bytes),
+          inFlight,
+          condition: headersOf(condition),
+          signal,
+          send: (part, place) => sendPart(bucket, file, part, place, signal),
+          async verify() {
+            requireSize(file, parts.size(), size);
+            // Older stores pass over a condition on the completion, so it is looked at just before as well.
+            if (condition !== undefined) await requireNow(file, condition, stat);
+          },
+        });
+      }
+      return entries.of(file, { Size: parts.size(), ETag, ContentType: type });
+    } catch (error) {
+      entries.forget(file);
+      throw condition === undefined ? error : ofCondition(error, file, condition);
+    } finally {
+      body.destroy();
+    }
+  };
+}
+
+interface WriteOptions {
+  readonly condition: WriteCondition | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function sendPart(
+  bucket: Bucket,
+  file: FilePath,
+  bytes: Buffer,
+  place: { UploadId: string; PartNumber: number },
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const command = new UploadPartCommand({
+    Bucket: bucket.name,
+    Key: file,
+    Body: bytes,
+    ContentLength: bytes.length,
+    ...place,
+  });
+  const { ETag } = await bucket.ask({ key: file, signal, timeout: LONG }, (options) =>
+    bucket.client.send(command, options),
+  );
+  return ETag;
+}
+
+/** The parts, and how many bytes there were so far. */
+function counted(parts: AsyncGenerator<Buffer>): { bytes: AsyncGenerator<Buffer>; size(): number } {
+  let size = 0;
+  const bytes = async function* () {
+    for await (const part of parts) {
+      size += part.length;
+      yield part;
+    }
+  };
+  return { bytes: bytes(), size: () => size };
+}
+
+async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  yield* rest;
+}
+
+/** Throws `condition-failed` unless the condition holds at this moment. */
+async function requireNow(file: FilePath, condition: WriteCondition, stat: Store['stat']): Promise<void> {
+  const present = await stat(file).catch((error: unknown) => {
+    if (isStoreError(error, 'not-found')) return undefined;
+    throw error;
+  });
+  requireCondition(file, present, condition);
+}
+
+/** What a refusal of the store means for a write under this condition; one on an etag is a 404 where nothing is. */
+function ofCondition(error: unknown, file: FilePath, condition: WriteCondition): unknown {
+  if (!isStoreError(error, 'condition-failed') && !isStoreError(error, 'not-found')) return error;
+  return condition === 'absent' ? presentAgainstCondition(file, error) : changedMeanwhile(file);
+}

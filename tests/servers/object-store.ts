@@ -1,0 +1,54 @@
+/** An S3-compatible store, and the key that may do everything in it. */
+export interface ObjectStore {
+  readonly endpoint: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+}
+
+/** The store that the tests were given: a Ceph that `npm test` started for them, or one that the caller named. */
+export function testObjectStore(): ObjectStore {
+  const { endpoint, region, accessKeyId, secretAccessKey } = VARIABLES;
+  const missing = [endpoint, accessKeyId, secretAccessKey].filter((name) => !process.env[name]);
+  if (missing.length > 0) {
+    throw new Error(
+      `These tests need an object store, and ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set. ` +
+        `"npm test" starts one of its own; ${HOW_TO_NAME_ANOTHER}`,
+    );
+  }
+  return {
+    endpoint: process.env[endpoint] ?? '',
+    region: process.env[region] || USUAL_REGION,
+    accessKeyId: process.env[accessKeyId] ?? '',
+    secretAccessKey: process.env[secretAccessKey] ?? '',
+  };
+}
+
+/** The environment variables by which `testObjectStore` finds this store. */
+export function environmentOf(store: ObjectStore): Record<string, string> {
+  return {
+    [VARIABLES.endpoint]: store.endpoint,
+    [VARIABLES.region]: store.region,
+    [VARIABLES.accessKeyId]: store.accessKeyId,
+    [VARIABLES.secretAccessKey]: store.secretAccessKey,
+  };
+}
+
+/** Whether the caller named a store, so that none has to be started; its key may still be missing. */
+export function isObjectStoreNamed(): boolean {
+  return Boolean(process.env[VARIABLES.endpoint]);
+}
+
+/** The region that S3 itself takes where none is named; Ceph takes any. */
+export const USUAL_REGION = 'us-east-1';
+
+const VARIABLES = {
+  endpoint: 'S3_TEST_ENDPOINT',
+  region: 'S3_TEST_REGION',
+  accessKeyId: 'S3_TEST_ACCESS_KEY_ID',
+  secretAccessKey: 'S3_TEST_SECRET_ACCESS_KEY',
+} as const satisfies Record<keyof ObjectStore, string>;
+
+export const HOW_TO_NAME_ANOTHER =
+  `${VARIABLES.endpoint}, with ${VARIABLES.accessKeyId}, ${VARIABLES.secretAccessKey} and, where it is not ` +
+  `${USUAL_REGION}, ${VARIABLES.region}, names another.`;
