@@ -1,18 +1,16 @@
 import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import type { Benchmark } from './harness/benchmark.ts';
 import { readNumber } from './harness/benchmark.ts';
 import type { PartOrder } from './harness/curl.ts';
 import { downloadFrom, uploadForm } from './harness/curl.ts';
-import { formatFigure, formatMegabytes, median } from './harness/figures.ts';
+import { formatFigure, formatMegabytes } from './harness/figures.ts';
 import { describeMachine } from './harness/machine.ts';
-import { watchMemory } from './harness/process-tree.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import { get } from './harness/requests.ts';
+import { idleAfterWarmUp, peakDuring, residentInterval } from './harness/resident-memory.ts';
 import { publish } from './harness/results.ts';
-import type { RunningServer } from './harness/servers.ts';
 import { holdall, startServer } from './harness/servers.ts';
 import type { Column } from './harness/table.ts';
 import { formatTable } from './harness/table.ts';
@@ -111,7 +109,7 @@ async function measure(
   const site = { root: join(folder.path, 'root'), scratch: join(folder.path, 'scratch') };
   await mkdir(site.root);
   await using running = await startServer(holdall(service, 1), site, signal);
-  const idle = await idleAfterWarmUp(running, files.small, order, signal);
+  const idle = await idleAfterWarmUp(running, { file: files.small, prefix, order }, signal);
   const [peakUploading] = await peakDuring(running, () =>
     uploadForm({ base: running.url('/'), file: files.large, prefix, order }, signal),
   );
@@ -122,36 +120,6 @@ async function measure(
 }
 
 const prefix = 'incoming/';
-
-/** How often resident memory is looked at, in milliseconds. */
-const interval = 100;
-
-/** Idle is not "just started": the code of each kind of request is loaded, and the rest that follows has come. */
-async function idleAfterWarmUp(
-  running: RunningServer,
-  file: string,
-  order: PartOrder,
-  signal: AbortSignal,
-): Promise<number> {
-  const stored = running.url(`/file/${prefix}${basename(file)}`);
-  for (let request = 0; request < 10; request++) {
-    await uploadForm({ base: running.url('/'), file, prefix, order }, signal);
-    for (const url of [stored, running.url(`/${prefix}`)]) {
-      const { status } = await get(url, {}, signal);
-      if (status !== 200) throw new Error(`warm-up: GET ${url.href}: ${status}`);
-    }
-  }
-  await sleep(1000, undefined, { signal });
-  using watch = watchMemory(running.pid, interval);
-  await sleep(2000, undefined, { signal });
-  return median(watch.samples().map(({ resident }) => resident));
-}
-
-async function peakDuring<Result>(running: RunningServer, work: () => Promise<Result>): Promise<[number, Result]> {
-  using watch = watchMemory(running.pid, interval);
-  const result = await work();
-  return [Math.max(...watch.samples().map(({ resident }) => resident)), result];
-}
 
 /** Where the service sends whoever fetches a large file: a URL on this machine. */
 async function findRedirect(url: URL, signal: AbortSignal): Promise<URL> {
@@ -165,7 +133,7 @@ async function findRedirect(url: URL, signal: AbortSignal): Promise<URL> {
 function report(measurements: readonly Measurement[], { bytes }: Options): string {
   const size = `${formatFigure(bytes / 2 ** 30)} GiB`;
   const notes = [
-    `- Resident memory (RSS) of all the service's processes, WORKERS=1, every ${interval} ms; MB of 1,000,000 bytes.`,
+    `- Resident memory (RSS) of all the service's processes, WORKERS=1, every ${residentInterval} ms; MB of 1,000,000 bytes.`,
     '- Idle: the median of 2 s, after 30 requests and 1 s of rest. A fresh process for each order of the parts.',
     `- Upload: multipart by curl, ${size} of zeros from a sparse file. Download: through the redirect, from byte 1 on` +
       ' (206), thrown away as fast as it comes. LOG_LEVEL=warn.',

@@ -3,10 +3,9 @@ import { parseArgs } from 'node:util';
 import type { Benchmark } from './harness/benchmark.ts';
 import { readNames, readNumber, UsageError } from './harness/benchmark.ts';
 import type { Comparison, Measured } from './harness/comparison.ts';
-import { compare } from './harness/comparison.ts';
+import { compare, programsOf } from './harness/comparison.ts';
 import { formatComparison } from './harness/comparison-table.ts';
 import { describeMachine } from './harness/machine.ts';
-import type { Program } from './harness/programs.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import type { Duration } from './harness/reading.ts';
 import { readComparisons } from './harness/reading.ts';
@@ -113,13 +112,6 @@ function planComparisons({ cases, only, against, duration, service }: Options, s
   const takesPart = ({ contenders }: Comparison) => contenders.some(({ name }) => name === against);
   if (!chosen.some(takesPart)) throw new UsageError(`--against: ${against} takes part in none of the cases`);
   return chosen.map((comparison) => (takesPart(comparison) ? { ...comparison, reference: against } : comparison));
-}
-
-function programsOf(comparisons: readonly Comparison[]): Program[] {
-  const needed = comparisons.flatMap(({ programs, contenders }) => {
-    return [...programs, ...contenders.flatMap(({ program }) => program ?? [])];
-  });
-  return [...new Set(needed)];
 }
 
 /** What a reader must know so that the figures do not mislead. */

@@ -20,15 +20,18 @@ interface Figure extends Column {
 
 function figuresOf(comparison: Comparison, reference: Measured | undefined): Figure[] {
   const right = (heading: string, cell: Figure['cell']): Figure => ({ heading, align: 'right', cell });
-  const medianOf = (row: Measured, figure: (sample: Sample) => number | null) =>
-    median(row.samples.map(figure).filter((value) => value !== null));
-  const cpuHeading = comparison.unit === 'seconds' ? 'CPU, ms' : 'CPU, ms a request';
+  const medianOf = (row: Measured, figure: (sample: Sample) => number | null | undefined) =>
+    median(row.samples.map(figure).filter((value) => typeof value === 'number'));
+  const cpuUnit = comparison.unit === 'seconds' ? 'ms' : 'ms a request';
   return [
     right(comparison.unit, (row) => formatFigure(medianOf(row, ({ value }) => value))),
     right('least – most', (row) => formatSpread(row.samples.map(({ value }) => value))),
     right(`speed, × ${comparison.reference}`, (row) => formatRatio(speedRatio(comparison, row, reference))),
     right('p99, ms', (row) => formatFigure(medianOf(row, ({ latencyP99 }) => latencyP99))),
-    right(cpuHeading, (row) => formatFigure(medianOf(row, ({ cpuSeconds }) => cpuSeconds * 1000))),
+    right(`CPU, ${cpuUnit}`, (row) => formatFigure(1000 * medianOf(row, ({ cpuSeconds }) => cpuSeconds))),
+    right(`CPU of the bucket, ${cpuUnit}`, (row) =>
+      formatFigure(1000 * medianOf(row, ({ storeCpuSeconds }) => storeCpuSeconds)),
+    ),
     right('peak memory, MB', (row) => formatPeak(row.samples)),
     { heading: 'remark', align: 'left', cell: (row) => row.samples[0]?.remark ?? '' },
   ];

@@ -1,3 +1,4 @@
+import type { Cost } from './measure.ts';
 import type { Program } from './programs.ts';
 
 /** Several ways to do one thing, each measured in every round. */
@@ -28,14 +29,23 @@ export interface Contender {
 export interface Sample {
   /** In the comparison's unit. */
   readonly value: number;
-  /** CPU time of the server, or of the command, for one request or one upload. */
-  readonly cpuSeconds: number;
+  /** CPU time of the server, or of the command, for one request or one piece of work; null where it was not measured. */
+  readonly cpuSeconds: number | null;
+  /** CPU time of the store behind it for the same; absent where there is none, or none that can be measured. */
+  readonly storeCpuSeconds?: number;
   /** The most memory of the server's process tree, in bytes; null where it was not measured. */
   readonly peakMemory: number | null;
+  /** Resident memory of all the server's processes, in bytes, before the work and at its most; where it is the question. */
+  readonly residentMemory?: { readonly idle: number; readonly peak: number };
   /** Milliseconds; null where there was one request. */
   readonly latencyP99: number | null;
   /** What a reader has to know to compare it, such as the format of a listing. */
   readonly remark: string;
+}
+
+/** The sample of a piece of work that is measured by its seconds. */
+export function timedSample({ seconds, ...cost }: Cost, remark: string): Sample {
+  return { value: seconds, ...cost, latencyP99: null, remark };
 }
 
 /** All samples of one contender, in the order of the rounds. */
@@ -59,6 +69,14 @@ export async function compare(comparison: Comparison, rounds: number, signal: Ab
     }
   }
   return Array.from(samples, ([name, taken]) => ({ name, samples: taken }));
+}
+
+/** All that has to be installed for them. */
+export function programsOf(comparisons: readonly Comparison[]): Program[] {
+  const needed = comparisons.flatMap(({ programs, contenders }) => {
+    return [...programs, ...contenders.flatMap(({ program }) => program ?? [])];
+  });
+  return [...new Set(needed)];
 }
 
 async function measure(contender: Contender, signal: AbortSignal): Promise<Sample> {

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { run } from './processes.ts';
-import { requireLoopback } from './requests.ts';
+import { requireHost } from './requests.ts';
 
 /** Which of the two parts of an upload is sent first. */
 export type PartOrder = 'prefix first' | 'file first';
@@ -47,7 +47,7 @@ interface CurlAnswer {
 
 /** `--disable` comes first by rule, and keeps the settings of whoever runs this out of it. */
 async function curl(url: URL, options: readonly string[], signal: AbortSignal): Promise<CurlAnswer> {
-  requireLoopback(url);
+  requireHost(url);
   const always = ['--disable', '--silent', '--show-error', '--noproxy', '*', '--max-time', '900'];
   const report = ['--write-out', '\n%{http_code} %{size_download}'];
   const { stdout } = await run({ file: 'curl', args: [...always, ...report, ...options, url.href] }, signal);

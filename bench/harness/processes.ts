@@ -63,10 +63,14 @@ export function start(command: Command): OwnedProcess {
   };
 }
 
-/** Runs a command to its end; rejects when it does not end with exit 0, or kills it when the signal aborts. */
-export async function run(command: Command, signal: AbortSignal): Promise<Output> {
+/**
+ * Runs a command to its end; rejects when it does not end with exit 0, or kills it when the signal aborts.
+ * `onStarted` is told its process id.
+ */
+export async function run(command: Command, signal: AbortSignal, onStarted?: (pid: number) => void): Promise<Output> {
   signal.throwIfAborted();
   const child = spawnInGroup(command);
+  if (child.pid !== undefined) onStarted?.(child.pid);
   const output = { stdout: '', stderr: '' };
   child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
     output.stdout += chunk;
@@ -79,7 +83,11 @@ export async function run(command: Command, signal: AbortSignal): Promise<Output
   const { code, description } = await ending(child);
   signal.removeEventListener('abort', kill);
   signal.throwIfAborted();
-  if (code !== 0) throw new Error(`${line(command)}: ${description}\n${output.stderr || output.stdout}`.trim());
+  if (code !== 0) {
+    // The end of it: a command that fails on each of thousands of files says so as often.
+    const said = (output.stderr || output.stdout).slice(-8192);
+    throw new Error(`${line(command)}: ${description}\n${said}`.trim());
+  }
   return output;
 }
 

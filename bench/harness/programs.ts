@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CEPH_COMMANDS } from '../../tests/servers/ceph.ts';
 import { run } from './processes.ts';
 
 /** A program the benchmarks call, and the Debian package it comes from. */
@@ -13,7 +14,11 @@ const packages = {
   wrk: 'wrk',
   curl: 'curl',
   cmp: 'diffutils',
+  ...CEPH_COMMANDS,
 } as const;
+
+/** All that a Ceph of our own consists of. */
+export const cephPrograms: readonly Program[] = Object.keys(CEPH_COMMANDS).filter(isProgram);
 
 /**
  * Sees that every program is there. On Debian, as root, what is missing is installed with apt-get and nothing of
@@ -22,7 +27,7 @@ const packages = {
 export async function ensurePrograms(programs: readonly Program[], signal: AbortSignal): Promise<void> {
   const missing = await findMissing(programs);
   if (missing.length === 0) return;
-  const wanted = missing.map((program) => packages[program]);
+  const wanted = [...new Set(missing.map((program) => packages[program]))];
   const command = `apt-get install --no-install-recommends ${wanted.join(' ')}`;
   if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0) {
     throw new Error(`not found: ${missing.join(', ')}. On Debian, as root: ${command}. Elsewhere: put them on PATH.`);
@@ -43,20 +48,24 @@ export async function readVersions(programs: readonly Program[], signal: AbortSi
   return versions;
 }
 
-const versionArguments: Record<Program, string> = {
+/** Of those that do not take `--version`. */
+const versionArguments: Partial<Record<Program, string>> = {
   nginx: '-v',
   caddy: 'version',
   rclone: 'version',
   wrk: '-v',
-  curl: '--version',
-  cmp: '--version',
 };
 
 async function readVersion(program: Program, signal: AbortSignal): Promise<string> {
   // nginx says its version on standard error, and wrk exits with 1 after it: the shell evens both out.
   const script = '"$0" "$1" 2>&1 || true';
-  const { stdout } = await run({ file: 'sh', args: ['-c', script, program, versionArguments[program]] }, signal);
+  const argument = versionArguments[program] ?? '--version';
+  const { stdout } = await run({ file: 'sh', args: ['-c', script, program, argument] }, signal);
   return /\d+\.\d+(\.\d+)?\S*/.exec(stdout)?.[0] ?? 'unknown';
+}
+
+function isProgram(name: string): name is Program {
+  return name in packages;
 }
 
 async function findMissing(programs: readonly Program[]): Promise<Program[]> {

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Comparison, Sample } from './comparison.ts';
+import type { Meter } from './measure.ts';
 import { measureServer } from './measure.ts';
 import type { Answer } from './requests.ts';
-import { get } from './requests.ts';
+import { send } from './requests.ts';
 import type { Server } from './servers.ts';
 import { startServer } from './servers.ts';
 import type { Stage } from './stage.ts';
@@ -63,14 +64,7 @@ const listRequest: ReadRequest = {
   title: 'List 1,000 entries',
   headers: { accept: 'application/json' },
   path: () => '/entries/',
-  check: async ({ headers, body }) => {
-    const text = body.toString();
-    // In HTML a space is `%20` in the link and may be either in its text.
-    const missing = entryNames.filter((name) => !text.includes(name) && !text.includes(encodeURIComponent(name)));
-    if (missing.length > 0) throw new Error(`${missing.length} of ${entryNames.length} entries are not listed`);
-    const format = headers['content-type']?.includes('json') ? 'JSON' : 'HTML';
-    return `${format}, ${Math.round(body.length / 1000)} kB`;
-  },
+  check: async (answer) => checkListing(answer),
 };
 
 async function measureReads(
@@ -81,20 +75,47 @@ async function measureReads(
   signal: AbortSignal,
 ): Promise<Sample> {
   await using running = await startServer(server, stage.newSite(), signal);
-  const url = running.url(request.path(server));
-  const answer = await get(url, request.headers, signal);
+  const target = { ...request, url: running.url(request.path(server)) };
+  return await measureReading(target, duration, (work) => measureServer(running.pid, work), signal);
+}
+
+/** What is asked for over and over, at one URL. */
+export interface ReadTarget extends Pick<ReadRequest, 'headers' | 'check'> {
+  readonly url: URL;
+  /** The host that it is on, where that is not this machine. */
+  readonly host?: string;
+}
+
+/** Asks once and checks the answer, warms up, then loads the URL under the meter. */
+export async function measureReading(
+  { url, host, headers, check }: ReadTarget,
+  duration: Duration,
+  meter: Meter,
+  signal: AbortSignal,
+): Promise<Sample> {
+  const answer = await send({ url, host, headers }, signal);
   if (answer.status !== 200) throw new Error(`GET ${url.href}: ${answer.status} ${answer.body.toString()}`);
-  const remark = await request.check(answer);
-  const asked = { url, headers: request.headers, answerBytes: answer.body.length };
+  const remark = await check(answer);
+  const asked = { url, host, headers, answerBytes: answer.body.length };
   await load({ ...asked, seconds: duration.warmUp }, signal);
-  const [result, cost] = await measureServer(running.pid, () => {
-    return load({ ...asked, seconds: duration.measured }, signal);
-  });
+  const [result, cost] = await meter(() => load({ ...asked, seconds: duration.measured }, signal));
+  const perRequest = (seconds: number) => seconds / result.requests;
   return {
     value: result.requestsPerSecond,
-    cpuSeconds: cost.cpuSeconds / result.requests,
+    cpuSeconds: cost.cpuSeconds === null ? null : perRequest(cost.cpuSeconds),
+    ...(cost.storeCpuSeconds !== undefined && { storeCpuSeconds: perRequest(cost.storeCpuSeconds) }),
     peakMemory: cost.peakMemory,
     latencyP99: result.latencyP99,
     remark,
   };
+}
+
+/** Throws unless every one of the 1,000 entries is in it; else its format and length. */
+export function checkListing({ headers, body }: Answer): string {
+  const text = body.toString();
+  // In HTML a space is `%20` in the link and may be either in its text.
+  const missing = entryNames.filter((name) => !text.includes(name) && !text.includes(encodeURIComponent(name)));
+  if (missing.length > 0) throw new Error(`${missing.length} of ${entryNames.length} entries are not listed`);
+  const format = ['json', 'xml'].find((name) => headers['content-type']?.includes(name)) ?? 'html';
+  return `${format.toUpperCase()}, ${Math.round(body.length / 1000)} kB`;
 }

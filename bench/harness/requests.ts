@@ -1,6 +1,18 @@
-import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { get as httpGet } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, RequestOptions } from 'node:http';
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { buffer } from 'node:stream/consumers';
+
+/** One request, by default a GET to this machine that is given up after 30 seconds. */
+export interface Request {
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly url: URL;
+  /** The host that it may go to, where that is not this machine. */
+  readonly host?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly seconds?: number;
+}
 
 /** An answer as it came: redirects are not followed, encodings not undone. */
 export interface Answer {
@@ -9,20 +21,28 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/**
- * Fetches a URL of this machine on a connection of its own, which a server that stops need not wait for.
- * Rejects when nothing answers, after 30 seconds, and for any other machine's address.
- */
+/** Fetches a URL of this machine, as `send` does. */
 export async function get(url: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Answer> {
-  requireLoopback(url);
-  const ends = AbortSignal.any([signal, AbortSignal.timeout(30_000)]);
+  return await send({ url, headers }, signal);
+}
+
+/**
+ * Sends a request on a connection of its own, which a server that stops need not wait for. Rejects when nothing
+ * answers, when that takes too long, and for any host but the one that it may go to.
+ */
+export async function send(request: Request, signal: AbortSignal): Promise<Answer> {
+  const { method = 'GET', url, host, headers = {}, body, seconds = 30 } = request;
+  requireHost(url, host);
+  const ends = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1000)]);
+  const options: RequestOptions = { method, headers, agent: false, signal: ends };
+  const open = url.protocol === 'https:' ? httpsRequest : httpRequest;
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    httpGet(url, { headers, agent: false, signal: ends }, resolve).on('error', reject);
+    open(url, options, resolve).on('error', reject).end(body);
   });
   return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
 }
 
-/** Throws for a URL that leaves this machine: a benchmark sends nothing to anyone else. */
-export function requireLoopback(url: URL): void {
-  if (url.hostname !== '127.0.0.1') throw new Error(`${url.href} is not on 127.0.0.1`);
+/** Throws for a URL of another host: a benchmark sends nothing to anyone that it was not pointed to. */
+export function requireHost(url: URL, host = '127.0.0.1'): void {
+  if (url.hostname !== host) throw new Error(`${url.href} is not on ${host}`);
 }

@@ -58,8 +58,11 @@ export async function startServer(server: Server, site: Site, signal: AbortSigna
   return { pid: child.pid, url, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
 }
 
-/** Holdall as `npm start` runs it, from the file given; `workers` 0 means its own default. */
-export function holdall(entryFile: string, workers = 0): Server {
+/**
+ * Holdall as `npm start` runs it, from the file given, on the folder served, or on the store that `storage` sets;
+ * `workers` 0 means its own default.
+ */
+export function holdall(entryFile: string, workers = 0, storage?: Readonly<Record<string, string>>): Server {
   return {
     name: 'holdall',
     readyPath: '/-/health/ready',
@@ -70,8 +73,9 @@ export function holdall(entryFile: string, workers = 0): Server {
       env: {
         HOST: '127.0.0.1',
         PORT: String(port),
-        DISK_ROOT: root,
         LOG_LEVEL: 'warn',
+        // An upload may wait there, a thumbnail be kept there: beside what is measured, and gone with it.
+        ...(storage ? { ...storage, CACHE_DIR: join(scratch, 'cache'), TMPDIR: scratch } : { DISK_ROOT: root }),
         ...(workers > 0 && { WORKERS: String(workers) }),
       },
       // Not the checkout: a developer's .env there would be read.

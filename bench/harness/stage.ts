@@ -63,10 +63,11 @@ export async function fillStage(stage: Stage, withUploads: boolean, signal: Abor
 }
 
 /** Random, so that nothing on the way saves work by compressing or by leaving holes. */
-async function writeRandom(file: string, bytes: number, signal: AbortSignal): Promise<void> {
+export async function writeRandom(file: string, bytes: number, signal: AbortSignal): Promise<void> {
   await run({ file: 'sh', args: ['-c', 'head -c "$0" /dev/urandom > "$1"', String(bytes), file] }, signal);
 }
 
-async function flush(folder: string, signal: AbortSignal): Promise<void> {
+/** Has the file system of a folder write out all it holds back. */
+export async function flush(folder: string, signal: AbortSignal): Promise<void> {
   await run({ file: 'sync', args: ['--file-system', folder] }, signal);
 }

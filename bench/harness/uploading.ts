@@ -1,8 +1,8 @@
 import { basename, join } from 'node:path';
 import type { Comparison, Contender, Sample } from './comparison.ts';
+import { timedSample } from './comparison.ts';
 import type { PartOrder } from './curl.ts';
 import { uploadByPut, uploadForm } from './curl.ts';
-import type { Cost } from './measure.ts';
 import { measureCommand, measureServer } from './measure.ts';
 import { run } from './processes.ts';
 import type { RunningServer, Server } from './servers.ts';
@@ -72,7 +72,7 @@ function commandContender(name: string, script: string, remark: string, stage: S
         await run({ file: 'sh', args: ['-c', script, stage.uploadFile, destination] }, signal);
       });
       await checkStored(stage, signal);
-      return toSample(cost, remark);
+      return timedSample(cost, remark);
     },
   };
 }
@@ -89,7 +89,7 @@ async function measureUpload(
   await stage.clearIncoming(signal);
   const [, cost] = await measureServer(running.pid, () => send(running, stage.uploadFile));
   await checkStored(stage, signal);
-  return toSample(cost, remark);
+  return timedSample(cost, remark);
 }
 
 /** Rejects unless what was stored is what was sent; then makes room for the next. */
@@ -97,8 +97,4 @@ async function checkStored(stage: Stage, signal: AbortSignal): Promise<void> {
   const stored = join(stage.incoming, basename(stage.uploadFile));
   await run({ file: 'cmp', args: ['--', stage.uploadFile, stored] }, signal);
   await stage.clearIncoming(signal);
-}
-
-function toSample({ seconds, cpuSeconds, peakMemory }: Cost, remark: string): Sample {
-  return { value: seconds, cpuSeconds, peakMemory, latencyP99: null, remark };
 }

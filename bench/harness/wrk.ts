@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import { run } from './processes.ts';
-import { requireLoopback } from './requests.ts';
+import { requireHost } from './requests.ts';
 
 /** One URL asked for over and over. */
 export interface Load {
   readonly url: URL;
+  /** The host that it may go to, where that is not this machine. */
+  readonly host?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly seconds: number;
   /** Each answer's body has at least so many bytes. */
@@ -27,8 +29,11 @@ export const threads = 2;
  * Loads a URL with wrk. Rejects when a single request failed, and when less was received than the answers'
  * length: wrk itself counts neither a redirect nor a short answer as a failure.
  */
-export async function load({ url, headers, seconds, answerBytes }: Load, signal: AbortSignal): Promise<LoadResult> {
-  requireLoopback(url);
+export async function load(
+  { url, host, headers, seconds, answerBytes }: Load,
+  signal: AbortSignal,
+): Promise<LoadResult> {
+  requireHost(url, host);
   const options = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', summaryScript];
   const headerOptions = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
   const { stdout } = await run({ file: 'wrk', args: [...options, ...headerOptions, url.href] }, signal);

@@ -1,0 +1,76 @@
+import type { BucketStage } from './bucket-stage.ts';
+import { entriesFolder, smallKey } from './bucket-stage.ts';
+import type { Comparison, Contender } from './comparison.ts';
+import type { Meter } from './measure.ts';
+import { measureServer, measureTime, settle } from './measure.ts';
+import type { Duration, ReadTarget } from './reading.ts';
+import { checkListing, measureReading } from './reading.ts';
+import { startServer } from './servers.ts';
+
+/** Fetching and listing through the service, and of the bucket itself, which is the limit of that. */
+export function bucketReadComparisons(stage: BucketStage, duration: Duration): Comparison[] {
+  const { bucket } = stage;
+  const getSmall: ReadRequest = {
+    path: `/file/${smallKey}`,
+    presign: () => bucket.presignObject(smallKey),
+    check: async ({ body }) => {
+      if (!body.equals(stage.smallObject)) throw new Error(`not the 4 KiB of ${smallKey}`);
+      return '';
+    },
+  };
+  const list: ReadRequest = {
+    path: `/${entriesFolder}`,
+    presign: () => bucket.presignList(entriesFolder),
+    check: async (answer) => checkListing(answer),
+  };
+  return [
+    { id: 'get-4KiB', title: 'GET 4 KiB', request: getSmall },
+    { id: 'list-1000', title: 'List 1,000 entries', request: list },
+  ].map(({ id, title, request }) => ({
+    id,
+    title,
+    unit: 'requests/s',
+    reference: direct,
+    programs: ['wrk'],
+    contenders: [serviceContender(request, stage, duration), directContender(request, stage, duration)],
+  }));
+}
+
+const direct = 'the bucket itself';
+
+interface ReadRequest extends Pick<ReadTarget, 'check'> {
+  /** Of the service. */
+  readonly path: string;
+  /** The same, asked of the bucket. */
+  presign(): Promise<URL>;
+}
+
+function serviceContender({ path, check }: ReadRequest, stage: BucketStage, duration: Duration): Contender {
+  return {
+    name: 'holdall',
+    family: 'holdall',
+    measure: async (signal) => {
+      await using running = await startServer(stage.holdall(), stage.newSite(), signal);
+      const target = { url: running.url(path), headers: {}, check };
+      const meter: Meter = async (work) => {
+        // The warm-up ended with requests under way.
+        await settle(running.pid, signal);
+        return await stage.bucket.store.metered(() => measureServer(running.pid, work));
+      };
+      return await measureReading(target, duration, meter, signal);
+    },
+  };
+}
+
+function directContender({ presign, check }: ReadRequest, stage: BucketStage, duration: Duration): Contender {
+  return {
+    name: direct,
+    family: 'bucket',
+    measure: async (signal) => {
+      const { store } = stage.bucket;
+      const url = await presign();
+      const target = { url, host: new URL(store.account.endpoint).hostname, headers: {}, check };
+      return await measureReading(target, duration, (work) => store.metered(() => measureTime(work)), signal);
+    },
+  };
+}
