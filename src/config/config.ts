@@ -48,5 +48,6 @@ function findLacking(config: Partial<Config>, problems: readonly string[]): stri
 }
 
 function describe(given: string, setting: Setting<unknown>): string {
-  return setting.isSecret ? '' : `, and is ${JSON.stringify(given)}`;
+  // An address may have a password in it by mistake.
+  return setting.isSecret ? '' : `, and is ${JSON.stringify(given.replace(/\/\/[^/]*@/, '//…@'))}`;
 }

@@ -26,3 +26,23 @@ export async function concurrently<Item>(
   if (failures.length > 0) throw failures[0];
   signal?.throwIfAborted();
 }
+
+/**
+ * Every item with what `look` finds of it, in the order of the items; `look` runs for as many as `limit` of them ahead.
+ */
+export async function* lookAhead<Item, Found>(
+  items: AsyncIterable<Item>,
+  limit: number,
+  look: (item: Item) => Promise<Found>,
+): AsyncGenerator<{ item: Item; found: Found }> {
+  const ahead: { item: Item; found: Promise<Found> }[] = [];
+  for await (const item of items) {
+    const found = look(item);
+    // Its failure is thrown when its turn comes, if it does.
+    found.catch(() => {});
+    ahead.push({ item, found });
+    const first = ahead.length >= limit ? ahead.shift() : undefined;
+    if (first) yield { item: first.item, found: await first.found };
+  }
+  for (const { item, found } of ahead) yield { item, found: await found };
+}

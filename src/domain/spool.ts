@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import type { Cancellable, StagedUpload, Store } from './store.ts';
 
+/** Bytes that are read from the file at once. */
+const READ_AHEAD = 1024 * 1024;
+
 /**
  * Keeps an upload in a temporary file of the machine until its destination is known, for stores that can't stage
  * one themselves. The file has no name while it waits, so that nothing is left of it, however the process ends.
@@ -22,7 +25,7 @@ export async function spool(store: Store, body: Readable, options: Cancellable =
     return {
       async publish(path, { type }, { condition } = {}) {
         try {
-          const bytes = file.createReadStream({ start: 0, autoClose: false });
+          const bytes = file.createReadStream({ start: 0, autoClose: false, highWaterMark: READ_AHEAD });
           return await store.write(path, { body: bytes, size, type }, { condition });
         } finally {
           await file.close();

@@ -1,4 +1,4 @@
-import { concurrently } from './concurrently.ts';
+import { concurrently, lookAhead } from './concurrently.ts';
 import { isThere } from './error.ts';
 import { joinPairs, type Pair } from './pairs.ts';
 import type { FolderPath } from './path.ts';
@@ -13,7 +13,7 @@ export type FolderOptions = Replacing & Reporting & Cancellable;
  * can't copy or move a folder in one step. An item is a file, or a folder that has to be named to be there.
  */
 export interface ItemTree<Item extends { readonly size: number }> {
-  /** How many items are copied at once. */
+  /** How many items are copied, or looked at, at once. */
   readonly concurrency: number;
   /** Whether a folder has to be made before what is in it, where something else may have its name. */
   readonly foldersFirst: boolean;
@@ -58,6 +58,7 @@ export interface TreeOperations {
 }
 
 export function createTreeOperations<Item extends { readonly size: number }>(tree: ItemTree<Item>): TreeOperations {
+  const { concurrency } = tree;
   const pairsOf = (from: FolderPath, to: FolderPath, options: Cancellable): AsyncGenerator<Pair<Item>> =>
     joinPairs(
       { items: tree.walk(from, options), below: (item) => tree.below(item, from) },
@@ -88,8 +89,8 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
     let copies = 0;
     let onlyCopies = true;
     let allCopied = true;
-    for await (const pair of pairsOf(from, to, options)) {
-      const same = await areSame(pair, options);
+    const pairs = pairsOf(from, to, options);
+    for await (const { item: pair, found: same } of lookAhead(pairs, concurrency, (each) => areSame(each, options))) {
       if (same) copies++;
       else if (isFile(pair.copy)) onlyCopies = false;
       if (pair.source && (tree.isFile(pair.source) ? !same : !pair.copy)) allCopied = false;
@@ -150,15 +151,15 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
       yield* waiting;
     };
 
-    await concurrently(inOrder(), tree.concurrency, copyOne, signal);
+    await concurrently(inOrder(), concurrency, copyOne, signal);
   };
 
-  async function* copiedSourcesOf(from: FolderPath, to: FolderPath): AsyncGenerator<Item> {
-    for await (const pair of pairsOf(from, to, {})) if (pair.source && (await isDone(pair, {}))) yield pair.source;
-  }
-
-  async function* copiesOf(from: FolderPath, to: FolderPath): AsyncGenerator<Item> {
-    for await (const pair of pairsOf(from, to, {})) if (pair.copy && (await isDone(pair, {}))) yield pair.copy;
+  /** What is at both places, as the side that is asked for has it. */
+  async function* copied(side: 'source' | 'copy', from: FolderPath, to: FolderPath): AsyncGenerator<Item> {
+    for await (const { item, found } of lookAhead(pairsOf(from, to, {}), concurrency, (pair) => isDone(pair, {}))) {
+      const wanted = item[side];
+      if (found && wanted) yield wanted;
+    }
   }
 
   async function* extrasOf(from: FolderPath, to: FolderPath, { signal }: Cancellable): AsyncGenerator<Item> {
@@ -176,7 +177,7 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
     try {
       await copyAll(from, to, { ...options, isNew });
     } catch (error) {
-      if (isNew) await tree.remove(copiesOf(from, to), { asSeen: true });
+      if (isNew) await tree.remove(copied('copy', from, to), { asSeen: true });
       throw error;
     }
     if (options.replace) await tree.remove(extrasOf(from, to, options), { asSeen: true });
@@ -187,7 +188,7 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
 
     async moveFolder(from, to, options) {
       await transfer('move', from, to, options);
-      await tree.remove(copiedSourcesOf(from, to), { asSeen: true });
+      await tree.remove(copied('source', from, to), { asSeen: true });
     },
 
     async removeTree(folder, options = {}) {

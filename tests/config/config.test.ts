@@ -176,3 +176,71 @@ describe('what is set', () => {
     }
   });
 });
+
+describe('the settings of a bucket', () => {
+  const BUCKET = {
+    STORAGE_TYPE: 's3',
+    S3_BUCKET: 'my.files-2',
+    S3_ENDPOINT: 'https://s3.example.org/',
+    S3_ACCESS_KEY_ID: 'id',
+    S3_SECRET_ACCESS_KEY: 'secret/+=',
+  };
+  const without = (name: keyof typeof BUCKET) => ({ ...BUCKET, [name]: '' });
+
+  it('are read, with defaults for what R2 and Ceph need no word of', () => {
+    for (const type of ['s3', 'r2']) {
+      const config = readConfig({ ...BUCKET, STORAGE_TYPE: type });
+      assert.equal(config.STORAGE_TYPE, type);
+      assert.equal(config.S3_ENDPOINT, 'https://s3.example.org');
+      assert.deepEqual([config.S3_REGION, config.S3_ADDRESSING, config.S3_CONCURRENCY], ['auto', 'path', 64]);
+      assert.equal(config.S3_PUBLIC_URL, undefined);
+    }
+  });
+
+  it('are told, each that is missing, and only for a bucket', () => {
+    for (const name of ['S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'S3_ENDPOINT'] as const) {
+      const [problem = '', ...others] = mistakesIn(without(name));
+      assert.deepEqual(others, []);
+      assert.ok(problem.startsWith(`${name} is needed`) && problem.includes(`Example: ${name}=`), problem);
+      assert.deepEqual(mistakesIn({ ...without(name), STORAGE_TYPE: 'disk' }), []);
+    }
+    assert.equal(mistakesIn({ STORAGE_TYPE: 's3' }).length, 4);
+  });
+
+  it('need no address where the region is one of AWS, but for R2', () => {
+    assert.deepEqual(mistakesIn({ ...without('S3_ENDPOINT'), S3_REGION: 'eu-central-1' }), []);
+    assert.equal(mistakesIn({ ...without('S3_ENDPOINT'), S3_REGION: 'eu-central-1', STORAGE_TYPE: 'r2' }).length, 1);
+  });
+
+  it('are told without the password that somebody wrote into an address', () => {
+    const [problem = ''] = mistakesIn({ ...BUCKET, S3_ENDPOINT: 'https://user:hunter2@s3.example.org' });
+    assert.match(problem, /^S3_ENDPOINT must .*s3\.example\.org/);
+    assert.doesNotMatch(problem, /hunter2/);
+  });
+
+  it('are refused where they are wrong, once each, and no secret is told', () => {
+    const wrong = {
+      S3_BUCKET: ['s3://files', 'files/photos', 'two words', 'https://files'],
+      S3_ENDPOINT: [
+        's3.example.org',
+        'ftp://s3.example.org',
+        'https://s3.example.org/files',
+        'https://a@b',
+        'https://x/?y',
+      ],
+      S3_PUBLIC_URL: ['files.example.org', 'https://files.example.org/?x=1', 'https://files.example.org/#x'],
+      S3_ADDRESSING: ['subdomain', 'Path'],
+      S3_CONCURRENCY: ['0', '1001', 'many'],
+      S3_ACCESS_KEY_ID: ['two words', 'naïve'],
+      S3_SECRET_ACCESS_KEY: ['two words', 'naïve\n'],
+    };
+    for (const [name, texts] of Object.entries(wrong)) {
+      for (const text of texts) {
+        const [problem = '', ...others] = mistakesIn({ ...BUCKET, [name]: text });
+        assert.deepEqual(others, []);
+        assert.ok(problem.startsWith(`${name} must `), problem);
+        if (name.includes('KEY')) assert.ok(!problem.includes(text), problem);
+      }
+    }
+  });
+});

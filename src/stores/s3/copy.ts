@@ -11,9 +11,9 @@ import {
 } from '@aws-sdk/client-s3';
 import { isStoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
-import { presentAgainstCondition } from '../../domain/problems.ts';
+import { changedMeanwhile, presentAgainstCondition } from '../../domain/problems.ts';
 import type { Cancellable } from '../../domain/store.ts';
-import { type Bucket, LONG } from './bucket.ts';
+import { type Bucket, LONG, type SendOptions } from './bucket.ts';
 import { escapePath, type Key, quote, unquote } from './keys.ts';
 import { type Attributes, uploadParts } from './multipart.ts';
 import { rangesOf } from './parts.ts';
@@ -85,9 +85,29 @@ export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
   /** Whether a copy of the object will have its etag, as far as is known. */
   const keepsEtag = ({ etag }: Source) => copiesKeepEtags && !etag.includes('-');
 
+  /** What the source has beside its bytes. Older stores pass over a condition on it, so it is looked at here as well. */
+  const describeSource = async (source: Source, options: Cancellable): Promise<HeadObjectCommandOutput> => {
+    const described = await describe(source.key, options);
+    if (unquote(described.ETag) !== source.etag) throw changedMeanwhile(source.key as FilePath);
+    return described;
+  };
+
+  /**
+   * A copy that was begun is waited for: the store would go on with it after its caller has left, and an object, or a
+   * part, would come about behind the back of whoever clears up.
+   */
+  const begin = <Output>(
+    { key }: Source,
+    signal: AbortSignal | undefined,
+    send: (options: SendOptions) => Promise<Output>,
+  ) => {
+    signal?.throwIfAborted();
+    return bucket.ask({ key, timeout: LONG }, send);
+  };
+
   const copyAtOnce = async (source: Source, to: Key, { exclusive, signal }: Options): Promise<string> => {
     const isKept = keepsEtag(source);
-    const attributes = isKept ? {} : attributesOf(await describe(source.key, { signal }), source.etag);
+    const attributes = isKept ? {} : attributesOf(await describeSource(source, { signal }), source.etag);
     const command = new CopyObjectCommand({
       Bucket: bucket.name,
       Key: to,
@@ -95,10 +115,8 @@ export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
       ...(!isKept && { MetadataDirective: 'REPLACE', ...attributes }),
       ...(exclusive && { IfNoneMatch: '*' }),
     });
-    const output = await bucket.ask({ key: source.key, signal, timeout: LONG }, (options) =>
-      bucket.client.send(command, options),
-    );
-    const etag = unquote(output.CopyObjectResult?.ETag);
+    const output = await begin(source, signal, (options) => bucket.client.send(command, options));
+    const etag = unquote(output.CopyObjectResult?.ETag) || unquote((await describe(to, {})).ETag);
     if (!isKept || etag === source.etag) return etag;
     // An encrypted object has an etag of its own: from now on, what a copy was made of is kept with it.
     copiesKeepEtags = false;
@@ -106,7 +124,7 @@ export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
   };
 
   const copyByParts = async (source: Source, to: Key, { exclusive, signal }: Options): Promise<string> => {
-    const attributes = attributesOf(await describe(source.key, { signal }), source.etag);
+    const attributes = attributesOf(await describeSource(source, { signal }), source.etag);
     const etag = await uploadParts(bucket, to, {
       attributes,
       parts: Readable.from(rangesOf(source.size, Math.min(COPY_PART, copyLimit))),
@@ -121,12 +139,12 @@ export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
           CopySourceRange: range,
           ...place,
         });
-        const output = await bucket.ask({ key: source.key, signal, timeout: LONG }, (options) =>
-          bucket.client.send(command, options),
-        );
+        const output = await begin(source, signal, (options) => bucket.client.send(command, options));
         return output.CopyPartResult?.ETag;
       },
       async verify() {
+        // All parts are of one version.
+        await describeSource(source, { signal });
         // Older stores pass over a condition on the completion, so it is looked at just before as well.
         if (exclusive && (await lookAt(to, { signal }))) throw presentAgainstCondition(to as FilePath);
       },

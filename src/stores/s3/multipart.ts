@@ -53,9 +53,9 @@ export async function uploadParts<Part>(
       MultipartUpload: { Parts },
       ...upload.condition,
     });
-    const { ETag } = await bucket.ask({ key, signal, timeout: LONG }, (options) =>
-      bucket.client.send(complete, options),
-    );
+    signal?.throwIfAborted();
+    // Waited for: the store would go on with it after its caller has left.
+    const { ETag } = await bucket.ask({ key, timeout: LONG }, (options) => bucket.client.send(complete, options));
     // Ceph 16 leaves it out.
     return ETag || (await etagOf(bucket, key));
   } catch (error) {

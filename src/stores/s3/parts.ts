@@ -28,22 +28,44 @@ export function planParts(sizeAtMost: number | undefined): PartPlan {
   return { partSize, inFlight: Math.max(1, Math.min(MOST_IN_FLIGHT, Math.floor(BUDGET / partSize))) };
 }
 
-/** The bytes of `body` in parts of `partSize`, the last one shorter; none for an empty body. */
-export async function* cut(body: Readable, partSize: number): AsyncGenerator<Buffer> {
-  let chunks: Buffer[] = [];
+/** The parts of a body, each in a buffer that is used again when it is given back: so memory stays flat. */
+export interface Cutter {
+  /** The bytes of the body in parts of the planned size, the last one shorter; none for an empty body. */
+  readonly parts: AsyncGenerator<Buffer>;
+  /** Takes a part back that nobody reads any more. */
+  giveBack(part: Buffer): void;
+  /** Bytes that have come so far. */
+  size(): number;
+}
+
+/** Cuts a body that is said to have at most `expected` bytes. */
+export function cut(body: Readable, partSize: number, expected = partSize): Cutter {
+  const free: ArrayBufferLike[] = [];
   let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    for (let start = 0; start < chunk.length; ) {
-      const piece = chunk.subarray(start, start + partSize - size);
-      chunks.push(piece);
-      size += piece.length;
-      start += piece.length;
-      if (size < partSize) continue;
-      yield Buffer.concat(chunks, size);
-      [chunks, size] = [[], 0];
+  const take = () => Buffer.from(free.pop() ?? Buffer.allocUnsafeSlow(partSize).buffer);
+
+  const parts = async function* () {
+    // A small file takes no more memory than it needs, unless more comes than was said.
+    let part: Buffer = Buffer.allocUnsafeSlow(Math.min(partSize, expected));
+    let filled = 0;
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      for (let start = 0; start < chunk.length; ) {
+        if (filled === partSize) {
+          yield part;
+          [part, filled] = [take(), 0];
+        } else if (filled === part.length) {
+          part = Buffer.concat([part], partSize);
+        }
+        const copied = chunk.copy(part, filled, start);
+        start += copied;
+        filled += copied;
+        size += copied;
+      }
     }
-  }
-  if (size > 0) yield Buffer.concat(chunks, size);
+    if (filled > 0) yield part.subarray(0, filled);
+  };
+
+  return { parts: parts(), giveBack: (part) => void free.push(part.buffer), size: () => size };
 }
 
 /** The parts that a copy of so many bytes is made of: each `bytes=first-last` of the source. */

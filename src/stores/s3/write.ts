@@ -49,10 +49,11 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
   };
 
   return async (file, { body, size, sizeAtMost, type }, { condition, signal } = {}) => {
-    const { partSize, inFlight } = planParts(size ?? sizeAtMost);
-    const parts = counted(cut(signal ? addAbortSignal(signal, body) : body, partSize));
+    const most = size ?? sizeAtMost;
+    const { partSize, inFlight } = planParts(most);
+    const cutter = cut(signal ? addAbortSignal(signal, body) : body, partSize, most);
     try {
-      const first = await parts.bytes.next();
+      const first = await cutter.parts.next();
       const bytes = first.done ? Buffer.alloc(0) : first.value;
       let ETag: string | undefined;
       if (bytes.length < partSize) {
@@ -61,19 +62,23 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
       } else {
         ETag = await uploadParts(bucket, file, {
           attributes: { ContentType: type },
-          parts: startingWith(bytes, parts.bytes),
+          parts: startingWith(bytes, cutter.parts),
           inFlight,
           condition: headersOf(condition),
           signal,
-          send: (part, place) => sendPart(bucket, file, part, place, signal),
+          async send(part, place) {
+            const etag = await sendPart(bucket, file, part, place, signal);
+            cutter.giveBack(part);
+            return etag;
+          },
           async verify() {
-            requireSize(file, parts.size(), size);
+            requireSize(file, cutter.size(), size);
             // Older stores pass over a condition on the completion, so it is looked at just before as well.
             if (condition !== undefined) await requireNow(file, condition, stat);
           },
         });
       }
-      return entries.of(file, { Size: parts.size(), ETag, ContentType: type });
+      return entries.of(file, { Size: cutter.size(), ETag, ContentType: type });
     } catch (error) {
       entries.forget(file);
       throw condition === undefined ? error : ofCondition(error, file, condition);
@@ -106,18 +111,6 @@ async function sendPart(
     bucket.client.send(command, options),
   );
   return ETag;
-}
-
-/** The parts, and how many bytes there were so far. */
-function counted(parts: AsyncGenerator<Buffer>): { bytes: AsyncGenerator<Buffer>; size(): number } {
-  let size = 0;
-  const bytes = async function* () {
-    for await (const part of parts) {
-      size += part.length;
-      yield part;
-    }
-  };
-  return { bytes: bytes(), size: () => size };
 }
 
 async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
