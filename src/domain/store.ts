@@ -158,13 +158,18 @@ export interface Store {
   move?(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<void>;
 
   /**
-   * Copies a folder with everything in it; a copy that fails or is cancelled leaves the destination as it was.
+   * Copies a folder with everything in it. A copy that fails or is cancelled leaves no destination where none was
+   * before; one that was to be replaced stays as it was where the store does all in one step, and is completed by
+   * the same call elsewhere.
    * `to` is not within `from`, nor `from` within `to`. `not-found`, `already-exists`, `wrong-kind`;
    * `invalid-path` when a path in the copy would be too long.
    */
   copyFolder?(from: FolderPath, to: FolderPath, options: Replacing & Reporting & Cancellable): Promise<void>;
 
-  /** Moves a folder with everything in it. The rest as `copyFolder`. */
+  /**
+   * Moves a folder with everything in it; at every moment each file is at one of the two places at least, and what
+   * arrives in the source meanwhile is not lost. Interrupted and called again, it completes. The rest as `copyFolder`.
+   */
   moveFolder?(from: FolderPath, to: FolderPath, options: Replacing & Reporting & Cancellable): Promise<void>;
 
   /** Removes a folder with everything in it. `not-found`. */
