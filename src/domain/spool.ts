@@ -3,6 +3,7 @@ import { open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
+import { StoreError } from './error.ts';
 import type { Cancellable, StagedUpload, Store } from './store.ts';
 
 /** Bytes that are read from the file at once. */
@@ -36,6 +37,17 @@ export async function spool(store: Store, body: Readable, options: Cancellable =
   } catch (error) {
     body.destroy();
     await file.close();
-    throw error;
+    throw isFull(error) ? temporaryFolderFull(error) : error;
   }
+}
+
+/** ENOSPC: no room left; EDQUOT: none left for us. */
+function isFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+}
+
+function temporaryFolderFull(cause: unknown): StoreError {
+  const message =
+    'The folder for temporary files (TMPDIR) is full, where a file waits for a "prefix" that follows it: send "prefix" first.';
+  return new StoreError('unavailable', message, { cause, retryAfter: 60 });
 }
