@@ -61,7 +61,9 @@ const THROUGH_LIMIT = 5 * 2 ** 20;
 const COPIED_FROM = 'holdall-copy-of';
 
 export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
+  // What this store turned out to do: the next request is spared what was refused.
   let copiesKeepEtags = true;
+  let copiesTakeConditions = true;
 
   const describe = (key: Key, { signal }: Cancellable): Promise<HeadObjectCommandOutput> =>
     bucket.ask({ key, signal }, (options) =>
@@ -107,20 +109,29 @@ export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
 
   const copyAtOnce = async (source: Source, to: Key, { exclusive, signal }: Options): Promise<string> => {
     const isKept = keepsEtag(source);
-    const attributes = isKept ? {} : attributesOf(await describeSource(source, { signal }), source.etag);
+    const isConditional = exclusive && copiesTakeConditions;
     const command = new CopyObjectCommand({
       Bucket: bucket.name,
       Key: to,
       ...sourceOf(source),
-      ...(!isKept && { MetadataDirective: 'REPLACE', ...attributes }),
-      ...(exclusive && { IfNoneMatch: '*' }),
+      ...(!isKept && {
+        MetadataDirective: 'REPLACE',
+        ...attributesOf(await describeSource(source, { signal }), source.etag),
+      }),
+      ...(isConditional && { IfNoneMatch: '*' }),
     });
-    const output = await begin(source, signal, (options) => bucket.client.send(command, options));
-    const etag = unquote(output.CopyObjectResult?.ETag) || unquote((await describe(to, {})).ETag);
-    if (!isKept || etag === source.etag) return etag;
-    // An encrypted object has an etag of its own: from now on, what a copy was made of is kept with it.
-    copiesKeepEtags = false;
-    return copyAtOnce(source, to, { exclusive: false, signal });
+    try {
+      const { CopyObjectResult } = await begin(source, signal, (options) => bucket.client.send(command, options));
+      const etag = unquote(CopyObjectResult?.ETag) || unquote((await describe(to, {})).ETag);
+      if (!isKept || etag === source.etag) return etag;
+      // An encrypted object has an etag of its own: from now on, what a copy was made of is kept with it.
+      copiesKeepEtags = false;
+    } catch (error) {
+      if (!isConditional || !isStoreError(error, 'unsupported')) throw error;
+      copiesTakeConditions = false;
+    }
+    // What was just copied may be replaced, and by nothing else than the same.
+    return copyAtOnce(source, to, { exclusive: exclusive && copiesKeepEtags, signal });
   };
 
   const copyByParts = async (source: Source, to: Key, { exclusive, signal }: Options): Promise<string> => {

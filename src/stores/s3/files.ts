@@ -22,7 +22,9 @@ export function createFileOperations(
     { replace, signal }: Parameters<NonNullable<Store['copy']>>[2],
   ) => {
     for (let attempt = 1; ; attempt++) {
-      const source = await stat(from, { signal });
+      // Some stores pass over the condition that nothing is replaced, so that it is looked at here as well.
+      const [source, found] = await Promise.all([stat(from, { signal }), replace ? undefined : find(to, signal)]);
+      if (found) return { source, present: found, conflict: existsAlready(to) };
       try {
         const etag = await copier.copy({ ...source, key: from }, to, { exclusive: !replace, signal });
         return { source, copy: entries.of(to, { Size: source.size, ETag: etag, ContentType: source.type }) };

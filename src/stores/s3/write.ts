@@ -55,6 +55,8 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
     try {
       const first = await cutter.parts.next();
       const bytes = first.done ? Buffer.alloc(0) : first.value;
+      // Some stores pass over conditions, so they are looked at here as well.
+      await requireNow(file, condition, stat);
       let ETag: string | undefined;
       if (bytes.length < partSize) {
         requireSize(file, bytes.length, size);
@@ -73,8 +75,7 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
           },
           async verify() {
             requireSize(file, cutter.size(), size);
-            // Older stores pass over a condition on the completion, so it is looked at just before as well.
-            if (condition !== undefined) await requireNow(file, condition, stat);
+            await requireNow(file, condition, stat);
           },
         });
       }
@@ -118,8 +119,9 @@ async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): Async
   yield* rest;
 }
 
-/** Throws `condition-failed` unless the condition holds at this moment. */
-async function requireNow(file: FilePath, condition: WriteCondition, stat: Store['stat']): Promise<void> {
+/** Throws `condition-failed` unless the condition, if there is one, holds at this moment. */
+async function requireNow(file: FilePath, condition: WriteCondition | undefined, stat: Store['stat']): Promise<void> {
+  if (condition === undefined) return;
   const present = await stat(file).catch((error: unknown) => {
     if (isStoreError(error, 'not-found')) return undefined;
     throw error;
