@@ -58,7 +58,10 @@ export interface Files extends FolderOperations {
   /** The file itself below `DIRECT_LIMIT`, else a presigned URL; `too-large` where the store has none to give. */
   fetch(file: FilePath, options: ReadOptions & { download: boolean }): Promise<Fetched>;
   /** The presigned URL that `fetch` gives for the file, or undefined where it gives the file itself. */
-  locate(file: FileEntry, options: { download: boolean } & Cancellable): Promise<string | undefined>;
+  locate(
+    file: FileEntry,
+    options: { download: boolean; purpose: 'read' | 'stat' } & Cancellable,
+  ): Promise<string | undefined>;
   upload(file: FilePath, incoming: IncomingFile, options?: UploadOptions): Promise<FileEntry>;
   /** Takes in an upload whose place is told only after its bytes. */
   takeIn(incoming: IncomingFile, options?: Cancellable): Promise<WaitingFile>;
@@ -77,9 +80,9 @@ export interface Files extends FolderOperations {
 export function createFiles(store: Store, { maxUploadSize, presignExpires }: FilesOptions): Files {
   const folders = createFolderOperations(store);
 
-  const locate: Files['locate'] = async (file, { download, signal }) => {
+  const locate: Files['locate'] = async (file, options) => {
     if (file.size < DIRECT_LIMIT) return undefined;
-    if (store.presign) return store.presign(file, { expires: presignExpires, download, signal });
+    if (store.presign) return store.presign(file, { ...options, expires: presignExpires });
     throw new StoreError(
       'too-large',
       `The file ${quoted(file.path)} has ${file.size} bytes. Files of ${DIRECT_LIMIT} bytes (6 MB) and more are ` +
@@ -98,14 +101,18 @@ export function createFiles(store: Store, { maxUploadSize, presignExpires }: Fil
       const content = await store.read(file, { ...options, ifBelow: DIRECT_LIMIT }).catch(async (error: unknown) => {
         if (!isStoreError(error, 'range-unsatisfiable')) throw error;
         // A file that is not given directly has no ranges here.
-        const location = await locate(await store.stat(file, options), { download, signal: options.signal });
+        const location = await locate(await store.stat(file, options), {
+          download,
+          purpose: 'read',
+          signal: options.signal,
+        });
         if (location === undefined) throw error;
         return { location };
       });
       if ('location' in content) return content;
       if (content.file.size < DIRECT_LIMIT) return { content };
       content.body.destroy();
-      const location = await locate(content.file, { download, signal: options.signal });
+      const location = await locate(content.file, { download, purpose: 'read', signal: options.signal });
       return location === undefined ? { content } : { location };
     },
 

@@ -182,10 +182,13 @@ export interface Store {
   walk?(folder: FolderPath, options?: Cancellable): AsyncIterable<Entry>;
 
   /**
-   * A URL that gives the file to whoever has it, for `expires` seconds; with `download`, as an attachment of
-   * the file's name. Does not look whether the file still exists. A URL that starts with `/` is one of the service's own.
+   * A URL that gives the file to whoever has it, for `expires` seconds: its bytes or, for `stat`, what is known of it
+   * alone (GET or HEAD, in terms of HTTP). With `download`, it is an attachment of the file's name. Does not look whether the file still exists. A URL that starts with `/` is one of the service's own.
    */
-  presign?(file: FileEntry, options: { expires: number; download: boolean } & Cancellable): Promise<string>;
+  presign?(
+    file: FileEntry,
+    options: { expires: number; download: boolean; purpose: 'read' | 'stat' } & Cancellable,
+  ): Promise<string>;
 
   /** Whether the store is reachable and usable; throws the reason. */
   check?(options?: Cancellable): Promise<void>;

@@ -15,7 +15,7 @@ const read = async (path: string) =>
 describe('The documentation', () => {
   it('has every setting, with its default, example and help, and no other', async () => {
     const page = await read('docs/settings.md');
-    const rows = [...page.matchAll(/^\| `([A-Z_]+)` \|.*$/gm)].map(([row, name = '']) => ({ row, name }));
+    const rows = [...page.matchAll(/^\| `([A-Z\d_]+)` \|.*$/gm)].map(([row, name = '']) => ({ row, name }));
     assert.deepEqual(
       rows.map(({ name }) => name),
       Object.keys(SETTINGS),
@@ -85,6 +85,10 @@ describe('The documentation', () => {
       'docs/dependencies.md',
       'docs/http-api.md',
       'docs/settings.md',
+      'docs/stores/s3.md',
+      'docs/decisions/folder-conflicts.md',
+      'docs/decisions/object-folders.md',
+      'docs/decisions/exclusive-copies.md',
     ];
     for (const page of pages) {
       for (const [, target = ''] of (await read(page)).matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)) {

@@ -38,7 +38,7 @@ export function fetchRoute(app: App, { files }: Service): void {
         {
           stat: () => files.stat(file),
           fetch: (options) => files.fetch(file, { ...options, download }),
-          locate: (entry) => files.locate(entry, { download }),
+          locate: (entry) => files.locate(entry, { download, purpose: request.method === 'HEAD' ? 'stat' : 'read' }),
         },
         { download },
       );

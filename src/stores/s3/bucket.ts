@@ -34,6 +34,8 @@ export interface SendOptions {
 /** One bucket, and the one way to ask it. */
 export interface Bucket {
   readonly name: string;
+  /** The store's address; that of AWS where undefined. */
+  readonly endpoint: string | undefined;
   readonly client: S3Client;
   /** Told of what a person should know of though no request fails for it. */
   readonly warn: S3Options['warn'];
@@ -45,6 +47,7 @@ export function connect(options: S3Options): Bucket {
   const client = new S3Client(configure(options));
   return {
     name: options.bucket,
+    endpoint: options.endpoint,
     client,
     warn: options.warn,
     async ask({ key, signal, timeout = QUICK }, send) {

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import {
   CopyObjectCommand,
+  DeleteObjectCommand,
   GetObjectCommand,
   type GetObjectCommandOutput,
   HeadObjectCommand,
@@ -16,7 +17,8 @@ import type { Cancellable } from '../../domain/store.ts';
 import { type Bucket, LONG, type SendOptions } from './bucket.ts';
 import { escapePath, type Key, quote, unquote } from './keys.ts';
 import { type Attributes, uploadParts } from './multipart.ts';
-import { rangesOf } from './parts.ts';
+import { planParts, rangesOf } from './parts.ts';
+import { wasSentBefore } from './translate.ts';
 
 /** The object to copy, as it was seen: no other version of it is copied, where the store looks at that. */
 export interface Source {
@@ -47,7 +49,7 @@ export interface Copier {
 /** Bytes up to which a store copies in one request (Amazon S3 and R2: 5 GB). */
 const COPY_LIMIT = 5 * 2 ** 30;
 
-/** Bytes of a part that is copied: few enough that each is done in seconds, and 10,000 of them suffice for 5 TB. */
+/** Bytes of a part that is copied: few enough that each is done in seconds. More where 10,000 of them would not suffice. */
 const COPY_PART = 2 ** 29;
 const PARTS_AT_ONCE = 4;
 
@@ -107,7 +109,19 @@ export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
     return bucket.ask({ key, timeout: LONG }, send);
   };
 
-  const copyAtOnce = async (source: Source, to: Key, { exclusive, signal }: Options): Promise<string> => {
+  /**
+   * The etag of a copy that was made although its request failed: its answer was lost, and what it made was in its own
+   * way when it was sent again. Throws `error` where that is not so.
+   */
+  const findDone = async (error: unknown, source: Source, to: Key): Promise<string> => {
+    const mayBeDone = isStoreError(error, 'condition-failed') && wasSentBefore(error.cause);
+    const present = mayBeDone ? await lookAt(to, {}) : undefined;
+    const isSame = present?.ContentLength === source.size && isMadeOf(present, source.etag);
+    if (!present || !isSame) throw error;
+    return unquote(present.ETag);
+  };
+
+  const copyInOneRequest = async (source: Source, to: Key, { exclusive, signal }: Options): Promise<string> => {
     const isKept = keepsEtag(source);
     const isConditional = exclusive && copiesTakeConditions;
     const command = new CopyObjectCommand({
@@ -122,23 +136,41 @@ export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
     });
     try {
       const { CopyObjectResult } = await begin(source, signal, (options) => bucket.client.send(command, options));
-      const etag = unquote(CopyObjectResult?.ETag) || unquote((await describe(to, {})).ETag);
-      if (!isKept || etag === source.etag) return etag;
-      // An encrypted object has an etag of its own: from now on, what a copy was made of is kept with it.
-      copiesKeepEtags = false;
+      return unquote(CopyObjectResult?.ETag) || unquote((await describe(to, {})).ETag);
     } catch (error) {
-      if (!isConditional || !isStoreError(error, 'unsupported')) throw error;
+      if (!isConditional || !isStoreError(error, 'unsupported')) return findDone(error, source, to);
       copiesTakeConditions = false;
+      return copyInOneRequest(source, to, { exclusive, signal });
     }
-    // What was just copied may be replaced, and by nothing else than the same.
-    return copyAtOnce(source, to, { exclusive: exclusive && copiesKeepEtags, signal });
   };
+
+  const copyAtOnce = async (source: Source, to: Key, options: Options): Promise<string> => {
+    const isKept = keepsEtag(source);
+    const etag = await copyInOneRequest(source, to, options);
+    if (!isKept || etag === source.etag) return etag;
+    // Either the source is another version by now, or this store gives an encrypted object an etag of its own: then
+    // what a copy was made of is kept with it from now on.
+    try {
+      await describeSource(source, options);
+      copiesKeepEtags = false;
+      return await copyInOneRequest(source, to, { ...options, exclusive: false });
+    } catch (error) {
+      // Nobody would know it for a copy.
+      if (options.exclusive) await forget(to);
+      throw error;
+    }
+  };
+
+  const forget = (key: Key) =>
+    bucket.ask({ key }, (options) =>
+      bucket.client.send(new DeleteObjectCommand({ Bucket: bucket.name, Key: key }), options),
+    );
 
   const copyByParts = async (source: Source, to: Key, { exclusive, signal }: Options): Promise<string> => {
     const attributes = attributesOf(await describeSource(source, { signal }), source.etag);
     const etag = await uploadParts(bucket, to, {
       attributes,
-      parts: Readable.from(rangesOf(source.size, Math.min(COPY_PART, copyLimit))),
+      parts: Readable.from(rangesOf(source.size, Math.min(planParts(source.size, COPY_PART).partSize, copyLimit))),
       inFlight: PARTS_AT_ONCE,
       condition: exclusive ? { IfNoneMatch: '*' } : {},
       signal,
@@ -177,10 +209,14 @@ export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
       IfNoneMatch: '*',
       ...attributesOf(described, keepsEtag(source) ? undefined : source.etag),
     });
-    const { ETag } = await bucket.ask({ key: to, signal, timeout: LONG }, (options) =>
-      bucket.client.send(put, options),
-    );
-    return unquote(ETag);
+    try {
+      const { ETag } = await bucket.ask({ key: to, signal, timeout: LONG }, (options) =>
+        bucket.client.send(put, options),
+      );
+      return unquote(ETag);
+    } catch (error) {
+      return findDone(error, source, to);
+    }
   };
 
   return {
@@ -200,11 +236,19 @@ export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
       return described && { key, size: described.ContentLength ?? 0, etag: unquote(described.ETag) };
     },
 
-    isCopyOf: async (key, etag, options) => (await lookAt(key, options))?.Metadata?.[COPIED_FROM] === etag,
+    async isCopyOf(key, etag, options) {
+      const described = await lookAt(key, options);
+      return described !== undefined && isMadeOf(described, etag);
+    },
   };
 }
 
 type Options = { readonly exclusive: boolean } & Cancellable;
+
+/** Whether an object holds the bytes of one with this etag: it has the same one, or says that it is a copy of it. */
+function isMadeOf({ ETag, Metadata }: HeadObjectCommandOutput, etag: string): boolean {
+  return etag !== '' && (unquote(ETag) === etag || Metadata?.[COPIED_FROM] === etag);
+}
 
 /** What an object has beside its bytes, and what it is a copy of, if that has to be kept. */
 function attributesOf(

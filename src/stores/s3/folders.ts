@@ -1,4 +1,4 @@
-import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { isStoreError } from '../../domain/error.ts';
 import type { FolderPath } from '../../domain/path.ts';
 import { notEmpty, notFound } from '../../domain/problems.ts';
@@ -6,6 +6,7 @@ import type { Cancellable, Store } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
 import type { Copier } from './copy.ts';
 import { isEmptyMarker, lineageOf } from './keys.ts';
+import { askForList } from './list.ts';
 import type { Remover } from './remove.ts';
 
 /**
@@ -19,19 +20,17 @@ export function createFolderOperations(
 ): Pick<Store, 'createFolder' | 'removeFolder'> {
   /** Something that is there already is left as it is: others may have put more into a marker than we do. */
   const mark = async (folder: FolderPath, { signal }: Cancellable): Promise<void> => {
+    if (await copier.find(folder, { signal })) return;
+    const object = { Bucket: bucket.name, Key: folder, Body: '', ContentLength: 0 };
     const put = (condition: { IfNoneMatch?: string }) =>
       bucket.ask({ key: folder, signal }, (options) =>
-        bucket.client.send(
-          new PutObjectCommand({ Bucket: bucket.name, Key: folder, Body: '', ContentLength: 0, ...condition }),
-          options,
-        ),
+        bucket.client.send(new PutObjectCommand({ ...object, ...condition }), options),
       );
     try {
       await put({ IfNoneMatch: '*' });
     } catch (error) {
-      if (isStoreError(error, 'condition-failed')) return;
-      if (!isStoreError(error, 'unsupported')) throw error;
-      if (!(await copier.find(folder, { signal }))) await put({});
+      if (isStoreError(error, 'unsupported')) await put({});
+      else if (!isStoreError(error, 'condition-failed')) throw error;
     }
   };
 
@@ -57,7 +56,6 @@ export async function requireFolder(bucket: Bucket, folder: FolderPath, options:
 }
 
 async function firstIn(bucket: Bucket, folder: FolderPath, most: number, { signal }: Cancellable) {
-  const command = new ListObjectsV2Command({ Bucket: bucket.name, Prefix: folder, MaxKeys: most });
-  const { Contents = [] } = await bucket.ask({ signal }, (options) => bucket.client.send(command, options));
+  const { Contents = [] } = await askForList(bucket, { Prefix: folder, MaxKeys: most }, { signal });
   return Contents;
 }

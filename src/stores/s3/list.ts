@@ -1,4 +1,8 @@
-import { ListObjectsV2Command } from '@aws-sdk/client-s3';
+import {
+  ListObjectsV2Command,
+  type ListObjectsV2CommandInput,
+  type ListObjectsV2CommandOutput,
+} from '@aws-sdk/client-s3';
 import { quoted, StoreError } from '../../domain/error.ts';
 import { comparePaths, type FolderPath, foundFile, foundFolder, foundPath, ROOT } from '../../domain/path.ts';
 import { notFound } from '../../domain/problems.ts';
@@ -6,7 +10,7 @@ import type { Cancellable, Entry, Store } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
 import type { Described, Entries } from './entries.ts';
 import { decodeKey, isEmptyMarker, type Key } from './keys.ts';
-import { codeOf } from './translate.ts';
+import { codeOf, noStore } from './translate.ts';
 
 /** An object as a listing tells of it. */
 export interface ListedObject extends Described {
@@ -101,6 +105,18 @@ export async function* walkEntries(
 
 const LEFT_OUT = 'Objects were left out of a listing: no path can name them.';
 
+/** Asks for a listing as it is; throws where the answer is none, since nothing in it would look like an empty bucket. */
+export async function askForList(
+  bucket: Bucket,
+  input: Omit<ListObjectsV2CommandInput, 'Bucket'>,
+  { signal }: Cancellable,
+): Promise<ListObjectsV2CommandOutput> {
+  const command = new ListObjectsV2Command({ Bucket: bucket.name, ...input });
+  const output = await bucket.ask({ signal }, (options) => bucket.client.send(command, options));
+  if (output.Name === undefined && output.IsTruncated === undefined) throw noStore(bucket.endpoint);
+  return output;
+}
+
 interface PageRequest extends Cancellable {
   readonly prefix: Key;
   readonly delimiter?: '/';
@@ -113,26 +129,21 @@ interface PageRequest extends Cancellable {
  * that there is more and gives no token, it is asked for what is behind the last key.
  */
 async function readPage(bucket: Bucket, { prefix, delimiter, limit, place, signal }: PageRequest): Promise<Page> {
-  const output = await bucket
-    .ask({ signal }, (options) =>
-      bucket.client.send(
-        new ListObjectsV2Command({
-          Bucket: bucket.name,
-          Prefix: prefix,
-          Delimiter: delimiter,
-          MaxKeys: limit,
-          EncodingType: 'url',
-          ContinuationToken: place?.token,
-          StartAfter: place && place.token === undefined ? behind(place.last) : undefined,
-        }),
-        options,
-      ),
-    )
-    .catch((error: unknown) => {
-      const isRefused =
-        place?.token !== undefined && error instanceof Error && codeOf(error.cause) === 'InvalidArgument';
-      throw isRefused ? noCursor(place.token ?? '', error) : error;
-    });
+  const output = await askForList(
+    bucket,
+    {
+      Prefix: prefix,
+      Delimiter: delimiter,
+      MaxKeys: limit,
+      EncodingType: 'url',
+      ContinuationToken: place?.token,
+      StartAfter: place && place.token === undefined ? behind(place.last) : undefined,
+    },
+    { signal },
+  ).catch((error: unknown) => {
+    const isRefused = place?.token !== undefined && error instanceof Error && codeOf(error.cause) === 'InvalidArgument';
+    throw isRefused ? noCursor(place.token ?? '', error) : error;
+  });
   const decode = output.EncodingType === 'url' ? decodeKey : (key: string) => key;
   const isNew = (key: Key | undefined): key is Key =>
     key !== undefined && (place === undefined || comparePaths(key, place.last) > 0);

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   AbortMultipartUploadCommand,
   type CompletedPart,
@@ -7,10 +8,11 @@ import {
   HeadObjectCommand,
 } from '@aws-sdk/client-s3';
 import { concurrently } from '../../domain/concurrently.ts';
-import { StoreError } from '../../domain/error.ts';
+import { isStoreError, StoreError } from '../../domain/error.ts';
 import type { Cancellable } from '../../domain/store.ts';
 import { type Bucket, LONG } from './bucket.ts';
-import type { Key } from './keys.ts';
+import { type Key, unquote } from './keys.ts';
+import { codeOf, wasSentBefore } from './translate.ts';
 
 /** What an object is stored with beside its bytes: type, metadata and the like. */
 export type Attributes = Omit<CreateMultipartUploadCommandInput, 'Bucket' | 'Key'>;
@@ -55,9 +57,16 @@ export async function uploadParts<Part>(
     });
     signal?.throwIfAborted();
     // Waited for: the store would go on with it after its caller has left.
-    const { ETag } = await bucket.ask({ key, timeout: LONG }, (options) => bucket.client.send(complete, options));
+    const output = await bucket
+      .ask({ key, timeout: LONG }, (options) => bucket.client.send(complete, options))
+      .catch(async (error: unknown) => {
+        if (!isDone(error)) throw error;
+        const ETag = await etagOf(bucket, key).catch(() => undefined);
+        if (unquote(ETag) !== etagOfParts(Parts)) throw error;
+        return { ETag };
+      });
     // Ceph 16 leaves it out.
-    return ETag || (await etagOf(bucket, key));
+    return output.ETag || (await etagOf(bucket, key));
   } catch (error) {
     await abort(bucket, key, UploadId);
     throw error;
@@ -67,6 +76,21 @@ export async function uploadParts<Part>(
 async function etagOf(bucket: Bucket, key: Key): Promise<string | undefined> {
   const head = new HeadObjectCommand({ Bucket: bucket.name, Key: key });
   return (await bucket.ask({ key }, (options) => bucket.client.send(head, options))).ETag;
+}
+
+/**
+ * Whether a completion may have been done before it failed: it was sent more than once, and the store knows the upload
+ * no more, or finds what it made in the way of its condition.
+ */
+function isDone(error: unknown): boolean {
+  if (!(error instanceof Error) || !wasSentBefore(error.cause)) return false;
+  return isStoreError(error, 'condition-failed') || codeOf(error.cause) === 'NoSuchUpload';
+}
+
+/** The etag of an object that was made of parts: the MD5 of theirs, and how many they were (Amazon S3, Ceph, R2). */
+function etagOfParts(parts: readonly CompletedPart[]): string {
+  const digests = parts.map(({ ETag }) => Buffer.from(unquote(ETag), 'hex'));
+  return `${createHash('md5').update(Buffer.concat(digests)).digest('hex')}-${parts.length}`;
 }
 
 async function sendParts<Part>(upload: PartsUpload<Part>, UploadId: string): Promise<CompletedPart[]> {

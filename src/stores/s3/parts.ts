@@ -22,9 +22,9 @@ export interface PartPlan {
 }
 
 /** How a body of at most so many bytes is cut, so that 10,000 equal parts suffice. */
-export function planParts(sizeAtMost: number | undefined): PartPlan {
+export function planParts(sizeAtMost: number | undefined, least = LEAST_PART): PartPlan {
   const needed = sizeAtMost === undefined ? PART_OF_UNKNOWN : Math.ceil(sizeAtMost / MAX_PARTS / MIB) * MIB;
-  const partSize = Math.max(LEAST_PART, needed);
+  const partSize = Math.max(least, needed);
   return { partSize, inFlight: Math.max(1, Math.min(MOST_IN_FLIGHT, Math.floor(BUDGET / partSize))) };
 }
 

@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import { finished, PassThrough, Readable } from 'node:stream';
 import { GetObjectCommand, type GetObjectCommandOutput, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { isStoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
@@ -8,6 +8,7 @@ import type { Content, FileEntry, Store } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
 import { quote } from './keys.ts';
+import { translate } from './translate.ts';
 
 /** Looking at files and reading them: one request each. */
 export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'stat' | 'read'> {
@@ -50,12 +51,13 @@ export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'sta
       if (known && ifBelow !== undefined && known.size >= ifBelow && (ifMatch ?? known.etag) === known.etag) {
         return { file: known, body: Readable.from([]) };
       }
-      if (range) return contentOf(file, await getRange(file, range, ifMatch, signal), entries, true);
-      if (ifBelow === undefined) return contentOf(file, await get(file, undefined, ifMatch, signal), entries, false);
+      if (range) return contentOf(bucket, file, await getRange(file, range, ifMatch, signal), entries, true);
+      if (ifBelow === undefined)
+        return contentOf(bucket, file, await get(file, undefined, ifMatch, signal), entries, false);
       const start = `bytes=0-${ifBelow - 1}`;
       const output = await get(file, start, ifMatch, signal).catch(unlessUnsatisfiable);
       // An empty object has no first byte.
-      return contentOf(file, output ?? (await get(file, undefined, ifMatch, signal)), entries, false);
+      return contentOf(bucket, file, output ?? (await get(file, undefined, ifMatch, signal)), entries, false);
     },
   };
 }
@@ -68,14 +70,33 @@ function headerOf(range: ByteRange): string {
   return 'suffix' in range ? `bytes=-${range.suffix}` : `bytes=${range.start}-${range.end ?? ''}`;
 }
 
-function contentOf(file: FilePath, output: GetObjectCommandOutput, entries: Entries, isRanged: boolean): Content {
+function contentOf(
+  bucket: Bucket,
+  file: FilePath,
+  output: GetObjectCommandOutput,
+  entries: Entries,
+  isRanged: boolean,
+): Content {
   const { Body: body, ContentRange, ContentLength = 0 } = output;
   if (!(body instanceof Readable)) throw new Error('The client for S3 gave no stream.');
   const part = partOf(ContentRange);
   const entry: FileEntry = entries.of(file, { ...output, Size: part?.size ?? ContentLength });
   // A store that passes over `Range` gives all, and that is what is said.
-  return { file: entry, body, ...(isRanged && part && { range: part.range }) };
+  return { file: entry, body: translated(body, bucket, file), ...(isRanged && part && { range: part.range }) };
 }
+
+/** The same bytes; what breaks in the middle of them is told as every other failure of the store. */
+function translated(body: Readable, { name, endpoint }: Bucket, file: FilePath): Readable {
+  const readable = new PassThrough();
+  finished(
+    body,
+    (error) => error && readable.destroy(asError(translate(error, { key: file, bucket: name, endpoint }))),
+  );
+  readable.once('close', () => body.destroy());
+  return body.pipe(readable);
+}
+
+const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)));
 
 /** `Content-Range: bytes 0-9/100` (RFC 9110, section 14.4). */
 function partOf(header: string | undefined): { range: ResolvedRange; size: number } | undefined {

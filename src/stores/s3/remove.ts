@@ -60,7 +60,7 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
 
   const removeSeen = async (object: ListedObject, { asSeen, signal }: RemoveAll): Promise<void> => {
     try {
-      await removeObject(object.key, { ...(asSeen && { ifMatch: unquote(object.ETag) }), signal });
+      await removeObject(object.key, { ...(asSeen && object.ETag && { ifMatch: unquote(object.ETag) }), signal });
     } catch (error) {
       if (!isStoreError(error, 'condition-failed')) throw error;
     }
@@ -74,6 +74,8 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
     try {
       const output = await bucket.ask({ signal: options.signal }, (send) => bucket.client.send(command, send));
       const failed = new Map((output.Errors ?? []).map(({ Key, Code }) => [Key, Code]));
+      // What was refused is not said, so that each is asked for again.
+      if (failed.has(undefined)) return batch;
       for (const object of batch) if (!failed.has(object.key)) options.onRemoved?.(object);
       return batch.filter(({ key }) => failed.has(key) && failed.get(key) !== 'PreconditionFailed');
     } catch (error) {

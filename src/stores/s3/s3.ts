@@ -1,8 +1,8 @@
-import { GetObjectCommand, HeadBucketCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { GetObjectCommand, HeadBucketCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { attachment } from '../../domain/attachment.ts';
 import { isStoreError, StoreError } from '../../domain/error.ts';
-import { servedType, UNKNOWN_TYPE } from '../../domain/media-type.ts';
+import { servedType } from '../../domain/media-type.ts';
 import type { Cancellable, Store } from '../../domain/store.ts';
 import { createTreeOperations } from '../../domain/tree-operations.ts';
 import { type Bucket, connect } from './bucket.ts';
@@ -10,7 +10,7 @@ import { createCopier } from './copy.ts';
 import { createEntries } from './entries.ts';
 import { createFileOperations } from './files.ts';
 import { createFolderOperations } from './folders.ts';
-import { createLister, walkEntries } from './list.ts';
+import { askForList, createLister, walkEntries } from './list.ts';
 import { createReader } from './read.ts';
 import { createRemover } from './remove.ts';
 import type { S3Options } from './settings.ts';
@@ -36,35 +36,50 @@ export function openS3(options: S3Options): Store {
     ...createFileOperations(reader.stat, copier, remover, entries),
     ...createTreeOperations(tree),
 
-    presign({ path, type }, { expires, download }) {
-      const command = new GetObjectCommand({
+    presign(file, { expires, download, purpose }) {
+      const object = {
         Bucket: bucket.name,
-        Key: path,
-        ResponseContentDisposition: download ? attachment(path) : undefined,
+        Key: file.path,
+        ResponseContentDisposition: download ? attachment(file.path) : undefined,
         // An object that others put there may have no type, or none that says anything.
-        ResponseContentType: type === UNKNOWN_TYPE ? undefined : servedType(type),
-      });
+        ResponseContentType: entries.isTypedOtherwise(file) ? servedType(file.type) : undefined,
+      };
+      // A signature holds for one method.
+      const command = purpose === 'read' ? new GetObjectCommand(object) : new HeadObjectCommand(object);
       return getSignedUrl(bucket.client, command, { expiresIn: expires });
     },
 
-    check: (checked = {}) => check(bucket, checked),
+    check: createCheck(bucket),
     close: async () => bucket.client.destroy(),
   };
 }
 
-/** A look at the bucket; where it fails, a listing, whose answer says why: that of a HEAD has no room for it. */
-async function check(bucket: Bucket, { signal }: Cancellable): Promise<void> {
-  const head = new HeadBucketCommand({ Bucket: bucket.name });
-  try {
-    await bucket.ask({ signal }, (options) => bucket.client.send(head, options));
-  } catch {
-    const list = new ListObjectsV2Command({ Bucket: bucket.name, MaxKeys: 1 });
+/**
+ * A look at the bucket. The first is a listing, whose answer says why it fails and can't be mistaken for that of
+ * another server; those after it are cheaper, and become a listing where they fail.
+ */
+function createCheck(bucket: Bucket): (options?: Cancellable) => Promise<void> {
+  let isKnown = false;
+
+  const look = async ({ signal }: Cancellable): Promise<boolean> => {
+    const head = new HeadBucketCommand({ Bucket: bucket.name });
+    return bucket
+      .ask({ signal }, (options) => bucket.client.send(head, options))
+      .then(
+        () => true,
+        () => false,
+      );
+  };
+
+  return async (options = {}) => {
+    if (isKnown && (await look(options))) return;
     try {
-      await bucket.ask({ signal }, (options) => bucket.client.send(list, options));
+      await askForList(bucket, { MaxKeys: 1 }, options);
+      isKnown = true;
     } catch (error) {
       if (!isStoreError(error, 'denied')) throw error;
       const message = `The object store refuses a look into the bucket ${bucket.name} to the access key in S3_ACCESS_KEY_ID: it needs s3:ListBucket.`;
       throw new StoreError('unavailable', message, { cause: error, retryAfter: 30 });
     }
-  }
+  };
 }

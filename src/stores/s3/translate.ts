@@ -33,6 +33,14 @@ export function codeOf(error: unknown): string | undefined {
 /** What the client calls errors that came without a body. */
 const HAS_NO_CODE = new Set(['UnknownError', 'Unknown', 'NotFound', 'Forbidden', 'S3ServiceException', 'Error']);
 
+/**
+ * Whether the request that failed had been sent before: its first answer may have been lost, though what it asked
+ * for was done.
+ */
+export function wasSentBefore(error: unknown): boolean {
+  return error instanceof S3ServiceException && (error.$metadata.attempts ?? 1) > 1;
+}
+
 function ofStore(error: S3ServiceException, asked: Asked): StoreError | undefined {
   const { key } = asked;
   const kind = (kindOfError: StoreError['kind'], message: string) =>
@@ -141,10 +149,11 @@ function unknown(error: S3ServiceException): Error {
 /** What went wrong before there was an answer, or with what came instead of one. */
 function ofNetwork(error: unknown, { endpoint }: Asked): StoreError | undefined {
   if (!(error instanceof Error)) return undefined;
-  const where = endpoint === undefined ? 'The object store' : `The object store at ${endpoint}`;
   const tell = (what: string, retryAfter = SOON) =>
-    new StoreError('unavailable', `${where} ${what}`, { cause: error, retryAfter });
+    new StoreError('unavailable', `${nameStore(endpoint)} ${what}`, { cause: error, retryAfter });
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  // The client calls these time-outs as well.
+  if (/^(ECONNRESET|EPIPE|ECONNABORTED)$/.test(code)) return tell('broke the connection off.');
   if (error.name === 'TimeoutError' || code === 'ETIMEDOUT' || code === 'ESOCKETTIMEDOUT') {
     return tell('did not answer in time: look at S3_ENDPOINT and the network.');
   }
@@ -154,13 +163,18 @@ function ofNetwork(error: unknown, { endpoint }: Asked): StoreError | undefined 
   if (/^E(CONNREFUSED|HOSTUNREACH|NETUNREACH|ADDRNOTAVAIL)$/.test(code)) {
     return tell("can't be reached: look at S3_ENDPOINT and the network.");
   }
-  if (/^(ECONNRESET|EPIPE|ECONNABORTED)$/.test(code)) return tell('broke the connection off.');
   if (code === 'EPROTO' || /^ERR_(SSL|TLS)|CERT|SIGNATURE|HPE_/.test(code)) {
     return tell(`can't be talked to safely (${code}): look at S3_ENDPOINT and its certificate.`, LATER);
   }
   // The client reads XML; a web page, say, is none.
-  if ('$response' in error || '$responseBodyText' in error) {
-    return tell('does not answer as an object store does: look at S3_ENDPOINT.', LATER);
-  }
-  return undefined;
+  return '$response' in error || '$responseBodyText' in error ? noStore(endpoint, error) : undefined;
 }
+
+/** What answers is something else than an object store. */
+export function noStore(endpoint: string | undefined, cause?: unknown): StoreError {
+  const message = `${nameStore(endpoint)} does not answer as an object store does: look at S3_ENDPOINT.`;
+  return new StoreError('unavailable', message, { cause, retryAfter: LATER });
+}
+
+const nameStore = (endpoint: string | undefined) =>
+  endpoint === undefined ? 'The object store' : `The object store at ${endpoint}`;

@@ -40,6 +40,10 @@ export function createObjectTree(
     }
   };
 
+  /** Some stores tell no etags in listings. */
+  const etagOf = async ({ key, ETag }: ListedObject, { signal }: Cancellable): Promise<string> =>
+    unquote(ETag) || ((await copier.find(key, { signal }))?.etag ?? '');
+
   return {
     concurrency,
     foldersFirst: false,
@@ -50,12 +54,14 @@ export function createObjectTree(
 
     async isSame(source, copy, { signal }) {
       if (source.size !== copy.size) return false;
-      const etag = unquote(source.ETag);
-      return etag === unquote(copy.ETag) || copier.isCopyOf(copy.key, etag, { signal });
+      const [etag, etagOfCopy] = await Promise.all([etagOf(source, { signal }), etagOf(copy, { signal })]);
+      return etag !== '' && (etag === etagOfCopy || copier.isCopyOf(copy.key, etag, { signal }));
     },
 
-    async copy({ key, size, ETag }, { from, to }, options) {
-      await copyObject({ key, size, etag: unquote(ETag) }, rebase(key as FilePath, from, to), options);
+    async copy(object, { from, to }, options) {
+      const { key, size } = object;
+      const copy = rebase(key as FilePath, from, to);
+      await copyObject({ key, size, etag: await etagOf(object, options) }, copy, options);
     },
 
     remove: (objects, options) => remover.removeAll(objects, options),

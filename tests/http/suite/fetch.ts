@@ -488,6 +488,14 @@ function redirects(backend: Backend): void {
     assert.ok(part.body.equals(bytes.subarray(6_291_450)));
   });
 
+  it('Location of a HEAD answers a HEAD, with the headers of the file', async (test) => {
+    if (!service.store.presign) return test.skip('the store has no presigned URLs');
+    const location = (await service.head(PATH)).headers.location ?? '';
+    const { port, pathname, search, host } = new URL(location, `http://127.0.0.1:${service.port}${PATH}`);
+    const answer = await send(Number(port), pathname + search, { method: 'HEAD', headers: { host } });
+    assert.deepEqual([answer.status, answer.headers['content-length'], answer.body.length], [200, '6291456', 0]);
+  });
+
   it('?download=1 goes through the redirect', async (test) => {
     if (!service.store.presign) return test.skip('the store has no presigned URLs');
     const path = `${PATH}?download=1`;
