@@ -70,6 +70,6 @@ export async function isCopy(
   copy: { readonly path: FilePath; readonly size: number; readonly etag: string },
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
-  if (source.size !== copy.size) return false;
+  if (source.size !== copy.size || source.etag === '') return false;
   return source.etag === copy.etag || copier.isCopyOf(copy.path, source.etag, { signal });
 }

@@ -68,9 +68,13 @@ export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
   };
 }
 
-/** Every object whose key begins with `prefix`, in the order of `comparePaths`; those that nothing can name are told. */
+/**
+ * Every object whose key begins with `prefix`, in the order of `comparePaths`; those that nothing can name are told. It
+ * fails where the store has another order: what comes too late would be taken for missing.
+ */
 export async function* walkObjects(bucket: Bucket, prefix: Key, { signal }: Cancellable): AsyncGenerator<ListedObject> {
   let place: Place | undefined;
+  let last: Key | undefined;
   do {
     const page: Page = await readPage(bucket, { prefix, limit: MAX_KEYS, place, signal });
     if (page.undecodable > 0) {
@@ -79,9 +83,18 @@ export async function* walkObjects(bucket: Bucket, prefix: Key, { signal }: Canc
         leftOut: page.undecodable,
       });
     }
-    yield* page.objects;
+    for (const object of page.objects) {
+      if (last !== undefined && comparePaths(object.key, last) <= 0) throw withoutOrder();
+      last = object.key;
+      yield object;
+    }
     place = page.next;
   } while (place);
+}
+
+/** Directory buckets of AWS are of this kind. */
+function withoutOrder(): StoreError {
+  return new StoreError('unsupported', "The object store lists keys out of order, and folders can't be handled then.");
 }
 
 /** `Store.walk`: the same, without the folder itself and what no path can name. */
@@ -126,7 +139,7 @@ interface PageRequest extends Cancellable {
 
 /**
  * One page, whatever liberties the store takes: prefixes that it gave on the page before are dropped; where it says
- * that there is more and gives no token, it is asked for what is behind the last key.
+ * that there is more and gives no token, or the same again, it is asked for what is behind the last key.
  */
 async function readPage(bucket: Bucket, { prefix, delimiter, limit, place, signal }: PageRequest): Promise<Page> {
   const output = await askForList(
@@ -156,8 +169,14 @@ async function readPage(bucket: Bucket, { prefix, delimiter, limit, place, signa
   const fresh = objects.filter((object): object is typeof object & { key: Key } => isNew(object.key));
   const freshPrefixes = prefixes.filter(isNew);
   const last = [fresh.at(-1)?.key, freshPrefixes.at(-1), place?.last].filter((key) => key !== undefined);
-  const next = { token: output.NextContinuationToken, last: last.toSorted(comparePaths).at(-1) ?? prefix };
-  const goesOn = next.token === undefined ? next.last !== (place?.last ?? prefix) : next.token !== place?.token;
+  const given = output.NextContinuationToken;
+  const next = {
+    token: given === place?.token ? undefined : given,
+    last: last.toSorted(comparePaths).at(-1) ?? prefix,
+  };
+  // There is no more, whatever the store says, where it was asked for what is behind the last key and gave nothing.
+  const isSpent = place ? place.token === undefined : next.token === undefined;
+  const goesOn = next.last !== (place?.last ?? prefix) || !isSpent;
   return {
     objects: fresh,
     prefixes: freshPrefixes,

@@ -4,7 +4,7 @@ import { PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { isStoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { changedMeanwhile, presentAgainstCondition, requireCondition, requireSize } from '../../domain/problems.ts';
-import type { Store, WriteCondition } from '../../domain/store.ts';
+import type { FileEntry, Store, WriteCondition } from '../../domain/store.ts';
 import { type Bucket, LONG } from './bucket.ts';
 import type { Entries } from './entries.ts';
 import { quote } from './keys.ts';
@@ -61,7 +61,7 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
       const first = await cutter.parts.next();
       const bytes = first.done ? Buffer.alloc(0) : first.value;
       // Some stores pass over conditions, so they are looked at here as well.
-      await requireNow(file, condition, stat);
+      await requireNow(file, condition, () => stat(file, { signal }));
       let ETag: string | undefined;
       if (bytes.length < partSize) {
         requireSize(file, bytes.length, size);
@@ -80,7 +80,7 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
           },
           async verify() {
             requireSize(file, cutter.size(), size);
-            await requireNow(file, condition, stat);
+            await requireNow(file, condition, () => stat(file, { signal }));
           },
         });
       }
@@ -128,9 +128,13 @@ async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): Async
 }
 
 /** Throws `condition-failed` unless the condition, if there is one, holds at this moment. */
-async function requireNow(file: FilePath, condition: WriteCondition | undefined, stat: Store['stat']): Promise<void> {
+async function requireNow(
+  file: FilePath,
+  condition: WriteCondition | undefined,
+  look: () => Promise<FileEntry>,
+): Promise<void> {
   if (condition === undefined) return;
-  const present = await stat(file).catch((error: unknown) => {
+  const present = await look().catch((error: unknown) => {
     if (isStoreError(error, 'not-found')) return undefined;
     throw error;
   });

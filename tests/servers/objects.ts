@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { buffer } from 'node:stream/consumers';
+import { HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import type { Store } from '../../src/domain/store.ts';
+import { file } from '../contract/bytes.ts';
+import type { TestBucket } from './bucket.ts';
+
+type InBucket = { readonly bucket: TestBucket };
+
+/** Bytes up to which a test has objects copied in one request: the parts of an object may have no fewer. */
+export const COPY_LIMIT = 5 * 2 ** 20;
+
+/** Two texts of one size, which is over that. */
+export const LARGE = Buffer.alloc(12 * 2 ** 20, 'some text whose length divides no part: ');
+export const OTHER = Buffer.alloc(12 * 2 ** 20, '0123456');
+
+/** What the objects have beside their bytes. */
+export const ATTRIBUTES = {
+  ContentType: 'text/csv',
+  CacheControl: 'max-age=7',
+  ContentDisposition: 'attachment; filename="x"',
+  ContentLanguage: 'de',
+  Metadata: { author: 'somebody', year: '2026' },
+};
+
+/** Puts an object with all these, past the service. */
+export async function put({ bucket }: InBucket, Key: string, Body: Buffer | string): Promise<void> {
+  const command = new PutObjectCommand({ Bucket: bucket.name, Key, Body, ...ATTRIBUTES });
+  await bucket.client.send(command);
+}
+
+/** What an object has beside its bytes, and what it says that it is a copy of. */
+export async function attributesOf(
+  { bucket }: InBucket,
+  Key: string,
+): Promise<{ copyOf: string | undefined; attributes: object }> {
+  const head = await bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key }));
+  const { ContentType, CacheControl, ContentDisposition, ContentLanguage, Metadata } = head;
+  const { 'holdall-copy-of': copyOf, ...own } = Metadata ?? {};
+  return { copyOf, attributes: { ContentType, CacheControl, ContentDisposition, ContentLanguage, Metadata: own } };
+}
+
+export async function bytesAt({ store }: { readonly store: Store }, path: string): Promise<Buffer> {
+  const { body } = await store.read(file(path));
+  return buffer(body);
+}
+
+/** The members that a bucket has, though not every store does. */
+export function transfersOf(store: Store): Required<Pick<Store, 'copy' | 'move' | 'copyFolder' | 'moveFolder'>> {
+  const { copy, move, copyFolder, moveFolder } = store;
+  assert.ok(copy && move && copyFolder && moveFolder);
+  return { copy, move, copyFolder, moveFolder };
+}

@@ -1,0 +1,55 @@
+import type { TestContext } from 'node:test';
+import type { Store } from '../../src/domain/store.ts';
+import { openS3 } from '../../src/stores/s3/s3.ts';
+import type { S3Options } from '../../src/stores/s3/settings.ts';
+import { s3 } from '../contract/backend.ts';
+import { startService } from '../http/service.ts';
+import { createBucket, type TestBucket } from './bucket.ts';
+import { testObjectStore } from './object-store.ts';
+import { type S3Proxy, startS3Proxy } from './s3-proxy.ts';
+
+/** A bucket of a test's own, and a store that reaches it only through a proxy. */
+export interface ProxiedBucket {
+  readonly bucket: TestBucket;
+  readonly proxy: S3Proxy;
+  readonly store: Store;
+  /** What the store warned of. */
+  readonly warnings: readonly { readonly message: string; readonly details: object }[];
+}
+
+/** Opens the store; all of it goes with the test. */
+export async function openProxied(t: TestContext, options: Partial<S3Options> = {}): Promise<ProxiedBucket> {
+  const opened = await open(options);
+  t.after(() => close(opened));
+  return opened;
+}
+
+/** The same, and the service on it. */
+export async function serveProxied(
+  t: TestContext,
+  options: Partial<S3Options> = {},
+): Promise<ProxiedBucket & { readonly port: number }> {
+  const opened = await open(options);
+  const { port, stop } = await startService({
+    name: s3.name,
+    lacks: s3.lacks,
+    open: async () => ({ store: opened.store, close: () => close(opened) }),
+  });
+  t.after(stop);
+  return { ...opened, port };
+}
+
+async function open(options: Partial<S3Options>): Promise<ProxiedBucket> {
+  const bucket = await createBucket();
+  const proxy = await startS3Proxy(testObjectStore());
+  const warnings: { message: string; details: object }[] = [];
+  const warn = (message: string, details: object) => void warnings.push({ message, details });
+  const store = openS3({ ...bucket.settings, endpoint: proxy.url, warn, ...options });
+  return { bucket, proxy, store, warnings };
+}
+
+async function close({ bucket, proxy, store }: ProxiedBucket): Promise<void> {
+  await store.close?.();
+  await bucket.remove();
+  await proxy.stop();
+}

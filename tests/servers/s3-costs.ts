@@ -1,0 +1,133 @@
+import { CopyObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { postForm, postJson, send } from '../http/client.ts';
+import { BLUE, plain } from '../thumbnails/images.ts';
+import type { TestBucket } from './bucket.ts';
+
+/** What a request of the service costs at the store, as price lists have it. */
+export interface Cost {
+  /** Requests that write or list. */
+  readonly a: number;
+  /** Requests that read or look. */
+  readonly b: number;
+}
+
+/** One case: what is there before, and what the service is asked. Gives the status of its answer. */
+export interface CostCase {
+  /** As the documentation has it. */
+  readonly name: string;
+  readonly plant?: (bucket: TestBucket, port: number) => Promise<unknown>;
+  readonly ask: (port: number) => Promise<{ readonly status: number }>;
+}
+
+/** Amazon S3 and Cloudflare R2 charge for these alike; removals and what is given up are free. */
+export function costOf(requests: readonly { readonly operation: string }[]): Cost {
+  const classes = requests.map(({ operation }) => CLASSES[operation]);
+  if (classes.includes(undefined)) throw new Error(`One of these has no price: ${JSON.stringify(requests)}`);
+  const count = (wanted: string) => classes.filter((found) => found === wanted).length;
+  return { a: count('a'), b: count('b') };
+}
+
+const CLASSES: Readonly<Record<string, 'a' | 'b' | 'free'>> = {
+  PutObject: 'a',
+  CopyObject: 'a',
+  CreateMultipartUpload: 'a',
+  UploadPart: 'a',
+  UploadPartCopy: 'a',
+  CompleteMultipartUpload: 'a',
+  ListObjectsV2: 'a',
+  GetObject: 'b',
+  HeadObject: 'b',
+  HeadBucket: 'b',
+  DeleteObject: 'free',
+  DeleteObjects: 'free',
+  AbortMultipartUpload: 'free',
+};
+
+const MIB = 2 ** 20;
+
+/** Puts objects past the service, which has not seen them then. */
+async function put({ client, name }: TestBucket, Body: Buffer, ...keys: readonly string[]): Promise<void> {
+  for (const Key of keys)
+    await client.send(new PutObjectCommand({ Bucket: name, Key, Body, ContentLength: Body.length }));
+}
+
+const small = (bucket: TestBucket) => put(bucket, Buffer.from('text'), 'f/a');
+const large = (bucket: TestBucket) => put(bucket, Buffer.alloc(10 * MIB), 'f/a');
+const tenIn = (bucket: TestBucket) =>
+  put(bucket, Buffer.from('text'), ...Array.from({ length: 10 }, (_, index) => `f/${index}`));
+const image = async (bucket: TestBucket) => put(bucket, await plain(BLUE).png().toBuffer(), 'f/a');
+
+const upload = (port: number, size: number) =>
+  postForm(port, [
+    { name: 'prefix', value: 'f' },
+    { name: 'file', filename: 'a', value: Buffer.alloc(size) },
+  ]);
+
+const transfer = (port: number, what: 'copy' | 'move', options: object = {}) =>
+  postJson(port, `/${what}`, { source: 'f/a', destination: 'g/a', is_folder: false, ...options });
+
+const transferFolder = (port: number, what: 'copy' | 'move') =>
+  transfer(port, what, { source: 'f', destination: 'g', is_folder: true });
+
+export const COST_CASES: readonly CostCase[] = [
+  { name: 'upload, below 8 MiB', ask: (port) => upload(port, 4 * MIB) },
+  { name: 'upload, 20 MiB', ask: (port) => upload(port, 20 * MIB) },
+  { name: 'list one page', plant: tenIn, ask: (port) => send(port, '/f/') },
+  { name: 'fetch, small', plant: small, ask: (port) => send(port, '/file/f/a') },
+  {
+    name: 'fetch, empty',
+    plant: (bucket) => put(bucket, Buffer.alloc(0), 'f/a'),
+    ask: (port) => send(port, '/file/f/a'),
+  },
+  { name: 'fetch, large, not seen in the last five seconds', plant: large, ask: (port) => send(port, '/file/f/a') },
+  {
+    name: 'fetch, large, seen in the last five seconds',
+    plant: async (bucket, port) => {
+      await large(bucket);
+      await send(port, '/f/');
+    },
+    ask: (port) => send(port, '/file/f/a'),
+  },
+  { name: 'HEAD', plant: small, ask: (port) => send(port, '/file/f/a', { method: 'HEAD' }) },
+  { name: 'thumbnail, the first time', plant: image, ask: (port) => send(port, '/thumb/f/a') },
+  {
+    name: 'thumbnail, cached',
+    plant: async (bucket, port) => {
+      await image(bucket);
+      await send(port, '/thumb/f/a');
+    },
+    ask: (port) => send(port, '/thumb/f/a'),
+  },
+  { name: 'delete a file', plant: small, ask: (port) => send(port, '/delete/f/a', { method: 'DELETE' }) },
+  { name: 'rename a small file', plant: small, ask: (port) => postJson(port, '/rename/f/a', { newName: 'b' }) },
+  { name: 'copy a small file', plant: small, ask: (port) => transfer(port, 'copy') },
+  { name: 'copy a large file, 10 MiB', plant: large, ask: (port) => transfer(port, 'copy') },
+  {
+    name: 'copy over a file, with `overwrite`',
+    plant: async (bucket) => {
+      await large(bucket);
+      await copyAside(bucket);
+    },
+    ask: (port) => transfer(port, 'copy', { overwrite: true }),
+  },
+  { name: 'move a small file', plant: small, ask: (port) => transfer(port, 'move') },
+  { name: 'create a folder', ask: (port) => postJson(port, '/create_folder', { path: 'a' }) },
+  { name: 'create a folder three deep', ask: (port) => postJson(port, '/create_folder', { path: 'a/b/c' }) },
+  {
+    name: 'delete a folder of 10 objects',
+    plant: tenIn,
+    ask: (port) => send(port, '/delete_folder/f', { method: 'DELETE' }),
+  },
+  { name: 'copy a folder of 10 objects', plant: tenIn, ask: (port) => transferFolder(port, 'copy') },
+  { name: 'move or rename a folder of 10 objects', plant: tenIn, ask: (port) => transferFolder(port, 'move') },
+  {
+    name: '`/-/health/ready`',
+    // The first look, at the start, is a listing.
+    plant: (_, port) => send(port, '/-/health/ready'),
+    ask: (port) => send(port, '/-/health/ready'),
+  },
+];
+
+async function copyAside({ client, name }: TestBucket): Promise<void> {
+  await client.send(new CopyObjectCommand({ Bucket: name, Key: 'g/a', CopySource: `${name}/f/a` }));
+}

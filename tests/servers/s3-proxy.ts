@@ -1,0 +1,239 @@
+import { once } from 'node:events';
+import {
+  Agent,
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream';
+import { text } from 'node:stream/consumers';
+
+/** A request as it came over the wire. */
+export interface S3Request {
+  /** As the reference of Amazon S3 names it: `GetObject`, `ListObjectsV2`. */
+  readonly operation: string;
+  readonly method: string;
+  /** The object that it is about; undefined for the bucket as a whole. */
+  readonly key: string | undefined;
+  readonly query: URLSearchParams;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** An answer that the store never gave. */
+export interface OwnAnswer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/**
+ * What becomes of a request: it goes to the store where undefined; is answered here; the connection is cut before
+ * the store gets it, when the store has done it, or behind so many bytes of the answer's body; or the body that the
+ * store answers is changed.
+ */
+export type Verdict =
+  | undefined
+  | 'cut'
+  | 'cut when done'
+  | { readonly cutBehind: number }
+  | { readonly rewrite: (body: string) => string }
+  | OwnAnswer;
+
+/** Looks at a request before the store gets it; while it does not settle, the request is held. */
+export type Interceptor = (request: S3Request) => Verdict | Promise<Verdict>;
+
+/** An HTTP server that stands before an S3 store, which is to be addressed by paths: `/bucket/key`. */
+export interface S3Proxy {
+  readonly url: string;
+  /** Every request since the start or the last `forget`, in the order of their arrival. */
+  readonly requests: readonly S3Request[];
+  /** Has every request from now on looked at, in the place of who looked before. */
+  intercept(interceptor: Interceptor | undefined): void;
+  /** How many requests of an operation there were. */
+  count(operation: string): number;
+  /** How many requests of an operation were under way at once, at the most. */
+  mostAtOnce(operation: string): number;
+  /** Forgets the requests that were. */
+  forget(): void;
+  /** Cuts every connection. Rejects with what an interceptor threw. */
+  stop(): Promise<void>;
+}
+
+export async function startS3Proxy(store: { readonly endpoint: string }): Promise<S3Proxy> {
+  const upstream = new URL(store.endpoint);
+  const agent = new Agent({ keepAlive: true });
+  const requests: S3Request[] = [];
+  const running = new Map<string, number>();
+  const most = new Map<string, number>();
+  const failures: unknown[] = [];
+  let interceptor: Interceptor | undefined;
+
+  const track = (operation: string, response: ServerResponse) => {
+    const now = (running.get(operation) ?? 0) + 1;
+    running.set(operation, now);
+    most.set(operation, Math.max(now, most.get(operation) ?? 0));
+    response.once('close', () => running.set(operation, (running.get(operation) ?? 0) - 1));
+  };
+
+  const handle = async (incoming: IncomingMessage, response: ServerResponse) => {
+    try {
+      const request = describe(incoming);
+      requests.push(request);
+      track(request.operation, response);
+      const verdict = await interceptor?.(request);
+      if (response.destroyed) return;
+      if (verdict === 'cut') response.destroy();
+      else if (typeof verdict === 'object' && 'status' in verdict) answer(incoming, response, verdict);
+      else await forward({ upstream, agent, incoming, response, verdict });
+    } catch (error) {
+      failures.push(error);
+      response.destroy();
+    }
+  };
+  const server = createServer((incoming, response) => void handle(incoming, response));
+  // A connection that is closed for its idleness just when it is used again would be one request more.
+  server.keepAliveTimeout = 0;
+  server.requestTimeout = 0;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    intercept(next) {
+      interceptor = next;
+    },
+    count: (operation) => requests.filter((request) => request.operation === operation).length,
+    mostAtOnce: (operation) => most.get(operation) ?? 0,
+    forget() {
+      requests.length = 0;
+      most.clear();
+    },
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      agent.destroy();
+      if (failures.length > 0) throw failures[0];
+    },
+  };
+}
+
+function describe({ method = '', url = '', headers }: IncomingMessage): S3Request {
+  const [path = '', search = ''] = url.split('?');
+  const query = new URLSearchParams(search);
+  const [, , ...segments] = path.split('/');
+  const key = decodeURIComponent(segments.join('/')) || undefined;
+  const isCopy = headers['x-amz-copy-source'] !== undefined;
+  return { operation: nameOf({ method, key, query, isCopy }), method, key, query, headers };
+}
+
+interface Asked {
+  readonly method: string;
+  readonly key: string | undefined;
+  readonly query: URLSearchParams;
+  readonly isCopy: boolean;
+}
+
+/** Amazon S3 API reference, "Actions": of those that a file service may use. */
+function nameOf({ method, key, query, isCopy }: Asked): string {
+  if (key === undefined) {
+    if (method === 'GET' && query.get('list-type') === '2') return 'ListObjectsV2';
+    if (method === 'POST' && query.has('delete')) return 'DeleteObjects';
+    if (method === 'HEAD') return 'HeadBucket';
+  } else {
+    const isOfParts = query.has('uploadId');
+    if (method === 'GET') return 'GetObject';
+    if (method === 'HEAD') return 'HeadObject';
+    if (method === 'PUT' && isOfParts) return isCopy ? 'UploadPartCopy' : 'UploadPart';
+    if (method === 'PUT') return isCopy ? 'CopyObject' : 'PutObject';
+    if (method === 'POST' && isOfParts) return 'CompleteMultipartUpload';
+    if (method === 'POST' && query.has('uploads')) return 'CreateMultipartUpload';
+    if (method === 'DELETE') return isOfParts ? 'AbortMultipartUpload' : 'DeleteObject';
+  }
+  throw new Error(
+    `${method} ${key === undefined ? 'of the bucket' : 'of an object'} with ${query.toString()} has no name here.`,
+  );
+}
+
+function answer(incoming: IncomingMessage, response: ServerResponse, { status, headers, body = '' }: OwnAnswer): void {
+  // What is still being sent is taken, so that the answer is read.
+  incoming.resume();
+  const hasBody = incoming.method !== 'HEAD';
+  response.writeHead(status, {
+    'content-type': 'application/xml',
+    'content-length': Buffer.byteLength(body),
+    ...headers,
+  });
+  response.end(hasBody ? body : undefined);
+}
+
+interface Forwarding {
+  readonly upstream: URL;
+  readonly agent: Agent;
+  readonly incoming: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly verdict: Exclude<Verdict, 'cut' | OwnAnswer>;
+}
+
+/** Sends the request on as it is: its signature covers the path, the `Host` and other headers. */
+async function forward({ upstream, agent, incoming, response, verdict }: Forwarding): Promise<void> {
+  const { method, url, headers } = incoming;
+  const { hostname, port } = upstream;
+  const onward = httpRequest({ hostname, port, method, path: url, headers, setHost: false, agent });
+  // Who leaves here, leaves there.
+  response.once('close', () => onward.destroy());
+  pipeline(incoming, onward, () => {});
+  let answered: IncomingMessage;
+  try {
+    [answered] = (await once(onward, 'response')) as [IncomingMessage];
+  } catch {
+    response.destroy();
+    return;
+  }
+  if (verdict === 'cut when done') {
+    answered.resume();
+    await once(answered, 'end');
+    response.destroy();
+  } else if (verdict !== undefined && 'rewrite' in verdict) {
+    const { 'content-length': _, 'transfer-encoding': __, ...kept } = answered.headers;
+    response.writeHead(answered.statusCode ?? 0, kept);
+    response.end(verdict.rewrite(await text(answered)));
+  } else {
+    response.writeHead(answered.statusCode ?? 0, answered.rawHeaders);
+    if (verdict === undefined) pipeline(answered, response, () => {});
+    else await cutBehind(verdict.cutBehind, answered, response);
+  }
+}
+
+async function cutBehind(bytes: number, answered: IncomingMessage, response: ServerResponse): Promise<void> {
+  let left = bytes;
+  for await (const chunk of answered as AsyncIterable<Buffer>) {
+    const piece = chunk.subarray(0, left);
+    left -= piece.length;
+    await new Promise((written) => response.write(piece, written));
+    if (left === 0) break;
+  }
+  response.destroy();
+}
+
+/** The answer of a store that refuses, as Amazon S3 words it. */
+export function refusal(status: number, code: string, headers: Readonly<Record<string, string>> = {}): OwnAnswer {
+  return { status, headers, body: errorXml(code) };
+}
+
+export function errorXml(code: string): string {
+  return `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>as it is</Message><RequestId>1</RequestId></Error>`;
+}
+
+/** Stands in between at the first request of an operation only. */
+export function firstOf(operation: string, verdict: () => Verdict | Promise<Verdict>): Interceptor {
+  let isAwaited = true;
+  return (request) => {
+    if (request.operation !== operation || !isAwaited) return undefined;
+    isAwaited = false;
+    return verdict();
+  };
+}

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import type { Store, Upload } from '../../src/domain/store.ts';
+import { file } from '../contract/bytes.ts';
+
+export const MIB = 2 ** 20;
+
+/** Bytes that differ from place to place, so that parts in a wrong order are seen. */
+export const BYTES = Buffer.alloc(60 * MIB + 1);
+for (let at = 0; at + 4 <= BYTES.length; at += 4) BYTES.writeUInt32LE(at, at);
+
+/** The first `size` of them as an upload, in pieces that are no divisor of a part. */
+export function video(size: number): Upload {
+  const pieces = function* () {
+    for (let at = 0; at < size; at += 300_000) yield BYTES.subarray(at, Math.min(size, at + 300_000));
+  };
+  return { body: Readable.from(pieces(), { objectMode: false }), size, type: 'video/mp4' };
+}
+
+/** Expects them, with their type, at a path. */
+export async function assertHolds({ store }: { readonly store: Store }, path: string, size: number): Promise<void> {
+  const { file: entry, body } = await store.read(file(path));
+  assert.equal(entry.type, 'video/mp4');
+  assert.equal(entry.size, size);
+  assert.ok((await buffer(body)).equals(BYTES.subarray(0, size)), 'The bytes are the same.');
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
+import { ATTRIBUTES, attributesOf, bytesAt, COPY_LIMIT, LARGE, OTHER, put, transfersOf } from '../servers/objects.ts';
+import { openProxied } from '../servers/proxied-bucket.ts';
+import { errorXml, firstOf, type OwnAnswer, refusal } from '../servers/s3-proxy.ts';
+
+describe('A copy of a large object', () => {
+  for (const replace of [false, true]) {
+    it(`is made by parts, with type and metadata (replace: ${replace})`, async (t) => {
+      const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
+      const { store, proxy, bucket } = opened;
+      await put(opened, 'a', LARGE);
+      const source = await store.stat(file('a'));
+      const copy = await transfersOf(store).copy(file('a'), file('to/b'), { replace });
+      assert.equal(proxy.count('CopyObject') + proxy.count('GetObject'), 0);
+      assert.equal(proxy.count('UploadPartCopy'), 3);
+      assert.ok(proxy.mostAtOnce('UploadPartCopy') <= 4);
+      assert.ok((await bytesAt(opened, 'to/b')).equals(LARGE));
+      const { copyOf, attributes } = await attributesOf(opened, 'to/b');
+      assert.deepEqual(attributes, ATTRIBUTES);
+      assert.equal(copyOf, source.etag);
+      const { modified, ...entry } = await store.stat(file('to/b'));
+      assert.deepEqual({ ...copy, modified }, { ...entry, modified });
+      assert.deepEqual(await bucket.openUploads(), []);
+    });
+  }
+
+  it('that is refused a part leaves nothing', async (t) => {
+    const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
+    const { store, proxy, bucket } = opened;
+    await put(opened, 'a', LARGE);
+    await store.write(file('b'), upload('old'));
+    for (const answer of [refusal(403, 'AccessDenied'), { status: 200, body: errorXml('InternalError') }]) {
+      proxy.intercept(({ operation, query }) =>
+        operation === 'UploadPartCopy' && query.get('partNumber') === '2' ? answer : undefined,
+      );
+      await assert.rejects(transfersOf(store).copy(file('a'), file('b'), { replace: true }), { name: 'StoreError' });
+      await assert.rejects(transfersOf(store).copy(file('a'), file('c'), { replace: false }), { name: 'StoreError' });
+    }
+    proxy.intercept(undefined);
+    assert.deepEqual(await bucket.keys(), ['a', 'b']);
+    assert.equal(await textOf(store, 'b'), 'old');
+    assert.deepEqual(await bucket.openUploads(), []);
+  });
+
+  it('of a source that changes between its parts is made of one version', async (t) => {
+    const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
+    const { store, proxy } = opened;
+    await put(opened, 'a', LARGE);
+    const change = async () => {
+      await put(opened, 'a', OTHER);
+      return undefined;
+    };
+    const interceptor = firstOf('UploadPartCopy', change);
+    proxy.intercept((request) => (request.query.get('partNumber') === '3' ? interceptor(request) : undefined));
+    await transfersOf(store).copy(file('a'), file('b'), { replace: true });
+    assert.ok((await bytesAt(opened, 'b')).equals(OTHER));
+    assert.deepEqual(await opened.bucket.openUploads(), []);
+  });
+});
+
+describe('A copy that is not to replace', () => {
+  for (const [size, content] of [
+    ['small', Buffer.from('text')],
+    ['large', LARGE],
+  ] as const) {
+    it(`does not, also what arrives while it is made: ${size}`, async (t) => {
+      const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
+      const { store, proxy, bucket } = opened;
+      await put(opened, 'a', content);
+      const puts = size === 'small' ? 'PutObject' : 'CreateMultipartUpload';
+      for (const call of ['copy', 'move'] as const) {
+        let hasArrived = false;
+        const arrive = async () => {
+          await put(opened, call, 'arrived');
+          hasArrived = true;
+          return undefined;
+        };
+        proxy.intercept(firstOf(puts, arrive));
+        const calling = transfersOf(store)[call](file('a'), file(call), { replace: false });
+        await assert.rejects(calling, ofKind('already-exists'));
+        assert.ok(hasArrived, 'It arrived in the middle.');
+        assert.equal(await textOf(store, call), 'arrived');
+      }
+      assert.ok((await bytesAt(opened, 'a')).equals(content));
+      assert.deepEqual(await bucket.openUploads(), []);
+    });
+  }
+
+  it('is found done when its answer was lost', async (t) => {
+    const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
+    await put(opened, 'small', 'text');
+    await put(opened, 'large', LARGE);
+    for (const [path, operation] of [
+      ['small', 'PutObject'],
+      ['large', 'CompleteMultipartUpload'],
+    ] as const) {
+      opened.proxy.intercept(firstOf(operation, () => 'cut when done'));
+      await transfersOf(opened.store).copy(file(path), file(`copy of ${path}`), { replace: false });
+      assert.deepEqual((await attributesOf(opened, `copy of ${path}`)).attributes, ATTRIBUTES);
+    }
+  });
+});
+
+describe('The copy of a folder', () => {
+  it('is made, also where the answer of one copy was lost and the store minds what is there', async (t) => {
+    const opened = await openProxied(t);
+    const { store, proxy, bucket } = opened;
+    for (const key of ['f/a', 'f/b']) await put(opened, key, key);
+    let copies = 0;
+    proxy.intercept(({ operation, key }) => {
+      if (operation !== 'CopyObject' || key !== 'g/a') return undefined;
+      return ++copies === 1 ? 'cut when done' : refusal(412, 'PreconditionFailed');
+    });
+    await transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: false });
+    assert.deepEqual(await bucket.keys(), ['f/a', 'f/b', 'g/a', 'g/b']);
+  });
+});
+
+describe('A folder in a store that takes no condition on a copy', () => {
+  it('is copied without one, which is learned', async (t) => {
+    const opened = await openProxied(t, { concurrency: 1 });
+    const { store, proxy, bucket } = opened;
+    for (const key of ['f/a', 'f/b', 'f/c']) await put(opened, key, key);
+    proxy.intercept(({ operation, headers }) => {
+      const isRefused = operation === 'CopyObject' && headers['if-none-match'] !== undefined;
+      return isRefused ? refusal(501, 'NotImplemented') : undefined;
+    });
+    await transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: false });
+    assert.deepEqual(await bucket.keys(), ['f/a', 'f/b', 'f/c', 'g/a', 'g/b', 'g/c']);
+    assert.equal(proxy.count('CopyObject'), 4);
+    await assert.rejects(
+      transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: false }),
+      ofKind('already-exists'),
+    );
+  });
+});
+
+describe('An error in an answer that begins as a success', () => {
+  const failed: OwnAnswer = { status: 200, body: errorXml('InternalError') };
+
+  it('is tried again', async (t) => {
+    const opened = await openProxied(t);
+    await put(opened, 'a', 'text');
+    opened.proxy.intercept(firstOf('CopyObject', () => failed));
+    await transfersOf(opened.store).copy(file('a'), file('b'), { replace: true });
+    assert.equal(await textOf(opened.store, 'b'), 'text');
+    assert.equal(opened.proxy.count('CopyObject'), 2);
+  });
+
+  it('is no success: nothing is removed, and the destination is as it was', async (t) => {
+    const opened = await openProxied(t);
+    const { store, proxy, bucket } = opened;
+    await put(opened, 'f/a', 'text');
+    await put(opened, 'g/a', 'old');
+    proxy.intercept(({ operation }) => (operation === 'CopyObject' ? failed : undefined));
+    const { copy, move, copyFolder, moveFolder } = transfersOf(store);
+    const calls = [
+      () => copy(file('f/a'), file('g/a'), { replace: true }),
+      () => move(file('f/a'), file('g/a'), { replace: true }),
+      () => copyFolder(folder('f'), folder('g'), { replace: true }),
+      () => moveFolder(folder('f'), folder('g'), { replace: true }),
+      () => moveFolder(folder('f'), folder('h'), { replace: false }),
+    ];
+    for (const call of calls) {
+      await assert.rejects(call(), ofKind('unavailable'));
+      assert.deepEqual(await bucket.keys(), ['f/a', 'g/a']);
+      assert.equal(await textOf(store, 'f/a'), 'text');
+      assert.equal(await textOf(store, 'g/a'), 'old');
+    }
+  });
+});

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isStoreError, type StoreError } from '../../src/domain/error.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { openS3 } from '../../src/stores/s3/s3.ts';
+import type { S3Options } from '../../src/stores/s3/settings.ts';
+import { file, folder, textOf, upload } from '../contract/bytes.ts';
+import { assertFailure, send } from '../http/client.ts';
+import { openProxied, serveProxied } from '../servers/proxied-bucket.ts';
+import { firstOf, type OwnAnswer, refusal } from '../servers/s3-proxy.ts';
+
+/** Requests of which the first `times` are answered so. */
+function first(times: number, answer: OwnAnswer): () => OwnAnswer | undefined {
+  let count = 0;
+  return () => (count++ < times ? answer : undefined);
+}
+
+// Most of the time is the pause before the next try.
+describe('A store that is busy or failing', { concurrency: true }, () => {
+  const passing = {
+    '503 SlowDown': refusal(503, 'SlowDown'),
+    '429 TooManyRequests': refusal(429, 'TooManyRequests'),
+    '429 without a body': { status: 429 },
+    '500 InternalError': refusal(500, 'InternalError'),
+    '502 of a proxy': { status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad Gateway</h1>' },
+    '503 without a body': { status: 503 },
+  };
+  for (const [name, answer] of Object.entries(passing)) {
+    it(`is asked again: ${name}`, async (t) => {
+      const { store, proxy } = await openProxied(t);
+      proxy.intercept(first(1, answer));
+      await store.write(file('a'), upload('text'));
+      assert.equal(proxy.count('PutObject'), 2);
+      proxy.intercept(first(1, answer));
+      assert.equal(await textOf(store, 'a'), 'text');
+      assert.equal(proxy.count('GetObject'), 2);
+      proxy.intercept(first(1, answer));
+      assert.equal((await store.list(folder(''))).entries.length, 1);
+      proxy.intercept(first(1, answer));
+      assert.equal((await store.stat(file('a'))).size, 4);
+    });
+  }
+
+  it('is given up after few tries, and says when to ask again', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    proxy.intercept(() => refusal(503, 'SlowDown', { 'retry-after': '1' }));
+    const [asked, unasked] = await Promise.all([failureOf(store.stat(file('a'))), failureOf(store.list(folder('')))]);
+    for (const { kind, message, retryAfter } of [asked, unasked]) {
+      assert.deepEqual({ kind, message, retryAfter }, { kind: 'unavailable', message: BUSY, retryAfter: 1 });
+    }
+    assert.equal(proxy.count('HeadObject'), 4);
+    assert.equal(proxy.count('ListObjectsV2'), 4);
+    proxy.intercept(() => refusal(500, 'InternalError'));
+    assert.equal((await failureOf(store.stat(file('a')))).retryAfter, 2);
+  });
+
+  it('is a 503 with Retry-After over HTTP', async (t) => {
+    const { port, proxy } = await serveProxied(t);
+    proxy.intercept(() => refusal(503, 'ServiceUnavailable', { 'retry-after': '1' }));
+    const paths = ['/file/a', '/', '/thumb/a', '/-/health/ready'];
+    await Promise.all(
+      paths.map(async (path) => {
+        const answer = await send(port, path);
+        assertFailure(answer, 503, BUSY);
+        assert.equal(answer.headers['retry-after'], '1', path);
+      }),
+    );
+  });
+
+  it('that breaks a listing off in the middle is asked again', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    await store.write(file('a'), upload('text'));
+    proxy.intercept(firstOf('ListObjectsV2', () => ({ cutBehind: 50 })));
+    assert.equal((await store.list(folder(''))).entries.length, 1);
+    proxy.intercept(({ operation }) => (operation === 'ListObjectsV2' ? { cutBehind: 50 } : undefined));
+    assert.equal((await failureOf(store.list(folder('')))).kind, 'unavailable');
+  });
+
+  it('that breaks a connection off before it answers is asked again', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    await store.write(file('a'), upload('text'));
+    for (const cut of ['cut', 'cut when done'] as const) {
+      proxy.intercept(firstOf('HeadObject', () => cut));
+      assert.equal((await store.stat(file('a'))).size, 4);
+    }
+    proxy.intercept(() => 'cut');
+    const failure = await failureOf(store.stat(file('a')));
+    assert.equal(failure.kind, 'unavailable');
+    assert.match(failure.message, /broke the connection off/);
+  });
+});
+
+const BUSY = 'The object store is busy or failing.';
+
+describe('A mistake in the settings is told with the setting', () => {
+  const answers = {
+    S3_BUCKET: [refusal(404, 'NoSuchBucket'), refusal(400, 'InvalidBucketName')],
+    S3_ACCESS_KEY_ID: [refusal(403, 'InvalidAccessKeyId'), refusal(403, 'AccessDenied'), refusal(401, 'Unauthorized')],
+    S3_SECRET_ACCESS_KEY: [refusal(403, 'SignatureDoesNotMatch')],
+    clock: [refusal(403, 'RequestTimeTooSkewed')],
+    S3_REGION: [
+      refusal(301, 'PermanentRedirect'),
+      refusal(400, 'AuthorizationHeaderMalformed'),
+      refusal(400, 'IllegalLocationConstraintException'),
+    ],
+    S3_ENDPOINT: [refusal(301, 'PermanentRedirect')],
+  };
+  for (const [setting, refusals] of Object.entries(answers)) {
+    it(setting, async (t) => {
+      const { store, proxy, bucket } = await openProxied(t);
+      for (const answer of refusals) {
+        // A HEAD has no body, and so no code.
+        proxy.intercept(({ method }) => (method === 'HEAD' ? { status: answer.status } : answer));
+        proxy.forget();
+        const calls = [() => check(store), () => store.list(folder('')), () => store.write(file('a'), upload('text'))];
+        for (const call of calls) {
+          const { kind, message } = await failureOf(call());
+          assert.ok(kind === 'unavailable' || (kind === 'denied' && answer.status === 403), `${kind}: ${message}`);
+          assert.match(message, new RegExp(setting), `${answer.body}: ${message}`);
+          assertNoSecret(message, bucket.settings);
+        }
+        assert.ok(proxy.requests.length <= 4, 'What a person has to set right is not tried again.');
+      }
+    });
+  }
+
+  it('by the real store: a bucket that is not there, and keys that are none', async (t) => {
+    const { bucket } = await openProxied(t);
+    const wrong: [keyof S3Options, string, RegExp][] = [
+      ['bucket', 'holdall-there-is-none', /There is no bucket holdall-there-is-none: look at S3_BUCKET/],
+      ['accessKeyId', 'AKIANOBODY', /S3_ACCESS_KEY_ID/],
+      ['secretAccessKey', 'not-the-secret', /S3_SECRET_ACCESS_KEY/],
+    ];
+    for (const [setting, value, message] of wrong) {
+      const settings = { ...bucket.settings, [setting]: value };
+      const store = openS3({ ...settings, warn: () => {} });
+      t.after(() => store.close?.());
+      for (const call of [() => check(store), () => store.list(folder('')), () => store.read(file('a'))]) {
+        const failure = await failureOf(call());
+        assert.equal(failure.kind, 'unavailable');
+        assert.match(failure.message, message);
+        assertNoSecret(failure.message, settings);
+      }
+    }
+  });
+});
+
+async function check(store: Store): Promise<void> {
+  assert.ok(store.check);
+  await store.check();
+}
+
+/** The error on purpose that a call ends with. */
+async function failureOf(call: Promise<unknown>): Promise<StoreError> {
+  const error: unknown = await call.then(
+    () => assert.fail('It succeeds.'),
+    (failure: unknown) => failure,
+  );
+  if (isStoreError(error)) return error;
+  throw error;
+}
+
+function assertNoSecret(
+  message: string,
+  { accessKeyId, secretAccessKey }: Pick<S3Options, 'accessKeyId' | 'secretAccessKey'>,
+): void {
+  assert.ok(!message.includes(accessKeyId) && !message.includes(secretAccessKey), message);
+}

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { describe, it } from 'node:test';
+import { file, ofKind, textOf, upload } from '../contract/bytes.ts';
+import { until } from '../process/until.ts';
+import { openProxied } from '../servers/proxied-bucket.ts';
+import { errorXml, refusal, type Verdict } from '../servers/s3-proxy.ts';
+import { BYTES, MIB, video } from '../servers/video.ts';
+
+describe('An upload that fails stores nothing, leaves the old object, and no parts', () => {
+  const failures: Record<string, { kind: string; fail: (operation: string, part: string | null) => Verdict }> = {
+    'it can not be begun': {
+      kind: 'denied',
+      fail: (operation) => (operation === 'CreateMultipartUpload' ? refusal(403, 'AccessDenied') : undefined),
+    },
+    'a part is refused': {
+      kind: 'denied',
+      fail: (operation, part) =>
+        operation === 'UploadPart' && part === '3' ? refusal(403, 'AccessDenied') : undefined,
+    },
+    'a part fails again and again': {
+      kind: 'unavailable',
+      fail: (operation, part) =>
+        operation === 'UploadPart' && part === '2' ? refusal(500, 'InternalError') : undefined,
+    },
+    'the connection of a part breaks again and again': {
+      kind: 'unavailable',
+      fail: (operation, part) => (operation === 'UploadPart' && part === '2' ? 'cut' : undefined),
+    },
+    'the completion is refused': {
+      kind: 'denied',
+      fail: (operation) => (operation === 'CompleteMultipartUpload' ? refusal(403, 'AccessDenied') : undefined),
+    },
+    'the completion fails': {
+      kind: 'unavailable',
+      fail: (operation) => (operation === 'CompleteMultipartUpload' ? refusal(500, 'InternalError') : undefined),
+    },
+    'the completion fails in an answer that begins as a success': {
+      kind: 'unavailable',
+      fail: (operation) =>
+        operation === 'CompleteMultipartUpload' ? { status: 200, body: errorXml('InternalError') } : undefined,
+    },
+    'the store is full': {
+      kind: 'unavailable',
+      fail: (operation, part) =>
+        operation === 'UploadPart' && part === '2' ? refusal(507, 'QuotaExceeded') : undefined,
+    },
+  };
+  for (const [name, { kind, fail }] of Object.entries(failures)) {
+    it(name, async (t) => {
+      const { store, bucket, proxy } = await openProxied(t);
+      await store.write(file('a'), upload('old'));
+      proxy.intercept(({ operation, query }) => fail(operation, query.get('partNumber')));
+      for (const path of ['a', 'b']) {
+        const sent = video(40 * MIB);
+        await assert.rejects(store.write(file(path), sent), ofKind(kind));
+        assert.ok(sent.body.destroyed);
+      }
+      proxy.intercept(undefined);
+      assert.deepEqual(await bucket.keys(), ['a']);
+      assert.equal(await textOf(store, 'a'), 'old');
+      assert.deepEqual(await bucket.openUploads(), []);
+    });
+  }
+
+  it('its body breaks off', async (t) => {
+    const { store, bucket } = await openProxied(t);
+    await store.write(file('a'), upload('old'));
+    for (const size of [3 * MIB, 20 * MIB]) {
+      const broken = async function* () {
+        yield BYTES.subarray(0, size);
+        throw new Error('The client has left.');
+      };
+      const sent = { ...video(size), size: 40 * MIB, body: Readable.from(broken(), { objectMode: false }) };
+      await assert.rejects(store.write(file('a'), sent), { message: 'The client has left.' });
+      assert.deepEqual(await bucket.keys(), ['a']);
+      assert.equal(await textOf(store, 'a'), 'old');
+      assert.deepEqual(await bucket.openUploads(), []);
+    }
+  });
+
+  it('its body is shorter or longer than was said', async (t) => {
+    const { store, bucket } = await openProxied(t);
+    for (const size of [MIB, 20 * MIB]) {
+      for (const said of [size - 1, size + 1]) {
+        await assert.rejects(store.write(file('b'), { ...video(size), size: said }), ofKind('invalid-request'));
+      }
+    }
+    assert.deepEqual(await bucket.keys(), []);
+    assert.deepEqual(await bucket.openUploads(), []);
+  });
+
+  for (const operation of ['PutObject', 'CreateMultipartUpload', 'UploadPart']) {
+    it(`it is cancelled during ${operation}`, async (t) => {
+      const { store, bucket, proxy } = await openProxied(t);
+      await store.write(file('a'), upload('old'));
+      proxy.forget();
+      proxy.intercept((request) => (request.operation === operation ? new Promise<undefined>(() => {}) : undefined));
+      const cancelling = new AbortController();
+      const sent = video(operation === 'PutObject' ? MIB : 40 * MIB);
+      const writing = store.write(file('a'), sent, { signal: cancelling.signal });
+      const reason = new Error('The client has left.');
+      const failed = assert.rejects(writing, reason);
+      await until('the store is asked', () => proxy.count(operation) > 0);
+      cancelling.abort(reason);
+      await failed;
+      assert.ok(sent.body.destroyed);
+      proxy.intercept(undefined);
+      assert.equal(await textOf(store, 'a'), 'old');
+      await until('there are no parts', async () => (await bucket.openUploads()).length === 0);
+      assert.deepEqual(await bucket.keys(), ['a']);
+    });
+  }
+
+  it('its parts stay where the store does not take them back, and that is told', async (t) => {
+    const { store, bucket, proxy, warnings } = await openProxied(t);
+    proxy.intercept(({ operation, query }) =>
+      operation === 'AbortMultipartUpload' || query.get('partNumber') === '2'
+        ? refusal(403, 'AccessDenied')
+        : undefined,
+    );
+    await assert.rejects(store.write(file('a'), video(20 * MIB)), ofKind('denied'));
+    assert.deepEqual(await bucket.openUploads(), ['a']);
+    assert.equal(warnings.length, 1);
+    assert.match(warnings[0]?.message ?? '', /could not be given up/);
+  });
+});
