@@ -43,11 +43,12 @@ function findLacking(config: Partial<Config>, problems: readonly string[]): stri
   if (type === undefined || type === 'disk' || hasHome || !isLacking('S3_ENDPOINT')) return told;
   return [
     ...told,
-    `S3_ENDPOINT is needed, unless S3_REGION names a region of AWS. Example: S3_ENDPOINT=${SETTINGS.S3_ENDPOINT.example}`,
+    `S3_ENDPOINT is needed${type === 's3' ? ', unless S3_REGION names a region of AWS' : ''}. Example: S3_ENDPOINT=${SETTINGS.S3_ENDPOINT.example}`,
   ];
 }
 
 function describe(given: string, setting: Setting<unknown>): string {
-  // An address may have a password in it by mistake.
-  return setting.isSecret ? '' : `, and is ${JSON.stringify(given.replace(/\/\/[^/]*@/, '//…@'))}`;
+  // An address may have a password or a token in it by mistake.
+  const mayHoldSecret = setting.isSecret || /[@?]/.test(given);
+  return mayHoldSecret ? '' : `, and is ${JSON.stringify(given)}`;
 }

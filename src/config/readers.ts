@@ -63,9 +63,15 @@ export const url =
 
 /** The name of a bucket: what stands in a URL as one segment, so that a path or an address is noticed. */
 export const bucketName: Reader<string> = (given) =>
-  /^[\w.-]{1,255}$/.test(given)
+  /^[A-Za-z0-9][\w.-]{0,254}$/.test(given)
     ? { value: given }
     : { problem: "must be the bucket's name alone, of letters, digits, dots and hyphens" };
+
+/** The name of a region. */
+export const region: Reader<string> = (given) =>
+  /^[\w-]{1,64}$/.test(given)
+    ? { value: given }
+    : { problem: 'must be the name of a region, of letters, digits and hyphens' };
 
 /** A secret as it is. */
 export const password: Reader<string> = (given) =>

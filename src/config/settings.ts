@@ -1,6 +1,18 @@
 import { availableParallelism } from 'node:os';
 import { MIN_KEY_BYTES } from '../domain/url-signer.ts';
-import { bucketName, integer, oneOf, password, type Reader, secret, size, text, url, yesOrNo } from './readers.ts';
+import {
+  bucketName,
+  integer,
+  oneOf,
+  password,
+  type Reader,
+  region,
+  secret,
+  size,
+  text,
+  url,
+  yesOrNo,
+} from './readers.ts';
 
 /** One setting: an environment variable, how it is read, and what a person is told of it. */
 export interface Setting<Type> {
@@ -52,7 +64,7 @@ export const SETTINGS = {
     help: "The store's address, without the bucket. Without it, it is that of AWS in `S3_REGION`.",
   },
   S3_REGION: {
-    read: text,
+    read: region,
     fallback: 'auto',
     example: 'eu-central-1',
     help: "The bucket's region. `auto` suits R2, and stores that have none.",

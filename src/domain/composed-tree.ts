@@ -1,9 +1,9 @@
 import { concurrently } from './concurrently.ts';
 import { isStoreError, isThere } from './error.ts';
+import type { ItemTree, Removal } from './item-tree.ts';
 import { type FilePath, type FolderPath, rebase, withoutSlash } from './path.ts';
 import type { Entry, FileEntry, Store } from './store.ts';
 import { copyFile } from './transfer.ts';
-import type { ItemTree, Removal } from './tree-operations.ts';
 import { isSameFile, walk } from './walk.ts';
 
 /** An entry of a store as an item of a tree: a folder has no size. */
@@ -21,10 +21,11 @@ export function composeTree(store: Store): ItemTree<Item> {
 
   return {
     concurrency: CONCURRENCY,
-    foldersFirst: true,
+    isNested: true,
     requireFolder: async (folder, { signal }) => void (await store.list(folder, { signal, limit: 1 })),
     below: (item, folder) => item.path.slice(folder.length),
     isFile: (item) => item.kind === 'file',
+    versionOf: (item) => (item.kind === 'file' ? `${item.size} ${item.etag}` : ''),
     isSame: async (source, copy) => isSameFile(source, copy),
 
     async *walk(folder, options) {

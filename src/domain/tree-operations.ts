@@ -1,46 +1,14 @@
-import { concurrently, lookAhead } from './concurrently.ts';
+import { concurrently } from './concurrently.ts';
 import { isThere } from './error.ts';
-import { joinPairs, type Pair } from './pairs.ts';
-import type { FolderPath } from './path.ts';
-import { existsAlready } from './problems.ts';
+import type { ItemTree } from './item-tree.ts';
+import type { Pair } from './pairs.ts';
+import { type FolderPath, rebase } from './path.ts';
+import { existsAlready, notFound } from './problems.ts';
 import { countProgress } from './progress.ts';
 import type { Cancellable, Replacing, Reporting } from './store.ts';
+import { compareTrees, type Survey } from './tree-comparison.ts';
 
 export type FolderOptions = Replacing & Reporting & Cancellable;
-
-/**
- * What lies in folders, as items that are copied and removed one by one: what a transfer needs of a backend that
- * can't copy or move a folder in one step. An item is a file, or a folder that has to be named to be there.
- */
-export interface ItemTree<Item extends { readonly size: number }> {
-  /** How many items are copied, or looked at, at once. */
-  readonly concurrency: number;
-  /** Whether a folder has to be made before what is in it, where something else may have its name. */
-  readonly foldersFirst: boolean;
-  /** Throws `not-found` where the folder is not there. */
-  requireFolder(folder: FolderPath, options: Cancellable): Promise<void>;
-  /** The folder itself and everything in it, in the order of `comparePaths`; nothing for a missing one. */
-  walk(folder: FolderPath, options: Cancellable): AsyncIterable<Item>;
-  /** What the item is called below the folder; empty for the folder itself. */
-  below(item: Item, folder: FolderPath): string;
-  isFile(item: Item): boolean;
-  /** Whether two files hold the same bytes. When in doubt, they do not. */
-  isSame(source: Item, copy: Item, options: Cancellable): Promise<boolean>;
-  /** Gives an item of `from` its place in `to`; what is there already, if anything, is `present`. */
-  copy(
-    source: Item,
-    places: { from: FolderPath; to: FolderPath; present: Item | undefined },
-    options: Replacing & Cancellable,
-  ): Promise<void>;
-  /** Removes the items; those that are gone count as removed, and a folder stays while something else is in it. */
-  remove(items: AsyncIterable<Item>, options: Removal<Item>): Promise<void>;
-}
-
-export interface Removal<Item> extends Cancellable {
-  /** Whether an item that has changed since it was seen stays. */
-  readonly asSeen: boolean;
-  readonly onRemoved?: (item: Item) => void;
-}
 
 /** The operations on whole folders, item by item, as the members of `Store` with these names promise them. */
 export interface TreeOperations {
@@ -53,81 +21,57 @@ export interface TreeOperations {
   /**
    * As `copyFolder`, and then removes from the source exactly what is found at the destination: what arrived or
    * changed there meanwhile stays. Interrupted and called again, it completes. Once it removes, it can't be cancelled.
+   * It is never undone: its copies are what the same call goes on from, and to remove them while that removes their
+   * sources would lose both.
    */
   moveFolder(from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void>;
 }
 
 export function createTreeOperations<Item extends { readonly size: number }>(tree: ItemTree<Item>): TreeOperations {
-  const { concurrency } = tree;
-  const pairsOf = (from: FolderPath, to: FolderPath, options: Cancellable): AsyncGenerator<Pair<Item>> =>
-    joinPairs(
-      { items: tree.walk(from, options), below: (item) => tree.below(item, from) },
-      { items: tree.walk(to, options), below: (item) => tree.below(item, to) },
-    );
+  const comparison = compareTrees(tree);
 
-  const isFile = (item: Item | undefined): item is Item => item !== undefined && tree.isFile(item);
-
-  const areSame = async ({ source, copy }: Pair<Item>, options: Cancellable): Promise<boolean> =>
-    isFile(source) && isFile(copy) && (await tree.isSame(source, copy, options));
-
-  /** Whether an item is at its place: a file with the same bytes, a folder as a folder. */
-  const isDone = async (pair: Pair<Item>, options: Cancellable): Promise<boolean> => {
-    if (pair.source === undefined || pair.copy === undefined) return false;
-    return tree.isFile(pair.source) ? areSame(pair, options) : !tree.isFile(pair.copy);
+  /** Throws `invalid-path` where a path would be too long at the destination. */
+  const requireRoom = async (from: FolderPath, to: FolderPath, { signal }: Cancellable): Promise<void> => {
+    if (Buffer.byteLength(to) <= Buffer.byteLength(from)) return;
+    for await (const item of tree.walk(from, { signal }))
+      rebase(`${from}${tree.below(item, from)}` as FolderPath, from, to);
   };
 
   /**
-   * Whether `to` looks as an interrupted operation leaves it: it holds copies from `from` and nothing else; or,
-   * when a move was already removing, all that `from` still has. A copy that is complete is no left-over.
+   * Settles the conflict rule for folders. Says whether the destination is new and, where it is to be replaced, what
+   * it was like.
    */
-  const isLeftOver = async (
-    operation: 'copy' | 'move',
-    from: FolderPath,
-    to: FolderPath,
-    options: Cancellable,
-  ): Promise<boolean> => {
-    let copies = 0;
-    let onlyCopies = true;
-    let allCopied = true;
-    const pairs = pairsOf(from, to, options);
-    for await (const { item: pair, found: same } of lookAhead(pairs, concurrency, (each) => areSame(each, options))) {
-      if (same) copies++;
-      else if (isFile(pair.copy)) onlyCopies = false;
-      if (pair.source && (tree.isFile(pair.source) ? !same : !pair.copy)) allCopied = false;
-      if (!onlyCopies && !allCopied) return false;
-    }
-    return copies > 0 && (operation === 'move' || !allCopied);
-  };
-
-  /** Settles the conflict rule for folders, and says whether the destination is new. */
-  const begin = async (
-    operation: 'copy' | 'move',
-    from: FolderPath,
-    to: FolderPath,
-    { replace, signal }: FolderOptions,
-  ): Promise<{ isNew: boolean }> => {
+  const begin = async (operation: 'copy' | 'move', from: FolderPath, to: FolderPath, options: FolderOptions) => {
+    const { replace, signal } = options;
     await tree.requireFolder(from, { signal });
     if (!(await isThere(tree.requireFolder(to, { signal })))) return { isNew: true };
-    if (!replace && !(await isLeftOver(operation, from, to, { signal }))) throw existsAlready(to);
+    if (replace) {
+      const before = await comparison.survey(from, to, { signal });
+      // Gone since it was looked for: nothing must be replaced by nothing.
+      if (before.source === undefined) throw notFound(from);
+      return { isNew: false, before };
+    }
+    if (!(await comparison.isLeftOver(operation, from, to, { signal }))) throw existsAlready(to);
     return { isNew: false };
   };
 
-  /** Makes `to` what `from` is, skipping what is there already. */
+  /** Makes `to` what `from` is, skipping what is there already, which is noted in `skipped` by its path below. */
   const copyAll = async (
     from: FolderPath,
     to: FolderPath,
-    { isNew, ...options }: FolderOptions & { isNew: boolean },
+    { isNew, skipped, ...options }: FolderOptions & { isNew: boolean; skipped?: Set<string> },
   ): Promise<void> => {
     const { replace, signal } = options;
     const report = countProgress(options);
-    const isCounted = ({ source }: Pair<Item>) => isFile(source);
+    const isCounted = ({ source }: Pair<Item>) => source !== undefined && tree.isFile(source);
     const firstFile = Promise.withResolvers<void>();
 
     const copyOne = async (pair: Pair<Item>): Promise<void> => {
       const { source, copy: present } = pair;
       if (source === undefined) return;
       try {
-        if (!(await isDone(pair, { signal }))) await tree.copy(source, { from, to, present }, { replace, signal });
+        if (await comparison.isDone(pair, { signal })) skipped?.add(tree.below(source, from));
+        else await tree.copy(source, { from, to, present }, { replace, signal });
       } finally {
         if (tree.isFile(source)) firstFile.resolve();
       }
@@ -138,57 +82,88 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
     const inOrder = async function* () {
       const waiting: Pair<Item>[] = [];
       let hasFiles = false;
-      for await (const pair of report.counted(pairsOf(from, to, { signal }), isCounted)) {
+      for await (const pair of report.counted(comparison.pairs(from, to, { signal }), isCounted)) {
         if (pair.source === undefined) continue;
         if (tree.isFile(pair.source)) {
           hasFiles = true;
           yield pair;
         } else if (isNew) waiting.push(pair);
-        else if (tree.foldersFirst) await copyOne(pair);
+        else if (tree.isNested) await copyOne(pair);
         else yield pair;
       }
       if (hasFiles) await firstFile.promise;
       yield* waiting;
     };
 
-    await concurrently(inOrder(), concurrency, copyOne, signal);
+    await concurrently(inOrder(), tree.concurrency, copyOne, signal);
   };
 
-  /** What is at both places, as the side that is asked for has it. */
-  async function* copied(side: 'source' | 'copy', from: FolderPath, to: FolderPath): AsyncGenerator<Item> {
-    for await (const { item, found } of lookAhead(pairsOf(from, to, {}), concurrency, (pair) => isDone(pair, {}))) {
-      const wanted = item[side];
-      if (found && wanted) yield wanted;
-    }
-  }
+  /** Removes a copy that was not complete, and nothing that was there without it. */
+  const undoCopy = async (from: FolderPath, to: FolderPath, skipped: ReadonlySet<string>): Promise<void> => {
+    const ours = async function* () {
+      for await (const { copy } of comparison.done(from, to)) if (!skipped.has(tree.below(copy, to))) yield copy;
+    };
+    await tree.remove(ours(), { asSeen: true });
+  };
 
-  async function* extrasOf(from: FolderPath, to: FolderPath, { signal }: Cancellable): AsyncGenerator<Item> {
-    for await (const { source, copy } of pairsOf(from, to, { signal })) if (copy && !source) yield copy;
-  }
+  /**
+   * Removes what only the destination held before, as it was then: what arrived since stays. Where the source has
+   * changed meanwhile, somebody else is at work on it, perhaps with the same move, and what is missing there now may
+   * be what came here: then all stays.
+   */
+  const removeExtras = async (from: FolderPath, to: FolderPath, before: Survey<Item>): Promise<void> => {
+    if (before.extras.size === 0) return;
+    const now = await comparison.survey(from, to, {});
+    if (now.source !== before.source) return;
+    const extras = async function* () {
+      for (const [below, item] of now.extras) {
+        const known = before.extras.get(below);
+        if (known && tree.versionOf(known) === tree.versionOf(item)) yield item;
+      }
+    };
+    await tree.remove(extras(), { asSeen: true });
+  };
 
-  /** The copy, undone where it fails and the destination was not there before. */
-  const transfer = async (
-    operation: 'copy' | 'move',
-    from: FolderPath,
-    to: FolderPath,
-    options: FolderOptions,
-  ): Promise<void> => {
-    const { isNew } = await begin(operation, from, to, options);
-    try {
-      await copyAll(from, to, { ...options, isNew });
-    } catch (error) {
-      if (isNew) await tree.remove(copied('copy', from, to), { asSeen: true });
-      throw error;
-    }
-    if (options.replace) await tree.remove(extrasOf(from, to, options), { asSeen: true });
+  /**
+   * Removes from the source what is at the destination: folders that are items like any other before the files, since a
+   * source that held nothing but those could not be told from one that somebody made.
+   */
+  const removeCopied = async (from: FolderPath, to: FolderPath): Promise<void> => {
+    const copied = async function* (isWanted: (source: Item) => boolean) {
+      for await (const { source } of comparison.done(from, to)) if (isWanted(source)) yield source;
+    };
+    if (!tree.isNested)
+      await tree.remove(
+        copied((source) => !tree.isFile(source)),
+        { asSeen: true },
+      );
+    await tree.remove(
+      copied(() => true),
+      { asSeen: true },
+    );
   };
 
   return {
-    copyFolder: (from, to, options) => transfer('copy', from, to, options),
+    async copyFolder(from, to, options) {
+      const { isNew, before } = await begin('copy', from, to, options);
+      // In a new destination that is what others put there just now: nearly always nothing.
+      const skipped = new Set<string>();
+      try {
+        await copyAll(from, to, { ...options, isNew, ...(isNew && { skipped }) });
+      } catch (error) {
+        if (isNew) await undoCopy(from, to, skipped);
+        throw error;
+      }
+      if (before) await removeExtras(from, to, before);
+    },
 
     async moveFolder(from, to, options) {
-      await transfer('move', from, to, options);
-      await tree.remove(copied('source', from, to), { asSeen: true });
+      const { isNew, before } = await begin('move', from, to, options);
+      await requireRoom(from, to, options);
+      await copyAll(from, to, { ...options, isNew });
+      // A destination that had all of the source may have been left by this very move while it was removing.
+      if (before && !before.isAllCopied) await removeExtras(from, to, before);
+      await removeCopied(from, to);
     },
 
     async removeTree(folder, options = {}) {
@@ -197,11 +172,7 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
       const report = countProgress(options);
       await tree.remove(
         report.counted(tree.walk(folder, { signal }), (item) => tree.isFile(item)),
-        {
-          asSeen: false,
-          signal,
-          onRemoved: (item) => tree.isFile(item) && report.add(item.size),
-        },
+        { asSeen: false, signal, onRemoved: (item) => tree.isFile(item) && report.add(item.size) },
       );
     },
   };

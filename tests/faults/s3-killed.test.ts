@@ -91,8 +91,8 @@ describe('The move of a folder in a bucket', () => {
     assert.deepEqual(await textsIn(bucket, 'from/'), hashed(left));
   });
 
-  it('that is cancelled while it copies leaves the source whole, and nothing else', async (t) => {
-    const { bucket, proxy, port } = await serveProxied(t, { concurrency: 4 });
+  it('that is cancelled while it copies leaves the source whole, and is completed by the same request', async (t) => {
+    const { bucket, proxy, port, log } = await serveProxied(t, { concurrency: 4 });
     const tree = treeOf(20);
     await plant(bucket, tree);
     const held = Promise.withResolvers<undefined>();
@@ -102,9 +102,12 @@ describe('The move of a folder in a bucket', () => {
     const request = begin(port, '/move', { method: 'POST', headers: NDJSON, body: JSON.stringify(MOVE) });
     await until('some are copied', async () => (await textsIn(bucket, 'to/')).size >= 10);
     request.leave();
+    await until('it is noticed', () => log.some(({ path, status }) => path === '/move' && status === 499));
     held.resolve(undefined);
-    await until('the copies are gone', async () => (await textsIn(bucket, 'to/')).size === 0);
     assert.deepEqual(await textsIn(bucket, 'from/'), hashed(tree));
+    assertSuccess(await postJson(port, '/move', MOVE), MOVED);
+    assert.deepEqual(await textsIn(bucket, 'to/'), hashed(tree));
+    assert.equal((await textsIn(bucket, 'from/')).size, 0);
   });
 
   it('that is left while it removes goes on to its end', async (t) => {

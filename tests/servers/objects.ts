@@ -37,7 +37,10 @@ export async function attributesOf(
   const head = await bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key }));
   const { ContentType, CacheControl, ContentDisposition, ContentLanguage, Metadata } = head;
   const { 'holdall-copy-of': copyOf, ...own } = Metadata ?? {};
-  return { copyOf, attributes: { ContentType, CacheControl, ContentDisposition, ContentLanguage, Metadata: own } };
+  return {
+    copyOf: copyOf?.split(' ')[0],
+    attributes: { ContentType, CacheControl, ContentDisposition, ContentLanguage, Metadata: own },
+  };
 }
 
 export async function bytesAt({ store }: { readonly store: Store }, path: string): Promise<Buffer> {

@@ -90,19 +90,20 @@ describe('An upload that fails stores nothing, leaves the old object, and no par
     assert.deepEqual(await bucket.openUploads(), []);
   });
 
-  for (const operation of ['PutObject', 'CreateMultipartUpload', 'UploadPart']) {
+  for (const operation of ['CreateMultipartUpload', 'UploadPart']) {
     it(`it is cancelled during ${operation}`, async (t) => {
       const { store, bucket, proxy } = await openProxied(t);
       await store.write(file('a'), upload('old'));
       proxy.forget();
-      proxy.intercept((request) => (request.operation === operation ? new Promise<undefined>(() => {}) : undefined));
+      const gate = Promise.withResolvers<undefined>();
+      proxy.intercept((request) => (request.operation === operation ? gate.promise : undefined));
       const cancelling = new AbortController();
-      const sent = video(operation === 'PutObject' ? MIB : 40 * MIB);
-      const writing = store.write(file('a'), sent, { signal: cancelling.signal });
+      const sent = video(40 * MIB);
       const reason = new Error('The client has left.');
-      const failed = assert.rejects(writing, reason);
+      const failed = assert.rejects(store.write(file('a'), sent, { signal: cancelling.signal }), reason);
       await until('the store is asked', () => proxy.count(operation) > 0);
       cancelling.abort(reason);
+      gate.resolve(undefined);
       await failed;
       assert.ok(sent.body.destroyed);
       proxy.intercept(undefined);
@@ -111,6 +112,20 @@ describe('An upload that fails stores nothing, leaves the old object, and no par
       assert.deepEqual(await bucket.keys(), ['a']);
     });
   }
+
+  it('but not when it is cancelled as all of it was sent: that is waited for, and said', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    await store.write(file('a'), upload('old'));
+    const gate = Promise.withResolvers<undefined>();
+    proxy.intercept((request) => (request.operation === 'PutObject' ? gate.promise : undefined));
+    const cancelling = new AbortController();
+    const writing = store.write(file('a'), upload('new'), { signal: cancelling.signal });
+    await until('the store is asked', () => proxy.count('PutObject') > 1);
+    cancelling.abort(new Error('The client has left.'));
+    gate.resolve(undefined);
+    assert.equal((await writing).size, 3);
+    assert.equal(await textOf(store, 'a'), 'new');
+  });
 
   it('its parts stay where the store does not take them back, and that is told', async (t) => {
     const { store, bucket, proxy, warnings } = await openProxied(t);

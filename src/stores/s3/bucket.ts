@@ -45,6 +45,7 @@ export interface Bucket {
 
 export function connect(options: S3Options): Bucket {
   const client = new S3Client(configure(options));
+  sendUtf8(client);
   return {
     name: options.bucket,
     endpoint: options.endpoint,
@@ -62,9 +63,9 @@ export function connect(options: S3Options): Bucket {
   };
 }
 
-function configure({ endpoint, region, accessKeyId, secretAccessKey, addressing, concurrency, warn }: S3Options) {
-  // Room for the copies of several folders at once and for all else; idle connections are closed by the store.
-  const agent = { keepAlive: true, maxSockets: 4 * concurrency + 64 };
+function configure({ endpoint, region, accessKeyId, secretAccessKey, addressing, warn }: S3Options) {
+  // A connection is kept by every client that reads slowly: none must wait for another's.
+  const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY };
   return {
     region,
     ...(endpoint !== undefined && { endpoint }),
@@ -90,3 +91,30 @@ function configure({ endpoint, region, accessKeyId, secretAccessKey, addressing,
     },
   } satisfies S3ClientConfig;
 }
+
+/**
+ * Headers that others gave an object may hold UTF-8, which is signed as such: what goes over the wire are its bytes,
+ * which Node wants as one character each. It comes last, behind the signing.
+ */
+function sendUtf8(client: S3Client): void {
+  client.middlewareStack.add(
+    (next) => async (given) => {
+      const { request } = given;
+      if (typeof request === 'object' && request !== null && 'headers' in request) {
+        const headers = request.headers as Record<string, string>;
+        for (const [name, value] of Object.entries(headers)) {
+          if (NON_ASCII.test(value)) headers[name] = asBytes(value);
+          // Node reads this one as bytes of UTF-8 itself, but only in requests that have a body (lib/_http_outgoing.js).
+          const isReadAgain = name === 'content-disposition' && Number(headers['content-length'] ?? 0) > 0;
+          if (isReadAgain) headers[name] = asBytes(headers[name] ?? '');
+        }
+      }
+      return next(given);
+    },
+    { step: 'deserialize', name: 'sendUtf8', priority: 'low' },
+  );
+}
+
+const asBytes = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
+
+const NON_ASCII = /[^\u0000-\u007f]/;

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import {
   CopyObjectCommand,
-  DeleteObjectCommand,
   GetObjectCommand,
   type GetObjectCommandOutput,
   HeadObjectCommand,
@@ -18,6 +17,7 @@ import { type Bucket, LONG, type SendOptions } from './bucket.ts';
 import { escapePath, type Key, quote, unquote } from './keys.ts';
 import { type Attributes, uploadParts } from './multipart.ts';
 import { planParts, rangesOf } from './parts.ts';
+import type { Remover } from './remove.ts';
 import { wasSentBefore } from './translate.ts';
 
 /** The object to copy, as it was seen: no other version of it is copied, where the store looks at that. */
@@ -57,12 +57,19 @@ const PARTS_AT_ONCE = 4;
 const THROUGH_LIMIT = 5 * 2 ** 20;
 
 /**
- * Metadata of a copy: the etag of what it was copied from. Stores give a copy another etag where an object was made
- * of parts or is encrypted, and a move that was interrupted has to know its copies again.
+ * Metadata of a copy: the etag of what it was copied from, and when (seconds since 1970). Stores give a copy another
+ * etag where an object was made of parts or is encrypted, and a move that was interrupted has to know its copies again.
  */
 const COPIED_FROM = 'holdall-copy-of';
 
-export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
+/**
+ * Seconds before and after the time in that metadata in which the object itself must have come about: a program that
+ * changes the bytes later, and keeps the metadata, makes another object. Before: what clocks may differ by (AWS
+ * Signature Version 4 allows 15 minutes); after: what a copy may take.
+ */
+const [BEFORE, AFTER] = [900, 24 * 3600];
+
+export function createCopier(bucket: Bucket, removeObject: Remover['removeObject'], copyLimit = COPY_LIMIT): Copier {
   // What this store turned out to do: the next request is spared what was refused.
   let copiesKeepEtags = true;
   let copiesTakeConditions = true;
@@ -136,7 +143,10 @@ export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
     });
     try {
       const { CopyObjectResult } = await begin(source, signal, (options) => bucket.client.send(command, options));
-      return unquote(CopyObjectResult?.ETag) || unquote((await describe(to, {})).ETag);
+      const etag = unquote(CopyObjectResult?.ETag) || unquote((await describe(to, {})).ETag);
+      // Older stores pass over the condition on the source: the copy must not say that it is of another version.
+      if (!isKept) await requireUnchanged(source, to, { etag, isNew: exclusive });
+      return etag;
     } catch (error) {
       if (!isConditional || !isStoreError(error, 'unsupported')) return findDone(error, source, to);
       copiesTakeConditions = false;
@@ -150,21 +160,31 @@ export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
     if (!isKept || etag === source.etag) return etag;
     // Either the source is another version by now, or this store gives an encrypted object an etag of its own: then
     // what a copy was made of is kept with it from now on.
+    await requireUnchanged(source, to, { etag, isNew: options.exclusive });
+    copiesKeepEtags = false;
     try {
-      await describeSource(source, options);
-      copiesKeepEtags = false;
       return await copyInOneRequest(source, to, { ...options, exclusive: false });
     } catch (error) {
-      // Nobody would know it for a copy.
-      if (options.exclusive) await forget(to);
+      if (options.exclusive) await takeBack(to, etag);
       throw error;
     }
   };
 
-  const forget = (key: Key) =>
-    bucket.ask({ key }, (options) =>
-      bucket.client.send(new DeleteObjectCommand({ Bucket: bucket.name, Key: key }), options),
-    );
+  /** Throws unless the source is still what was copied; a copy that is new then goes, since nobody would know it. */
+  const requireUnchanged = async (source: Source, to: Key, { etag, isNew }: { etag: string; isNew: boolean }) => {
+    try {
+      await describeSource(source, {});
+    } catch (error) {
+      if (isNew) await takeBack(to, etag);
+      throw error;
+    }
+  };
+
+  /** Removes the copy with this etag, and nothing that somebody else put there meanwhile. */
+  const takeBack = async (key: Key, etag: string): Promise<void> => {
+    const present = await lookAt(key, {});
+    if (unquote(present?.ETag) === etag) await removeObject(key, { ifMatch: etag });
+  };
 
   const copyByParts = async (source: Source, to: Key, { exclusive, signal }: Options): Promise<string> => {
     const attributes = attributesOf(await describeSource(source, { signal }), source.etag);
@@ -246,8 +266,12 @@ export function createCopier(bucket: Bucket, copyLimit = COPY_LIMIT): Copier {
 type Options = { readonly exclusive: boolean } & Cancellable;
 
 /** Whether an object holds the bytes of one with this etag: it has the same one, or says that it is a copy of it. */
-function isMadeOf({ ETag, Metadata }: HeadObjectCommandOutput, etag: string): boolean {
-  return etag !== '' && (unquote(ETag) === etag || Metadata?.[COPIED_FROM] === etag);
+function isMadeOf({ ETag, Metadata, LastModified }: HeadObjectCommandOutput, etag: string): boolean {
+  if (etag === '') return false;
+  if (unquote(ETag) === etag) return true;
+  const [copyOf, time] = Metadata?.[COPIED_FROM]?.split(' ') ?? [];
+  const age = (LastModified?.getTime() ?? Number.NaN) / 1000 - Number(time);
+  return copyOf === etag && age >= -BEFORE && age <= AFTER;
 }
 
 /** What an object has beside its bytes, and what it is a copy of, if that has to be kept. */
@@ -256,6 +280,20 @@ function attributesOf(
   copyOf: string | undefined,
 ): Attributes {
   const { CacheControl, ContentDisposition, ContentEncoding, ContentLanguage, ContentType, Expires } = described;
-  const Metadata = { ...described.Metadata, ...(copyOf !== undefined && { [COPIED_FROM]: copyOf }) };
-  return { CacheControl, ContentDisposition, ContentEncoding, ContentLanguage, ContentType, Expires, Metadata };
+  const given = Object.entries(described.Metadata ?? {}).map(([name, value]) => [name, fromHeader(value)]);
+  const label = copyOf !== undefined && { [COPIED_FROM]: `${copyOf} ${Math.floor(Date.now() / 1000)}` };
+  return {
+    CacheControl: fromHeader(CacheControl),
+    ContentDisposition: fromHeader(ContentDisposition),
+    ContentEncoding,
+    ContentLanguage: fromHeader(ContentLanguage),
+    ContentType: fromHeader(ContentType),
+    Expires,
+    Metadata: { ...Object.fromEntries(given), ...label },
+  };
+}
+
+/** A header's value as text: Node gives its bytes as a character each, and they are UTF-8 where they are not ASCII. */
+function fromHeader<Value extends string | undefined>(value: Value): Value {
+  return (value === undefined ? value : Buffer.from(value, 'latin1').toString('utf8')) as Value;
 }

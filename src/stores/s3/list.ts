@@ -35,7 +35,7 @@ interface Page {
 }
 
 /** How many pages of the store are made one, where keys are left out. */
-const ROUNDS = 3;
+const ROUNDS = 5;
 
 /** The most keys that a store gives on one page. */
 const MAX_KEYS = 1000;
@@ -49,6 +49,7 @@ export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
     let place = cursor === undefined ? undefined : readCursor(cursor, folder);
     const isFirst = place === undefined;
     const found: Entry[] = [];
+    let allLeftOut = 0;
     for (let round = 1; ; round++) {
       const page = await readPage(bucket, {
         prefix: folder,
@@ -59,11 +60,12 @@ export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
       });
       const { leftOut, isEmpty } = addEntries(found, page, folder, entries);
       if (isFirst && round === 1 && isEmpty && !page.next && folder !== ROOT) throw notFound(folder);
-      if (leftOut > 0) bucket.warn(LEFT_OUT, { folder, leftOut });
+      allLeftOut += leftOut;
       place = page.next;
       // A page is short where the marker of the folder counts in it; it is filled up, but not for however long.
-      const isFull = found.length >= limit || (found.length > 0 && round >= ROUNDS);
-      if (!place || isFull) return { entries: found, cursor: place && writeCursor(place) };
+      if (place && found.length < limit && round < ROUNDS) continue;
+      if (allLeftOut > 0) bucket.warn(LEFT_OUT, { folder, leftOut: allLeftOut });
+      return { entries: found, cursor: place && writeCursor(place) };
     }
   };
 }
@@ -218,10 +220,13 @@ function writeCursor({ token, last }: Place): string {
 function readCursor(cursor: string, folder: FolderPath): Place {
   const [last, token] = parseCursor(cursor);
   const child = typeof last === 'string' && last.startsWith(folder) ? last.slice(folder.length) : '';
-  const isChild = child !== '' && !child.slice(0, -1).includes('/');
-  if (typeof last === 'string' && isChild && (token === undefined || typeof token === 'string')) return { last, token };
+  // A page on which nothing was found goes on behind the folder itself, by token alone.
+  const isChild = child === '' ? last === folder && token !== undefined : !child.slice(0, -1).includes('/');
+  if (isText(last) && isChild && (token === undefined || isText(token))) return { last, token };
   throw noCursor(cursor);
 }
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value.isWellFormed();
 
 function parseCursor(cursor: string): unknown[] {
   try {

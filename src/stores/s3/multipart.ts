@@ -3,6 +3,7 @@ import {
   AbortMultipartUploadCommand,
   type CompletedPart,
   CompleteMultipartUploadCommand,
+  type CompleteMultipartUploadCommandInput,
   CreateMultipartUploadCommand,
   type CreateMultipartUploadCommandInput,
   HeadObjectCommand,
@@ -12,6 +13,7 @@ import { isStoreError, StoreError } from '../../domain/error.ts';
 import type { Cancellable } from '../../domain/store.ts';
 import { type Bucket, LONG } from './bucket.ts';
 import { type Key, unquote } from './keys.ts';
+import { MAX_PARTS } from './parts.ts';
 import { codeOf, wasSentBefore } from './translate.ts';
 
 /** What an object is stored with beside its bytes: type, metadata and the like. */
@@ -42,34 +44,39 @@ export async function uploadParts<Part>(
 ): Promise<string | undefined> {
   const { signal } = upload;
   const object = { Bucket: bucket.name, Key: key };
-  const { UploadId } = await bucket.ask({ key, signal }, (options) =>
+  signal?.throwIfAborted();
+  // Waited for, as the completion: the store would go on with it after its caller has left.
+  const { UploadId } = await bucket.ask({ key }, (options) =>
     bucket.client.send(new CreateMultipartUploadCommand({ ...object, ...upload.attributes }), options),
   );
   if (UploadId === undefined) throw new Error('The object store began an upload in parts and gave it no id.');
   try {
     const Parts = await sendParts(upload, UploadId);
     await upload.verify?.();
-    const complete = new CompleteMultipartUploadCommand({
-      ...object,
-      UploadId,
-      MultipartUpload: { Parts },
-      ...upload.condition,
-    });
     signal?.throwIfAborted();
-    // Waited for: the store would go on with it after its caller has left.
-    const output = await bucket
-      .ask({ key, timeout: LONG }, (options) => bucket.client.send(complete, options))
-      .catch(async (error: unknown) => {
-        if (!isDone(error)) throw error;
-        const ETag = await etagOf(bucket, key).catch(() => undefined);
-        if (unquote(ETag) !== etagOfParts(Parts)) throw error;
-        return { ETag };
-      });
-    // Ceph 16 leaves it out.
-    return output.ETag || (await etagOf(bucket, key));
+    return await complete(bucket, key, { UploadId, MultipartUpload: { Parts }, ...upload.condition }, Parts);
   } catch (error) {
     await abort(bucket, key, UploadId);
     throw error;
+  }
+}
+
+/** Makes the parts the object, and gives its etag, whether the answer has it (Ceph 16 leaves it out) or is lost. */
+async function complete(
+  bucket: Bucket,
+  key: Key,
+  completion: Omit<CompleteMultipartUploadCommandInput, 'Bucket' | 'Key'>,
+  parts: readonly CompletedPart[],
+): Promise<string> {
+  const command = new CompleteMultipartUploadCommand({ Bucket: bucket.name, Key: key, ...completion });
+  try {
+    const { ETag } = await bucket.ask({ key, timeout: LONG }, (options) => bucket.client.send(command, options));
+    return unquote(ETag) || etagOfParts(parts);
+  } catch (error) {
+    if (!isDone(error)) throw error;
+    const etag = unquote(await etagOf(bucket, key).catch(() => undefined));
+    if (etag !== etagOfParts(parts)) throw error;
+    return etag;
   }
 }
 
@@ -103,16 +110,13 @@ async function sendParts<Part>(upload: PartsUpload<Part>, UploadId: string): Pro
     numbered(),
     upload.inFlight,
     async ({ part, PartNumber }) => {
-      if (PartNumber > MAX_PART_NUMBER) throw tooManyParts();
+      if (PartNumber > MAX_PARTS) throw tooManyParts();
       sent.push({ PartNumber, ETag: await upload.send(part, { UploadId, PartNumber }) });
     },
     upload.signal,
   );
   return sent.toSorted((left, right) => (left.PartNumber ?? 0) - (right.PartNumber ?? 0));
 }
-
-/** The most parts of one upload (Amazon S3, "multipart upload limits"). */
-const MAX_PART_NUMBER = 10_000;
 
 function tooManyParts(): StoreError {
   return new StoreError(
@@ -127,6 +131,8 @@ async function abort(bucket: Bucket, key: Key, UploadId: string): Promise<void> 
   await bucket
     .ask({ key }, (options) => bucket.client.send(command, options))
     .catch((error: unknown) => {
+      // Completed or given up already, by a request whose answer was lost.
+      if (isStoreError(error, 'not-found')) return;
       bucket.warn('An upload in parts could not be given up: its parts stay in the bucket.', {
         key,
         UploadId,

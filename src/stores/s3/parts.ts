@@ -1,9 +1,10 @@
 import type { Readable } from 'node:stream';
+import { StoreError } from '../../domain/error.ts';
 
 const MIB = 2 ** 20;
 
-/** The most parts of one upload, on every store. */
-const MAX_PARTS = 10_000;
+/** The most parts of one upload, on every store (Amazon S3, "multipart upload limits"). */
+export const MAX_PARTS = 10_000;
 
 /** A file below this many bytes goes in one request. */
 const LEAST_PART = 8 * MIB;
@@ -15,14 +16,23 @@ const PART_OF_UNKNOWN = 16 * MIB;
 const MOST_IN_FLIGHT = 4;
 const BUDGET = 32 * MIB;
 
+/** The largest object of any store that is known (Amazon S3, R2: 5 TiB). */
+const MOST = 5 * 2 ** 40;
+
 export interface PartPlan {
   /** Bytes of every part but the last: R2 wants them equal. */
   readonly partSize: number;
   readonly inFlight: number;
 }
 
-/** How a body of at most so many bytes is cut, so that 10,000 equal parts suffice. */
+/**
+ * How a body of at most so many bytes is cut, so that 10,000 equal parts suffice. `too-large` for more than any store
+ * takes.
+ */
 export function planParts(sizeAtMost: number | undefined, least = LEAST_PART): PartPlan {
+  if (sizeAtMost !== undefined && sizeAtMost > MOST) {
+    throw new StoreError('too-large', `The file is larger than the ${MOST} bytes (5 TiB) that object stores take.`);
+  }
   const needed = sizeAtMost === undefined ? PART_OF_UNKNOWN : Math.ceil(sizeAtMost / MAX_PARTS / MIB) * MIB;
   const partSize = Math.max(least, needed);
   return { partSize, inFlight: Math.max(1, Math.min(MOST_IN_FLIGHT, Math.floor(BUDGET / partSize))) };

@@ -1,13 +1,13 @@
 import { DeleteObjectCommand, DeleteObjectsCommand } from '@aws-sdk/client-s3';
 import { concurrently } from '../../domain/concurrently.ts';
-import { isStoreError } from '../../domain/error.ts';
+import { isStoreError, isThere } from '../../domain/error.ts';
 import { changedMeanwhile, requireEtag } from '../../domain/problems.ts';
 import type { Cancellable, Store } from '../../domain/store.ts';
-import type { Bucket } from './bucket.ts';
+import { type Bucket, LONG } from './bucket.ts';
 import type { Entries } from './entries.ts';
 import { fitsXml, type Key, quote, unquote } from './keys.ts';
 import type { ListedObject } from './list.ts';
-import { codeOf } from './translate.ts';
+import { codeOf, wasSentBefore } from './translate.ts';
 
 /** The most keys that one request removes. */
 const BATCH = 1000;
@@ -66,24 +66,46 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
     }
   };
 
-  /** Removes a batch in one request; gives the objects that want a request of their own. */
+  /** Removes a batch in one request; gives the objects that the answer does not account for. */
   const removeBatch = async (batch: readonly ListedObject[], options: RemoveAll): Promise<readonly ListedObject[]> => {
     const asSeen = options.asSeen && able.conditions;
     const Objects = batch.map(({ key, ETag }) => ({ Key: key, ...(asSeen && { ETag }) }));
-    const command = new DeleteObjectsCommand({ Bucket: bucket.name, Delete: { Objects, Quiet: true } });
+    const command = new DeleteObjectsCommand({ Bucket: bucket.name, Delete: { Objects } });
+    const { signal } = options;
+    const { Deleted = [], Errors = [] } = await bucket.ask({ signal, timeout: LONG }, (send) =>
+      bucket.client.send(command, send),
+    );
+    const removed = new Set(Deleted.map(({ Key }) => Key));
+    const changed = new Set(Errors.flatMap(({ Key, Code }) => (Code === 'PreconditionFailed' ? [Key] : [])));
+    for (const object of batch) if (removed.has(object.key)) options.onRemoved?.(object);
+    return batch.filter(({ key }) => !removed.has(key) && !changed.has(key));
+  };
+
+  /**
+   * The same in the way that the store takes: with etags, without, or not at all. That it is the etags which it refuses
+   * is believed where the same batch goes through without them.
+   */
+  const tryBatch = async (batch: readonly ListedObject[], options: RemoveAll): Promise<readonly ListedObject[]> => {
+    if (!able.batches || batch.length === 0) return batch;
     try {
-      const output = await bucket.ask({ signal: options.signal }, (send) => bucket.client.send(command, send));
-      const failed = new Map((output.Errors ?? []).map(({ Key, Code }) => [Key, Code]));
-      // What was refused is not said, so that each is asked for again.
-      if (failed.has(undefined)) return batch;
-      for (const object of batch) if (!failed.has(object.key)) options.onRemoved?.(object);
-      return batch.filter(({ key }) => failed.has(key) && failed.get(key) !== 'PreconditionFailed');
+      return await removeBatch(batch, options);
     } catch (error) {
-      const code = codeOf(error) ?? codeOf(error instanceof Error ? error.cause : undefined) ?? '';
+      const code = codeOf(error instanceof Error ? error.cause : undefined) ?? '';
       if (!REFUSALS.test(code)) throw error;
-      if (asSeen && !LACKS_DIGEST.test(code)) able.conditions = false;
-      else able.batches = false;
-      return able.batches ? removeBatch(batch, options) : batch;
+      const hadConditions = options.asSeen && able.conditions;
+      const rest = hadConditions
+        ? await removeBatch(batch, { ...options, asSeen: false }).catch(() => undefined)
+        : undefined;
+      if (rest) {
+        able.conditions = false;
+        bucket.warn('The object store takes no conditions on removals: objects are only looked at beforehand.', {
+          code,
+        });
+        return rest;
+      }
+      able.batches = false;
+      bucket.warn('The object store takes no batches of removals: objects are removed one by one.', { code });
+      return batch;
     }
   };
 
@@ -97,7 +119,10 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
       try {
         await removeObject(file, { ifMatch, signal });
       } catch (error) {
-        throw isStoreError(error, 'condition-failed') ? changedMeanwhile(file) : error;
+        if (!isStoreError(error, 'condition-failed')) throw error;
+        // Gone by the same request, whose first answer was lost.
+        const isGone = wasSentBefore(error.cause) && !(await isThere(stat(file, { signal })));
+        if (!isGone) throw changedMeanwhile(file);
       }
     },
 
@@ -111,13 +136,11 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
         inBatches(objects),
         BATCHES_AT_ONCE,
         async (batch) => {
-          const rest = able.batches
-            ? await removeBatch(
-                batch.filter(({ key }) => fitsXml(key)),
-                options,
-              )
-            : batch;
-          const unfit = able.batches ? batch.filter(({ key }) => !fitsXml(key)) : [];
+          const rest = await tryBatch(
+            batch.filter(({ key }) => fitsXml(key)),
+            options,
+          );
+          const unfit = batch.filter(({ key }) => !fitsXml(key));
           await concurrently(each([...rest, ...unfit]), SINGLES_AT_ONCE, removeSingly, signal);
         },
         signal,
@@ -133,7 +156,6 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
  */
 const REFUSALS =
   /MissingContentMD5|InvalidDigest|InvalidRequest|MalformedXML|NotImplemented|MethodNotAllowed|InvalidArgument|^501$|^405$/;
-const LACKS_DIGEST = /MissingContentMD5|InvalidDigest/;
 
 async function* inBatches(objects: AsyncIterable<ListedObject>): AsyncGenerator<ListedObject[]> {
   let batch: ListedObject[] = [];

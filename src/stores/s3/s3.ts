@@ -22,8 +22,8 @@ export function openS3(options: S3Options): Store {
   const bucket = connect(options);
   const entries = createEntries(options.publicUrl);
   const reader = createReader(bucket, entries);
-  const copier = createCopier(bucket, options.copyLimit);
   const remover = createRemover(bucket, entries, reader.stat);
+  const copier = createCopier(bucket, remover.removeObject, options.copyLimit);
   const tree = createObjectTree(bucket, copier, remover, options.concurrency);
 
   return {

@@ -1,7 +1,7 @@
 import { S3ServiceException } from '@aws-sdk/client-s3';
 import { StoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
-import { notFound } from '../../domain/problems.ts';
+import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
 import type { Key } from './keys.ts';
 
 /** What was asked, as far as an error has to say it. */
@@ -102,6 +102,17 @@ function ofStore(error: S3ServiceException, asked: Asked): StoreError | undefine
         'range-unsatisfiable',
         `The range asked for is not within the bytes of ${subject(key).toLowerCase()}.`,
       );
+    case 'InvalidObjectState':
+      return kind(
+        'denied',
+        'The file is archived in the object store, and has to be restored there before it is read.',
+      );
+    // MinIO keeps objects as files, so that it can't hold one below another.
+    case 'XMinioParentIsObject':
+    case 'XMinioObjectExistsAsDirectory':
+      return key === undefined ? undefined : otherKindInTheWay(key as FilePath, error);
+    case 'XMinioInvalidObjectName':
+      return kind('invalid-path', 'The object store takes no path of this kind.');
     case '413':
     case 'EntityTooLarge':
       return kind('too-large', 'The file is larger than the object store takes.');
@@ -111,7 +122,10 @@ function ofStore(error: S3ServiceException, asked: Asked): StoreError | undefine
     case 'NotImplemented':
       return kind('unsupported', "The object store can't do this.");
     default:
-      return isPassing(error) ? busy(error) : undefined;
+      if (isPassing(error)) return busy(error);
+      return error.$metadata.httpStatusCode === 403
+        ? kind('denied', `The object store refuses this (${error.name}).`)
+        : undefined;
   }
 }
 

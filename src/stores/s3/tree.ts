@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { isStoreError } from '../../domain/error.ts';
+import type { ItemTree } from '../../domain/item-tree.ts';
 import { type FilePath, rebase } from '../../domain/path.ts';
 import { changedMeanwhile, existsAlready } from '../../domain/problems.ts';
 import type { Cancellable, Replacing } from '../../domain/store.ts';
-import type { ItemTree } from '../../domain/tree-operations.ts';
 import type { Bucket } from './bucket.ts';
 import type { Copier, Source } from './copy.ts';
 import { requireFolder } from './folders.ts';
@@ -10,8 +11,11 @@ import { isEmptyMarker, type Key, unquote } from './keys.ts';
 import { type ListedObject, walkObjects } from './list.ts';
 import type { Remover } from './remove.ts';
 
-/** How often an object is copied anew that is written to meanwhile. */
+/** How often an object is tried that is written to meanwhile, or that the store is too busy for. */
 const ATTEMPTS = 3;
+
+/** Milliseconds before it is tried again, more or less. */
+const PAUSE = 1000;
 
 /**
  * A folder as the objects whose keys begin with its path, markers and keys that no path can name among them: they are
@@ -32,6 +36,11 @@ export function createObjectTree(
         return;
       } catch (error) {
         if (isStoreError(error, 'not-found')) return;
+        if (isStoreError(error, 'unavailable') && attempt < ATTEMPTS) {
+          // One object of thousands that the store is too busy for must not end the work on all of them.
+          await delay(PAUSE * (0.5 + Math.random()), undefined, { signal });
+          continue;
+        }
         if (!isStoreError(error, 'condition-failed')) throw error;
         if (!replace && (await copier.find(to, { signal }))) throw existsAlready(to as FilePath, error);
         if (attempt === ATTEMPTS) throw changedMeanwhile(seen.key as FilePath);
@@ -46,11 +55,12 @@ export function createObjectTree(
 
   return {
     concurrency,
-    foldersFirst: false,
+    isNested: false,
     requireFolder: (folder, options) => requireFolder(bucket, folder, options),
     walk: (folder, options) => walkObjects(bucket, folder, options),
     below: ({ key }, folder) => key.slice(folder.length),
     isFile: (object) => !isEmptyMarker(object),
+    versionOf: ({ size, ETag, LastModified }) => `${size} ${ETag} ${LastModified?.getTime()}`,
 
     async isSame(source, copy, { signal }) {
       if (source.size !== copy.size) return false;

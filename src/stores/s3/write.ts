@@ -38,7 +38,9 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
       ...headersOf(condition),
     });
     try {
-      const { ETag } = await bucket.ask({ key: file, signal, timeout: LONG }, (options) =>
+      signal?.throwIfAborted();
+      // Waited for: the store might take it though its caller has left, and that would be told as nothing done.
+      const { ETag } = await bucket.ask({ key: file, timeout: LONG }, (options) =>
         bucket.client.send(command, options),
       );
       return ETag;
@@ -54,10 +56,10 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
   };
 
   return async (file, { body, size, sizeAtMost, type }, { condition, signal } = {}) => {
-    const most = size ?? sizeAtMost;
-    const { partSize, inFlight } = planParts(most);
-    const cutter = cut(signal ? addAbortSignal(signal, body) : body, partSize, most);
     try {
+      const most = size ?? sizeAtMost;
+      const { partSize, inFlight } = planParts(most);
+      const cutter = cut(signal ? addAbortSignal(signal, body) : body, partSize, most);
       const first = await cutter.parts.next();
       const bytes = first.done ? Buffer.alloc(0) : first.value;
       // Some stores pass over conditions, so they are looked at here as well.

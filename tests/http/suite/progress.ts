@@ -242,24 +242,33 @@ function composedSuite(backend: Backend): void {
     });
 
     describe('left by a client that asked for progress', () => {
-      for (const operation of TRANSFERS) {
-        it(`${operation.name} is cancelled: the source is whole, and the destination gone`, async (test) => {
+      it('copy is cancelled: the source is whole, and the destination gone', async (test) => {
+        const gate = createGate();
+        const running = await start(test, gate.before(COPY), source('a'));
+        await leaveHalfWay(running, COPY, gate, NDJSON);
+        await until('the destination is gone', async () => (await send(running.port, '/b')).status === 404);
+        assert.deepEqual(await treeOf(running.port), source('a'));
+      });
+
+      it('copy is cancelled, and leaves at the destination what came there from elsewhere', async (test) => {
+        const gate = createGate();
+        const running = await start(test, gate.before(COPY), source('a'));
+        await leaveHalfWay(running, COPY, gate, NDJSON, () => upload(running.port, 'b/other', 'of another'));
+        const rest = { 'b/other': 'of another' };
+        await until('it is undone', async () => (await send(running.port, '/file/b/0')).status === 404);
+        await until('it is undone', async () => (await send(running.port, '/b/s')).status === 404);
+        await until('it is undone', async () => (await send(running.port, '/b/empty')).status === 404);
+        assert.deepEqual(await treeOf(running.port), { ...source('a'), 'b/': null, ...rest });
+      });
+
+      for (const operation of MOVES) {
+        it(`${operation.name} is cancelled: the source is whole, and the same request completes it`, async (test) => {
           const gate = createGate();
           const running = await start(test, gate.before(operation), source('a'));
           await leaveHalfWay(running, operation, gate, NDJSON);
-          await until('the destination is gone', async () => (await send(running.port, '/b')).status === 404);
-          assert.deepEqual(await treeOf(running.port), source('a'));
-        });
-
-        it(`${operation.name} is cancelled, and leaves at the destination what came there from elsewhere`, async (test) => {
-          const gate = createGate();
-          const running = await start(test, gate.before(operation), source('a'));
-          await leaveHalfWay(running, operation, gate, NDJSON, () => upload(running.port, 'b/other', 'of another'));
-          const rest = { 'b/other': 'of another' };
-          await until('it is undone', async () => (await send(running.port, '/file/b/0')).status === 404);
-          await until('it is undone', async () => (await send(running.port, '/b/s')).status === 404);
-          await until('it is undone', async () => (await send(running.port, '/b/empty')).status === 404);
-          assert.deepEqual(await treeOf(running.port), { ...source('a'), 'b/': null, ...rest });
+          assert.deepEqual(await treeOf(running.port, 'a'), withoutRoot(source('a')));
+          assertSuccess(await ask(running.port, operation), operation.success);
+          assert.deepEqual(await treeOf(running.port), source('b'));
         });
       }
 
@@ -305,13 +314,15 @@ function composedSuite(backend: Backend): void {
           ['a fault', () => new Error('The network broke.'), 500],
           ['a store out of reach', () => new StoreError('unavailable', 'It is out of reach.'), 503],
         ] as const) {
-          it(`${operation.name} leaves by ${what} the source whole and no destination, and completes when it is sent again`, async (test) => {
+          it(`${operation.name} leaves by ${what} the source whole, and completes when it is sent again`, async (test) => {
             for (let copies = 0; copies < FILES; copies++) {
               const breaker = createBreaker(copies, error);
               const { port } = await start(test, { put: (path) => breaker.pass(path.startsWith('b/')) }, source('a'));
               breaker.arm();
               assertFailure(await ask(port, operation), status, /./);
-              assert.deepEqual(await treeOf(port), source('a'), `after ${copies} copies`);
+              assert.deepEqual(await treeOf(port, 'a'), withoutRoot(source('a')), `after ${copies} copies`);
+              // A move is not undone, so that the same request goes on from its copies.
+              if (operation === COPY) assert.equal((await send(port, '/b')).status, 404);
               breaker.disarm();
               assertSuccess(await ask(port, operation), operation.success);
               assert.deepEqual(await treeOf(port), resultOf(operation));
@@ -346,6 +357,23 @@ function composedSuite(backend: Backend): void {
             breaker.disarm();
             assertSuccess(await ask(port, operation), operation.success);
             assert.deepEqual(await treeOf(port), source('b'));
+          }
+        });
+      }
+
+      for (const operation of MOVES) {
+        it(`${operation.name} over a folder that is there loses nothing when it fails while it removes, and completes when it is sent again`, async (test) => {
+          for (let removals = 0; removals < FILES; removals++) {
+            const breaker = createBreaker(removals, () => new Error('The network broke.'));
+            const hooks = { remove: (path: string) => breaker.pass(path.startsWith('a/')) };
+            const { port } = await start(test, hooks, { ...source('a'), 'b/0': 'old', 'b/old': 'old' });
+            const overwriting = { ...operation, body: { ...operation.body, overwrite: true } };
+            breaker.arm();
+            assertFailure(await ask(port, overwriting), 500, /./);
+            assert.deepEqual(await treeOf(port, 'b'), withoutRoot(source('b')), `after ${removals} removals`);
+            breaker.disarm();
+            assertSuccess(await ask(port, overwriting), operation.success);
+            assert.deepEqual(await treeOf(port), source('b'), `after ${removals} removals`);
           }
         });
       }

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import { lookAhead } from './concurrently.ts';
+import type { ItemTree } from './item-tree.ts';
+import { joinPairs, type Pair } from './pairs.ts';
+import type { FolderPath } from './path.ts';
+import type { Cancellable } from './store.ts';
+
+/** What two folders were like at one time. */
+export interface Survey<Item> {
+  /**
+   * What the source held: two surveys with the same one found the same items in the same versions. Undefined where it
+   * was not there.
+   */
+  readonly source: string | undefined;
+  /** What only the destination held, by its path below it. Held in memory: it is what is to be replaced. */
+  readonly extras: ReadonlyMap<string, Item>;
+  /** Whether the source held files, and all that it held was at the destination. */
+  readonly isAllCopied: boolean;
+}
+
+/** Two folders held side by side, item by item. */
+export interface TreeComparison<Item> {
+  pairs(from: FolderPath, to: FolderPath, options: Cancellable): AsyncIterable<Pair<Item>>;
+  /** Whether an item is at its place: a file with the same bytes, a folder as a folder. */
+  isDone(pair: Pair<Item>, options: Cancellable): Promise<boolean>;
+  /** The pairs whose item is at both places. */
+  done(from: FolderPath, to: FolderPath): AsyncIterable<Required<Pair<Item>>>;
+  survey(from: FolderPath, to: FolderPath, options: Cancellable): Promise<Survey<Item>>;
+  /**
+   * Whether `to` looks as an interrupted operation leaves it: it holds copies from `from` and nothing else; or,
+   * when a move was already removing, all that `from` still has. A copy that is complete is no left-over.
+   */
+  isLeftOver(operation: 'copy' | 'move', from: FolderPath, to: FolderPath, options: Cancellable): Promise<boolean>;
+}
+
+export function compareTrees<Item extends { readonly size: number }>(tree: ItemTree<Item>): TreeComparison<Item> {
+  const pairs = (from: FolderPath, to: FolderPath, options: Cancellable): AsyncGenerator<Pair<Item>> =>
+    joinPairs(
+      { items: tree.walk(from, options), below: (item) => tree.below(item, from) },
+      { items: tree.walk(to, options), below: (item) => tree.below(item, to) },
+    );
+
+  const isDone = async ({ source, copy }: Pair<Item>, options: Cancellable): Promise<boolean> => {
+    if (source === undefined || copy === undefined) return false;
+    if (!tree.isFile(source)) return !tree.isFile(copy);
+    return tree.isFile(copy) && tree.isSame(source, copy, options);
+  };
+
+  /** Every pair, and whether its item is at both places. */
+  const looked = (from: FolderPath, to: FolderPath, options: Cancellable) =>
+    lookAhead(pairs(from, to, options), tree.concurrency, (pair) => isDone(pair, options));
+
+  return {
+    pairs,
+    isDone,
+
+    async *done(from, to) {
+      for await (const { item, found } of looked(from, to, {})) {
+        if (found && item.source && item.copy) yield { source: item.source, copy: item.copy };
+      }
+    },
+
+    async survey(from, to, options) {
+      const digest = createHash('sha256');
+      const extras = new Map<string, Item>();
+      let [isThere, hasFiles, isAllThere] = [false, false, true];
+      for await (const { item, found } of looked(from, to, options)) {
+        const { source, copy } = item;
+        if (source) digest.update(`${tree.below(source, from)}\0${tree.versionOf(source)}\0`);
+        else if (copy) extras.set(tree.below(copy, to), copy);
+        if (source) isThere = true;
+        if (source && tree.isFile(source)) hasFiles = true;
+        if (source && !found) isAllThere = false;
+      }
+      return { source: isThere ? digest.digest('hex') : undefined, extras, isAllCopied: hasFiles && isAllThere };
+    },
+
+    async isLeftOver(operation, from, to, options) {
+      let copies = 0;
+      let onlyCopies = true;
+      let allCopied = true;
+      for await (const { item, found } of looked(from, to, options)) {
+        const isFile = item.copy !== undefined && tree.isFile(item.copy);
+        if (isFile && found) copies++;
+        if (isFile && !found) onlyCopies = false;
+        if (item.source && !found) allCopied = false;
+        if (!onlyCopies && !allCopied) return false;
+      }
+      return copies > 0 && (operation === 'move' || !allCopied);
+    },
+  };
+}
