@@ -3,7 +3,7 @@ import type { Store } from '../../src/domain/store.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import type { S3Options } from '../../src/stores/s3/settings.ts';
 import { s3 } from '../contract/backend.ts';
-import { startService } from '../http/service.ts';
+import { startService, type TestService } from '../http/service.ts';
 import { createBucket, type TestBucket } from './bucket.ts';
 import { testObjectStore } from './object-store.ts';
 import { type S3Proxy, startS3Proxy } from './s3-proxy.ts';
@@ -28,15 +28,15 @@ export async function openProxied(t: TestContext, options: Partial<S3Options> = 
 export async function serveProxied(
   t: TestContext,
   options: Partial<S3Options> = {},
-): Promise<ProxiedBucket & { readonly port: number }> {
+): Promise<ProxiedBucket & Pick<TestService, 'port' | 'log'>> {
   const opened = await open(options);
-  const { port, stop } = await startService({
+  const { port, log, stop } = await startService({
     name: s3.name,
     lacks: s3.lacks,
     open: async () => ({ store: opened.store, close: () => close(opened) }),
   });
   t.after(stop);
-  return { ...opened, port };
+  return { ...opened, port, log };
 }
 
 async function open(options: Partial<S3Options>): Promise<ProxiedBucket> {
