@@ -48,15 +48,19 @@ export function isStoreError(error: unknown, kind?: ErrorKind): error is StoreEr
   return error instanceof StoreError && (kind === undefined || error.kind === kind);
 }
 
-/** Whether a look at something finds it: false for `not-found`, while any other error is thrown on. */
-export async function isThere(look: Promise<unknown>): Promise<boolean> {
+/** What a look at something finds: undefined for `not-found`, while any other error is thrown on. */
+export async function ifThere<Found>(look: Promise<Found>): Promise<Found | undefined> {
   try {
-    await look;
-    return true;
+    return await look;
   } catch (error) {
-    if (isStoreError(error, 'not-found')) return false;
+    if (isStoreError(error, 'not-found')) return undefined;
     throw error;
   }
+}
+
+/** Whether a look at something finds it, as `ifThere`. */
+export async function isThere(look: Promise<unknown>): Promise<boolean> {
+  return (await ifThere(look.then(() => true))) ?? false;
 }
 
 /** A value as it may stand in an error text: quoted, control characters escaped, shortened to be readable. */

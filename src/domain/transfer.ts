@@ -1,4 +1,4 @@
-import { isStoreError } from './error.ts';
+import { ifThere, isStoreError } from './error.ts';
 import type { FilePath } from './path.ts';
 import { changedMeanwhile, existsAlready } from './problems.ts';
 import type { Cancellable, FileEntry, Replacing, Store } from './store.ts';
@@ -16,7 +16,7 @@ export async function copyFile(
 ): Promise<FileEntry> {
   if (store.copy) return store.copy(from, to, { replace, ...options });
   const source = await store.stat(from, options);
-  if (!replace && (await fileAt(store, to, options))) throw existsAlready(to);
+  if (!replace && (await ifThere(store.stat(to, options)))) throw existsAlready(to);
   const { body, file } = await store.read(from, { ...options, ifMatch: source.etag });
   try {
     const condition = replace ? undefined : 'absent';
@@ -39,18 +39,8 @@ export async function moveFile(
 ): Promise<void> {
   if (store.move) return store.move(from, to, options);
   const source = await store.stat(from, options);
-  const present = await fileAt(store, to, options);
+  const present = await ifThere(store.stat(to, options));
   const copy = isSameFile(source, present) ? source : await copyFile(store, from, to, options);
   if (copy.size !== source.size) throw changedMeanwhile(from);
   await store.remove(from, { ...options, ifMatch: source.etag });
-}
-
-/** The file that has a path, or undefined when none does. */
-async function fileAt(store: Store, path: FilePath, options: Cancellable): Promise<FileEntry | undefined> {
-  try {
-    return await store.stat(path, options);
-  } catch (error) {
-    if (isStoreError(error, 'not-found')) return undefined;
-    throw error;
-  }
 }

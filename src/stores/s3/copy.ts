@@ -3,19 +3,19 @@ import { buffer } from 'node:stream/consumers';
 import {
   CopyObjectCommand,
   GetObjectCommand,
-  type GetObjectCommandOutput,
   HeadObjectCommand,
   type HeadObjectCommandOutput,
   PutObjectCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
-import { isStoreError } from '../../domain/error.ts';
+import { ifThere, isStoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { changedMeanwhile, presentAgainstCondition } from '../../domain/problems.ts';
 import type { Cancellable } from '../../domain/store.ts';
+import { attributesOf, isMadeOf } from './attributes.ts';
 import { type Bucket, LONG, type SendOptions } from './bucket.ts';
 import { escapePath, type Key, quote, unquote } from './keys.ts';
-import { type Attributes, uploadParts } from './multipart.ts';
+import { uploadParts } from './multipart.ts';
 import { planParts, rangesOf } from './parts.ts';
 import type { Remover } from './remove.ts';
 import { wasSentBefore } from './translate.ts';
@@ -56,19 +56,6 @@ const PARTS_AT_ONCE = 4;
 /** Bytes up to which an exclusive copy goes through the service: fewer than the least part of an upload. */
 const THROUGH_LIMIT = 5 * 2 ** 20;
 
-/**
- * Metadata of a copy: the etag of what it was copied from, and when (seconds since 1970). Stores give a copy another
- * etag where an object was made of parts or is encrypted, and a move that was interrupted has to know its copies again.
- */
-const COPIED_FROM = 'holdall-copy-of';
-
-/**
- * Seconds before and after the time in that metadata in which the object itself must have come about: a program that
- * changes the bytes later, and keeps the metadata, makes another object. Before: what clocks may differ by (AWS
- * Signature Version 4 allows 15 minutes); after: what a copy may take.
- */
-const [BEFORE, AFTER] = [900, 24 * 3600];
-
 export function createCopier(bucket: Bucket, removeObject: Remover['removeObject'], copyLimit = COPY_LIMIT): Copier {
   // What this store turned out to do: the next request is spared what was refused.
   let copiesKeepEtags = true;
@@ -79,14 +66,8 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
       bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key }), options),
     );
 
-  const lookAt = async (key: Key, options: Cancellable): Promise<HeadObjectCommandOutput | undefined> => {
-    try {
-      return await describe(key, options);
-    } catch (error) {
-      if (isStoreError(error, 'not-found')) return undefined;
-      throw error;
-    }
-  };
+  const lookAt = (key: Key, options: Cancellable): Promise<HeadObjectCommandOutput | undefined> =>
+    ifThere(describe(key, options));
 
   const sourceOf = ({ key, etag }: Source) => ({
     CopySource: `${encodeURIComponent(bucket.name)}/${escapePath(key)}`,
@@ -264,36 +245,3 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
 }
 
 type Options = { readonly exclusive: boolean } & Cancellable;
-
-/** Whether an object holds the bytes of one with this etag: it has the same one, or says that it is a copy of it. */
-function isMadeOf({ ETag, Metadata, LastModified }: HeadObjectCommandOutput, etag: string): boolean {
-  if (etag === '') return false;
-  if (unquote(ETag) === etag) return true;
-  const [copyOf, time] = Metadata?.[COPIED_FROM]?.split(' ') ?? [];
-  const age = (LastModified?.getTime() ?? Number.NaN) / 1000 - Number(time);
-  return copyOf === etag && age >= -BEFORE && age <= AFTER;
-}
-
-/** What an object has beside its bytes, and what it is a copy of, if that has to be kept. */
-function attributesOf(
-  described: HeadObjectCommandOutput | GetObjectCommandOutput,
-  copyOf: string | undefined,
-): Attributes {
-  const { CacheControl, ContentDisposition, ContentEncoding, ContentLanguage, ContentType, Expires } = described;
-  const given = Object.entries(described.Metadata ?? {}).map(([name, value]) => [name, fromHeader(value)]);
-  const label = copyOf !== undefined && { [COPIED_FROM]: `${copyOf} ${Math.floor(Date.now() / 1000)}` };
-  return {
-    CacheControl: fromHeader(CacheControl),
-    ContentDisposition: fromHeader(ContentDisposition),
-    ContentEncoding,
-    ContentLanguage: fromHeader(ContentLanguage),
-    ContentType: fromHeader(ContentType),
-    Expires,
-    Metadata: { ...Object.fromEntries(given), ...label },
-  };
-}
-
-/** A header's value as text: Node gives its bytes as a character each, and they are UTF-8 where they are not ASCII. */
-function fromHeader<Value extends string | undefined>(value: Value): Value {
-  return (value === undefined ? value : Buffer.from(value, 'latin1').toString('utf8')) as Value;
-}

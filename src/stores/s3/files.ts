@@ -1,7 +1,7 @@
-import { isStoreError } from '../../domain/error.ts';
+import { ifThere, isStoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { changedMeanwhile, existsAlready } from '../../domain/problems.ts';
-import type { FileEntry, Store } from '../../domain/store.ts';
+import type { Store } from '../../domain/store.ts';
 import type { Copier } from './copy.ts';
 import type { Entries } from './entries.ts';
 import type { Remover } from './remove.ts';
@@ -23,27 +23,21 @@ export function createFileOperations(
   ) => {
     for (let attempt = 1; ; attempt++) {
       // Some stores pass over the condition that nothing is replaced, so that it is looked at here as well.
-      const [source, found] = await Promise.all([stat(from, { signal }), replace ? undefined : find(to, signal)]);
+      const [source, found] = await Promise.all([
+        stat(from, { signal }),
+        replace ? undefined : ifThere(stat(to, { signal })),
+      ]);
       if (found) return { source, present: found, conflict: existsAlready(to) };
       try {
         const etag = await copier.copy({ ...source, key: from }, to, { exclusive: !replace, signal });
         return { source, copy: entries.of(to, { Size: source.size, ETag: etag, ContentType: source.type }) };
       } catch (error) {
         if (!isStoreError(error, 'condition-failed')) throw error;
-        const present = replace ? undefined : await find(to, signal);
+        const present = replace ? undefined : await ifThere(stat(to, { signal }));
         if (present) return { source, present, conflict: existsAlready(to, error) };
         // What the store refused is the source, which is another version by now.
         if (attempt === ATTEMPTS) throw changedMeanwhile(from);
       }
-    }
-  };
-
-  const find = async (file: FilePath, signal: AbortSignal | undefined): Promise<FileEntry | undefined> => {
-    try {
-      return await stat(file, { signal });
-    } catch (error) {
-      if (isStoreError(error, 'not-found')) return undefined;
-      throw error;
     }
   };
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { addAbortSignal } from 'node:stream';
 import { PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
-import { isStoreError } from '../../domain/error.ts';
+import { ifThere, isStoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { changedMeanwhile, presentAgainstCondition, requireCondition, requireSize } from '../../domain/problems.ts';
 import type { FileEntry, Store, WriteCondition } from '../../domain/store.ts';
@@ -136,10 +136,7 @@ async function requireNow(
   look: () => Promise<FileEntry>,
 ): Promise<void> {
   if (condition === undefined) return;
-  const present = await look().catch((error: unknown) => {
-    if (isStoreError(error, 'not-found')) return undefined;
-    throw error;
-  });
+  const present = await ifThere(look());
   requireCondition(file, present, condition);
 }
 
