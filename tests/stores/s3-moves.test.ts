@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { isStoreError } from '../../src/domain/error.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
-import { file, folder, ofKind, plant, textOf, treeOf } from '../contract/bytes.ts';
+import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
 import { until } from '../http/client.ts';
 import { createBucket } from '../servers/bucket.ts';
 import { transfersOf } from '../servers/objects.ts';
@@ -67,6 +67,14 @@ describe('A copy of a folder over another one', () => {
     await copying.catch((error: unknown) => assert.ok(isStoreError(error), String(error)));
     assert.equal(await textOf(store, 'b/old'), 'old');
   });
+});
+
+it('A move of a file onto another of the same bytes and another type is a conflict', async (t) => {
+  const { store } = await openProxied(t);
+  await store.write(file('a'), upload('text', 'text/html'));
+  await store.write(file('b'), upload('text', 'text/plain'));
+  await assert.rejects(transfersOf(store).move(file('a'), file('b'), { replace: false }), ofKind('already-exists'));
+  assert.equal((await store.stat(file('a'))).type, 'text/html');
 });
 
 describe('An object that others gave a name in its headers', () => {

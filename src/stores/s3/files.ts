@@ -1,7 +1,7 @@
 import { ifThere, isStoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { changedMeanwhile, existsAlready } from '../../domain/problems.ts';
-import type { Store } from '../../domain/store.ts';
+import type { FileEntry, Store } from '../../domain/store.ts';
 import type { Copier } from './copy.ts';
 import type { Entries } from './entries.ts';
 import type { Remover } from './remove.ts';
@@ -57,13 +57,13 @@ export function createFileOperations(
   };
 }
 
-/** Whether two objects hold the same bytes: they have one etag, or the copy says what it was made of. */
-export async function isCopy(
+/** Whether what is at the destination is the copy of a move that was interrupted: of the same bytes and type. */
+async function isCopy(
   copier: Copier,
-  source: { readonly size: number; readonly etag: string },
-  copy: { readonly path: FilePath; readonly size: number; readonly etag: string },
+  source: FileEntry,
+  copy: FileEntry,
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
-  if (source.size !== copy.size || source.etag === '') return false;
+  if (source.size !== copy.size || source.type !== copy.type || source.etag === '') return false;
   return source.etag === copy.etag || copier.isCopyOf(copy.path, source.etag, { signal });
 }
