@@ -90,11 +90,14 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
     try {
       return await removeBatch(batch, options);
     } catch (error) {
-      const code = codeOf(error instanceof Error ? error.cause : undefined) ?? '';
-      if (!REFUSALS.test(code)) throw error;
+      const code = refusalOf(error);
+      if (code === undefined) throw error;
       const hadConditions = options.asSeen && able.conditions;
       const rest = hadConditions
-        ? await removeBatch(batch, { ...options, asSeen: false }).catch(() => undefined)
+        ? await removeBatch(batch, { ...options, asSeen: false }).catch((second: unknown) => {
+            // What fails in passing tells nothing of what the store takes.
+            if (refusalOf(second) === undefined) throw second;
+          })
         : undefined;
       if (rest) {
         able.conditions = false;
@@ -156,6 +159,12 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
  */
 const REFUSALS =
   /MissingContentMD5|InvalidDigest|InvalidRequest|MalformedXML|NotImplemented|MethodNotAllowed|InvalidArgument|^501$|^405$/;
+
+/** The code with which the store refused a batch as such, if it did. */
+function refusalOf(error: unknown): string | undefined {
+  const code = codeOf(error instanceof Error ? error.cause : undefined);
+  return code !== undefined && REFUSALS.test(code) ? code : undefined;
+}
 
 async function* inBatches(objects: AsyncIterable<ListedObject>): AsyncGenerator<ListedObject[]> {
   let batch: ListedObject[] = [];
