@@ -2,6 +2,7 @@ import { S3ServiceException } from '@aws-sdk/client-s3';
 import { StoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
+import { LATER, networkProblem, SOON } from '../network.ts';
 import type { Key } from './keys.ts';
 
 /** What was asked, as far as an error has to say it. */
@@ -10,10 +11,6 @@ export interface Asked {
   readonly bucket: string;
   readonly endpoint: string | undefined;
 }
-
-/** Seconds until another try makes sense: soon where the store is busy, later where a person has to act. */
-const SOON = 2;
-const LATER = 30;
 
 /**
  * What an error of the client or the store means. What a person has to set right names the setting to look at.
@@ -162,24 +159,12 @@ function unknown(error: S3ServiceException): Error {
 
 /** What went wrong before there was an answer, or with what came instead of one. */
 function ofNetwork(error: unknown, { endpoint }: Asked): StoreError | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const tell = (what: string, retryAfter = SOON) =>
-    new StoreError('unavailable', `${nameStore(endpoint)} ${what}`, { cause: error, retryAfter });
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
-  // The client calls these time-outs as well.
-  if (/^(ECONNRESET|EPIPE|ECONNABORTED)$/.test(code)) return tell('broke the connection off.');
-  if (error.name === 'TimeoutError' || code === 'ETIMEDOUT' || code === 'ESOCKETTIMEDOUT') {
-    return tell('did not answer in time: look at S3_ENDPOINT and the network.');
-  }
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') {
-    return tell('has a name that nobody knows: look at S3_ENDPOINT, S3_REGION and S3_ADDRESSING.');
-  }
-  if (/^E(CONNREFUSED|HOSTUNREACH|NETUNREACH|ADDRNOTAVAIL)$/.test(code)) {
-    return tell("can't be reached: look at S3_ENDPOINT and the network.");
-  }
-  if (code === 'EPROTO' || /^ERR_(SSL|TLS)|CERT|SIGNATURE|HPE_/.test(code)) {
-    return tell(`can't be talked to safely (${code}): look at S3_ENDPOINT and its certificate.`, LATER);
-  }
+  const problem = networkProblem(error, {
+    name: nameStore(endpoint),
+    setting: 'S3_ENDPOINT',
+    nameSettings: 'S3_ENDPOINT, S3_REGION and S3_ADDRESSING',
+  });
+  if (problem || !(error instanceof Error)) return problem;
   // The client reads XML; a web page, say, is none.
   return '$response' in error || '$responseBodyText' in error ? noStore(endpoint, error) : undefined;
 }
