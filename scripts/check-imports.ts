@@ -8,10 +8,11 @@ import { dirname, join, normalize } from 'node:path';
  */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   domain: [],
+  cache: [],
   config: ['domain'],
   layers: ['domain'],
-  stores: ['domain', 'config'],
-  thumbnails: ['domain'],
+  stores: ['domain', 'config', 'cache', 'version.ts'],
+  thumbnails: ['domain', 'cache'],
   http: ['domain', 'thumbnails', 'version.ts'],
   process: ['config', 'domain', 'http', 'layers', 'stores', 'thumbnails'],
   'main.ts': ['config', 'process', 'version.ts'],

@@ -1,7 +1,8 @@
-import { hash, randomUUID } from 'node:crypto';
-import { mkdir, open, rename, unlink, writeFile } from 'node:fs/promises';
+import { hash } from 'node:crypto';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing, sweep, TEMPORARY_SUFFIX } from './sweep.ts';
+import { type CacheFolder, createCacheFolder, noteUse } from '../cache/cache-folder.ts';
+import { isMissing } from '../cache/sweep.ts';
 
 /** Is told of whatever goes wrong in a cache, which never fails a request. */
 export type Warn = (message: string, error: unknown) => void;
@@ -24,44 +25,33 @@ const MAX_FILE = 4 * 1024 * 1024;
 
 const CHECKSUM_BYTES = 32;
 
+const KEY = /^[0-9a-f]{64}$/;
+
 /** How many thumbnails may be on their way to a slow disk. More are left out of the cache, not held in memory. */
 const MAX_WRITES = 64;
 
-/**
- * A cache of `size` bytes in `folder`, which is made when missing. The files used least recently make room. A process
- * looks at the folder at its start, and when it has added a tenth of `size`; the cache then shrinks to nine tenths, so
- * that each process that shares it can pass the bound by no more than a tenth.
- */
+/** A cache of `size` bytes in `folder`, which is made when missing. The files used least recently make room. */
 export function createDiskCache({ folder, size, warn }: { folder: string; size: number; warn: Warn }): DiskCache {
-  const closing = new AbortController();
+  const cache = createCacheFolder({
+    path: folder,
+    size,
+    names: KEY,
+    warn: (error) => warn('The folder of the thumbnail cache could not be cleaned up.', error),
+  });
   const writes = new Set<Promise<void>>();
-  /** Bytes in the folder that no sweep has seen. At first that is everything, however much it is. */
-  let unswept = size;
-  let sweeping: Promise<void> | undefined;
-
-  const sweepWhenDue = () => {
-    if (sweeping || unswept < size / 10 || closing.signal.aborted) return;
-    unswept = 0;
-    sweeping = sweep(folder, { target: size * 0.9, signal: closing.signal })
-      .catch((error: unknown) => warn('The folder of the thumbnail cache could not be cleaned up.', error))
-      .finally(() => {
-        sweeping = undefined;
-        sweepWhenDue();
-      });
-  };
+  let isClosed = false;
 
   const write = async (key: string, thumbnail: Buffer) => {
     try {
-      unswept += await store(folder, key, thumbnail);
-      sweepWhenDue();
+      await store(cache, key, thumbnail);
     } catch (error) {
       warn('A thumbnail could not be written to the cache.', error);
     }
   };
 
-  const ready = mkdir(folder, { recursive: true, mode: 0o700 }).then(sweepWhenDue, (error: unknown) =>
-    warn('The folder of the thumbnail cache could not be made.', error),
-  );
+  const ready = cache.make().catch((error: unknown) => {
+    warn('The folder of the thumbnail cache could not be made.', error);
+  });
 
   return {
     async get(key) {
@@ -74,15 +64,16 @@ export function createDiskCache({ folder, size, warn }: { folder: string; size: 
     },
 
     set(key, thumbnail) {
-      if (closing.signal.aborted || writes.size >= MAX_WRITES || CHECKSUM_BYTES + thumbnail.length > size) return;
+      if (isClosed || writes.size >= MAX_WRITES || CHECKSUM_BYTES + thumbnail.length > size) return;
       const running = ready.then(() => write(key, thumbnail)).finally(() => writes.delete(running));
       writes.add(running);
     },
 
     async close() {
-      closing.abort();
+      isClosed = true;
+      const swept = cache.close();
       await Promise.all([ready, ...writes]);
-      await sweeping;
+      await swept;
     },
   };
 }
@@ -99,9 +90,7 @@ async function load(folder: string, key: string): Promise<Buffer> {
     if (!checksum(key, thumbnail).equals(content.subarray(0, CHECKSUM_BYTES))) {
       throw new Error(`${path} is damaged, or not a file of the cache. It will be replaced.`);
     }
-    const now = new Date();
-    // Where that is not allowed, storing fails as well, and warns of it.
-    await file.utimes(now, now).catch(() => {});
+    await noteUse(file);
     return thumbnail;
   } finally {
     await file.close();
@@ -109,21 +98,23 @@ async function load(folder: string, key: string): Promise<Buffer> {
 }
 
 /**
- * Stores a thumbnail behind its checksum, and gives the bytes that this took. No file of the final name is ever
- * incomplete; the checksum is there for machines that lose power, since nothing waits for the disk, and for whatever
- * else comes to lie in the folder.
+ * Stores a thumbnail behind its checksum. No file of the final name is ever incomplete; the checksum is there for
+ * machines that lose power, since nothing waits for the disk, and for whatever else comes to lie in the folder.
  */
-async function store(folder: string, key: string, thumbnail: Buffer): Promise<number> {
+async function store(cache: CacheFolder, key: string, thumbnail: Buffer): Promise<void> {
   const content = Buffer.concat([checksum(key, thumbnail), thumbnail]);
-  const temporary = join(folder, `${randomUUID()}${TEMPORARY_SUFFIX}`);
+  const { file, keep, discard } = await cache.create();
   try {
-    await writeFile(temporary, content, { flag: 'wx', mode: 0o600 });
-    await rename(temporary, join(folder, key));
+    try {
+      await file.writeFile(content);
+    } finally {
+      await file.close();
+    }
+    await keep(key, content.length);
   } catch (error) {
-    await unlink(temporary).catch(() => {});
+    await discard();
     throw error;
   }
-  return content.length;
 }
 
 /** The key is part of it, so that a file that was renamed is not taken for another. */

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { createSingleFlight } from '../cache/single-flight.ts';
 import { StoreError } from '../domain/error.ts';
 import type { Files } from '../domain/files.ts';
 import type { Cancellable, FileEntry } from '../domain/store.ts';
@@ -7,7 +8,6 @@ import type { Warn } from './disk-cache.ts';
 import { createPlaces } from './places.ts';
 import { asStoreError, requireUsableSize } from './problems.ts';
 import { startRender } from './render.ts';
-import { createSingleFlight } from './single-flight.ts';
 import { readSource } from './source.ts';
 
 /** Thumbnails of the files of one store, cached. */

@@ -1,3 +1,5 @@
+import { untilAborted } from './until-aborted.ts';
+
 /** Work that is done once for all who want its result at the same time. */
 export interface SingleFlight<Result> {
   /**
@@ -58,15 +60,6 @@ export function createSingleFlight<Result>(): SingleFlight<Result> {
       await Promise.allSettled(results);
     },
   };
-}
-
-function untilAborted<Result>(result: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (!signal) return result;
-  const { promise, resolve, reject } = Promise.withResolvers<Result>();
-  const abort = () => reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  result.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  return promise;
 }
 
 const ignore = () => {};

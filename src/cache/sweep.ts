@@ -4,10 +4,20 @@ import { join } from 'node:path';
 /** How the name of a file ends that is not complete yet. */
 export const TEMPORARY_SUFFIX = '.tmp';
 
-/** A thumbnail is written in milliseconds: an older temporary file belongs to a process that was killed. */
-const ABANDONED_AFTER_MS = 10 * 60 * 1000;
+/**
+ * Milliseconds since the last byte was written. Nothing that is written to a cache pauses for so long: an older
+ * temporary file belongs to a process that was killed.
+ */
+const ABANDONED_AFTER = 10 * 60 * 1000;
 
-const CACHED = /^[0-9a-f]{64}$/;
+export interface SweepOptions {
+  /** What the files of the cache are called. */
+  readonly names: RegExp;
+  /** How many bytes may stay. */
+  readonly target: number;
+  /** Ends the sweep, without an error. */
+  readonly signal: AbortSignal;
+}
 
 interface CachedFile {
   readonly path: string;
@@ -20,11 +30,9 @@ interface CachedFile {
  * Removes the files of the cache that were used least recently, until no more than `target` bytes are left, and what
  * killed processes left behind. What is not of the cache is not touched. Other processes may do the same meanwhile.
  */
-export async function sweep(
-  folder: string,
-  { target, signal }: { target: number; signal: AbortSignal },
-): Promise<void> {
-  const files = await cachedFiles(folder, signal);
+export async function sweep(folder: string, options: SweepOptions): Promise<void> {
+  const { target, signal } = options;
+  const files = await cachedFiles(folder, options);
   files.sort((left, right) => left.used - right.used);
   let total = files.reduce((sum, { size }) => sum + size, 0);
   for (const { path, size } of files) {
@@ -40,17 +48,17 @@ export function isMissing(error: unknown): boolean {
 }
 
 /** The files of the cache. Abandoned temporary files are removed on the way. */
-async function cachedFiles(folder: string, signal: AbortSignal): Promise<CachedFile[]> {
+async function cachedFiles(folder: string, { names, signal }: SweepOptions): Promise<CachedFile[]> {
   const files: CachedFile[] = [];
   for await (const { name } of await opendir(folder)) {
     if (signal.aborted) return [];
     const path = join(folder, name);
-    if (CACHED.test(name)) {
+    if (names.test(name)) {
       const stats = await statIfPresent(path);
       if (stats?.isFile()) files.push({ path, size: stats.size, used: stats.mtimeMs });
     } else if (name.endsWith(TEMPORARY_SUFFIX)) {
       const stats = await statIfPresent(path);
-      if (stats && Date.now() - stats.mtimeMs > ABANDONED_AFTER_MS) await removeIfPresent(path);
+      if (stats && Date.now() - stats.mtimeMs > ABANDONED_AFTER) await removeIfPresent(path);
     }
   }
   return files;
