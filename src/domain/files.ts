@@ -6,7 +6,7 @@ import { mediaTypeOfUpload } from './media-type.ts';
 import { childFile, childFolder, type FilePath, type FolderPath, nameOf, parentOf, ROOT } from './path.ts';
 import type { ByteRange } from './range.ts';
 import { spool } from './spool.ts';
-import type { Cancellable, Content, FileEntry, Listing, Replacing, Store, WriteCondition } from './store.ts';
+import type { Cancellable, Content, FileEntry, Listing, Quota, Replacing, Store, WriteCondition } from './store.ts';
 import { copyFile, moveFile } from './transfer.ts';
 import type { FolderOptions } from './tree-operations.ts';
 
@@ -75,6 +75,8 @@ export interface Files extends FolderOperations {
   renameFolder(folder: FolderPath, name: string, options: FolderOptions): Promise<FolderPath>;
   /** Whether the store can be used; throws the reason. */
   check(options?: Cancellable): Promise<void>;
+  /** What is left of the requests that the store's backend allows, where it does so and has told. */
+  quota(): Quota | undefined;
 }
 
 export function createFiles(store: Store, { maxUploadSize, presignExpires }: FilesOptions): Files {
@@ -164,6 +166,7 @@ export function createFiles(store: Store, { maxUploadSize, presignExpires }: Fil
     },
 
     check: async (options) => store.check?.(options),
+    quota: () => store.quota?.(),
   };
 }
 

@@ -82,6 +82,14 @@ export interface Replacing {
   readonly replace: boolean;
 }
 
+/** How many requests a backend takes of us in a span of time, as it told last. */
+export interface Quota {
+  readonly limit: number;
+  readonly remaining: number;
+  /** When `remaining` is `limit` again. */
+  readonly reset: Date;
+}
+
 /** Bytes that were taken in before their destination was known. Ends with one of the two calls, whichever is first. */
 export interface StagedUpload {
   /** As `write`, with the bytes that wait here. */
@@ -192,6 +200,12 @@ export interface Store {
 
   /** Whether the store is reachable and usable; throws the reason. */
   check?(options?: Cancellable): Promise<void>;
+
+  /**
+   * What is left of the requests that the backend allows, as it told last; undefined before it told. Only where there is
+   * such a limit. Never throws.
+   */
+  quota?(): Quota | undefined;
 
   /** Gives back what the store holds: connections, temporary files. */
   close?(): Promise<void>;

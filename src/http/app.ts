@@ -8,6 +8,7 @@ import { HttpError } from './errors.ts';
 import { answerFailures } from './failures.ts';
 import { createLongOperations } from './long-operations.ts';
 import { collectMethods, refuseOtherMethods } from './methods.ts';
+import { tellQuota } from './quota.ts';
 import { logRequests, requestId } from './request-log.ts';
 import { fetchRoute } from './routes/fetch.ts';
 import { deleteFileRoute, renameFileRoute } from './routes/files.ts';
@@ -52,6 +53,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   }
   answerFailures(app);
   logRequests(app);
+  tellQuota(app, service);
   setCompilers(app);
   const methodsOf = collectMethods(app);
   await describeApi(app);

@@ -12,6 +12,24 @@ export const Failure = Type.Object(
 
 export const Success = Type.Object({ success: Type.Literal(true), message: Type.String() }, { title: 'Success' });
 
+export const Ready = Type.Object(
+  {
+    success: Type.Literal(true),
+    message: Type.String(),
+    quota: Type.Optional(
+      Type.Object(
+        {
+          limit: Type.Integer(),
+          remaining: Type.Integer(),
+          reset: Type.String({ format: 'date-time', description: 'When `remaining` is `limit` again.' }),
+        },
+        { description: 'The requests that the backend of the store takes, where it takes only so many.' },
+      ),
+    ),
+  },
+  { title: 'Ready' },
+);
+
 const successWith = <Field extends string>(field: Field, description: string) =>
   Type.Object(
     {

@@ -24,20 +24,24 @@ export const EFFECTS = {
   copyFolder: 'writes',
   moveFolder: 'writes',
   removeTree: 'writes',
+  quota: 'neither',
   close: 'neither',
 } as const satisfies Record<keyof Store, Effect>;
 
 export type Member = keyof Store;
 
-/** A member other than `walk`, which gives a sequence and no promise. */
-export type Call = Exclude<Member, 'walk'>;
+/** The members that give no promise: what a layer does around a call, it can't do around these. */
+const IMMEDIATE = ['walk', 'quota'] as const satisfies readonly Member[];
+
+/** Every other member. */
+export type Call = Exclude<Member, (typeof IMMEDIATE)[number]>;
 
 /** Runs a call of a member; a layer may run it more than once, or not at all. */
 export type Around = <Result>(member: Call, run: () => Promise<Result>, path: unknown) => Promise<Result>;
 
 /**
- * The same store with `around` about each call. Members that the store lacks are lacking here too. `walk` passes
- * as it is: what it gives is read by its caller, page by page.
+ * The same store with `around` about each call. Members that the store lacks are lacking here too. Those that give no
+ * promise pass as they are.
  */
 export function wrap(store: Store, around: Around): Store {
   const wrapped: Partial<Record<Member, unknown>> = {};
@@ -45,7 +49,9 @@ export function wrap(store: Store, around: Around): Store {
     const original = store[member] as ((...args: unknown[]) => Promise<unknown>) | undefined;
     if (!original) continue;
     const call = (...args: unknown[]) => original.apply(store, args);
-    wrapped[member] = member === 'walk' ? call : (...args: unknown[]) => around(member, () => call(...args), args[0]);
+    wrapped[member] = isCall(member) ? (...args: unknown[]) => around(member, () => call(...args), args[0]) : call;
   }
   return wrapped as unknown as Store;
 }
+
+const isCall = (member: Member): member is Call => !IMMEDIATE.some((each) => each === member);

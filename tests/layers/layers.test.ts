@@ -23,12 +23,14 @@ const MEMBERS = Object.keys(EFFECTS) as Member[];
 function fullStore(run: (member: Member, args: readonly unknown[]) => unknown): Store {
   const members = MEMBERS.map((member) => [
     member,
-    member === 'walk' ? (...args: unknown[]) => run(member, args) : async (...args: unknown[]) => run(member, args),
+    member === 'walk' || member === 'quota'
+      ? (...args: unknown[]) => run(member, args)
+      : async (...args: unknown[]) => run(member, args),
   ]);
   return Object.fromEntries(members);
 }
 
-const call = (store: Store, member: Member, ...args: unknown[]): Promise<unknown> => {
+const call = async (store: Store, member: Member, ...args: unknown[]): Promise<unknown> => {
   const found = store[member] as ((...args: unknown[]) => Promise<unknown>) | undefined;
   assert.ok(found, member);
   return found.apply(store, args);

@@ -1,6 +1,6 @@
 import '@fastify/swagger';
 import { clientSignal } from '../client-signal.ts';
-import { Failure, Success } from '../schemas.ts';
+import { Failure, Ready, Success } from '../schemas.ts';
 import type { App, Service } from '../service.ts';
 
 /** What the service tells of itself, under `/-/`. */
@@ -18,12 +18,17 @@ export function systemRoutes(app: App, { files }: Service): void {
         tags: ['The service'],
         summary: 'Whether the service can do its work',
         description: "A 503 says why the store can't be used.",
-        response: { 200: Success, '5xx': Failure },
+        response: { 200: Ready, '5xx': Failure },
       },
     },
     async (_request, reply) => {
       await files.check({ signal: clientSignal(reply) });
-      return { success: true, message: 'The service is ready.' } as const;
+      const quota = files.quota();
+      return {
+        success: true,
+        message: 'The service is ready.',
+        ...(quota && { quota: { ...quota, reset: quota.reset.toISOString() } }),
+      } as const;
     },
   );
 
