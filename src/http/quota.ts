@@ -10,13 +10,19 @@ export function tellQuota(app: App, { files }: Pick<Service, 'files'>): void {
   });
 }
 
-/** Whether one of the preferences is `quota`. A name with a value is another preference (RFC 7240, section 2). */
+/**
+ * Whether one of the preferences is `quota` (RFC 7240, section 2). With an empty value it is the same; with another one,
+ * or with parameters, it asks for what is not known here, and is ignored.
+ */
 export function prefersQuota({ prefer }: IncomingHttpHeaders): boolean {
-  return [prefer ?? []]
-    .flat()
-    .flatMap((line) => line.split(','))
-    .some((preference) => /^[ \t]*quota[ \t]*$/i.test(preference));
+  const preferences = [prefer ?? []].flat().join(',').match(PREFERENCE) ?? [];
+  // Of a preference that comes more than once, only the first counts.
+  const first = preferences.find((preference) => /^[ \t]*quota[ \t]*(?:[=;]|$)/i.test(preference));
+  return first !== undefined && /^[ \t]*quota[ \t]*(?:=[ \t]*""[ \t]*)?$/i.test(first);
 }
+
+/** What stands between two commas that are in no quoted string; one that is never closed goes on to the end. */
+const PREFERENCE = /(?:"(?:[^"\\]|\\.?)*(?:"|$)|[^",])+/g;
 
 /** The moment of the reset in seconds since 1970, as the headers of hosts have it. */
 export function quotaHeader({ limit, remaining, reset }: Quota): string {

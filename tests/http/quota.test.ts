@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { Quota } from '../../src/domain/store.ts';
+import { StoreError } from '../../src/domain/error.ts';
+import type { Quota, Store } from '../../src/domain/store.ts';
+import { prefersQuota } from '../../src/http/quota.ts';
 import { observe } from '../../src/layers/observe.ts';
 import { readOnly } from '../../src/layers/read-only.ts';
-import { memory } from '../contract/backend.ts';
-import { jsonOf, send } from './client.ts';
+import { disk, memory } from '../contract/backend.ts';
+import { answerOf, assertFailure, jsonOf, send, sendBytes } from './client.ts';
 import { startService } from './service.ts';
 
-/** The service on a store whose backend says before each answer that one request less is left. */
-async function start(t: TestContext, quota: () => Quota | undefined): Promise<number> {
+/** The service on a store whose backend tells this quota, behind the layers; it has these members instead of its own. */
+async function start(
+  t: TestContext,
+  quota: () => Quota | undefined,
+  members: (store: Store) => Partial<Store> = () => ({}),
+): Promise<number> {
   const service = await startService(memory, {
-    wrap: (store) => readOnly(observe({ ...store, quota }, () => {})),
+    wrap: (store) => readOnly(observe({ ...store, ...members(store), quota }, () => {})),
   });
   t.after(() => service.stop());
   return service.port;
@@ -29,10 +35,13 @@ describe('The quota of a store', () => {
   });
 
   it('is not spoken of where the backend told none, and where there is none', async (t) => {
-    const untold = await start(t, () => undefined);
-    const service = await startService(memory);
-    t.after(() => service.stop());
-    for (const port of [untold, service.port]) {
+    const ports = [await start(t, () => undefined)];
+    for (const backend of [memory, disk]) {
+      const service = await startService(backend);
+      t.after(() => service.stop());
+      ports.push(service.port);
+    }
+    for (const port of ports) {
       const { headers, ...answer } = await send(port, '/-/health/ready', { headers: { prefer: 'quota' } });
       assert.deepEqual(jsonOf({ ...answer, headers }), { success: true, message: 'The service is ready.' });
       assert.deepEqual([headers['x-store-quota'], headers['preference-applied']], [undefined, undefined]);
@@ -58,6 +67,77 @@ describe('The quota of a store', () => {
     });
   }
 
+  it('is the one after the request, whose own cost is in it', async (t) => {
+    let remaining = 10;
+    const port = await start(
+      t,
+      () => ({ ...QUOTA, remaining }),
+      (store) => ({
+        check: async () => void remaining--,
+        list: async (...args) => {
+          const listing = await store.list(...args);
+          remaining -= 2;
+          return listing;
+        },
+        async stat() {
+          remaining -= 3;
+          throw new StoreError('not-found', 'There is none.');
+        },
+      }),
+    );
+    const told: unknown[] = [];
+    for (const [path, method] of [
+      ['/', 'GET'],
+      ['/file/missing', 'HEAD'],
+      ['/-/health/ready', 'GET'],
+    ] as const) {
+      const { headers } = await send(port, path, { method, headers: { prefer: 'quota' } });
+      told.push(/remaining=(\d+)/.exec(String(headers['x-store-quota']))?.[1]);
+    }
+    assert.deepEqual(told, ['8', '5', '4']);
+    assert.partialDeepStrictEqual(jsonOf(await send(port, '/-/health/ready')), { quota: { remaining: 3 } });
+  });
+
+  it('is a header of the failure when it is spent, beside the envelope as it always is', async (t) => {
+    const port = await start(
+      t,
+      () => ({ ...QUOTA, remaining: 0 }),
+      () => ({
+        async check() {
+          throw new StoreError('unavailable', 'No more requests.', { retryAfter: 9 });
+        },
+      }),
+    );
+    const answer = await send(port, '/-/health/ready', { headers: { prefer: 'quota' } });
+    assertFailure(answer, 503, 'No more requests.');
+    assert.equal(answer.headers['retry-after'], '9');
+    assert.equal(answer.headers['x-store-quota'], 'limit=5000, remaining=0, reset=1795269601');
+  });
+
+  it('stands in the description of the interface', async (t) => {
+    const port = await start(t, () => undefined);
+    assert.partialDeepStrictEqual(jsonOf(await send(port, '/-/openapi.json')), {
+      paths: {
+        '/-/health/ready': {
+          get: {
+            responses: {
+              200: {
+                content: {
+                  'application/json': {
+                    schema: {
+                      required: ['success', 'message'],
+                      properties: { quota: { type: 'object', required: ['limit', 'remaining', 'reset'] } },
+                    },
+                  },
+                },
+              },
+            },
+          },
+        },
+      },
+    });
+  });
+
   it('comes with the lines of progress', async (t) => {
     const port = await start(t, () => QUOTA);
     const headers = { prefer: 'quota', accept: 'application/x-ndjson' };
@@ -65,14 +145,66 @@ describe('The quota of a store', () => {
     assert.equal(answer.headers['x-store-quota'], 'limit=5000, remaining=4987, reset=1795269601');
   });
 
+  it('is asked for in any line of the header', async (t) => {
+    const port = await start(t, () => QUOTA);
+    const request = (...lines: string[]) =>
+      sendBytes(port, ['GET / HTTP/1.1', 'Host: x', 'Connection: close', ...lines, '\r\n'].join('\r\n'));
+    const asked = answerOf(await request('Prefer: respond-async', 'PREFER: wait=5,Quota'));
+    assert.equal(asked.headers['preference-applied'], 'quota');
+    const other = answerOf(await request('Prefer: respond-async', 'Prefer: wait=5'));
+    assert.equal(other.headers['preference-applied'], undefined);
+  });
+
   it('is found among other preferences, in any case, and nowhere else', async (t) => {
     const port = await start(t, () => QUOTA);
     const isTold = async (prefer: string) =>
       (await send(port, '/', { headers: { prefer } })).headers['x-store-quota'] !== undefined;
-    for (const prefer of ['QUOTA', 'respond-async, quota', 'a=1;b="c",\tquota , d'])
-      assert.ok(await isTold(prefer), prefer);
-    for (const prefer of ['', ',', 'quotas', 'quota=0', 'x="quota"', 'no quota', 'quota;x', '\u00ff']) {
-      assert.ok(!(await isTold(prefer)), prefer);
+    for (const prefer of PREFERRING) assert.ok(await isTold(prefer), prefer);
+    for (const prefer of NOT_PREFERRING) assert.ok(!(await isTold(prefer)), prefer);
+  });
+
+  it('is looked for in time that grows with the header and no faster', () => {
+    for (const part of [' ', '\t', ',', '"', '\\', '\\"', 'x="', 'quota ', 'quota=', '"",', 'a']) {
+      for (const prefer of [part.repeat(100_000), `${part.repeat(100_000)}!`, `quota${part.repeat(100_000)}!`]) {
+        const started = performance.now();
+        prefersQuota({ prefer });
+        // A second is for a busy machine, which needs milliseconds; what is quadratic takes many.
+        assert.ok(performance.now() - started < 1000, JSON.stringify(part));
+      }
     }
   });
 });
+
+const PREFERRING: readonly string[] = [
+  'QUOTA',
+  'respond-async, quota',
+  'a=1;b="c",\tquota , d',
+  'quota=""',
+  'quota = ""',
+  // Commas, quotes and backslashes within strings end nothing.
+  'x="a, b", quota',
+  'x="\\"", quota',
+  'x="\\\\", quota',
+  // The first of two counts.
+  'quota, quota=1',
+  ',,quota,,',
+];
+
+const NOT_PREFERRING: readonly string[] = [
+  '',
+  ',',
+  'quotas',
+  'quota=0',
+  'x="quota"',
+  'no quota',
+  'quota;x',
+  '\u00ff',
+  '"quota"',
+  'x=quota',
+  'x="a, quota, b"',
+  'x="\\", quota, b"',
+  'x="never closed, quota',
+  'x="never closed, quota\\',
+  'quota=1, quota',
+  'quota; x, quota',
+];

@@ -96,6 +96,15 @@ describe('every layer', () => {
       }, /half-way/);
       assert.deepEqual(seen, [{ kind: 'folder', path: 'a/' }]);
     });
+
+    it(`${name} tells the quota at once, as the store does`, () => {
+      const told = { limit: 5000, remaining: 4987, reset: new Date('2026-11-21T14:00:00Z') };
+      for (const quota of [told, undefined]) {
+        const wrapped = wrap({ ...createMemoryStore(), quota: () => quota });
+        assert.equal(wrapped.quota?.(), quota);
+        assert.equal(typeof wrapped.quota, 'function');
+      }
+    });
   }
 });
 
