@@ -1,10 +1,11 @@
+import { github } from './github.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { UsageError } from './harness/benchmark.ts';
 import { memory } from './memory.ts';
 import { peers } from './peers.ts';
 import { s3 } from './s3.ts';
 
-const benchmarks: readonly Benchmark[] = [peers, memory, s3];
+const benchmarks: readonly Benchmark[] = [peers, memory, s3, github];
 
 process.exitCode = await runBenchmark(process.argv.slice(2));
 

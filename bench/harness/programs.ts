@@ -14,6 +14,7 @@ const packages = {
   wrk: 'wrk',
   curl: 'curl',
   cmp: 'diffutils',
+  git: 'git',
   ...CEPH_COMMANDS,
 } as const;
 

@@ -20,7 +20,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const problems: string[] = [];
   const config: Partial<Record<SettingName, unknown>> = {};
   for (const [name, setting] of Object.entries(SETTINGS) as [SettingName, Setting<unknown>][]) {
-    const given = environment[name] || setting.fallback;
+    const given = environment[name] || (setting.fallbackFor?.[config.STORAGE_TYPE as string] ?? setting.fallback);
     if (given === null) continue;
     const reading = setting.read(given);
     if ('value' in reading) config[name] = reading.value;
@@ -39,12 +39,20 @@ function findLacking(config: Partial<Config>, problems: readonly string[]): stri
   const told = (Object.entries(SETTINGS) as [SettingName, Setting<unknown>][])
     .filter(([name, { neededFor = [] }]) => neededFor.some((each) => each === type) && isLacking(name))
     .map(([name, { example }]) => `${name} is needed for STORAGE_TYPE=${type}. Example: ${name}=${example}`);
-  const hasHome = type === 's3' && config.S3_REGION !== 'auto';
-  if (type === undefined || type === 'disk' || hasHome || !isLacking('S3_ENDPOINT')) return told;
-  return [
-    ...told,
-    `S3_ENDPOINT is needed${type === 's3' ? ', unless S3_REGION names a region of AWS' : ''}. Example: S3_ENDPOINT=${SETTINGS.S3_ENDPOINT.example}`,
-  ];
+  const needsEndpoint = type === 'r2' || (type === 's3' && config.S3_REGION === 'auto');
+  if (needsEndpoint && isLacking('S3_ENDPOINT')) {
+    told.push(
+      `S3_ENDPOINT is needed${type === 's3' ? ', unless S3_REGION names a region of AWS' : ''}. Example: S3_ENDPOINT=${SETTINGS.S3_ENDPOINT.example}`,
+    );
+  }
+  const halves = ['GITHUB_AUTHOR_NAME', 'GITHUB_AUTHOR_EMAIL'] as const;
+  const [absent] = halves.filter(isLacking);
+  if (absent !== undefined && !halves.every(isLacking)) {
+    told.push(
+      `${absent} is needed too, as a name and an address are set together. Example: ${absent}=${SETTINGS[absent].example}`,
+    );
+  }
+  return told;
 }
 
 function describe(given: string, setting: Setting<unknown>): string {

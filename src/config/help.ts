@@ -6,7 +6,7 @@ export function helpText(version: string): string {
     const fallback = setting.fallback === null ? '' : ` [${setting.fallback}]`;
     return `  ${name}${fallback}\n      ${setting.help.replaceAll('`', '')}`;
   });
-  return `Holdall ${version}: one HTTP interface for the files in a folder of this machine or in a bucket.
+  return `Holdall ${version}: one HTTP interface for the files in a folder of this machine, a bucket or a repository.
 
 Usage: holdall [--help | --version]
 

@@ -73,6 +73,35 @@ export const region: Reader<string> = (given) =>
     ? { value: given }
     : { problem: 'must be the name of a region, of letters, digits and hyphens' };
 
+/** The name of a person or an organisation on GitHub; Enterprise has `_` in names as well. */
+export const ownerName: Reader<string> = (given) =>
+  /^[A-Za-z0-9](?:[\w-]{0,38})$/.test(given)
+    ? { value: given }
+    : { problem: 'must be the name of a person or an organisation, of letters, digits and hyphens' };
+
+/** The name of a repository, so that an address, or a name with its owner, is noticed. */
+export const repositoryName: Reader<string> = (given) =>
+  /^[\w.-]{1,100}$/.test(given) && !/^\.{1,2}$/.test(given)
+    ? { value: given }
+    : { problem: "must be the repository's name alone, of letters, digits, dots, hyphens and underscores" };
+
+/** The name of a branch, as `git check-ref-format` has it. */
+export const branchName: Reader<string> = (given) =>
+  BRANCH.test(given) && !/(^|\/)\.|\.lock(\/|$)|\.\.|\/\/|@\{/.test(given)
+    ? { value: given }
+    : { problem: 'must be the name of a branch, without "refs/heads/", spaces or any of ~^:?*[\\' };
+
+const BRANCH = /^(?!refs\/)(?!@$)(?![-/])[^\u0000-\u0020\u007f~^:?*[\\]{1,255}(?<![/.])$/;
+
+/** A text that has no line breaks or other control characters. */
+export const oneLine: Reader<string> = (given) =>
+  /^[^\u0000-\u001f\u007f]{1,500}$/.test(given) && given.trim() !== ''
+    ? { value: given }
+    : { problem: 'must be one line of at most 500 characters' };
+
+export const emailAddress: Reader<string> = (given) =>
+  /^[^\s@<>]+@[^\s@<>]+$/.test(given) ? { value: given } : { problem: 'must be an e-mail address' };
+
 /** A secret as it is. */
 export const password: Reader<string> = (given) =>
   /^[\x21-\x7e]+$/.test(given) ? { value: given } : { problem: 'must have no spaces, and none but ASCII characters' };

@@ -1,12 +1,17 @@
 import { availableParallelism } from 'node:os';
 import { MIN_KEY_BYTES } from '../domain/url-signer.ts';
 import {
+  branchName,
   bucketName,
+  emailAddress,
   integer,
+  oneLine,
   oneOf,
+  ownerName,
   password,
   type Reader,
   region,
+  repositoryName,
   secret,
   size,
   text,
@@ -21,6 +26,8 @@ export interface Setting<Type> {
   readonly fallback: string | null;
   readonly example: string;
   readonly help: string;
+  /** What holds instead for these values of `STORAGE_TYPE`. */
+  readonly fallbackFor?: Readonly<Record<string, string>>;
   /** Its value is never printed. */
   readonly isSecret?: true;
   /** Without it, `STORAGE_TYPE` can't be one of these. */
@@ -29,6 +36,9 @@ export interface Setting<Type> {
 
 /** The values of `STORAGE_TYPE` that mean a bucket. */
 const BUCKETS = ['s3', 'r2'] as const;
+
+/** The value of `STORAGE_TYPE` that means a repository. */
+const REPOSITORY = 'github';
 
 /** Workers where nothing is set: one for each core, and not so many that their memory counts. */
 const DEFAULT_WORKERS = Math.min(availableParallelism(), 8);
@@ -39,10 +49,10 @@ const DEFAULT_WORKERS = Math.min(availableParallelism(), 8);
  */
 export const SETTINGS = {
   STORAGE_TYPE: {
-    read: oneOf('disk', ...BUCKETS),
+    read: oneOf('disk', ...BUCKETS, REPOSITORY),
     fallback: 'disk',
     example: 's3',
-    help: 'Where the files are: `disk` is a folder of this machine, `s3` a bucket of any S3-compatible store, `r2` the same.',
+    help: 'Where the files are: `disk` is a folder of this machine, `s3` a bucket of any S3-compatible store, `r2` the same, `github` a branch of a repository.',
   },
   DISK_ROOT: {
     read: text,
@@ -103,6 +113,87 @@ export const SETTINGS = {
     example: '16',
     help: 'How many objects of a folder are copied or moved at once.',
   },
+  GITHUB_OWNER: {
+    read: ownerName,
+    fallback: null,
+    example: 'octocat',
+    help: 'Whose the repository is: a person or an organisation.',
+    neededFor: [REPOSITORY],
+  },
+  GITHUB_REPO: {
+    read: repositoryName,
+    fallback: null,
+    example: 'my-files',
+    help: "The repository's name, without its owner.",
+    neededFor: [REPOSITORY],
+  },
+  GITHUB_TOKEN: {
+    read: password,
+    fallback: null,
+    example: 'github_pat_11ABCDEFG0EXAMPLE',
+    help: 'The access token, with the permission "Contents: read and write". Without one, a public repository can be read, with 60 requests an hour.',
+    isSecret: true,
+  },
+  GITHUB_BRANCH: {
+    read: branchName,
+    fallback: 'main',
+    example: 'files',
+    help: 'The branch to serve and to commit to.',
+  },
+  GITHUB_CREATE_BRANCH: {
+    read: yesOrNo,
+    fallback: 'false',
+    example: 'true',
+    help: 'With `true`, a branch that is not there is made, from the default branch.',
+  },
+  GITHUB_API_URL: {
+    read: url({ path: true }),
+    fallback: 'https://api.github.com',
+    example: 'https://github.example.org/api/v3',
+    help: 'The address of the REST interface: that of GitHub, or of an Enterprise server.',
+  },
+  GITHUB_COMMIT_MESSAGE: {
+    read: oneLine,
+    fallback: '{summary}',
+    example: 'files: {summary}',
+    help: 'The first line of commits. `{summary}` stands for what was changed, `{count}` for the number of changes.',
+  },
+  GITHUB_AUTHOR_NAME: {
+    read: oneLine,
+    fallback: null,
+    example: 'Holdall',
+    help: 'Who commits are by. Without it, whom the token belongs to.',
+  },
+  GITHUB_AUTHOR_EMAIL: {
+    read: emailAddress,
+    fallback: null,
+    example: 'holdall@example.org',
+    help: 'The e-mail address of that name; the two are set together.',
+  },
+  GITHUB_TRUST: {
+    read: integer(0, 3600),
+    fallback: '2',
+    example: '0',
+    help: 'Seconds for which the branch is taken to be as it was last seen. With 0, each reading request asks first, which is free while nothing changes.',
+  },
+  GITHUB_QUOTA_WAIT: {
+    read: integer(0, 3600),
+    fallback: '10',
+    example: '60',
+    help: 'Seconds for which a request waits at the most when GitHub takes no more of them; if it would be longer, the answer is a 503 that says when.',
+  },
+  GITHUB_WRITES_PER_MINUTE: {
+    read: integer(0, 100_000),
+    fallback: '80',
+    example: '0',
+    help: 'Writing requests that are sent to GitHub in a minute at the most, as it asks of programs; a commit takes three. 0 is for an Enterprise server without such limits.',
+  },
+  GITHUB_CACHE_SIZE: {
+    read: size,
+    fallback: '1GiB',
+    example: '10GiB',
+    help: 'How many bytes of files that were read are kept in `blobs` under `CACHE_DIR`; 0 keeps none.',
+  },
   HOST: {
     read: text,
     fallback: '127.0.0.1',
@@ -118,8 +209,9 @@ export const SETTINGS = {
   WORKERS: {
     read: integer(1, 256),
     fallback: String(DEFAULT_WORKERS),
+    fallbackFor: { [REPOSITORY]: '1' },
     example: '4',
-    help: 'Processes that serve requests. The default is the number of cores, 8 at most.',
+    help: 'Processes that serve requests. The default is the number of cores, 8 at most; for a repository it is 1, as processes share neither its quota nor their commits.',
   },
   READ_ONLY: {
     read: yesOrNo,
@@ -150,7 +242,7 @@ export const SETTINGS = {
     read: text,
     fallback: null,
     example: '/var/cache/holdall',
-    help: 'The folder for thumbnails that were made. Without it: on disk `.holdall/cache` under `DISK_ROOT`, for a bucket a folder of its own under `~/.cache/holdall`.',
+    help: 'The folder for thumbnails that were made. Without it: on disk `.holdall/cache` under `DISK_ROOT`, for a bucket or a repository a folder of its own under `~/.cache/holdall`.',
   },
   CACHE_SIZE: {
     read: size,

@@ -28,7 +28,11 @@ const RETRIES = { attempts: 3, delay: 100 };
 
 /** Opens the store and listens. Throws an error that a person can act on when either is not possible. */
 export async function startService(config: Config, logger: Logger): Promise<RunningService> {
-  const opened = await openStore(config, (message, details) => logger.warn(details, message));
+  const opened = await openStore(config, {
+    debug: (message, details) => logger.debug(details, message),
+    info: (message, details) => logger.info(details, message),
+    warn: (message, details) => logger.warn(details, message),
+  });
   try {
     await opened.store.check?.();
     return await serve(opened, config, logger);

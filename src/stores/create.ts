@@ -5,6 +5,8 @@ import type { Config } from '../config/config.ts';
 import type { Store } from '../domain/store.ts';
 import type { UrlSigner } from '../domain/url-signer.ts';
 import { openDisk } from './disk/disk.ts';
+import { openGitHub } from './github/github.ts';
+import type { StoreLog } from './log.ts';
 import { openS3 } from './s3/s3.ts';
 
 /** A store as the settings have it, and what comes with it. */
@@ -21,10 +23,8 @@ export interface OpenedStore {
 }
 
 /** Opens the store that is configured: the only list of backends. */
-export async function openStore(
-  config: Config,
-  warn: (message: string, details: object) => void,
-): Promise<OpenedStore> {
+export async function openStore(config: Config, log: StoreLog): Promise<OpenedStore> {
+  const warn = (message: string, details: object) => log.warn(message, details);
   switch (config.STORAGE_TYPE) {
     case 'disk': {
       const { store, signer, ownFolder, root } = await openDisk({
@@ -37,6 +37,8 @@ export async function openStore(
     case 's3':
     case 'r2':
       return openBucket(config, warn);
+    case 'github':
+      return openRepository(config, log);
   }
 }
 
@@ -57,6 +59,37 @@ function openBucket(config: Config, warn: (message: string, details: object) => 
     warn,
   });
   const name = `${config.S3_ENDPOINT ?? `https://s3.${config.S3_REGION}.amazonaws.com`}/${bucket}`;
+  return { store, name, retries: true, cacheFolder: cacheFolderOf(name) };
+}
+
+function openRepository(config: Config, log: StoreLog): OpenedStore {
+  const { GITHUB_OWNER: owner, GITHUB_REPO: repository, GITHUB_BRANCH: branch, GITHUB_API_URL: apiUrl } = config;
+  const { GITHUB_AUTHOR_NAME: author, GITHUB_AUTHOR_EMAIL: email } = config;
+  if (owner === undefined || repository === undefined)
+    throw new Error('The settings of the repository were not checked.');
+  const name = `${apiUrl}/repos/${owner}/${repository}, branch ${branch}`;
+  const cacheFolder = cacheFolderOf(name);
+  const store = openGitHub({
+    apiUrl,
+    owner,
+    repository,
+    branch,
+    token: config.GITHUB_TOKEN,
+    createBranch: config.GITHUB_CREATE_BRANCH && !config.READ_ONLY,
+    readOnly: config.READ_ONLY,
+    trust: config.GITHUB_TRUST,
+    quotaWait: config.GITHUB_QUOTA_WAIT,
+    writesPerMinute: config.GITHUB_WRITES_PER_MINUTE || undefined,
+    commitMessage: config.GITHUB_COMMIT_MESSAGE,
+    author: author === undefined || email === undefined ? undefined : { name: author, email },
+    cache: { folder: join(config.CACHE_DIR ?? cacheFolder, 'blobs'), size: config.GITHUB_CACHE_SIZE },
+    log,
+  });
+  return { store, name, retries: true, cacheFolder };
+}
+
+/** A folder of this machine for what is served, told from those of others by its name. */
+function cacheFolderOf(name: string): string {
   const id = createHash('sha256').update(name).digest('hex').slice(0, 16);
-  return { store, name, retries: true, cacheFolder: join(homedir(), '.cache', 'holdall', id) };
+  return join(homedir(), '.cache', 'holdall', id);
 }

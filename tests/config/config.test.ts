@@ -245,3 +245,132 @@ describe('the settings of a bucket', () => {
     }
   });
 });
+
+describe('the settings of a repository', () => {
+  const REPOSITORY = { STORAGE_TYPE: 'github', GITHUB_OWNER: 'octo-cat', GITHUB_REPO: 'my.files_2' };
+  const TOKEN = 'github_pat_11ABCDEFG0hunter2';
+
+  it('are read, with defaults that are right for GitHub', () => {
+    const config = readConfig(REPOSITORY);
+    assert.deepEqual(
+      Object.entries(config).filter(([name]) => name.startsWith('GITHUB_')),
+      [
+        ['GITHUB_OWNER', 'octo-cat'],
+        ['GITHUB_REPO', 'my.files_2'],
+        ['GITHUB_BRANCH', 'main'],
+        ['GITHUB_CREATE_BRANCH', false],
+        ['GITHUB_API_URL', 'https://api.github.com'],
+        ['GITHUB_COMMIT_MESSAGE', '{summary}'],
+        ['GITHUB_TRUST', 2],
+        ['GITHUB_QUOTA_WAIT', 10],
+        ['GITHUB_WRITES_PER_MINUTE', 80],
+        ['GITHUB_CACHE_SIZE', 2 ** 30],
+      ],
+    );
+  });
+
+  it('are taken as they are, but for a / at the end of an address', () => {
+    const right: readonly (readonly [SettingName, string, unknown?])[] = [
+      ['GITHUB_OWNER', 'a'],
+      ['GITHUB_OWNER', 'x'.repeat(39)],
+      ['GITHUB_OWNER', 'somebody_corp'],
+      ['GITHUB_REPO', '.github'],
+      ['GITHUB_REPO', 'x'.repeat(100)],
+      ['GITHUB_TOKEN', TOKEN],
+      ['GITHUB_BRANCH', 'feature/some-thing_2.0'],
+      ['GITHUB_BRANCH', 'größer'],
+      ['GITHUB_BRANCH', 'a@b'],
+      ['GITHUB_API_URL', 'https://github.example.org/api/v3/', 'https://github.example.org/api/v3'],
+      ['GITHUB_API_URL', 'http://127.0.0.1:3000', 'http://127.0.0.1:3000'],
+      ['GITHUB_COMMIT_MESSAGE', 'files: {summary} ({count}) [skip ci] €'],
+      ['GITHUB_TRUST', '0', 0],
+      ['GITHUB_TRUST', '3600', 3600],
+      ['GITHUB_QUOTA_WAIT', '0', 0],
+      ['GITHUB_WRITES_PER_MINUTE', '0', 0],
+      ['GITHUB_CACHE_SIZE', '0', 0],
+      ['GITHUB_CACHE_SIZE', '10GiB', 10 * 2 ** 30],
+    ];
+    for (const [name, text, value = text] of right) {
+      assert.equal(readConfig({ ...REPOSITORY, [name]: text })[name], value, `${name}=${text}`);
+    }
+  });
+
+  it('are told, each that is missing, and only for a repository', () => {
+    for (const name of ['GITHUB_OWNER', 'GITHUB_REPO'] as const) {
+      const [problem = '', ...others] = mistakesIn({ ...REPOSITORY, [name]: '' });
+      assert.deepEqual(others, []);
+      assert.ok(problem.startsWith(`${name} is needed for STORAGE_TYPE=github. Example: ${name}=`), problem);
+    }
+    assert.deepEqual(mistakesIn({ GITHUB_OWNER: '', GITHUB_REPO: '' }), []);
+    assert.equal(mistakesIn({ STORAGE_TYPE: 'github' }).length, 2);
+  });
+
+  it('have an author with a name and an address, or none', () => {
+    const both = { GITHUB_AUTHOR_NAME: 'Jane Doe', GITHUB_AUTHOR_EMAIL: 'jane@example.org' };
+    const { GITHUB_AUTHOR_NAME, GITHUB_AUTHOR_EMAIL } = readConfig({ ...REPOSITORY, ...both });
+    assert.deepEqual({ GITHUB_AUTHOR_NAME, GITHUB_AUTHOR_EMAIL }, both);
+    for (const name of ['GITHUB_AUTHOR_NAME', 'GITHUB_AUTHOR_EMAIL'] as const) {
+      const [problem = '', ...others] = mistakesIn({ ...REPOSITORY, ...both, [name]: '' });
+      assert.deepEqual(others, []);
+      assert.ok(problem.startsWith(`${name} is needed too`) && problem.includes(`Example: ${name}=`), problem);
+    }
+    // A half that is wrong is told once, as what it is.
+    const [problem = '', ...others] = mistakesIn({ ...REPOSITORY, ...both, GITHUB_AUTHOR_EMAIL: 'jane' });
+    assert.deepEqual(others, []);
+    assert.match(problem, /^GITHUB_AUTHOR_EMAIL must be an e-mail address/);
+  });
+
+  it('are served by one process, unless it is said how many', () => {
+    assert.equal(readConfig(REPOSITORY).WORKERS, 1);
+    assert.equal(readConfig({ ...REPOSITORY, WORKERS: '3' }).WORKERS, 3);
+    assert.equal(readConfig({}).WORKERS, Number(SETTINGS.WORKERS.fallback));
+  });
+
+  it('are refused where they are wrong, once each, and no secret is told', () => {
+    const wrong = {
+      GITHUB_OWNER: ['octocat/my-files', '-octocat', 'octo cat', 'x'.repeat(40), 'https://github.com/octocat', '..'],
+      GITHUB_REPO: ['octocat/my-files', '..', '.', 'my files', 'x'.repeat(101), 'https://github.com/octocat/my-files'],
+      GITHUB_TOKEN: [`${TOKEN} `, `${TOKEN}\n`, 'hünter2'],
+      GITHUB_BRANCH: [
+        'refs/heads/main',
+        'two words',
+        'a..b',
+        'a//b',
+        'a/',
+        '.a',
+        'a/.b',
+        'a.lock',
+        'a.lock/b',
+        'a.',
+        '-a',
+        '@',
+        'a@{1}',
+        'a~1',
+        'a^',
+        'a:b',
+        'a?',
+        'a*',
+        'a[',
+        'a\\b',
+        'a\tb',
+        'x'.repeat(256),
+      ],
+      GITHUB_CREATE_BRANCH: ['yes', '1'],
+      GITHUB_API_URL: ['api.github.com', 'ftp://api.github.com', `https://${TOKEN}@api.github.com`, 'https://x/?y'],
+      GITHUB_COMMIT_MESSAGE: ['two\nlines', 'x'.repeat(501), ' '],
+      GITHUB_TRUST: ['-1', '3601', '2s', '0.5'],
+      GITHUB_QUOTA_WAIT: ['-1', '3601', '10s'],
+      GITHUB_WRITES_PER_MINUTE: ['-1', '100001', 'many'],
+      GITHUB_CACHE_SIZE: ['none', '-1'],
+    };
+    for (const [name, texts] of Object.entries(wrong)) {
+      for (const text of texts) {
+        const [problem = '', ...others] = mistakesIn({ ...REPOSITORY, [name]: text });
+        assert.deepEqual(others, [], `${name}=${text}`);
+        assert.ok(problem.startsWith(`${name} must `), problem);
+        assert.ok(!problem.includes(TOKEN), problem);
+        if (name === 'GITHUB_TOKEN') assert.ok(!problem.includes(text), problem);
+      }
+    }
+  });
+});

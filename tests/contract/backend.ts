@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import type { Store } from '../../src/domain/store.ts';
 import type { UrlSigner } from '../../src/domain/url-signer.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
+import { openGitHub } from '../../src/stores/github/github.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import { createBucket } from '../servers/bucket.ts';
+import { hostRepository } from '../servers/hosted-repository.ts';
 
 /** A store under test, and where it rightly differs from the others. */
 export interface Backend {
@@ -33,7 +35,13 @@ export type Trait =
   /** Tells the media type of each file in a listing. */
   | 'types-in-listings'
   /** Says of a file that was just written when that was. */
-  | 'times-of-writes';
+  | 'times-of-writes'
+  /** Has something to do with the operations that `Files` composes from single files. */
+  | 'composed-operations'
+  /** Gives presigned URLs that are good more than once. */
+  | 'lasting-urls'
+  /** Gives presigned URLs by which a file comes as an attachment of its name. */
+  | 'urls-of-downloads';
 
 /** A tree in which these folders were made by what they held, and hold nothing any more: some stores keep them. */
 export function emptied(
@@ -77,6 +85,28 @@ export const s3: Backend = {
     'emptied-folders': 'a folder of a bucket is there while anything lies under it, or its marker does',
     'types-in-listings': 'a listing of objects has no types, so that it gives those that the names tell',
     'times-of-writes': 'the answer to a write has no time',
+  },
+};
+
+export const github: Backend = {
+  name: 'github',
+  open: async () => {
+    const hosted = await hostRepository();
+    const store = openGitHub(hosted.options);
+    const close = async () => {
+      await store.close?.();
+      await hosted.remove();
+    };
+    return { store, close };
+  },
+  lacks: {
+    'stored-types': 'git keeps no media type',
+    'composed-operations': 'every operation is one commit, so that nothing is composed',
+    'lasting-urls': 'the URL that the host gives is good for one use',
+    'urls-of-downloads': 'the URL that the host gives says nothing of a file name',
+    'modification-times': 'git keeps the time of commits, and a file may have come with any of them',
+    'emptied-folders':
+      'git keeps no empty folder, so that one is there while anything lies under it, or its marker does',
   },
 };
 

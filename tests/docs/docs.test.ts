@@ -86,9 +86,13 @@ describe('The documentation', () => {
       'docs/http-api.md',
       'docs/settings.md',
       'docs/stores/s3.md',
+      'docs/stores/github.md',
+      'docs/benchmarks.md',
       'docs/decisions/folder-conflicts.md',
       'docs/decisions/object-folders.md',
       'docs/decisions/exclusive-copies.md',
+      'docs/decisions/commit-queue.md',
+      'docs/decisions/repository-markers.md',
     ];
     for (const page of pages) {
       for (const [, target = ''] of (await read(page)).matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)) {

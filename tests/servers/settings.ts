@@ -1,4 +1,5 @@
 import type { TestBucket } from './bucket.ts';
+import type { HostedRepository } from './hosted-repository.ts';
 
 /** The environment variables by which the service serves this bucket. */
 export function settingsOf({ settings }: Pick<TestBucket, 'settings'>): Record<string, string> {
@@ -10,6 +11,21 @@ export function settingsOf({ settings }: Pick<TestBucket, 'settings'>): Record<s
     S3_ACCESS_KEY_ID: settings.accessKeyId,
     S3_SECRET_ACCESS_KEY: settings.secretAccessKey,
     // Nothing of a test's stays in the home of who runs it.
+    CACHE_SIZE: '0',
+  };
+}
+
+/** The environment variables by which the service serves this repository, at no pace and with a cache of the test's. */
+export function settingsOfRepository({ options }: Pick<HostedRepository, 'options'>): Record<string, string> {
+  return {
+    STORAGE_TYPE: 'github',
+    GITHUB_API_URL: options.apiUrl,
+    GITHUB_OWNER: options.owner,
+    GITHUB_REPO: options.repository,
+    GITHUB_BRANCH: options.branch,
+    GITHUB_TOKEN: options.token ?? '',
+    GITHUB_WRITES_PER_MINUTE: '0',
+    CACHE_DIR: options.cache.folder,
     CACHE_SIZE: '0',
   };
 }

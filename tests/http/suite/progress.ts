@@ -194,7 +194,9 @@ export function progressSuite(backend: Backend): void {
  * so that a test can stand between any two files.
  */
 function composedSuite(backend: Backend): void {
-  const skip = backend.lacks['etags-of-content'] && `such a store brings its own: ${backend.lacks['etags-of-content']}`;
+  const skip =
+    backend.lacks['composed-operations'] ??
+    (backend.lacks['etags-of-content'] && `such a store brings its own: ${backend.lacks['etags-of-content']}`);
 
   describe(`Folder operations file by file over HTTP: ${backend.name}`, { skip: skip ?? false }, () => {
     /** The service on the store with `hooks`, holding `tree`. */

@@ -1,0 +1,274 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Benchmark } from './harness/benchmark.ts';
+import { readNames, readNumber } from './harness/benchmark.ts';
+import { formatFigure, formatSpread, median } from './harness/figures.ts';
+import type { HostCost, HostedBranch } from './harness/hosted-branch.ts';
+import { contentOf, entriesOf, fileNames, folder, openBranch, shaOf } from './harness/hosted-branch.ts';
+import { describeMachine } from './harness/machine.ts';
+import { ensurePrograms, readVersions } from './harness/programs.ts';
+import type { Answer, Request } from './harness/requests.ts';
+import { send } from './harness/requests.ts';
+import { publish } from './harness/results.ts';
+import { holdall } from './harness/servers.ts';
+import type { Column } from './harness/table.ts';
+import { formatTable } from './harness/table.ts';
+import { makeTemporaryFolder } from './harness/temporary-folder.ts';
+
+/** What Holdall asks of GitHub, beside one call for each file. */
+export const github: Benchmark = {
+  name: 'github',
+  question: 'How many calls and commits of GitHub do uploads and folders take, beside one call for each file?',
+  options: [
+    '--rounds N        how often each is measured (3)',
+    '--cases LIST      of list-cold,list-warm,upload-100,rename-5000,delete-5000 (all)',
+    '--folder PATH     where the caches are, for as long as it runs (/var/tmp)',
+    '--service FILE    the service to measure (bin/holdall.js of this checkout)',
+    'GitHub is a double of its API over a real git repository, in this process: no call leaves the machine.',
+  ],
+  run: async (args, signal) => {
+    const options = readOptions(args);
+    await ensurePrograms(['git'], signal);
+    await using temporary = await makeTemporaryFolder(options.folder, 2 ** 28);
+    const machine = await describeMachine(temporary.path, options.service);
+    const measurements: Measurement[] = [];
+    for (const measured of cases.filter(({ id }) => options.cases.includes(id))) {
+      const samples: HostCost[] = [];
+      for (let round = 1; round <= options.rounds; round++) {
+        process.stderr.write(`bench: ${measured.title}, round ${round} of ${options.rounds}\n`);
+        samples.push(await measure(measured, options.service, temporary.path, signal));
+      }
+      measurements.push({ ...measured, samples });
+    }
+    await publish({
+      name: 'github',
+      machine,
+      versions: await readVersions(['git'], signal),
+      report: [formatMeasurements(measurements), notes(options)].join('\n\n'),
+      measurements: measurements.map(({ id, byFile, samples }) => ({ id, byFile, samples })),
+    });
+  },
+};
+
+/** What GitHub documents: calls an hour of one token, and those of them that create content. */
+const callsPerHour = 5000;
+const creatingPerHour = 500;
+const creatingPerMinute = 80;
+
+const uploadCount = 100;
+const folderCount = 5000;
+/** As many as a page of a listing has. */
+const listedCount = 1000;
+
+/** What one call for each file would take, by the Contents API. */
+interface ByFile {
+  readonly calls: number;
+  readonly commits: number;
+}
+
+/** One thing to do, on a repository of its own. */
+interface Case {
+  readonly id: string;
+  readonly title: string;
+  readonly fileCount: number;
+  readonly byFile: ByFile;
+  /** Before it is measured. */
+  prepare(branch: HostedBranch, signal: AbortSignal): Promise<unknown>;
+  work(branch: HostedBranch, signal: AbortSignal): Promise<void>;
+  /** Rejects where the branch is not as it has to be afterwards. */
+  check(branch: HostedBranch): Promise<void>;
+}
+
+interface Measurement extends Case {
+  readonly samples: readonly HostCost[];
+}
+
+const cases: readonly Case[] = [
+  {
+    id: 'list-cold',
+    title: 'List 1,000 entries, when somebody else has pushed',
+    fileCount: listedCount,
+    byFile: { calls: 1, commits: 0 },
+    prepare: async ({ repository }) => await repository.commit({ 'pushed.txt': 'by somebody else' }),
+    work: list,
+    check: async () => {},
+  },
+  {
+    id: 'list-warm',
+    title: 'List 1,000 entries, when nothing changed',
+    fileCount: listedCount,
+    byFile: { calls: 1, commits: 0 },
+    prepare: list,
+    work: list,
+    check: async () => {},
+  },
+  {
+    id: 'upload-100',
+    title: 'Upload 100 files of 4 KiB at once',
+    fileCount: 1,
+    // PUT of each.
+    byFile: { calls: uploadCount, commits: uploadCount },
+    prepare: list,
+    work: async (branch, signal) => {
+      await Promise.all(fileNames(uploadCount).map((name) => upload(branch, name, signal)));
+    },
+    check: (branch) => expectFiles(branch, 'uploads', uploadCount),
+  },
+  {
+    id: 'rename-5000',
+    title: 'Rename a folder of 5,000 files',
+    fileCount: folderCount,
+    // GET, PUT and DELETE of each.
+    byFile: { calls: 3 * folderCount, commits: 2 * folderCount },
+    prepare: list,
+    work: async ({ running }, signal) => {
+      const url = running.url(`/rename_folder/${folder}`);
+      await ask({ method: 'POST', url, headers: json, body: JSON.stringify({ newName: 'renamed' }) }, signal);
+    },
+    check: async (branch) => {
+      await expectFiles(branch, folder, 0);
+      await expectFiles(branch, 'renamed', folderCount);
+    },
+  },
+  {
+    id: 'delete-5000',
+    title: 'Delete a folder of 5,000 files',
+    fileCount: folderCount,
+    // DELETE of each; their shas come with the tree.
+    byFile: { calls: folderCount + 1, commits: folderCount },
+    prepare: list,
+    work: async ({ running }, signal) => {
+      await ask({ method: 'DELETE', url: running.url(`/delete_folder/${folder}`) }, signal);
+    },
+    check: (branch) => expectFiles(branch, folder, 0),
+  },
+];
+
+interface Options {
+  readonly rounds: number;
+  readonly cases: readonly string[];
+  readonly folder: string;
+  /** The file that starts the service. */
+  readonly service: string;
+}
+
+function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rounds: { type: 'string', default: '3' },
+      cases: { type: 'string' },
+      folder: { type: 'string', default: '/var/tmp' },
+      service: { type: 'string', default: join(import.meta.dirname, '../bin/holdall.js') },
+    },
+  });
+  return {
+    rounds: readNumber('rounds', values.rounds, 1),
+    cases: readNames(
+      'cases',
+      values.cases,
+      cases.map(({ id }) => id),
+    ),
+    folder: resolve(values.folder),
+    service: resolve(values.service),
+  };
+}
+
+/** A fresh process of the service, on a new repository. */
+async function measure(measured: Case, service: string, parent: string, signal: AbortSignal): Promise<HostCost> {
+  await using temporary = await makeTemporaryFolder(parent, 0);
+  const site = { root: join(temporary.path, 'root'), scratch: join(temporary.path, 'scratch') };
+  await mkdir(site.root);
+  await using branch = await openBranch(measured.fileCount, (storage) => holdall(service, 0, storage), site, signal);
+  await measured.prepare(branch, signal);
+  const cost = await branch.meter(() => measured.work(branch, signal));
+  await measured.check(branch);
+  return cost;
+}
+
+const json = { 'content-type': 'application/json' };
+
+async function list({ running }: HostedBranch, signal: AbortSignal): Promise<void> {
+  const { body } = await ask({ url: running.url(`/${folder}/`) }, signal);
+  const { entries } = JSON.parse(body.toString()) as { readonly entries: readonly unknown[] };
+  if (entries.length === 0) throw new Error('an empty listing');
+}
+
+async function upload({ running }: HostedBranch, name: string, signal: AbortSignal): Promise<void> {
+  const boundary = 'of-the-benchmark';
+  const part = (disposition: string, value: string) =>
+    `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${value}\r\n`;
+  const form = [
+    part('name="prefix"', 'uploads'),
+    part(`name="file"; filename="${name}"`, contentOf(name).toString()),
+    `--${boundary}--\r\n`,
+  ];
+  const headers = { 'content-type': `multipart/form-data; boundary=${boundary}` };
+  await ask({ method: 'POST', url: running.url('/upload'), headers, body: form.join('') }, signal);
+}
+
+async function ask(request: Request, signal: AbortSignal): Promise<Answer> {
+  const answer = await send({ ...request, seconds: 120 }, signal);
+  if (answer.status === 200) return answer;
+  throw new Error(`${request.method ?? 'GET'} ${request.url.href}: ${answer.status} ${answer.body.toString()}`);
+}
+
+/** Rejects unless a folder of the branch has exactly so many of the files, each with its content. */
+async function expectFiles({ repository }: HostedBranch, path: string, count: number): Promise<void> {
+  const expected = new Set(fileNames(count).map((name) => `${shaOf(contentOf(name))} ${name}`));
+  const difference = expected.symmetricDifference(new Set(await entriesOf(repository, path)));
+  if (difference.size > 0) throw new Error(`${path}: ${[...difference].slice(0, 3).join(', ')} and the like are wrong`);
+}
+
+function formatMeasurements(measurements: readonly Measurement[]): string {
+  const right = ['calls', 'free calls', 'commits', 'seconds', 'least – most', 'by file: calls', 'commits', 'at least'];
+  const columns: Column[] = [
+    { heading: 'what', align: 'left' },
+    ...right.map((heading): Column => ({ heading, align: 'right' })),
+  ];
+  const rows = measurements.map(({ title, samples, byFile }) => {
+    const seconds = samples.map((sample) => sample.seconds);
+    const counts = (['calls', 'free', 'commits'] as const).map((figure) => formatCounts(samples.map((s) => s[figure])));
+    const instead = [byFile.calls, byFile.commits].map(formatFigure);
+    return [title, ...counts, formatFigure(median(seconds)), formatSpread(seconds), ...instead, formatLeast(byFile)];
+  });
+  return formatTable(columns, rows);
+}
+
+/** One number where all rounds agree, as they should. */
+function formatCounts(counts: readonly number[]): string {
+  return new Set(counts).size === 1 ? formatFigure(counts[0] ?? Number.NaN) : formatSpread(counts);
+}
+
+/** How long GitHub's limits have it take, if all that a span allows is taken in its first moment. */
+function formatLeast({ calls, commits }: ByFile): string {
+  const spansBefore = (count: number, perSpan: number) => Math.max(0, Math.ceil(count / perSpan) - 1);
+  const hours = Math.max(spansBefore(calls, callsPerHour), spansBefore(commits, creatingPerHour));
+  const minutes = spansBefore(commits, creatingPerMinute);
+  if (hours > 0) return `${hours} h`;
+  return minutes > 0 ? `${minutes} min` : '–';
+}
+
+/** What a reader must know so that the figures do not mislead. */
+function notes({ rounds }: Options): string {
+  return [
+    `Rounds: ${rounds}; a fresh process of the service and a new repository for each figure. Calls and commits are counted` +
+      ' at the host; the seconds are medians.',
+    'GitHub is a double of its API over a real git repository, on this machine: the seconds are those of the service, of' +
+      " git and of the double, and have nothing of the network's. At GitHub each call takes some tenths of a second, as" +
+      ' others report, and those of a commit go one behind the other.',
+    'Free calls are answered with 304, and cost nothing of the quota.',
+    'By file: what the Contents API would take, computed and not measured. A PUT for each upload; GET, PUT and DELETE of' +
+      ' each file for a rename; the tree and a DELETE of each file for a removal. A listing is one call of up to 1,000' +
+      ' entries there.',
+    `At least: by ${callsPerHour.toLocaleString('en-US')} calls an hour, and ${creatingPerHour} an hour and` +
+      ` ${creatingPerMinute} a minute that create content, if all of them are sent as soon as they may be.`,
+    'The service runs with its defaults but for LOG_LEVEL=warn, and GITHUB_TRUST=0, so that every listing looks at the' +
+      ' branch.',
+    'Afterwards every file has to be where it belongs, by the sha of its content, and nothing else; `git fsck` has to find' +
+      ' nothing.',
+  ]
+    .map((note) => `- ${note}`)
+    .join('\n');
+}

@@ -1,0 +1,203 @@
+import { mediaTypeOf } from '../../domain/media-type.ts';
+import { childFolder, type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../domain/path.ts';
+import {
+  existsAlready,
+  notEmpty,
+  notFound,
+  otherKindInTheWay,
+  requireCondition,
+  requireEtag,
+} from '../../domain/problems.ts';
+import type { FileEntry, Replacing, WriteCondition } from '../../domain/store.ts';
+import type { Draft } from './draft.ts';
+import { isReserved, MARKER, MARKER_CONTENT, MARKER_ENTRY, markerOf, requireWritable } from './markers.ts';
+import { EXECUTABLE, FILE, isFile, isFolder, type TreeEntry } from './objects.ts';
+
+/**
+ * One change to the branch. It looks at the draft that it is applied to, throws what is against it, and else makes its
+ * change: it may be applied again, to another draft, when the branch moved meanwhile.
+ */
+export interface Change<Result> {
+  /** As a commit tells it. */
+  readonly summary: string;
+  /** Bytes of text that go along with it. */
+  readonly text?: number;
+  apply(draft: Draft): Promise<Result>;
+}
+
+/** The bytes of a file, which the host has already, or `content`, a text that goes along. */
+export interface StoredBlob {
+  readonly sha: string;
+  readonly size: number;
+  readonly content?: string | undefined;
+}
+
+/** What is known of a file. */
+export function fileEntry(path: FilePath, { sha, size }: Pick<TreeEntry, 'sha' | 'size'>): FileEntry {
+  return { kind: 'file', path, size, etag: sha, modified: null, type: mediaTypeOf(path) };
+}
+
+export function putFile(file: FilePath, blob: StoredBlob, condition?: WriteCondition): Change<FileEntry> {
+  requireWritable(file);
+  return {
+    summary: `Upload ${file}`,
+    text: blob.content === undefined ? 0 : blob.size,
+    async apply(draft) {
+      const present = await findPlace(draft, file);
+      requireCondition(file, present && fileEntry(file, present), condition);
+      await draft.put(file, { mode: modeOf(present), sha: blob.sha, size: blob.size }, blob.content);
+      return fileEntry(file, blob);
+    },
+  };
+}
+
+export function removeFile(file: FilePath, ifMatch?: string): Change<void> {
+  return {
+    summary: `Delete ${file}`,
+    async apply(draft) {
+      const present = await requireFile(draft, file);
+      requireEtag(fileEntry(file, present), ifMatch);
+      await draft.remove(file);
+    },
+  };
+}
+
+export function copyFile(from: FilePath, to: FilePath, options: Replacing): Change<FileEntry> {
+  requireWritable(to);
+  return {
+    summary: `Copy ${from} to ${to}`,
+    async apply(draft) {
+      const source = await requireFile(draft, from);
+      const present = await findPlace(draft, to);
+      if (present && !options.replace) throw existsAlready(to);
+      await draft.put(to, { ...source, mode: modeOf(source) });
+      return fileEntry(to, source);
+    },
+  };
+}
+
+export function moveFile(from: FilePath, to: FilePath, options: Replacing): Change<void> {
+  const copy = copyFile(from, to, options);
+  return {
+    summary: `Move ${from} to ${to}`,
+    async apply(draft) {
+      await requireFile(draft, from);
+      await draft.requireRemovable(from);
+      await copy.apply(draft);
+      await draft.remove(from);
+    },
+  };
+}
+
+export function createFolder(folder: FolderPath): Change<void> {
+  requireWritable(folder);
+  return {
+    summary: `Create ${folder}`,
+    async apply(draft) {
+      const missing: FolderPath[] = [];
+      for (let path = folder; path !== ROOT; path = parentOf(path)) {
+        const entry = await draft.find(path);
+        if (entry && !isFolder(entry)) throw otherKindInTheWay(path);
+        if (!entry) missing.push(path);
+      }
+      for (const path of missing) await draft.put(markerOf(path), MARKER_ENTRY, MARKER_CONTENT);
+    },
+  };
+}
+
+export function removeFolder(folder: FolderPath): Change<void> {
+  return {
+    summary: `Delete ${folder}`,
+    async apply(draft) {
+      const entries = await draft.entriesOf(folder);
+      if (!entries) throw notFound(folder);
+      if ([...entries.keys()].some((name) => name !== MARKER)) throw notEmpty(folder);
+      await draft.remove(folder);
+    },
+  };
+}
+
+/** With everything in it, whatever that is. */
+export function removeTree(folder: FolderPath, weigh: (folder: TreeEntry) => Promise<void>): Change<void> {
+  return {
+    summary: `Delete ${folder}`,
+    async apply(draft) {
+      await weigh(await requireFolder(draft, folder));
+      await draft.remove(folder);
+    },
+  };
+}
+
+/** `weigh` throws where the copy could not be held, such as for a path that would be too long. */
+export function copyFolder(
+  from: FolderPath,
+  to: FolderPath,
+  { replace, weigh }: Replacing & { weigh(folder: TreeEntry): Promise<void> },
+): Change<void> {
+  requireWritable(to);
+  return {
+    summary: `Copy ${from} to ${to}`,
+    async apply(draft) {
+      const source = await requireFolder(draft, from);
+      await requireParents(draft, to);
+      const present = await draft.find(to);
+      if (present && !isFolder(present)) throw otherKindInTheWay(to);
+      if (present && !replace) throw existsAlready(to);
+      await weigh(source);
+      await draft.put(to, source);
+    },
+  };
+}
+
+export function moveFolder(...[from, to, options]: Parameters<typeof copyFolder>): Change<void> {
+  const copy = copyFolder(from, to, options);
+  return {
+    summary: `Move ${from} to ${to}`,
+    async apply(draft) {
+      await requireFolder(draft, from);
+      await draft.requireRemovable(from);
+      await copy.apply(draft);
+      await draft.remove(from);
+    },
+  };
+}
+
+/** A branch on which nothing is left keeps a marker: the host is not known to take a tree without entries. */
+export async function keepRoot(draft: Draft): Promise<void> {
+  if ((await draft.entriesOf(ROOT))?.size === 0) await draft.put(markerOf(ROOT), MARKER_ENTRY, MARKER_CONTENT);
+}
+
+/** What is at the path of a file that is to be written, if a file is; throws where it can't be written. */
+async function findPlace(draft: Draft, file: FilePath): Promise<TreeEntry | undefined> {
+  await requireParents(draft, file);
+  const present = await draft.find(file);
+  if (present && !isFile(present)) throw otherKindInTheWay(file);
+  return present;
+}
+
+/** Throws where something on the way to a path is no folder. */
+async function requireParents(draft: Draft, path: FilePath | FolderPath): Promise<void> {
+  const names = withoutSlash(path).split('/').slice(0, -1);
+  let folder = ROOT;
+  for (const name of names) {
+    folder = childFolder(folder, name);
+    const entry = await draft.find(folder);
+    if (!entry) return;
+    if (!isFolder(entry)) throw otherKindInTheWay(folder);
+  }
+}
+
+async function requireFile(draft: Draft, file: FilePath): Promise<TreeEntry> {
+  const entry = isReserved(file) ? undefined : await draft.find(file);
+  if (!entry || !isFile(entry)) throw notFound(file);
+  return entry;
+}
+
+async function requireFolder(draft: Draft, folder: FolderPath): Promise<TreeEntry> {
+  const entry = isReserved(folder) ? undefined : await draft.folder(folder);
+  if (!entry) throw notFound(folder);
+  return entry;
+}
+
+/** The mode that a file keeps, or has as a new one. */
+const modeOf = (entry: TreeEntry | undefined) => (entry?.mode === EXECUTABLE ? EXECUTABLE : FILE);

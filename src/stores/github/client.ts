@@ -1,0 +1,93 @@
+import { Octokit } from '@octokit/core';
+import { restEndpointMethods } from '@octokit/plugin-rest-endpoint-methods';
+import { retry } from '@octokit/plugin-retry';
+import { throttling } from '@octokit/plugin-throttling';
+import Bottleneck from 'bottleneck';
+import { version } from '../../version.ts';
+import type { GitHubOptions } from './settings.ts';
+
+/** Milliseconds until the head of an answer, and all of one in JSON. */
+export const QUICK = 30_000;
+
+/** The same for what moves megabytes. */
+export const LONG = 10 * 60_000;
+
+/** Milliseconds before the second attempt of what failed in passing. */
+const RETRY_AFTER = 250;
+
+/** Attempts behind the first. */
+const RETRIES = 3;
+
+const WithPlugins = Octokit.plugin(restEndpointMethods, retry, throttling);
+
+export type Client = InstanceType<typeof WithPlugins>;
+
+/** What is sent by `fetch` ends in time, or fails. `onRedirect` is told when an answer came from elsewhere. */
+export type TimedFetch = (milliseconds: number, onRedirect: () => void) => typeof fetch;
+
+export function createClient({ apiUrl, token, writesPerMinute, retryAfter = RETRY_AFTER, log }: GitHubOptions): Client {
+  return new WithPlugins({
+    baseUrl: apiUrl,
+    auth: token,
+    userAgent: `holdall/${version}`,
+    log: {
+      debug: () => {},
+      info: () => {},
+      // What the client has to say: that an endpoint is going to be withdrawn, say.
+      warn: (message: string) => log.warn(message, {}),
+      error: (message: string) => log.warn(message, {}),
+    },
+    retry: {
+      retries: RETRIES,
+      retryAfterBaseValue: retryAfter,
+      // Besides what it leaves out itself: what would be answered the same, and limits, which are kept by `quota.ts`.
+      doNotRetry: [400, 401, 403, 404, 409, 410, 412, 413, 422, 429, 451],
+    },
+    throttle:
+      writesPerMinute === undefined
+        ? { enabled: false }
+        : { write: paceOf(writesPerMinute), onRateLimit: () => {}, onSecondaryRateLimit: () => {} },
+  });
+}
+
+/**
+ * At most so many in any minute: a quarter of them at once, the rest one by one. The plugin's own pace, one a second,
+ * would have a single upload take three seconds.
+ */
+function paceOf(perMinute: number): Bottleneck.Group {
+  const atOnce = Math.ceil(perMinute / 4);
+  const interval = 60_000 / Math.max(1, perMinute - atOnce);
+  return new Bottleneck.Group({
+    reservoir: atOnce,
+    reservoirIncreaseAmount: 1,
+    reservoirIncreaseMaximum: atOnce,
+    // Bottleneck counts in quarters of a second.
+    reservoirIncreaseInterval: Math.ceil(interval / 250) * 250,
+  });
+}
+
+export const timedFetch: TimedFetch = (milliseconds, onRedirect) => async (input, init) => {
+  const late = new AbortController();
+  const timer = setTimeout(() => late.abort(new DOMException('No answer in time.', 'TimeoutError')), milliseconds);
+  const given = init?.signal ?? undefined;
+  try {
+    const signal = given ? AbortSignal.any([given, late.signal]) : late.signal;
+    const response = await fetch(input, { ...init, signal });
+    if (response.redirected) onRedirect();
+    return isJson(response) ? await readWhole(response) : response;
+  } catch (error) {
+    // By this name, the client knows that there is nothing to try again.
+    if (given?.aborted) throw new DOMException('The request was given up.', 'AbortError');
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+const isJson = ({ headers }: Response) => /^application\/json\b/i.test(headers.get('content-type') ?? '');
+
+/** The same answer, all of it here, so that the time limit holds for its body as well. */
+async function readWhole(response: Response): Promise<Response> {
+  const whole = new Response(await response.arrayBuffer(), response);
+  return Object.defineProperty(whole, 'url', { value: response.url });
+}

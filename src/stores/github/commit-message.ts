@@ -1,0 +1,18 @@
+/** The most changes that a message lists. */
+const MOST_LISTED = 100;
+
+/**
+ * The message of a commit: the template's line and, where there are several changes, a list of them. In the template,
+ * `{summary}` stands for the change, or how many there are, and `{count}` for their number.
+ */
+export function commitMessage(template: string, summaries: readonly string[]): string {
+  const [first = ''] = summaries;
+  const summary = summaries.length === 1 ? first : `Change ${summaries.length} files and folders`;
+  const title = template.replace(/\{(summary|count)\}/g, (_, name) =>
+    name === 'summary' ? summary : String(summaries.length),
+  );
+  if (summaries.length === 1) return title;
+  const listed = summaries.slice(0, MOST_LISTED).map((text) => `- ${text}`);
+  const more = summaries.length - listed.length;
+  return [title, '', ...listed, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
+}

@@ -1,0 +1,63 @@
+import type { FolderPath } from '../../domain/path.ts';
+import type { Cancellable, Replacing, Reporting, Store } from '../../domain/store.ts';
+import { copyFolder, createFolder, moveFolder, removeFolder, removeTree } from './changes.ts';
+import type { CommitQueue } from './commit-queue.ts';
+import { createMeasuring, type Measure, requireLengths } from './measure.ts';
+import type { TreeEntry } from './objects.ts';
+import type { Trees } from './trees.ts';
+
+type FolderOperations = Required<
+  Pick<Store, 'createFolder' | 'removeFolder' | 'copyFolder' | 'moveFolder' | 'removeTree'>
+>;
+
+/** The operations on folders: each is one change, and so part of one commit, however much is in the folder. */
+export function createFolderOperations(queue: CommitQueue, trees: Trees): FolderOperations {
+  const measure = createMeasuring(trees);
+
+  const transfer =
+    (change: typeof copyFolder) =>
+    async (from: FolderPath, to: FolderPath, { replace, signal, onProgress }: Replacing & Reporting & Cancellable) => {
+      const progress = reporting({ onProgress });
+      // No path below a shorter one gets too long.
+      const mayBeTooLong = Buffer.byteLength(to) > Buffer.byteLength(from);
+      const weigh = async ({ sha }: TreeEntry) => {
+        if (!mayBeTooLong && !onProgress) return;
+        const found = await measure(sha, { atAnyCost: mayBeTooLong, signal });
+        if (found) requireLengths(found, from, to);
+        progress.begin(found);
+      };
+      await queue.run(change(from, to, { replace, weigh }), signal);
+      progress.end();
+    };
+
+  return {
+    createFolder: (folder, { signal } = {}) => queue.run(createFolder(folder), signal),
+    removeFolder: (folder, { signal } = {}) => queue.run(removeFolder(folder), signal),
+    copyFolder: transfer(copyFolder),
+    moveFolder: transfer(moveFolder),
+
+    async removeTree(folder, { signal, onProgress } = {}) {
+      const progress = reporting({ onProgress });
+      const weigh = async ({ sha }: TreeEntry) => {
+        if (onProgress) progress.begin(await measure(sha, { atAnyCost: false, signal }));
+      };
+      await queue.run(removeTree(folder, weigh), signal);
+      progress.end();
+    },
+  };
+}
+
+/** Progress of what is done in one step: nothing, and then all. */
+function reporting({ onProgress }: Reporting) {
+  let known: Measure | undefined;
+  const report = (done: number, bytes: number) => onProgress?.({ done, total: known?.files ?? null, bytes });
+  return {
+    begin(measure: Measure | undefined) {
+      known = measure;
+      report(0, 0);
+    },
+    end() {
+      if (known) report(known.files, known.bytes);
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { quoted, StoreError } from '../../domain/error.ts';
+import type { FilePath } from '../../domain/path.ts';
+import { requireSize } from '../../domain/problems.ts';
+import type { Cancellable, FileEntry, Store, WriteCondition } from '../../domain/store.ts';
+import { createBlobCache } from './blob-cache.ts';
+import { copyFile, moveFile, putFile, removeFile, type StoredBlob } from './changes.ts';
+import { createCommitQueue } from './commit-queue.ts';
+import { createDraft } from './draft.ts';
+import { createBegin } from './first-commit.ts';
+import { createFolderOperations } from './folders.ts';
+import { connect, type Host } from './host.ts';
+import { createLargeObjects } from './large-objects.ts';
+import { requireWritable } from './markers.ts';
+import { createReader } from './read.ts';
+import type { GitHubOptions } from './settings.ts';
+import { createSnapshots, type Snapshots } from './snapshots.ts';
+import { createTrees } from './trees.ts';
+import { createTakeIn, type Place } from './upload.ts';
+
+/** A branch of a repository on GitHub, or on a GitHub Enterprise server. Every change is in a commit. */
+export function openGitHub(options: GitHubOptions): Store {
+  const { log } = options;
+  const host = connect(options);
+  const trees = createTrees(host, log);
+  const snapshots = createSnapshots(host, trees, options);
+  const begin = createBegin(host, snapshots, options);
+  const queue = createCommitQueue(host, trees, snapshots, begin, options);
+  const blobs = createBlobCache({ ...options.cache, warn: (message, details) => log.warn(message, details) });
+  const largeObjects = createLargeObjects(host, blobs, options);
+  const reader = createReader(host, trees, snapshots, blobs, largeObjects);
+
+  /** Before the bytes of a file go to the host: nothing that could be known now is found only behind them. */
+  const prepare = async (place: Place | undefined, { signal }: Cancellable): Promise<void> => {
+    const { root } = await begin({ signal });
+    if (place) {
+      const draft = createDraft(trees, await trees.read(root, { signal }));
+      await putFile(place.file, UNKNOWN_BLOB, place.condition).apply(draft);
+    }
+  };
+
+  const put = (file: FilePath, blob: StoredBlob, condition: WriteCondition | undefined, signal?: AbortSignal) =>
+    queue.run(putFile(file, blob, condition), signal);
+
+  const takeIn = createTakeIn(host, prepare);
+
+  return {
+    list: reader.list,
+    stat: reader.stat,
+    read: reader.read,
+
+    async write(file, { body, size }, { condition, signal } = {}) {
+      try {
+        requireWritable(file);
+        const checkSize = (actual: number) => requireSize(file, actual, size);
+        const blob = await takeIn({ body, place: { file, condition }, checkSize }, { signal });
+        return await put(file, blob, condition, signal);
+      } finally {
+        body.destroy();
+      }
+    },
+
+    // What is not published is nowhere on the branch, and the host forgets it.
+    async stage({ body }, { signal } = {}) {
+      const blob = await takeIn({ body }, { signal });
+      return { publish: (file, _upload, { condition } = {}) => put(file, blob, condition), discard: async () => {} };
+    },
+
+    remove: (file, { ifMatch, signal } = {}) => queue.run(removeFile(file, ifMatch), signal),
+    copy: (from, to, { replace, signal }) => queue.run(copyFile(from, to, { replace }), signal),
+    move: (from, to, { replace, signal }) => queue.run(moveFile(from, to, { replace }), signal),
+    ...createFolderOperations(queue, trees),
+
+    async presign({ path }, { signal }) {
+      const { file, snapshot, object } = await reader.find(path, { signal });
+      const url = object
+        ? await largeObjects.downloadUrl(object, { signal })
+        : await host.downloadUrl(path, snapshot.head ?? options.branch, { signal });
+      if (url === undefined) throw givesNoUrl(file);
+      return url;
+    },
+
+    check: createCheck(host, snapshots, options),
+    quota: () => host.quota.current(),
+
+    async close() {
+      await queue.close();
+      await blobs.close();
+    },
+  };
+}
+
+/** Stands for a blob that is still to be made. */
+const UNKNOWN_BLOB: StoredBlob = { sha: '', size: 0 };
+
+/** The first look is at the repository and at what the token may do; those after it are at the branch alone. */
+function createCheck(
+  host: Host,
+  snapshots: Snapshots,
+  { readOnly, token }: GitHubOptions,
+): (options?: Cancellable) => Promise<void> {
+  let isKnown = false;
+  return async (options = {}) => {
+    if (!isKnown) {
+      const { mayWrite, isArchived } = await host.describe(options);
+      if (!readOnly) requireWriting(host.repository(), { mayWrite, isArchived, token });
+      isKnown = true;
+    }
+    await snapshots.latest(options);
+  };
+}
+
+function requireWriting(
+  repository: string,
+  { mayWrite, isArchived, token }: { mayWrite: boolean; isArchived: boolean; token: string | undefined },
+): void {
+  const refuse = (what: string) => {
+    throw new StoreError('unavailable', `${what}, or set READ_ONLY=true.`, { retryAfter: 30 });
+  };
+  if (token === undefined) refuse(`Nothing can be written to ${repository} without a token: set GITHUB_TOKEN`);
+  if (isArchived) refuse(`The repository ${repository} is archived and can't be written to: unarchive it`);
+  if (!mayWrite) {
+    refuse(
+      `The token in GITHUB_TOKEN may not write to ${repository}: give it the permission "Contents: read and write"`,
+    );
+  }
+}
+
+function givesNoUrl({ path, size }: FileEntry): StoreError {
+  const message = `The file ${quoted(path)} has ${size} bytes, and the host of the repository gives no URL to fetch it by.`;
+  return new StoreError('too-large', message);
+}

@@ -1,0 +1,356 @@
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import { StoreError } from '../../domain/error.ts';
+import type { Cancellable } from '../../domain/store.ts';
+import { createClient, LONG, QUICK, timedFetch } from './client.ts';
+import type { TreeEntry } from './objects.ts';
+import { createQuotaKeeper, type Headers, type QuotaKeeper } from './quota.ts';
+import type { GitHubOptions } from './settings.ts';
+import { type Asked, isRefusal, isRefusedTree, limitOf, noHost, translate } from './translate.ts';
+
+/** The head of the branch. */
+export interface BranchState {
+  readonly head: string;
+  /** The sha of the head's tree. */
+  readonly root: string;
+  readonly etag: string | undefined;
+}
+
+/** What the host tells of a tree, of all that is below it where that was asked for. */
+export interface ToldTree {
+  readonly sha: string;
+  /** Whether some is missing. */
+  readonly truncated: boolean;
+  readonly entries: readonly (TreeEntry & { readonly path: string })[];
+}
+
+/** One change to a tree: an entry, a text to make one of, or a removal. */
+export interface TreeEdit {
+  readonly path: string;
+  readonly mode: string;
+  readonly sha?: string | null;
+  readonly content?: string;
+}
+
+export interface NewCommit {
+  readonly message: string;
+  readonly tree: string;
+  readonly parents: readonly string[];
+}
+
+/** What there is to know of the repository itself. */
+export interface RepositoryState {
+  readonly defaultBranch: string;
+  readonly mayWrite: boolean;
+  readonly isArchived: boolean;
+}
+
+/**
+ * The host of the repository, and the one way to ask it: by its REST interface (docs.github.com/rest). Every error is
+ * what the host said where a member tells of it, else a `StoreError` where it was foreseen.
+ */
+export interface Host {
+  readonly quota: QuotaKeeper;
+  /** `owner/name` as it is now: a repository that was renamed is followed. */
+  repository(): string;
+  describe(options: Cancellable): Promise<RepositoryState>;
+  /** The state of a branch, or `same` where `etag` is still that of the host. A 404 is thrown as it is. */
+  branch(name: string, etag: string | undefined, options: Cancellable): Promise<BranchState | 'same'>;
+  /** Looks for a reference; what the host refuses is thrown as it is. */
+  reference(branch: string, options: Cancellable): Promise<void>;
+  createReference(branch: string, commit: string, options: Cancellable): Promise<void>;
+  tree(sha: string, depth: 'one' | 'all', options: Cancellable): Promise<ToldTree>;
+  blob(sha: string, options: Cancellable): Promise<Readable>;
+  /** Makes a blob of a JSON body. A refusal is thrown as it is; one that is a stream is sent once. */
+  createBlob(body: string | Readable, options: Cancellable): Promise<string>;
+  /** Makes a tree, and gives its sha. That the host does not take the edits is thrown as it is: `isRefusedTree`. */
+  createTree(base: string, edits: readonly TreeEdit[]): Promise<string>;
+  createCommit(commit: NewCommit): Promise<string>;
+  /** The parents of a commit. */
+  parentsOf(commit: string): Promise<readonly string[]>;
+  /** Moves the branch on to a commit that follows its head. What fails is thrown as it is. */
+  moveBranch(commit: string): Promise<void>;
+  /** Makes a file on the default branch, the one way to the first commit of a repository; false where it has one. */
+  createFirstFile(path: string, message: string): Promise<boolean>;
+  /** Where the host itself gives a file to whoever has the URL; undefined where it gives none. */
+  downloadUrl(path: string, commit: string, options: Cancellable): Promise<string | undefined>;
+  /** The error that stands for one that was thrown as it is. */
+  translate(error: unknown, effect: Asked['effect']): unknown;
+}
+
+interface Answer<Body> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly data: Body;
+}
+
+/** What each request is given beside its parameters. */
+interface RequestOptions {
+  readonly signal?: AbortSignal;
+  readonly fetch: typeof fetch;
+  readonly retries?: number;
+  /** How often the same was sent before, as the client itself counts: see `wasRepeated`. */
+  readonly retryCount?: number;
+  readonly redirect?: 'manual';
+  readonly parseSuccessResponseBody?: false;
+}
+
+interface How extends Cancellable {
+  readonly effect: Asked['effect'];
+  /** Milliseconds. */
+  readonly limit?: number;
+  /** Whether the request can be sent once only, because its body is a stream. */
+  readonly once?: boolean;
+}
+
+export function connect(options: GitHubOptions): Host {
+  const client = createClient(options);
+  const quota = createQuotaKeeper(options.log);
+  let here = { owner: options.owner, repo: options.repository };
+  const repository = () => `${here.owner}/${here.repo}`;
+
+  const translated = (error: unknown, effect: Asked['effect']) =>
+    translate(error, { apiUrl: options.apiUrl, repository: repository(), branch: options.branch, effect });
+
+  /** A repository that was renamed: reads are led on by the host, writes are not. Gives whether it was. */
+  const findAgain = async (signal: AbortSignal | undefined): Promise<boolean> => {
+    const request = { signal, fetch: timedFetch(QUICK, () => {}) };
+    const { data } = await client.rest.repos.get({ ...here, request });
+    const [owner, repo] = data.full_name.split('/');
+    if (owner === undefined || repo === undefined || repository() === data.full_name) return false;
+    options.log.warn('The repository has another name now: set GITHUB_OWNER and GITHUB_REPO to it.', {
+      before: repository(),
+      now: data.full_name,
+    });
+    here = { owner, repo };
+    return true;
+  };
+
+  const ask = async <Body>(
+    { effect, signal, limit = QUICK, once = false }: How,
+    send: (request: RequestOptions) => Promise<Answer<Body>>,
+  ): Promise<Answer<Body>> => {
+    const deadline = Date.now() + options.quotaWait * 1000;
+    for (let sent = 0; ; sent++) {
+      let isElsewhere = false;
+      const request: RequestOptions = {
+        ...(signal && { signal }),
+        ...(sent > 0 && { retryCount: sent }),
+        fetch: timedFetch(limit, () => (isElsewhere = true)),
+        ...(once && { retries: 0 }),
+        // As a redirect is followed, a POST may become a GET.
+        ...(effect === 'writes' && { redirect: 'manual' }),
+      };
+      await quota.admit(deadline, signal);
+      signal?.throwIfAborted();
+      try {
+        const answer = await send(request);
+        quota.note(answer.headers);
+        if (answer.status < 300) {
+          if (isElsewhere) await findAgain(signal);
+          return answer;
+        }
+        if (!(await findAgain(signal))) throw noHost(options.apiUrl);
+        if (once) throw new StoreError('unavailable', 'The repository has another name now.', { retryAfter: 1 });
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (isRefusal(error)) quota.note(error.response.headers);
+        const seconds = limitOf(error);
+        if (seconds !== undefined) quota.hold(seconds);
+        if (seconds === undefined || once) throw error;
+      }
+    }
+  };
+
+  /** As `ask`, with the error that callers act on. */
+  const tell = async <Body>(how: How, send: (request: RequestOptions) => Promise<Answer<Body>>): Promise<Body> => {
+    try {
+      return (await ask(how, send)).data;
+    } catch (error) {
+      how.signal?.throwIfAborted();
+      throw translated(error, how.effect);
+    }
+  };
+
+  const reads = ({ signal }: Cancellable) => ({ effect: 'reads', signal }) as const;
+  const writes = { effect: 'writes' } as const;
+
+  return {
+    quota,
+    repository,
+    translate: translated,
+
+    async describe(given) {
+      const data = await tell(reads(given), (request) => client.rest.repos.get({ ...here, request }));
+      if (typeof data?.default_branch !== 'string') throw noHost(options.apiUrl);
+      return {
+        defaultBranch: data.default_branch,
+        mayWrite: data.permissions?.push ?? false,
+        isArchived: data.archived,
+      };
+    },
+
+    async branch(name, etag, given) {
+      const headers = etag === undefined ? {} : { 'if-none-match': etag };
+      try {
+        const { data, headers: told } = await ask(reads(given), (request) =>
+          client.rest.repos.getBranch({ ...here, branch: name, headers, request }),
+        );
+        if (typeof data?.commit?.commit?.tree?.sha !== 'string') throw noHost(options.apiUrl);
+        if (data.name !== name) throw renamedBranch(name, data.name);
+        return { head: data.commit.sha, root: data.commit.commit.tree.sha, etag: told['etag']?.toString() };
+      } catch (error) {
+        if (isRefusal(error, 304)) return 'same';
+        throw isRefusal(error, 404) ? error : translated(error, 'reads');
+      }
+    },
+
+    async reference(branch, given) {
+      await ask(reads(given), (request) => client.rest.git.getRef({ ...here, ref: `heads/${branch}`, request }));
+    },
+
+    async createReference(branch, commit, { signal }) {
+      await tell({ effect: 'writes', signal }, (request) =>
+        client.rest.git.createRef({ ...here, ref: `refs/heads/${branch}`, sha: commit, request }),
+      );
+    },
+
+    async tree(sha, depth, given) {
+      const data = await tell({ ...reads(given), limit: LONG }, (request) =>
+        client.rest.git.getTree({ ...here, tree_sha: sha, ...(depth === 'all' && { recursive: '1' }), request }),
+      );
+      if (!Array.isArray(data?.tree)) throw noHost(options.apiUrl);
+      const entries = data.tree.map(({ path, mode, sha: entry, size = 0 }) => ({ path, mode, sha: entry, size }));
+      return { sha: data.sha, truncated: data.truncated, entries };
+    },
+
+    async blob(sha, given) {
+      const data: unknown = await tell({ ...reads(given), limit: QUICK }, (request) =>
+        client.request('GET /repos/{owner}/{repo}/git/blobs/{file_sha}', {
+          ...here,
+          file_sha: sha,
+          headers: { accept: 'application/vnd.github.raw+json' },
+          request: { ...request, parseSuccessResponseBody: false },
+        }),
+      );
+      return telling(data as ReadableStream<Uint8Array> | null, (error) => translated(error, 'reads'));
+    },
+
+    async createBlob(body, { signal }) {
+      const once = typeof body !== 'string';
+      const { data } = await ask({ effect: 'writes', signal, limit: LONG, once }, (request) =>
+        client.request('POST /repos/{owner}/{repo}/git/blobs', {
+          ...here,
+          // In the place of the parameters, which the client would have to hold.
+          ...({ data: body } as unknown as { content: string }),
+          headers: { 'content-type': 'application/json; charset=utf-8' },
+          request,
+        }),
+      );
+      return data.sha;
+    },
+
+    async createTree(base, edits) {
+      try {
+        const { data } = await ask({ ...writes, limit: LONG }, (request) =>
+          client.rest.git.createTree({ ...here, base_tree: base, tree: edits.map(asTold), request }),
+        );
+        return data.sha;
+      } catch (error) {
+        throw isRefusedTree(error) ? error : translated(error, 'writes');
+      }
+    },
+
+    async createCommit({ message, tree, parents }) {
+      const { author } = options;
+      const data = await tell(writes, (request) =>
+        client.rest.git.createCommit({
+          ...here,
+          message,
+          tree,
+          parents: [...parents],
+          ...(author && { author: { ...author, date: new Date().toISOString() } }),
+          request,
+        }),
+      );
+      return data.sha;
+    },
+
+    async parentsOf(commit) {
+      const data = await tell(reads({}), (request) =>
+        client.rest.git.getCommit({ ...here, commit_sha: commit, request }),
+      );
+      return data.parents.map(({ sha }) => sha);
+    },
+
+    async moveBranch(commit) {
+      await ask(writes, (request) =>
+        client.rest.git.updateRef({ ...here, ref: `heads/${options.branch}`, sha: commit, force: false, request }),
+      );
+    },
+
+    async createFirstFile(path, message) {
+      const { author } = options;
+      try {
+        await ask(writes, (request) =>
+          client.rest.repos.createOrUpdateFileContents({
+            ...here,
+            path,
+            message,
+            content: '',
+            ...(author && { author, committer: author }),
+            request,
+          }),
+        );
+        return true;
+      } catch (error) {
+        // Somebody was first: the file is there, which wants its sha told, or is being made.
+        if (isRefusal(error, 409) || (isRefusal(error, 422) && /\bsha\b/.test(error.message))) return false;
+        throw translated(error, 'writes');
+      }
+    },
+
+    async downloadUrl(path, commit, given) {
+      const data = await tell(reads(given), (request) =>
+        client.rest.repos.getContent({
+          ...here,
+          path,
+          ref: commit,
+          headers: { accept: 'application/vnd.github.object+json' },
+          request,
+        }),
+      );
+      return downloadUrlIn(data);
+    },
+  };
+}
+
+/** The client reads an answer as JSON if its type is plainly that, and gives others as a text. */
+function downloadUrlIn(data: unknown): string | undefined {
+  const file: unknown = typeof data === 'string' ? JSON.parse(data) : data;
+  if (typeof file !== 'object' || file === null || !('download_url' in file)) return undefined;
+  return typeof file.download_url === 'string' ? file.download_url : undefined;
+}
+
+/** An edit in the words of the interface. */
+function asTold({ path, mode, ...change }: TreeEdit) {
+  const type = mode === '040000' ? ('tree' as const) : mode === '160000' ? ('commit' as const) : ('blob' as const);
+  return { path, mode: mode as '100644' | '100755' | '040000' | '160000' | '120000', type, ...change };
+}
+
+function renamedBranch(before: string, now: string): StoreError {
+  const message = `The branch ${before} has the name ${now} now: set GITHUB_BRANCH to it.`;
+  return new StoreError('unavailable', message, { retryAfter: 30 });
+}
+
+/** The bytes of an answer, whose errors are those that callers act on. */
+function telling(body: ReadableStream<Uint8Array> | null, translated: (error: unknown) => unknown): Readable {
+  async function* bytes() {
+    try {
+      if (body) yield* body;
+    } catch (error) {
+      throw translated(error);
+    }
+  }
+  return Readable.from(bytes(), { objectMode: false });
+}

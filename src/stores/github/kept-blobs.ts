@@ -1,0 +1,76 @@
+import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
+import { noteUse } from '../../cache/cache-folder.ts';
+import { isMissing } from '../../cache/sweep.ts';
+import { type Blob, hashOfBlob } from './blob.ts';
+
+/** Blobs in the folder of the cache, each in a file that is called by its sha. */
+export interface KeptBlobs {
+  /** The blob, open for reading, if it is there and right. One that is damaged is removed. Notes that it was used. */
+  open(blob: Blob): Promise<FileHandle | undefined>;
+  /** Notes that a blob is right: it was kept by this process just now. */
+  trust(blob: Blob): void;
+}
+
+/**
+ * Nothing waits for the disk when a blob is kept, so that a machine that loses power may leave one that is not whole.
+ * Up to this size, in bytes, each is read through before it is first used: some 20 ms. Of a larger one the size has to do.
+ */
+const VERIFIED_UP_TO = 8 * 1024 * 1024;
+
+/** How many blobs are remembered to be right: a megabyte or two. */
+const MOST_TRUSTED = 10_000;
+
+/** Bytes that are read at once. */
+const PIECE = 64 * 1024;
+
+export function createKeptBlobs(folder: string, warn: (message: string, details: object) => void): KeptBlobs {
+  const trusted = new LRUCache<string, true>({ max: MOST_TRUSTED });
+
+  const isRight = async (file: FileHandle, { sha, size }: Blob): Promise<boolean> => {
+    const stats = await file.stat();
+    if (!stats.isFile() || stats.size !== size) return false;
+    return size > VERIFIED_UP_TO || trusted.has(sha) || (await shaOf(file, size)) === sha;
+  };
+
+  return {
+    async open(blob) {
+      const path = join(folder, blob.sha);
+      const file = await open(path).catch((error: unknown) => {
+        if (!isMissing(error)) warn('A file could not be opened in the cache.', { path, err: error });
+      });
+      if (!file) return undefined;
+      try {
+        if (await isRight(file, blob)) {
+          trusted.set(blob.sha, true);
+          await noteUse(file);
+          return file;
+        }
+        warn('A file of the cache was damaged, and is fetched again.', { path });
+        await unlink(path);
+      } catch (error) {
+        warn('A file could not be read from the cache.', { path, err: error });
+      }
+      await file.close();
+      return undefined;
+    },
+
+    trust({ sha }) {
+      trusted.set(sha, true);
+    },
+  };
+}
+
+/** The sha of the first `size` bytes of a file. */
+async function shaOf(file: FileHandle, size: number): Promise<string> {
+  const hash = hashOfBlob(size);
+  const piece = Buffer.allocUnsafe(PIECE);
+  for (let position = 0; position < size; ) {
+    const { bytesRead } = await file.read(piece, 0, Math.min(PIECE, size - position), position);
+    if (bytesRead === 0) break;
+    hash.update(piece.subarray(0, bytesRead));
+    position += bytesRead;
+  }
+  return hash.digest('hex');
+}

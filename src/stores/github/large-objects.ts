@@ -1,0 +1,212 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import type { ReadableStream } from 'node:stream/web';
+import { LRUCache } from 'lru-cache';
+import { StoreError } from '../../domain/error.ts';
+import type { ResolvedRange } from '../../domain/range.ts';
+import type { Cancellable } from '../../domain/store.ts';
+import { networkProblem, SOON } from '../network.ts';
+import type { BlobCache } from './blob-cache.ts';
+import { QUICK, timedFetch } from './client.ts';
+import type { Host } from './host.ts';
+import { isFile, type Tree, type TreeEntry } from './objects.ts';
+import type { GitHubOptions } from './settings.ts';
+
+/** An object of Git LFS, in whose place the repository has a pointer. */
+export interface LargeObject {
+  /** Its SHA-256. */
+  readonly id: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** Where the host gives an object. */
+interface Download {
+  readonly href: string;
+  readonly header: Readonly<Record<string, string>>;
+}
+
+/** The objects of Git LFS (github.com/git-lfs/git-lfs, docs/spec.md and docs/api/batch.md). */
+export interface LargeObjects {
+  /** The object that a blob points to. Undefined where it is a file like any other, or the host does not have it. */
+  find(blob: TreeEntry, chain: readonly Tree[], options: Cancellable): Promise<LargeObject | undefined>;
+  open(object: LargeObject, options: Cancellable & { range?: ResolvedRange }): Promise<Readable>;
+  /** A URL that gives it to whoever has it, asked for anew; undefined where the host gives none. */
+  downloadUrl(object: LargeObject, options: Cancellable): Promise<string | undefined>;
+}
+
+/** Bytes of a pointer: no file that is longer or shorter is one. */
+const SHORTEST = 100;
+const LONGEST = 1024;
+
+/** Milliseconds for which it is believed that the host has an object, or has not. */
+const FRESH = 60_000;
+
+const LFS_JSON = 'application/vnd.git-lfs+json';
+
+export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token, log }: GitHubOptions): LargeObjects {
+  const pointers = new LRUCache<string, { object: LargeObject | undefined }>({ max: 10_000 });
+  const attributes = new LRUCache<string, boolean>({ max: 1_000 });
+  const presence = new LRUCache<string, boolean>({ max: 10_000, ttl: FRESH });
+
+  const textOf = async ({ sha, size }: TreeEntry, { signal }: Cancellable): Promise<string> => {
+    const fetchBlob = (cancelled: AbortSignal) => host.blob(sha, { signal: cancelled });
+    return (await buffer(await blobs.open({ sha, size }, fetchBlob, { ...(signal && { signal }) }))).toString();
+  };
+
+  /** Whether the attributes of one of the folders have files go to Git LFS. Without, nothing has to be read. */
+  const isUsedIn = async (chain: readonly Tree[], options: Cancellable): Promise<boolean> => {
+    for (const { entries } of chain) {
+      const file = entries.get('.gitattributes');
+      if (!file || !isFile(file) || file.size > 64 * 1024) continue;
+      const known = attributes.get(file.sha);
+      const isUsed = known ?? /\bfilter=lfs\b/.test(await textOf(file, options));
+      attributes.set(file.sha, isUsed);
+      if (isUsed) return true;
+    }
+    return false;
+  };
+
+  const pointerIn = async (blob: TreeEntry, options: Cancellable): Promise<LargeObject | undefined> => {
+    const known = pointers.get(blob.sha) ?? { object: parsePointer(await textOf(blob, options)) };
+    pointers.set(blob.sha, known);
+    return known.object;
+  };
+
+  /** Where the host gives an object; undefined where it does not. */
+  const ask = async ({ id, size }: LargeObject, { signal }: Cancellable): Promise<Download | undefined> => {
+    const [url, send] = [
+      `${webOf(apiUrl)}/${host.repository()}.git/info/lfs/objects/batch`,
+      timedFetch(QUICK, () => {}),
+    ];
+    const credentials = Buffer.from(`x-access-token:${token ?? ''}`).toString('base64');
+    const answer = await send(url, {
+      method: 'POST',
+      headers: {
+        accept: LFS_JSON,
+        'content-type': LFS_JSON,
+        ...(token !== undefined && { authorization: `Basic ${credentials}` }),
+      },
+      body: JSON.stringify({ operation: 'download', transfers: ['basic'], objects: [{ oid: id, size }] }),
+      ...(signal && { signal }),
+    });
+    if (answer.status >= 500 || answer.status === 429) throw busy(answer.status);
+    if (!answer.ok) return undefined;
+    // A web page is an answer of something else than Git LFS.
+    return isJson(answer) ? downloadIn(await answer.json(), id) : undefined;
+  };
+
+  const askSafely = async (object: LargeObject, options: Cancellable): Promise<Download | undefined> => {
+    try {
+      return await ask(object, options);
+    } catch (error) {
+      options.signal?.throwIfAborted();
+      throw translated(error);
+    }
+  };
+
+  const isPresent = async (object: LargeObject, options: Cancellable): Promise<boolean> => {
+    const known = presence.get(object.id);
+    if (known !== undefined) return known;
+    const isThere = (await askSafely(object, options)) !== undefined;
+    if (!isThere) log.warn('The host does not give an object of Git LFS.', { oid: object.id });
+    presence.set(object.id, isThere);
+    return isThere;
+  };
+
+  const translated = (error: unknown) =>
+    networkProblem(error, { name: `The host of large files at ${webOf(apiUrl)}`, setting: 'GITHUB_API_URL' }) ?? error;
+
+  return {
+    async find(blob, chain, options) {
+      if (blob.size < SHORTEST || blob.size > LONGEST || !(await isUsedIn(chain, options))) return undefined;
+      const object = await pointerIn(blob, options);
+      if (!object) return undefined;
+      return (await isPresent(object, options)) ? object : undefined;
+    },
+
+    async open(object, { range, signal }) {
+      const download = await askSafely(object, { signal });
+      if (!download) throw gone(object);
+      try {
+        const answer = await timedFetch(QUICK, () => {})(download.href, {
+          headers: download.header,
+          ...(signal && { signal }),
+        });
+        if (!answer.ok) throw busy(answer.status);
+        return Readable.from(slice(answer.body, range, object, translated), { objectMode: false });
+      } catch (error) {
+        signal?.throwIfAborted();
+        throw translated(error);
+      }
+    },
+
+    async downloadUrl(object, options) {
+      const download = await askSafely(object, options);
+      // Whoever follows a redirect sends no headers of ours.
+      return download && Object.keys(download.header).length === 0 ? download.href : undefined;
+    },
+  };
+}
+
+/** The object that a pointer names, if that is what the text is. */
+function parsePointer(text: string): LargeObject | undefined {
+  if (!text.startsWith('version https://git-lfs.github.com/spec/v1\n')) return undefined;
+  const id = /^oid sha256:([0-9a-f]{64})$/m.exec(text)?.[1];
+  const size = /^size (\d{1,15})$/m.exec(text)?.[1];
+  return id === undefined || size === undefined ? undefined : { id, size: Number(size) };
+}
+
+const isJson = ({ headers }: Response) => /^application\/([\w.-]+\+)?json\b/i.test(headers.get('content-type') ?? '');
+
+/** The download that the answer of the batch endpoint offers. */
+function downloadIn(answer: unknown, id: string): Download | undefined {
+  const { objects } = asRecord(answer);
+  const found = Array.isArray(objects) ? objects.map(asRecord).find(({ oid }) => oid === id) : undefined;
+  const { href, header } = asRecord(asRecord(found?.['actions'])['download']);
+  if (typeof href !== 'string' || !/^https?:/.test(href)) return undefined;
+  return {
+    href,
+    header: Object.fromEntries(Object.entries(asRecord(header)).map(([name, text]) => [name, String(text)])),
+  };
+}
+
+const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+
+/** The part of an object that was asked for. Throws where the host gives fewer bytes than the pointer says. */
+async function* slice(
+  body: ReadableStream<Uint8Array> | null,
+  range: ResolvedRange | undefined,
+  { size }: LargeObject,
+  translated: (error: unknown) => unknown,
+): AsyncGenerator<Uint8Array> {
+  const { start, end } = range ?? { start: 0, end: size - 1 };
+  let position = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      const part = chunk.subarray(Math.max(0, start - position), Math.max(0, end + 1 - position));
+      position += chunk.length;
+      if (part.length > 0) yield part;
+      if (position > end) return;
+    }
+  } catch (error) {
+    throw translated(error);
+  }
+  if (position <= end)
+    throw new StoreError('unavailable', 'The host gave a part of the file only.', { retryAfter: SOON });
+}
+
+/** Where the host's web pages are, and Git LFS with them: beside the interface of GitHub, around that of Enterprise. */
+function webOf(apiUrl: string): string {
+  return apiUrl.replace(/\/api\/v3$/, '').replace(/^https:\/\/api\./, 'https://');
+}
+
+function busy(status: number): StoreError {
+  const message = `The host of large files is busy or failing (it answers ${status}).`;
+  return new StoreError('unavailable', message, { retryAfter: SOON });
+}
+
+function gone({ id }: LargeObject): StoreError {
+  return new StoreError('unavailable', `The host has no object ${id} of Git LFS any more.`, { retryAfter: SOON });
+}

@@ -1,0 +1,122 @@
+import { Readable } from 'node:stream';
+import {
+  comparePaths,
+  type FilePath,
+  type FolderPath,
+  foundFile,
+  foundFolder,
+  nameOf,
+  parentOf,
+  withoutSlash,
+} from '../../domain/path.ts';
+import { notFound, requireEtag } from '../../domain/problems.ts';
+import { resolveRange } from '../../domain/range.ts';
+import type { Cancellable, Entry, FileEntry, Store } from '../../domain/store.ts';
+import { pageOf } from '../page.ts';
+import type { BlobCache } from './blob-cache.ts';
+import { fileEntry } from './changes.ts';
+import type { Host } from './host.ts';
+import type { LargeObject, LargeObjects } from './large-objects.ts';
+import { isReserved, MARKER } from './markers.ts';
+import { isFile, isFolder, type Tree, type TreeEntry } from './objects.ts';
+import type { Snapshot, Snapshots } from './snapshots.ts';
+import type { Trees } from './trees.ts';
+
+/** A file as the branch has it. */
+export interface FoundFile {
+  readonly file: FileEntry;
+  readonly snapshot: Snapshot;
+  readonly blob: TreeEntry;
+  /** The object that the blob only points to, if it does, and if the host has it. */
+  readonly object: LargeObject | undefined;
+}
+
+export interface Reader extends Pick<Store, 'list' | 'stat' | 'read'> {
+  find(file: FilePath, options?: Cancellable): Promise<FoundFile>;
+}
+
+export function createReader(
+  host: Host,
+  trees: Trees,
+  snapshots: Snapshots,
+  blobs: BlobCache,
+  largeObjects: LargeObjects,
+): Reader {
+  const entriesIn = rememberLast(entriesOf);
+
+  /** The trees from the root to a folder; undefined where there is none. */
+  const treesTo = async ({ root }: Snapshot, folder: FolderPath, options: Cancellable): Promise<Tree[] | undefined> => {
+    const chain = [await trees.read(root, options)];
+    for (const name of withoutSlash(folder).split('/').filter(Boolean)) {
+      const entry = entryOf(chain.at(-1), name);
+      if (!entry || !isFolder(entry) || isReserved(folder)) return undefined;
+      chain.push(await trees.read(entry.sha, options));
+    }
+    return chain;
+  };
+
+  const find: Reader['find'] = async (file, { signal } = {}) => {
+    const snapshot = await snapshots.current({ signal });
+    const chain = isReserved(file) ? undefined : await treesTo(snapshot, parentOf(file), { signal });
+    const blob = entryOf(chain?.at(-1), nameOf(file));
+    if (!chain || !blob || !isFile(blob)) throw notFound(file);
+    const object = await largeObjects.find(blob, chain, { signal });
+    return { file: fileEntry(file, { sha: blob.sha, size: object?.size ?? blob.size }), snapshot, blob, object };
+  };
+
+  return {
+    find,
+
+    async list(folder, { signal, ...page } = {}) {
+      const snapshot = await snapshots.current({ signal });
+      const tree = (await treesTo(snapshot, folder, { signal }))?.at(-1);
+      if (!tree) throw notFound(folder);
+      const { items, cursor } = pageOf(folder, entriesIn(tree, folder), page);
+      return { entries: items, cursor };
+    },
+
+    stat: async (file, options) => (await find(file, options)).file,
+
+    async read(path, { range, ifMatch, ifBelow = Number.POSITIVE_INFINITY, signal } = {}) {
+      const { file, blob, object } = await find(path, { signal });
+      requireEtag(file, ifMatch);
+      if (file.size >= ifBelow) return { file, body: Readable.from([]) };
+      const resolved = range && resolveRange(range, file.size);
+      const part = { ...(resolved && { range: resolved }), ...(signal && { signal }) };
+      const body = object
+        ? await largeObjects.open(object, part)
+        : await blobs.open(blob, (cancelled) => host.blob(blob.sha, { signal: cancelled }), part);
+      return { file, range: resolved, body };
+    },
+  };
+}
+
+/** What is under a name; nothing under one that only stands for others, which the host could not tell. */
+function entryOf(tree: Tree | undefined, name: string): TreeEntry | undefined {
+  return tree?.untold.has(name) ? undefined : tree?.entries.get(name);
+}
+
+/** What a folder has to list, in the order of listings: files and folders that a path can name, and no marker. */
+function entriesOf(tree: Tree, folder: FolderPath): readonly Entry[] {
+  const entries: Entry[] = [];
+  for (const [name, entry] of tree.entries) {
+    if (tree.untold.has(name)) continue;
+    const file = isFile(entry) && name !== MARKER ? foundFile(folder, name) : undefined;
+    const below = isFolder(entry) ? foundFolder(folder, name) : undefined;
+    if (file !== undefined) entries.push(fileEntry(file, entry));
+    if (below !== undefined && name !== MARKER) entries.push({ kind: 'folder', path: below });
+  }
+  return entries.toSorted((left, right) => comparePaths(left.path, right.path));
+}
+
+/** Pages of one folder are asked for one after the other: what was made of its tree is kept for the next. */
+function rememberLast(make: typeof entriesOf): typeof entriesOf {
+  const made = new WeakMap<Tree, { folder: FolderPath; entries: readonly Entry[] }>();
+  return (tree, folder) => {
+    const known = made.get(tree);
+    if (known?.folder === folder) return known.entries;
+    const entries = make(tree, folder);
+    made.set(tree, { folder, entries });
+    return entries;
+  };
+}

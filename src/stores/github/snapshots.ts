@@ -1,0 +1,170 @@
+import { createSingleFlight } from '../../cache/single-flight.ts';
+import { untilAborted } from '../../cache/until-aborted.ts';
+import { quoted, StoreError } from '../../domain/error.ts';
+import type { Cancellable } from '../../domain/store.ts';
+import type { Host } from './host.ts';
+import { EMPTY_TREE } from './objects.ts';
+import type { GitHubOptions } from './settings.ts';
+import { isEmpty, isRefusal } from './translate.ts';
+import type { Trees } from './trees.ts';
+
+/** The branch at one moment. Nothing of it ever changes. */
+export interface Snapshot {
+  /** The sha of the head; undefined in a repository without a commit. */
+  readonly head: string | undefined;
+  /** The sha of its tree. */
+  readonly root: string;
+}
+
+export interface Snapshots {
+  /** The branch as it was seen at most as long ago as is trusted. */
+  current(options?: Cancellable): Promise<Snapshot>;
+  /** The branch as it was after this was called. */
+  latest(options?: Cancellable): Promise<Snapshot>;
+  /** Takes in that a commit of ours moved the branch. */
+  moved(from: Snapshot, to: Snapshot): void;
+}
+
+/** Milliseconds for which the host may still tell of a head that we replaced: its replicas lag a little. */
+const LAG = 30_000;
+
+export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions): Snapshots {
+  const { branch, createBranch, trust } = options;
+  const flights = createSingleFlight<void>();
+  /** Heads that we replaced or that were behind those, and when. */
+  const replaced = new Map<string, number>();
+  /** Heads that the branch had before others moved it on, and until when it was seen there. */
+  const former = new Map<string, number>();
+  let known: { snapshot: Snapshot; etag: string | undefined; seen: number } | undefined;
+
+  const isReplaced = (head: string) => performance.now() - (replaced.get(head) ?? Number.NEGATIVE_INFINITY) < LAG;
+
+  /** Of a repository that was too large for one answer once, folders are read one by one, as they are asked for. */
+  let fitsOneAnswer = true;
+  /** Never rejects: only waited for. */
+  let looking: Promise<void> | undefined;
+
+  const look = (signal: AbortSignal): Promise<void> => {
+    const answered = lookNow(signal);
+    const ended = answered.then(ignore, ignore).finally(() => {
+      if (looking === ended) looking = undefined;
+    });
+    looking = ended;
+    return answered;
+  };
+
+  const lookNow = async (signal: AbortSignal): Promise<void> => {
+    const before = known;
+    const seen = performance.now();
+    const told = await askForBranch(before?.etag, signal);
+    // A commit of ours was faster than this answer.
+    if (known !== before) return;
+    if (before && (told === 'same' || (told.head !== undefined && isReplaced(told.head)))) {
+      known = { ...before, seen };
+      return;
+    }
+    if (told === 'same') throw new Error('The host says that nothing changed, and was not told since when.');
+    if (fitsOneAnswer) fitsOneAnswer = await trees.readAll(told.root, { signal });
+    if (known !== before) return;
+    const head = before?.snapshot.head;
+    forgetOld(former, seen);
+    if (head !== undefined && head !== told.head) former.set(head, seen);
+    known = { snapshot: { head: told.head, root: told.root }, etag: told.etag, seen };
+  };
+
+  const askForBranch = async (etag: string | undefined, signal: AbortSignal) => {
+    try {
+      return await host.branch(branch, etag, { signal });
+    } catch (error) {
+      if (!isRefusal(error, 404)) throw error;
+      return withoutBranch(error, signal);
+    }
+  };
+
+  /** What it means that there is no branch: no commit yet, no branch of the name, or no repository. */
+  const withoutBranch = async (cause: unknown, signal: AbortSignal) => {
+    const { defaultBranch } = await host.describe({ signal });
+    const hasCommits = await host.reference(defaultBranch, { signal }).then(
+      () => true,
+      (error: unknown) => {
+        if (isEmpty(error)) return false;
+        if (isRefusal(error, 404)) return true;
+        throw host.translate(error, 'reads');
+      },
+    );
+    const isDefault = branch === defaultBranch;
+    if (!hasCommits && (createBranch || isDefault)) return { head: undefined, root: EMPTY_TREE.sha, etag: undefined };
+    if (createBranch && !isDefault) return beginBranch(defaultBranch, signal);
+    return stateOf(branch, signal).catch((error: unknown) => {
+      throw isRefusal(error, 404) ? noBranch(host.repository(), branch, defaultBranch, cause) : error;
+    });
+  };
+
+  const beginBranch = async (from: string, signal: AbortSignal) => {
+    const state = await stateOf(from, signal);
+    try {
+      await host.createReference(branch, state.head, { signal });
+    } catch (error) {
+      // Somebody else may have been first: another process of ours, say.
+      return await stateOf(branch, signal).catch(() => {
+        throw error;
+      });
+    }
+    options.log.info('The branch was made.', { branch, from, commit: state.head });
+    return { ...state, etag: undefined };
+  };
+
+  /** The state of a branch that somebody may have made since it was not there. */
+  const stateOf = async (name: string, signal: AbortSignal) => {
+    const state = await host.branch(name, undefined, { signal });
+    if (state === 'same') throw new Error('The host says that nothing changed, and was not told since when.');
+    return state;
+  };
+
+  const snapshotSeen = (): Snapshot => {
+    if (!known) throw new Error('The branch was not seen.');
+    return known.snapshot;
+  };
+
+  const latest: Snapshots['latest'] = async ({ signal } = {}) => {
+    // What is under way may have been answered already: it is waited for, and then asked anew, once for all who wait.
+    if (looking) await untilAborted(looking, signal);
+    await flights.run('branch', look, signal);
+    return snapshotSeen();
+  };
+
+  return {
+    latest,
+
+    async current(asked = {}) {
+      const age = performance.now() - (known?.seen ?? Number.NEGATIVE_INFINITY);
+      if (known && age < trust * 1000) return known.snapshot;
+      if (trust === 0) return latest(asked);
+      await flights.run('branch', look, asked.signal);
+      return snapshotSeen();
+    },
+
+    moved(from, to) {
+      const now = performance.now();
+      forgetOld(replaced, now);
+      forgetOld(former, now);
+      for (const head of former.keys()) replaced.set(head, now);
+      former.clear();
+      if (from.head !== undefined) replaced.set(from.head, now);
+      known = { snapshot: to, etag: undefined, seen: now };
+    },
+  };
+}
+
+const ignore = () => {};
+
+function forgetOld(heads: Map<string, number>, now: number): void {
+  for (const [head, time] of heads) if (now - time > LAG) heads.delete(head);
+}
+
+function noBranch(repository: string, branch: string, defaultBranch: string, cause: unknown): StoreError {
+  const message =
+    `The repository ${repository} has no branch ${quoted(branch)} (GITHUB_BRANCH). ` +
+    `Its default branch is ${quoted(defaultBranch)}; GITHUB_CREATE_BRANCH=true makes the other one from it.`;
+  return new StoreError('unavailable', message, { cause, retryAfter: 30 });
+}

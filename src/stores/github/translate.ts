@@ -1,0 +1,154 @@
+import { quoted, StoreError } from '../../domain/error.ts';
+import { LATER, networkProblem, SOON } from '../network.ts';
+import type { Headers } from './quota.ts';
+
+/** An answer of the host that is no success, as the client throws it. */
+export interface Refusal extends Error {
+  readonly status: number;
+  readonly response: { readonly headers: Headers; readonly data: unknown };
+}
+
+/** What was asked, as far as an error has to say it. */
+export interface Asked {
+  readonly apiUrl: string;
+  /** `owner/name` */
+  readonly repository: string;
+  readonly branch: string;
+  readonly effect: 'reads' | 'writes';
+}
+
+/** The most bytes that a file of a repository may have (docs.github.com, "About large files on GitHub"). */
+export const MAX_FILE = 100 * 1024 * 1024;
+
+export function isRefusal(error: unknown, ...statuses: readonly number[]): error is Refusal {
+  if (!(error instanceof Error && 'status' in error && 'response' in error && error.response)) return false;
+  return statuses.length === 0 || statuses.includes(Number(error.status));
+}
+
+/**
+ * Seconds for which the host wants to be left alone, if that is what a refusal says: docs.github.com, "Rate limits for
+ * the REST API". 0 where the headers about the quota say it.
+ */
+export function limitOf(error: unknown): number | undefined {
+  if (!isRefusal(error, 403, 429)) return undefined;
+  const { headers } = error.response;
+  const seconds = Number(headers['retry-after']);
+  if (headers['retry-after'] !== undefined && Number.isFinite(seconds)) return Math.max(1, Math.ceil(seconds));
+  if (String(headers['x-ratelimit-remaining']) === '0') return 0;
+  // The documentation asks for a minute where nothing is said.
+  return error.status === 429 || /rate limit|abuse detection/i.test(error.message) ? 60 : undefined;
+}
+
+/** Whether the file was too large for the host: it says so with several statuses. */
+export function isTooLarge(error: unknown): boolean {
+  return isRefusal(error, 413) || (isRefusal(error, 403, 422) && /too.large/i.test(textOf(error)));
+}
+
+/** Whether the host does not take a list of edits to a tree: for one of them, or for their size. */
+export function isRefusedTree(error: unknown): boolean {
+  return isRefusal(error, 422) || isTooLarge(error);
+}
+
+/** Whether a refusal says that a branch does not have the head any more that a commit follows. */
+export function isOutrun(error: unknown): boolean {
+  return isRefusal(error, 422) && /fast.?forward/i.test(error.message);
+}
+
+/** Whether a refusal says that a repository has no commit yet. */
+export function isEmpty(error: unknown): boolean {
+  return isRefusal(error, 409) && /empty/i.test(error.message);
+}
+
+/** Whether the outcome of a request is unknown: it may have been done although its answer was lost. */
+export function isUncertain(error: unknown): boolean {
+  return error instanceof Error && 'status' in error && Number(error.status) >= 500;
+}
+
+/** Whether a request that failed had been sent before, and may have been done then. */
+export function wasRepeated(error: unknown): boolean {
+  if (!isRefusal(error) || !('request' in error)) return false;
+  const { request } = error as { request?: { request?: { retryCount?: number } } };
+  return (request?.request?.retryCount ?? 0) > 0;
+}
+
+/**
+ * What an error of the client or the host means. What a person has to set right names the setting to look at. An answer
+ * that is not known here stays a fault, with the host's words for the log.
+ */
+export function translate(error: unknown, asked: Asked): unknown {
+  if (error instanceof StoreError) return error;
+  if (isRefusal(error)) return ofAnswer(error, asked);
+  const host = { name: `The host of the repository at ${asked.apiUrl}`, setting: 'GITHUB_API_URL' };
+  return networkProblem(error, host) ?? (isUncertain(error) ? unasked(error, host) : error);
+}
+
+/** What the client could not even ask: fetch refuses some ports, say. */
+function unasked(cause: unknown, { name, setting }: { name: string; setting: string }): StoreError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const message = `${name} can't be asked (${reason}): look at ${setting}.`;
+  return new StoreError('unavailable', message, { cause, retryAfter: LATER });
+}
+
+function ofAnswer(error: Refusal, asked: Asked): unknown {
+  const { repository, branch, effect, apiUrl } = asked;
+  const misset = (message: string) => new StoreError('unavailable', message, { cause: error, retryAfter: LATER });
+  const denied = (message: string) => new StoreError('denied', message, { cause: error });
+  if (limitOf(error) !== undefined) return limited(error);
+  if (isTooLarge(error)) return tooLarge(error);
+  switch (error.status) {
+    case 401:
+      return misset('The host of the repository does not take the token in GITHUB_TOKEN: it is wrong, or has expired.');
+    case 403:
+      if (/archived/i.test(error.message))
+        return denied(`The repository ${repository} is archived: it can only be read.`);
+      if (effect === 'writes') return denied(mayNotWrite(repository));
+      return misset(
+        `The host refuses ${repository} to the token in GITHUB_TOKEN, with these words: ${quoted(error.message)}.`,
+      );
+    case 404:
+      // The host tells nobody that there is what they may not see, nor that they may not write to it.
+      return effect === 'writes' ? denied(mayNotWrite(repository)) : misset(noRepository(asked));
+    case 422:
+      if (effect !== 'writes') break;
+      return denied(`The host refuses the change to the branch ${branch}, with these words: ${quoted(error.message)}.`);
+    case 451:
+      return misset(`The repository ${repository} is not available for legal reasons.`);
+  }
+  if (error.status >= 500 || error.status === 408 || error.status === 409) return busy(error);
+  return new Error(`${apiUrl} answered ${error.status}: ${error.message}`, { cause: error });
+}
+
+const mayNotWrite = (repository: string) =>
+  `The token in GITHUB_TOKEN may not write to ${repository}: it needs the permission "Contents: read and write".`;
+
+const noRepository = ({ repository, apiUrl }: Asked) =>
+  `There is no repository ${repository} at ${apiUrl}, or the token in GITHUB_TOKEN does not see it: look at GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN.`;
+
+function busy(cause: Refusal): StoreError {
+  return new StoreError('unavailable', 'The host of the repository is busy or failing.', { cause, retryAfter: SOON });
+}
+
+function limited(cause: Refusal): StoreError {
+  const message = 'The host of the repository takes no more requests for now.';
+  return new StoreError('unavailable', message, { cause, retryAfter: limitOf(cause) || SOON });
+}
+
+/** A file that the host does not take. */
+export function tooLarge(cause?: unknown): StoreError {
+  const said =
+    cause === undefined
+      ? `A file in a repository may have ${MAX_FILE} bytes (100 MB) at the most.`
+      : `The host does not take a file of this size. It documents ${MAX_FILE} bytes (100 MB) as its limit, and takes less by its interface.`;
+  return new StoreError('too-large', said, { cause });
+}
+
+/** What answers is something else than the interface of GitHub. */
+export function noHost(apiUrl: string, cause?: unknown): StoreError {
+  const message = `${apiUrl} does not answer as GitHub does: look at GITHUB_API_URL.`;
+  return new StoreError('unavailable', message, { cause, retryAfter: LATER });
+}
+
+/** All that a refusal says in words. */
+function textOf({ message, response }: Refusal): string {
+  return `${message} ${JSON.stringify(response.data)}`;
+}

@@ -1,0 +1,150 @@
+import { LRUCache } from 'lru-cache';
+import type { SingleFlight } from '../../cache/single-flight.ts';
+import { createSingleFlight } from '../../cache/single-flight.ts';
+import { StoreError } from '../../domain/error.ts';
+import { foundFile, ROOT } from '../../domain/path.ts';
+import type { Cancellable } from '../../domain/store.ts';
+import type { StoreLog } from '../log.ts';
+import type { Host, ToldTree } from './host.ts';
+import { EMPTY_TREE, isFile, isFolder, LINK, SUBMODULE, shaOfTree, type Tree, type TreeEntry } from './objects.ts';
+
+/** Trees by their sha, of which nothing ever changes: what was read once is not asked for again. */
+export interface Trees {
+  /** The tree of this sha; from the host where it is not known. */
+  read(sha: string, options?: Cancellable): Promise<Tree>;
+  /**
+   * Reads a tree with everything below it in one request. Gives whether the host can: it tells only so much at once.
+   * Asks nothing where all of it is known.
+   */
+  readAll(sha: string, options?: Cancellable): Promise<boolean>;
+  /** Takes in a tree that was made here. */
+  keep(tree: Tree): void;
+}
+
+/** How many entries are kept in memory: some hundred bytes each. */
+const MOST_ENTRIES = 400_000;
+
+/** What takes the place of a byte that is not UTF-8, and stands in few names by itself. */
+const REPLACEMENT = '\ufffd';
+
+export function createTrees(host: Host, log: StoreLog): Trees {
+  const known = new LRUCache<string, Tree>({
+    maxSize: MOST_ENTRIES,
+    sizeCalculation: ({ entries }) => entries.size + 1,
+  });
+  const reading: SingleFlight<Tree> = createSingleFlight();
+  const readingAll: SingleFlight<boolean> = createSingleFlight();
+  const tell = createTeller(log);
+  /** Whether no answer was cut short so far, so that one about the whole branch has all that there is to tell of. */
+  let isToldWhole = true;
+
+  const take = (trees: readonly Tree[]) => {
+    // A tree is used after those below it, so that it is the last to be forgotten.
+    for (const tree of trees) known.set(tree.sha, tree);
+    tell(trees, isToldWhole);
+  };
+
+  const fetchOne = async (sha: string, signal: AbortSignal) => {
+    const told = await host.tree(sha, 'one', { signal });
+    if (told.truncated) {
+      const message = `A folder of the repository has more entries than its host tells: it told ${told.entries.length}.`;
+      throw new StoreError('unsupported', message);
+    }
+    const tree = treeOf(
+      sha,
+      told.entries.map(({ path, ...entry }) => [path, entry]),
+    );
+    take([tree]);
+    return tree;
+  };
+
+  const fetchAll = async (sha: string, signal: AbortSignal) => {
+    const told = await host.tree(sha, 'all', { signal });
+    if (told.truncated) isToldWhole = false;
+    else take(treesOf(sha, told));
+    return !told.truncated;
+  };
+
+  /** A few trees can name each other so often that nobody could follow every path: each is looked at once. */
+  const isWhole = (sha: string, seen = new Set<string>()): boolean => {
+    if (seen.has(sha) || sha === EMPTY_TREE.sha) return true;
+    seen.add(sha);
+    const tree = known.peek(sha);
+    if (!tree) return false;
+    return tree.entries.values().every((entry) => !isFolder(entry) || isWhole(entry.sha, seen));
+  };
+
+  return {
+    async read(sha, { signal } = {}) {
+      if (sha === EMPTY_TREE.sha) return EMPTY_TREE;
+      return known.get(sha) ?? reading.run(sha, (cancelled) => fetchOne(sha, cancelled), signal);
+    },
+
+    async readAll(sha, { signal } = {}) {
+      return isWhole(sha) || readingAll.run(sha, (cancelled) => fetchAll(sha, cancelled), signal);
+    },
+
+    keep: (tree) => void known.set(tree.sha, tree),
+  };
+}
+
+/** The trees of a whole answer, those further down first. Below a name that the host could not tell, none is known. */
+function treesOf(root: string, { entries }: ToldTree): Tree[] {
+  const folders = new Map<string, { sha: string; entries: [string, TreeEntry][] }>([['', { sha: root, entries: [] }]]);
+  for (const { path, ...entry } of entries) {
+    if (isFolder(entry)) folders.set(path, { sha: entry.sha, entries: [] });
+  }
+  for (const { path, ...entry } of entries) {
+    const slash = path.lastIndexOf('/');
+    folders.get(path.slice(0, Math.max(0, slash)))?.entries.push([path.slice(slash + 1), entry]);
+  }
+  const isCertain = (path: string, sha: string, of: readonly [string, TreeEntry][]) =>
+    !path.includes(REPLACEMENT) || shaOfTree(new Map(of)) === sha;
+  return [...folders]
+    .filter(([path, folder]) => isCertain(path, folder.sha, folder.entries))
+    .map(([, folder]) => treeOf(folder.sha, folder.entries))
+    .toReversed();
+}
+
+/**
+ * A tree as the host told it. A name that is not UTF-8 comes with replacement characters in it; one that has such a
+ * character by itself is told from it by the sha, which only the true names give.
+ */
+function treeOf(sha: string, told: readonly (readonly [string, TreeEntry])[]): Tree {
+  const entries = new Map(told);
+  const doubtful = told.map(([name]) => name).filter((name) => name.includes(REPLACEMENT));
+  const isTrue = doubtful.length === 0 || (entries.size === told.length && shaOfTree(entries) === sha);
+  return { sha, entries, untold: new Set(isTrue ? [] : doubtful) };
+}
+
+/**
+ * Tells how many entries are left out of listings, whenever that is another number. Of folders that are read one by one,
+ * each has a number of its own: only the first is told.
+ */
+function createTeller(log: StoreLog): (trees: readonly Tree[], isAll: boolean) => void {
+  let last: string | undefined;
+  return (trees, isAll) => {
+    if (last !== undefined && !isAll) return;
+    const leftOut = countLeftOut(trees);
+    const text = JSON.stringify(leftOut);
+    if (text === last || Object.values(leftOut).every((number) => number === 0)) return;
+    last = text;
+    log.warn(
+      'Entries of the repository are left out: they are no files or folders, or no path can name them.',
+      leftOut,
+    );
+  };
+}
+
+function countLeftOut(trees: readonly Tree[]) {
+  const leftOut = { submodules: 0, links: 0, namesThatAreNotUtf8: 0, namesOfNoPath: 0 };
+  for (const { entries, untold } of trees) {
+    leftOut.namesThatAreNotUtf8 += untold.size;
+    for (const [name, entry] of entries) {
+      if (entry.mode === SUBMODULE) leftOut.submodules++;
+      else if (entry.mode === LINK) leftOut.links++;
+      else if ((isFile(entry) || isFolder(entry)) && foundFile(ROOT, name) === undefined) leftOut.namesOfNoPath++;
+    }
+  }
+  return leftOut;
+}

@@ -1,0 +1,165 @@
+import { isUtf8 } from 'node:buffer';
+import { type Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { FilePath } from '../../domain/path.ts';
+import type { Cancellable, WriteCondition } from '../../domain/store.ts';
+import type { StoredBlob } from './changes.ts';
+import type { Host } from './host.ts';
+import { shaOfBlob } from './objects.ts';
+import { isTooLarge, MAX_FILE, tooLarge } from './translate.ts';
+
+/** Bytes up to which a text goes along with the commit, and needs no request of its own. */
+export const INLINE = 32 * 1024;
+
+/** Where a file is to go, and under which condition. */
+export interface Place {
+  readonly file: FilePath;
+  readonly condition: WriteCondition | undefined;
+}
+
+/** Bytes on their way in, before anything is changed on the branch. */
+export interface Incoming {
+  /** Ends or is destroyed. */
+  readonly body: Readable;
+  /** Where it is known already. */
+  readonly place?: Place;
+  /** Throws where the file may not have so many bytes. */
+  readonly checkSize?: (bytes: number) => void;
+}
+
+export type TakeIn = (incoming: Incoming, options: Cancellable) => Promise<StoredBlob>;
+
+/** `prepare` is called before the host is given bytes. */
+export function createTakeIn(
+  host: Host,
+  prepare: (place: Place | undefined, options: Cancellable) => Promise<void>,
+): TakeIn {
+  return async ({ body, place, checkSize = () => {} }, { signal }) => {
+    const abort = () => body.destroy(asError(signal?.reason));
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      signal?.throwIfAborted();
+      const { chunks, isWhole } = await readBeginning(body);
+      if (!isWhole) {
+        await prepare(place, { signal });
+        return await send(host, concatenated(chunks, body), { checkSize, signal });
+      }
+      const bytes = Buffer.concat(chunks);
+      checkSize(bytes.length);
+      const sha = shaOfBlob(bytes);
+      if (isPlainText(bytes)) return { sha, size: bytes.length, content: bytes.toString() };
+      await prepare(place, { signal });
+      const stored = await createBlob(host, JSON.stringify({ encoding: 'base64', content: bytes.toString('base64') }), {
+        signal,
+      });
+      if (stored !== sha) throw new Error(`The host has stored ${stored}, where ${sha} was sent.`);
+      return { sha, size: bytes.length };
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', abort);
+      body.destroy();
+    }
+  };
+}
+
+/** Makes a blob of a JSON body; errors are those that callers act on. */
+export async function createBlob(host: Host, body: string | Readable, options: Cancellable): Promise<string> {
+  try {
+    return await host.createBlob(body, options);
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    throw isTooLarge(error) ? tooLarge(error) : host.translate(error, 'writes');
+  }
+}
+
+/** Streams a file to the host: as base64 within JSON, as its interface wants it. */
+async function send(
+  host: Host,
+  bytes: AsyncIterable<Buffer>,
+  { checkSize, signal }: { checkSize: (bytes: number) => void } & Cancellable,
+): Promise<StoredBlob> {
+  let sent = 0;
+  const count = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      sent += chunk.length;
+      done(sent > MAX_FILE ? tooLarge() : null, chunk);
+    },
+    flush(done) {
+      try {
+        checkSize(sent);
+        done();
+      } catch (error) {
+        done(asError(error));
+      }
+    },
+  });
+  const json = toJson();
+  let failure: unknown;
+  const flowing = pipeline(bytes, count, json).catch((error: unknown) => {
+    failure ??= error;
+  });
+  try {
+    const sha = await createBlob(host, json, { signal });
+    await flowing;
+    return { sha, size: sent };
+  } catch (error) {
+    // Why the body failed, if that is why the request did: it is noted before the request can know.
+    const reason = failure ?? error;
+    failure = reason;
+    json.destroy();
+    await flowing;
+    throw reason;
+  }
+}
+
+/** The JSON of a blob around the base64 of the bytes. */
+function toJson(): Transform {
+  let carried: Buffer = Buffer.alloc(0);
+  let isBegun = false;
+  const begin = () => {
+    if (isBegun) return '';
+    isBegun = true;
+    return '{"encoding":"base64","content":"';
+  };
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      const bytes = carried.length > 0 ? Buffer.concat([carried, chunk]) : chunk;
+      // Three bytes make four characters: what is left over goes with the next chunk.
+      const whole = bytes.length - (bytes.length % 3);
+      carried = bytes.subarray(whole);
+      done(null, begin() + bytes.toString('base64', 0, whole));
+    },
+    flush(done) {
+      done(null, `${begin()}${carried.toString('base64')}"}`);
+    },
+  });
+}
+
+/** Reads until the body ends or is longer than what goes along with a commit. */
+async function readBeginning(body: Readable): Promise<{ chunks: Buffer[]; isWhole: boolean }> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+    const bytes: Buffer = chunk;
+    chunks.push(bytes);
+    length += bytes.length;
+    if (length > INLINE) return { chunks, isWhole: false };
+  }
+  return { chunks, isWhole: true };
+}
+
+async function* concatenated(beginning: readonly Buffer[], rest: Readable): AsyncGenerator<Buffer> {
+  yield* beginning;
+  yield* rest;
+}
+
+/** Whether a text comes back byte for byte from a JSON string: no byte order mark, no NUL, nothing that is not UTF-8. */
+function isPlainText(bytes: Buffer): boolean {
+  return isUtf8(bytes) && !bytes.includes(0) && !bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
+}
+
+const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));

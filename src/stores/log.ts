@@ -1,0 +1,6 @@
+/** Where a store tells what a person should know of, or may want to look up, though no request fails for it. */
+export interface StoreLog {
+  debug(message: string, details: object): void;
+  info(message: string, details: object): void;
+  warn(message: string, details: object): void;
+}

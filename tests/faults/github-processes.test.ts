@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { assertSuccess, begin, postJson, send, upload } from '../http/client.ts';
+import { atEnd, type Holdall, startHoldall } from '../process/holdall.ts';
+import { openUpload } from '../process/transfers.ts';
+import { until } from '../process/until.ts';
+import { type HostedRepository, hostRepository } from '../servers/hosted-repository.ts';
+import { settingsOfRepository } from '../servers/settings.ts';
+import { block, MIB } from './pattern.ts';
+
+describe('Several processes on one branch', () => {
+  it('write at once and lose nothing, two services with two workers each', async (t) => {
+    const { hosted, start } = await setUp(t, { 'README.md': 'text' });
+    const services = await Promise.all([start({ WORKERS: '2' }), start({ WORKERS: '2' })]);
+    const texts = new Map(Array.from({ length: 60 }, (_, index) => [`f/${index}`, `The text of ${index}.`]));
+    await Promise.all([...texts].map(([path, text], index) => upload(portOf(services, index), path, text)));
+
+    for (const [path, text] of texts) assert.equal(await hosted.repository.git('show', `main:${path}`), text);
+    for (const { port } of services) {
+      await until('each service sees all', async () => (await namesIn(port)) === 60);
+    }
+  });
+
+  it('let one of them win where nothing is to be replaced, and tell the others so', async (t) => {
+    const { hosted, start } = await setUp(t, { 'README.md': 'text' });
+    const services = await Promise.all([start(), start()]);
+    const outcomes = await Promise.all(
+      Array.from({ length: 10 }, async (_, index) => {
+        const body = { source: 'README.md', destination: 'copy', is_folder: false };
+        return (await postJson(portOf(services, index), '/copy', body)).status;
+      }),
+    );
+    assert.deepEqual(outcomes.toSorted((left, right) => left - right), [200, ...Array.from({ length: 9 }, () => 409)]);
+    assert.equal(await hosted.repository.git('show', 'main:copy'), 'text');
+  });
+});
+
+describe('kill -9 of a service in front of a repository', () => {
+  it('in the middle of an upload leaves the old file, and nothing else', async (t) => {
+    const { hosted, start } = await setUp(t, { f: 'old' });
+    const { port, kill } = await start();
+    const opened = await openUpload(port, 'f');
+    for (let sent = 0; sent < 5; sent++) await opened.send(block(sent));
+    await kill();
+    opened.cut();
+    const again = await start();
+    assert.equal((await send(again.port, '/file/f')).body.toString(), 'old');
+    assert.equal(await hosted.repository.git('rev-list', '--count', 'main'), '1');
+    await upload(again.port, 'f', Buffer.alloc(MIB, 'new'));
+    assert.equal(await hosted.repository.git('rev-list', '--count', 'main'), '2');
+  });
+
+  it('before the branch is moved leaves a folder where it was, and the same request completes', async (t) => {
+    const { hosted, start } = await setUp(
+      t,
+      Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`a/${index}`, 'x'])),
+    );
+    const held = Promise.withResolvers<void>();
+    let isReached = false;
+    hosted.host.intercept(async ({ method }) => {
+      if (method !== 'PATCH') return undefined;
+      isReached = true;
+      await held.promise;
+      return 'cut';
+    });
+    const { port, kill } = await start();
+    const move = { source: 'a', destination: 'b', is_folder: true };
+    const exchange = begin(port, '/move', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(move),
+    });
+    exchange.answer.catch(() => {});
+    await until('the branch is to be moved', () => isReached);
+    await kill();
+    held.resolve();
+    exchange.leave();
+    assert.equal(await hosted.repository.git('rev-list', '--count', 'main'), '1');
+
+    hosted.host.intercept(undefined);
+    const again = await start();
+    assertSuccess(await postJson(again.port, '/move', move), { message: 'Item moved successfully' });
+    assert.equal((await hosted.repository.git('ls-tree', '-r', '--name-only', 'main', 'b/')).split('\n').length, 50);
+    assert.equal(await hosted.repository.git('ls-tree', 'main', 'a'), '');
+  });
+});
+
+interface Stage {
+  readonly hosted: HostedRepository;
+  start(settings?: Readonly<Record<string, string>>): Promise<Holdall>;
+}
+
+async function setUp(t: TestContext, files: Record<string, string>): Promise<Stage> {
+  const hosted = await hostRepository({ files });
+  atEnd(t, () => hosted.remove());
+  return {
+    hosted,
+    start: (settings) => startHoldall(t, { settings: { ...settingsOfRepository(hosted), ...settings } }),
+  };
+}
+
+const portOf = (services: readonly Holdall[], index: number) => services[index % services.length]?.port ?? 0;
+
+async function namesIn(port: number): Promise<number> {
+  const { entries } = JSON.parse((await send(port, '/f/')).body.toString()) as { entries: unknown[] };
+  return entries.length;
+}

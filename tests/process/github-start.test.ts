@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
+import { jsonOf, send } from '../http/client.ts';
+import type { RepositoryOptions } from '../servers/github.ts';
+import { type HostedRepository, hostRepository } from '../servers/hosted-repository.ts';
+import { settingsOfRepository } from '../servers/settings.ts';
+import { atEnd, runHoldall, startHoldall } from './holdall.ts';
+
+describe('a start in front of a repository', () => {
+  it('says what it serves, with one worker unless more are asked for, and tells the quota', async (t) => {
+    const hosted = await host(t);
+    const { ready, port } = await startHoldall(t, { settings: settingsOfRepository(hosted) });
+    assert.equal(
+      ready['serves'],
+      `${hosted.host.apiUrl}/repos/${hosted.options.owner}/${hosted.options.repository}, branch main`,
+    );
+    assert.equal(ready['workers'], 1);
+    const { quota } = jsonOf(await send(port, '/-/health/ready')) as { quota: Record<string, unknown> };
+    assert.equal(quota['limit'], 5000);
+    assert.equal(quota['remaining'], hosted.host.quota.remaining);
+    assert.equal(Date.parse(String(quota['reset'])), hosted.host.quota.reset * 1000);
+  });
+
+  const refusals: Readonly<Record<string, Refusal>> = {
+    'the token is wrong': { settings: { GITHUB_TOKEN: 'wrong' }, told: /does not take the token in GITHUB_TOKEN/ },
+    'there is no token': { settings: { GITHUB_TOKEN: '' }, told: /GITHUB_TOKEN/ },
+    'a public repository has no token': {
+      repository: { private: false },
+      settings: { GITHUB_TOKEN: '' },
+      told: /can't? be written|without a token: set GITHUB_TOKEN, or set READ_ONLY=true/,
+    },
+    'the token may only read': {
+      prepare: ({ host: { permissions } }) => void (permissions.write = false),
+      told: /may not write to .*"Contents: read and write", or set READ_ONLY=true/,
+    },
+    'the repository is archived': { prepare: ({ repository }) => repository.archive(), told: /is archived/ },
+    'there is no repository of this name': {
+      settings: { GITHUB_REPO: 'missing' },
+      told: /There is no repository [\w-]+\/missing .*GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN/,
+    },
+    'there is no branch of this name': {
+      settings: { GITHUB_BRANCH: 'missing' },
+      told: /has no branch "missing" \(GITHUB_BRANCH\).*"main".*GITHUB_CREATE_BRANCH=true/,
+    },
+    'the host takes no more requests': {
+      prepare: ({ host: { quota } }) => void (quota.remaining = 0),
+      told: /takes no more requests for now; it will from 20/,
+    },
+    'the address is one that nobody may ask': {
+      settings: { GITHUB_API_URL: 'http://127.0.0.1:1' },
+      told: /can't be asked \(bad port[^\n]*\): look at GITHUB_API_URL/,
+    },
+    'the name of the address is known to nobody': {
+      settings: { GITHUB_API_URL: 'https://nowhere.invalid/api/v3' },
+      told: /has a name that nobody knows: look at GITHUB_API_URL/,
+    },
+  };
+  for (const [what, { repository = {}, prepare, settings = {}, told }] of Object.entries(refusals)) {
+    it(`is refused in one line where ${what}`, async (t) => {
+      const hosted = await host(t, repository);
+      prepare?.(hosted);
+      const ran = await runHoldall(t, { settings: { ...settingsOfRepository(hosted), ...settings } });
+      assert.equal(ran.stdout.replace(/^\{"level":40.*\n/gm, ''), '', 'A refusal has no line in the log.');
+      assert.match(ran.stderr, told);
+      assert.match(ran.stderr, /^holdall: [^\n]+\n$/);
+      assert.equal(ran.code, 78);
+      assert.ok(!ran.stderr.includes(hosted.host.token));
+    });
+  }
+
+  it('is refused in one line where a web page answers', async (t) => {
+    const server = createServer((_request, response) => {
+      response.setHeader('content-type', 'text/html').end('<!doctype html><p>Hello');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    atEnd(t, () => server.close());
+    const apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const settings = { ...settingsOfRepository(await host(t)), GITHUB_API_URL: apiUrl };
+    const ran = await runHoldall(t, { settings });
+    assert.equal(ran.stderr, `holdall: ${apiUrl} does not answer as GitHub does: look at GITHUB_API_URL.\n`);
+  });
+
+  it('needs no permission to write, nor a token, where nothing is written', async (t) => {
+    const hosted = await host(t, { private: false });
+    const { port } = await startHoldall(t, {
+      settings: { ...settingsOfRepository(hosted), GITHUB_TOKEN: '', READ_ONLY: 'true' },
+    });
+    assert.equal((await send(port, '/file/a')).body.toString(), 'text');
+  });
+});
+
+interface Refusal {
+  readonly repository?: RepositoryOptions;
+  readonly prepare?: (hosted: HostedRepository) => void;
+  readonly settings?: Readonly<Record<string, string>>;
+  readonly told: RegExp;
+}
+
+async function host(t: TestContext, options: RepositoryOptions = {}): Promise<HostedRepository> {
+  const hosted = await hostRepository({ files: { a: 'text' }, ...options });
+  atEnd(t, () => hosted.remove());
+  return hosted;
+}

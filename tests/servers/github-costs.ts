@@ -1,0 +1,152 @@
+import { openGitHub } from '../../src/stores/github/github.ts';
+import { github } from '../contract/backend.ts';
+import { postForm, postJson, send } from '../http/client.ts';
+import { startService, type TestService } from '../http/service.ts';
+import { BLUE, plain } from '../thumbnails/images.ts';
+import type { AnsweredRequest, Content } from './github.ts';
+import { type HostedRepository, hostRepository } from './hosted-repository.ts';
+
+/** What a request of the service costs at the host. */
+export interface Cost {
+  /** Calls of the API that count. */
+  readonly calls: number;
+  /** Those that don't, because nothing had changed (304). */
+  readonly free: number;
+}
+
+/** One case: what is there before, and what the service is asked. Gives the status of its answer. */
+export interface CostCase {
+  /** As the documentation has it. */
+  readonly name: string;
+  readonly files?: () => Promise<Files> | Files;
+  /** What the service was asked before; nothing but a listing where undefined. */
+  readonly before?: (served: Served) => Promise<unknown>;
+  /** Seconds, where it is another time than that of all others. */
+  readonly trust?: number;
+  readonly ask: (port: number) => Promise<{ readonly status: number }>;
+}
+
+type Files = Readonly<Record<string, Content>>;
+
+/** A repository of a test's own, and the service on it. */
+export interface Served extends HostedRepository, Pick<TestService, 'port' | 'log' | 'stop'> {}
+
+/** No case takes so long, however busy the machine is: seconds. */
+const TRUST = 300;
+
+/** Opens the store as `stores/create.ts` does, but for what only takes time. */
+export async function serveRepository(
+  files: Files | undefined,
+  { trust = TRUST, gatherFor = 0 }: { readonly trust?: number | undefined; readonly gatherFor?: number } = {},
+): Promise<Served> {
+  const hosted = await hostRepository({ files: files ?? { 'README.md': 'text' } });
+  const store = openGitHub({ ...hosted.options, trust, gatherFor, writesPerMinute: 80 });
+  const close = async () => {
+    await store.close?.();
+    await hosted.remove();
+  };
+  const open = async () => ({ store, close });
+  return { ...hosted, ...(await startService({ name: github.name, lacks: github.lacks, open })) };
+}
+
+export function costOf(requests: readonly Pick<AnsweredRequest, 'free'>[]): Cost {
+  const free = requests.filter((request) => request.free).length;
+  return { calls: requests.length - free, free };
+}
+
+const MIB = 2 ** 20;
+const TEXT = Buffer.alloc(4 * 1024, 'text ');
+const BINARY = Buffer.alloc(4 * 1024, Buffer.from([0, 255]));
+
+const small = () => ({ 'f/a': 'text' });
+const large = () => ({ 'f/a': Buffer.alloc(10 * MIB) });
+const image = async () => ({ 'f/a': await plain(BLUE).png().toBuffer() });
+const filesIn = (count: number) => () =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`f/${index % 5}/${index}`, `text ${index}`]));
+
+const look = (port: number) => send(port, '/');
+const list = (port: number) => send(port, '/f/');
+const fetchFile = (port: number) => send(port, '/file/f/a');
+const thumbnail = (port: number) => send(port, '/thumb/f/a');
+const ready = (port: number) => send(port, '/-/health/ready');
+
+const upload = (port: number, bytes: Buffer) =>
+  postForm(port, [
+    { name: 'prefix', value: 'f' },
+    { name: 'file', filename: 'a', value: bytes },
+  ]);
+
+const transfer = (port: number, what: 'copy' | 'move') =>
+  postJson(port, `/${what}`, { source: 'f/a', destination: 'g/a', is_folder: false });
+
+const transferFolder = (port: number, what: 'copy' | 'move') =>
+  postJson(port, `/${what}`, { source: 'f', destination: 'longer/than/it', is_folder: true });
+
+const ONE_FILE: readonly CostCase[] = [
+  { name: 'the start', before: async () => {}, ask: ready },
+  { name: 'list, the first time', files: filesIn(10), before: async () => {}, ask: list },
+  { name: 'list, within `GITHUB_TRUST`', files: filesIn(10), ask: list },
+  { name: 'list, later, nothing changed', files: filesIn(10), trust: 0, ask: list },
+  {
+    name: 'list, later, somebody else has pushed',
+    files: filesIn(10),
+    trust: 0,
+    before: async ({ port, repository }) => {
+      await look(port);
+      await repository.commit({ 'f/b': 'text' });
+    },
+    ask: list,
+  },
+  {
+    name: 'list, later, behind a commit of our own',
+    files: filesIn(10),
+    trust: 0,
+    before: async ({ port }) => await upload(port, TEXT),
+    ask: list,
+  },
+  { name: 'fetch, below 6 MB, not cached', files: small, ask: fetchFile },
+  {
+    name: 'fetch, below 6 MB, cached',
+    files: small,
+    before: async ({ port }) => await fetchFile(port),
+    ask: fetchFile,
+  },
+  { name: 'fetch, large: the redirect', files: large, ask: fetchFile },
+  { name: 'HEAD, below 6 MB', files: small, ask: (port) => send(port, '/file/f/a', { method: 'HEAD' }) },
+  { name: 'thumbnail, the first time', files: image, ask: thumbnail },
+  { name: 'thumbnail, cached', files: image, before: async ({ port }) => await thumbnail(port), ask: thumbnail },
+  { name: 'upload, text up to 32 KiB', ask: (port) => upload(port, TEXT) },
+  { name: 'upload, other bytes up to 32 KiB', ask: (port) => upload(port, BINARY) },
+  { name: 'upload, 10 MiB', ask: (port) => upload(port, Buffer.alloc(10 * MIB)) },
+  { name: 'delete a file', files: small, ask: (port) => send(port, '/delete/f/a', { method: 'DELETE' }) },
+  { name: 'rename a file', files: small, ask: (port) => postJson(port, '/rename/f/a', { newName: 'b' }) },
+  { name: 'copy a file', files: small, ask: (port) => transfer(port, 'copy') },
+  { name: 'copy a file of 10 MiB', files: large, ask: (port) => transfer(port, 'copy') },
+  { name: 'move a file', files: small, ask: (port) => transfer(port, 'move') },
+  { name: 'create a folder three deep', ask: (port) => postJson(port, '/create_folder', { path: 'a/b/c' }) },
+  { name: '`/-/health/ready`', before: async ({ port }) => await ready(port), ask: ready },
+];
+
+const FOLDERS: readonly CostCase[] = [10, 5_000].flatMap((count) => {
+  const files = filesIn(count);
+  const of = `a folder of ${count.toLocaleString('en-US')} files`;
+  return [
+    {
+      name: `rename ${of}`,
+      files,
+      ask: (port: number) => postJson(port, '/rename_folder/f', { newName: 'of another length' }),
+    },
+    { name: `copy ${of}`, files, ask: (port: number) => transferFolder(port, 'copy') },
+    { name: `move ${of}`, files, ask: (port: number) => transferFolder(port, 'move') },
+    { name: `delete ${of}`, files, ask: (port: number) => send(port, '/delete_folder/f', { method: 'DELETE' }) },
+  ];
+});
+
+export const COST_CASES: readonly CostCase[] = [...ONE_FILE, ...FOLDERS];
+
+/** Brings about what a case begins with. */
+export async function serveCase({ files, trust, before }: CostCase): Promise<Served> {
+  const served = await serveRepository(await files?.(), { trust });
+  await (before ? before(served) : look(served.port));
+  return served;
+}

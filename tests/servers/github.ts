@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { API_PATH, describeApiRequest, type Quota, serveApi, usualHeaders } from './github/api.ts';
+import { describeDownload, offerDownloads } from './github/downloads.ts';
+import type { AnsweredRequest, Host, Interceptor, Limits } from './github/exchange.ts';
+import { describeLfsRequest, serveLfs } from './github/lfs.ts';
+import {
+  createBareRepository,
+  type HostedRepository,
+  type RepositoryOptions,
+  type TestRepository,
+} from './github/repository.ts';
+import { BLOB_UPLOAD } from './github/routes.ts';
+import { handle, type Service } from './github/serving.ts';
+
+export type { AnsweredRequest, GitHubRequest, Interceptor, OwnAnswer, Verdict } from './github/exchange.ts';
+export type { Changes, Content } from './github/pushes.ts';
+export type { RepositoryOptions, TestRepository } from './github/repository.ts';
+
+/** A host of repositories that answers as GitHub does, as far as a store of files asks; git itself is underneath. */
+export interface GitHubDouble {
+  /** `http://127.0.0.1:PORT/api/v3`, as of an Enterprise server. */
+  readonly apiUrl: string;
+  /** Where Git LFS is: `{origin}/{owner}/{repo}.git/info/lfs/objects/batch`. */
+  readonly origin: string;
+  /** The one token that it takes. */
+  readonly token: string;
+  /** Private, unless said otherwise; its first commit holds `files`, and there is none without them. */
+  createRepository(options?: RepositoryOptions): Promise<TestRepository>;
+  /** Every request of the API since the start or the last `forget`, in the order of their answers. */
+  readonly requests: readonly AnsweredRequest[];
+  /** Every request past the API, likewise: `GET download`, `HEAD download` and the batches of Git LFS. */
+  readonly downloadRequests: readonly AnsweredRequest[];
+  forget(): void;
+  /** Has every request from now on looked at, in the place of who looked before. What it answers costs no quota. */
+  intercept(interceptor: Interceptor | undefined): void;
+  /** Of the token. Mutable, like all below. */
+  readonly quota: Quota;
+  /** Of those who have no token. */
+  readonly anonymousQuota: Quota;
+  readonly limits: Limits;
+  /** Of the token, in every repository. */
+  readonly permissions: { read: boolean; write: boolean };
+  readonly offers: {
+    /** Whether files have a `download_url`. */
+    downloads: boolean;
+    lfs: boolean;
+    /** Milliseconds for which an address is good that is given out. */
+    lifetime: number;
+  };
+  /**
+   * Ends all that was started and removes it. Rejects when something did not agree with GitHub's description of its
+   * API, when `git fsck --strict` has something against a repository, or when an interceptor threw.
+   */
+  stop(): Promise<void>;
+}
+
+export async function startGitHub(): Promise<GitHubDouble> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdall-github-'));
+  const [api, files] = await Promise.all([listen(), listen()]);
+  const repositories: HostedRepository[] = [];
+  const failures: unknown[] = [];
+  const settings = usualSettings();
+  const watch = startWatch((error) => failures.push(error));
+  connect({ api, files, settings, watch, repositories });
+  return {
+    ...settings,
+    apiUrl: `${api.origin}${API_PATH}`,
+    origin: api.origin,
+    requests: watch.requests,
+    downloadRequests: watch.downloadRequests,
+    forget: watch.forget,
+    intercept: watch.intercept,
+    async createRepository(options = {}) {
+      const { hosted, test } = await createBareRepository(folder, repositories.length + 1, options);
+      repositories.push(hosted);
+      return test;
+    },
+    async stop() {
+      await Promise.all([api.stop(), files.stop()]);
+      const closed = await Promise.allSettled(repositories.map((repository) => repository.close()));
+      await rm(folder, { recursive: true, force: true });
+      failures.push(...closed.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])));
+      if (failures.length > 0) throw failures[0];
+    },
+  };
+}
+
+type Settings = Pick<GitHubDouble, 'token' | 'quota' | 'anonymousQuota' | 'limits' | 'permissions' | 'offers'>;
+
+function usualSettings(): Settings {
+  const reset = Math.ceil(Date.now() / 1000) + 3600;
+  return {
+    token: `github_pat_${randomBytes(20).toString('hex')}`,
+    quota: { limit: 5000, remaining: 5000, reset },
+    anonymousQuota: { limit: 60, remaining: 60, reset },
+    limits: { treeEntries: 100_000, treeBytes: 7_000_000, blobBytes: 100 * 2 ** 20, blobRequestBytes: undefined },
+    permissions: { read: true, write: true },
+    offers: { downloads: true, lfs: true, lifetime: 5 * 60_000 },
+  };
+}
+
+/** What comes in, and who looks at it first. */
+function startWatch(fail: (error: unknown) => void) {
+  const requests: AnsweredRequest[] = [];
+  const downloadRequests: AnsweredRequest[] = [];
+  let interceptor: Interceptor | undefined;
+  return {
+    requests,
+    downloadRequests,
+    interceptor: () => interceptor,
+    fail,
+    forget() {
+      requests.length = 0;
+      downloadRequests.length = 0;
+    },
+    intercept(next: Interceptor | undefined) {
+      interceptor = next;
+    },
+  };
+}
+
+interface Parts {
+  readonly api: Listener;
+  readonly files: Listener;
+  readonly settings: Settings;
+  readonly watch: ReturnType<typeof startWatch>;
+  readonly repositories: readonly HostedRepository[];
+}
+
+function connect({ api, files, settings, watch, repositories }: Parts): void {
+  const { limits, permissions, offers } = settings;
+  const { interceptor, fail, requests, downloadRequests } = watch;
+  const lifetime = () => offers.lifetime;
+  const downloads = offerDownloads(files.origin, lifetime);
+  const apiUrl = `${api.origin}${API_PATH}`;
+  const downloadUrl: Host['downloadUrl'] = (...place) => (offers.downloads ? downloads.addressOf(...place) : null);
+  const find = finderIn(repositories);
+  const state = { ...settings, host: { apiUrl, limits, permissions, downloadUrl }, repositories, find, fail };
+  const lfs = { ...settings, downloads, find, isOffered: () => offers.lfs, lifetime };
+
+  const unlimited = () => Number.POSITIVE_INFINITY;
+  const apiService: Service = {
+    interceptor,
+    fail,
+    describe: describeApiRequest,
+    isUpload: ({ route }) => route === BLOB_UPLOAD,
+    mostOf: ({ route }) => (route === BLOB_UPLOAD ? limits.blobRequestBytes : undefined) ?? unlimited(),
+    serve: (request, body) => serveApi(state, request, body),
+    headers: () => usualHeaders(settings.quota),
+    record: (request) => requests.push(request),
+  };
+  const pastTheApi = {
+    interceptor,
+    fail,
+    isUpload: () => false,
+    mostOf: unlimited,
+    headers: () => ({}),
+    record: (request: AnsweredRequest) => downloadRequests.push(request),
+  };
+  const lfsService: Service = {
+    ...pastTheApi,
+    describe: describeLfsRequest,
+    serve: (request) => serveLfs(lfs, request),
+  };
+  api.serve(({ url }) => (url?.startsWith(`${API_PATH}/`) ? apiService : lfsService));
+  files.serve(() => ({ ...pastTheApi, describe: describeDownload, serve: downloads.serve }));
+}
+
+/** Finds repositories by the names that they have, or had. */
+function finderIn(repositories: readonly HostedRepository[]) {
+  return (owner: string, name: string): HostedRepository | undefined => {
+    const wanted = `${owner}/${name}`.toLowerCase();
+    const isAt = (one: HostedRepository, named: string) => `${one.owner}/${named}`.toLowerCase() === wanted;
+    return (
+      repositories.find((one) => isAt(one, one.name)) ??
+      repositories.find((one) => one.formerNames.some((former) => isAt(one, former)))
+    );
+  };
+}
+
+interface Listener {
+  readonly origin: string;
+  /** Has requests served from now on. */
+  serve(serviceOf: (incoming: IncomingMessage) => Service): void;
+  /** Cuts every connection, and waits until nothing is done for any of them. */
+  stop(): Promise<void>;
+}
+
+async function listen(): Promise<Listener> {
+  let serviceOf: ((incoming: IncomingMessage) => Service) | undefined;
+  const exchanges = new Set<Promise<void>>();
+  const server: Server = createServer((incoming: IncomingMessage, response: ServerResponse) => {
+    // Nobody knows the port yet.
+    assert.ok(serviceOf);
+    const exchange = handle(serviceOf(incoming), incoming, response).finally(() => exchanges.delete(exchange));
+    exchanges.add(exchange);
+  });
+  // A connection that is closed for its idleness just when it is used again would be one request more.
+  server.keepAliveTimeout = 0;
+  server.requestTimeout = 0;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    serve(next) {
+      serviceOf = next;
+    },
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await Promise.all(exchanges);
+    },
+  };
+}

@@ -1,0 +1,194 @@
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { tooLarge } from './blobs.ts';
+import { wantsObject } from './contents.ts';
+import { type Answer, type Call, type GitHubRequest, type Host, notFound, Refusal } from './exchange.ts';
+import type { HostedRepository } from './repository.ts';
+import { ROUTES, type Route } from './routes.ts';
+import { answerProblem, requestProblem } from './schemas.ts';
+import type { Body } from './serving.ts';
+
+export const API_PATH = '/api/v3';
+
+/** How many requests are taken until `reset`, in seconds of Unix time; `limit` of them from then on, for an hour. */
+export interface Quota {
+  limit: number;
+  remaining: number;
+  reset: number;
+}
+
+/** What the API knows. */
+export interface ApiState {
+  readonly host: Host;
+  readonly token: string;
+  readonly quota: Quota;
+  /** Of those who have no token. */
+  readonly anonymousQuota: Quota;
+  readonly repositories: readonly HostedRepository[];
+  /** By the name that was asked for, which may be an old one. */
+  find(owner: string, name: string): HostedRepository | undefined;
+  /** Remembers what went wrong here, and what a request or an answer has against GitHub's description. */
+  fail(error: unknown): void;
+}
+
+/** What a path leads to. */
+interface Target {
+  readonly owner: string;
+  readonly name: string;
+  /** Undefined where the repository is named. */
+  readonly id: number | undefined;
+  /** Behind the repository, encoded. */
+  readonly rest: string;
+  readonly route: Route | undefined;
+}
+
+/** Undefined for what is not of the API. */
+export function describeApiRequest(incoming: IncomingMessage): Omit<GitHubRequest, 'body'> {
+  const { method = '', url = '', headers } = incoming;
+  const [whole = '', search = ''] = url.split('?');
+  const path = whole.replace(API_PATH, '');
+  const route = aim(method, path)?.route?.name ?? `${method} ${path}`;
+  return { route, method, path, query: new URLSearchParams(search), headers, time: performance.now() };
+}
+
+function aim(method: string, path: string): Target | undefined {
+  const [, owner = '', name = '', id, rest = ''] =
+    /^\/(?:repos\/([^/]+)\/([^/]+)|repositories\/(\d+))(?=\/|$)(.*)$/.exec(path) ?? [];
+  if (owner === '' && id === undefined) return undefined;
+  const route = ROUTES.find((one) => one.method === method && one.pattern.test(rest));
+  return { owner, name, id: id === undefined ? undefined : Number(id), rest, route };
+}
+
+/** Serves a request and holds it, and what is answered, to GitHub's description. */
+export async function serveApi(state: ApiState, request: GitHubRequest, body: Body): Promise<Answer> {
+  const { authorization } = request.headers;
+  const isAuthenticated = authorization !== undefined;
+  const quota = isAuthenticated ? state.quota : state.anonymousQuota;
+  let answer: Answer;
+  try {
+    if (isAuthenticated && !isToken(authorization, state.token)) throw new Refusal(401, 'Bad credentials');
+    charge(quota);
+    answer = await dispatch(state, request, body, isAuthenticated);
+  } catch (error) {
+    answer = error instanceof Refusal ? error.answer : broken(state, error);
+  }
+  answer = conditional(held(state, request, answer), request);
+  // Only for those who say who they are: "Use conditional requests" of the best practices.
+  if (answer.status === 304 && isAuthenticated) quota.remaining += 1;
+  return { ...answer, headers: { ...usualHeaders(quota, request.headers.accept), ...answer.headers } };
+}
+
+function isToken(authorization: string, token: string): boolean {
+  return [`token ${token}`, `bearer ${token}`].includes(
+    authorization.replace(/^\w+/, (scheme) => scheme.toLowerCase()),
+  );
+}
+
+function charge(quota: Quota): void {
+  renew(quota);
+  if (quota.remaining <= 0) throw new Refusal(403, 'API rate limit exceeded for user ID 1.');
+  quota.remaining -= 1;
+}
+
+function renew(quota: Quota): void {
+  const now = Date.now() / 1000;
+  if (now < quota.reset) return;
+  quota.remaining = quota.limit;
+  quota.reset = Math.ceil(now) + 3600;
+}
+
+async function dispatch(
+  state: ApiState,
+  request: GitHubRequest,
+  body: Body,
+  isAuthenticated: boolean,
+): Promise<Answer> {
+  const { host } = state;
+  const target = aim(request.method, request.path);
+  const repository =
+    target && (target.id === undefined ? state.find(target.owner, target.name) : byId(state, target.id));
+  const mayRead = repository && (!repository.isPrivate || (isAuthenticated && host.permissions.read));
+  if (!target?.route || !mayRead) throw notFound();
+  const { route, rest } = target;
+  if (target.id === undefined && target.name.toLowerCase() !== repository.name.toLowerCase()) {
+    return moved(`${host.apiUrl}/repositories/${repository.id}${rest}`, request);
+  }
+  if (route.method !== 'GET') refuseWriting(host, repository, isAuthenticated);
+  if (body.bytes === undefined) throw tooLarge();
+  if (body.bytes.length > 0 && request.body === undefined) throw new Refusal(400, 'Problems parsing JSON');
+  const problem = requestProblem(route.name, request.body);
+  if (problem !== undefined) return violated(state, problem);
+  if (route.needsCommits && (await repository.isEmpty())) throw new Refusal(409, 'Git Repository is empty.');
+  const { query, headers } = request;
+  const parameter = decodeURIComponent(route.pattern.exec(rest)?.[1] ?? '');
+  const call: Call = {
+    host,
+    repository,
+    parameter,
+    query,
+    accept: headers.accept ?? '',
+    body: request.body,
+    isAuthenticated,
+  };
+  return await route.serve(call);
+}
+
+function byId({ repositories }: ApiState, id: number): HostedRepository | undefined {
+  return repositories.find((one) => one.id === id);
+}
+
+function refuseWriting({ permissions }: Host, { isArchived }: HostedRepository, isAuthenticated: boolean): void {
+  if (!isAuthenticated) throw new Refusal(401, 'Requires authentication');
+  if (!permissions.write) throw new Refusal(403, 'Resource not accessible by personal access token');
+  if (isArchived) throw new Refusal(403, 'Repository was archived so is read-only.');
+}
+
+function moved(address: string, { method, query }: GitHubRequest): Answer {
+  const url = query.size > 0 ? `${address}?${query.toString()}` : address;
+  const [status, message] =
+    method === 'GET' ? ([301, 'Moved Permanently'] as const) : ([307, 'Temporary Redirect'] as const);
+  return new Refusal(status, message, { url }, { location: url }).answer;
+}
+
+/** An answer that GitHub would not give is none. */
+function held(state: ApiState, { route, headers }: GitHubRequest, answer: Answer): Answer {
+  if (answer.json === undefined) return answer;
+  const mediaType = wantsObject(headers.accept ?? '') ? 'application/vnd.github.object' : 'application/json';
+  const problem = answerProblem(route, { status: answer.status, mediaType, body: answer.json });
+  return problem === undefined ? answer : violated(state, problem);
+}
+
+function violated(state: ApiState, problem: string): Answer {
+  return broken(state, new Error(`Against GitHub's description of its API: ${problem}`));
+}
+
+function broken(state: ApiState, error: unknown): Answer {
+  state.fail(error);
+  return new Refusal(500, error instanceof Error ? error.message : String(error)).answer;
+}
+
+function conditional(answer: Answer, { method, headers }: GitHubRequest): Answer {
+  const { status, json, bytes } = answer;
+  if (method !== 'GET' || status !== 200) return answer;
+  const hash = bytes?.sha ?? createHash('sha256').update(JSON.stringify(json)).digest('hex');
+  const etag = `W/"${hash}"`;
+  const isKnown = headers['if-none-match']?.split(/\s*,\s*/).includes(etag);
+  return isKnown ? { status: 304, headers: { etag } } : { ...answer, headers: { ...answer.headers, etag } };
+}
+
+let requestCount = 0;
+
+export function usualHeaders(quota: Quota, accept = ''): Readonly<Record<string, string>> {
+  requestCount += 1;
+  const { limit, remaining, reset } = quota;
+  const parameter = /vnd\.github(?:\.v3)?\.(raw|object)\b/.exec(accept)?.[1];
+  return {
+    'x-github-media-type': `github.v3; ${parameter === undefined ? '' : `param=${parameter}; `}format=json`,
+    'x-github-request-id': `HOLD:${requestCount.toString(16).toUpperCase()}`,
+    'x-ratelimit-limit': String(limit),
+    'x-ratelimit-remaining': String(Math.max(0, remaining)),
+    'x-ratelimit-used': String(limit - Math.max(0, remaining)),
+    'x-ratelimit-reset': String(Math.ceil(reset)),
+    'x-ratelimit-resource': 'core',
+  };
+}

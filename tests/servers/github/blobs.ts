@@ -1,0 +1,81 @@
+import { Readable } from 'node:stream';
+import { nodeId, urlOf } from './addresses.ts';
+import { type Answer, type Bytes, type Call, notFound, Refusal } from './exchange.ts';
+import type { ObjectHeader } from './objects.ts';
+import type { HostedRepository } from './repository.ts';
+
+/** Blobs above it have a process of git of their own, which hands them on piece by piece. */
+const READ_AT_ONCE = 2 ** 20;
+
+/** "Get a blob", "Get repository content": up to 100 MB. */
+const MOST_THAT_IS_READ = 100 * 2 ** 20;
+
+/** `POST /repos/{owner}/{repo}/git/blobs` */
+export async function createBlob(call: Call): Promise<Answer> {
+  const { content, encoding = 'utf-8' } = call.body as { readonly content: string; readonly encoding?: string };
+  const bytes = encoding === 'base64' ? decodeBase64(content) : Buffer.from(content);
+  if (bytes.length > call.host.limits.blobBytes) throw tooLarge();
+  const sha = await call.repository.objects.write('blob', bytes);
+  const url = `${urlOf(call)}/git/blobs/${sha}`;
+  return { status: 201, headers: { location: url }, json: { sha, url } };
+}
+
+/** `GET /repos/{owner}/{repo}/git/blobs/{file_sha}` */
+export async function getBlob(call: Call): Promise<Answer> {
+  const { repository, parameter, accept } = call;
+  const header = await repository.objects.header(parameter);
+  if (header?.type !== 'blob') throw notFound();
+  const { sha, size } = header;
+  refuseTooLarge(size);
+  if (isRaw(accept)) return rawAnswer(bytesOf(repository, header));
+  const content = wrap((await repository.objects.read(sha)).toString('base64'));
+  const url = `${urlOf(call)}/git/blobs/${sha}`;
+  return { status: 200, json: { sha, node_id: nodeId('B', sha), size, url, content, encoding: 'base64' } };
+}
+
+export function isRaw(accept: string): boolean {
+  return /application\/vnd\.github(?:\.v3)?\.raw\b/.test(accept);
+}
+
+export function rawAnswer(bytes: Bytes): Answer {
+  return { status: 200, headers: { 'content-type': 'application/vnd.github.raw+json; charset=utf-8' }, bytes };
+}
+
+/** Bytes of a blob, read when they are sent. */
+export function bytesOf({ objects }: HostedRepository, { sha, size }: ObjectHeader): Bytes {
+  const open = () => (size > READ_AT_ONCE ? objects.stream(sha) : Readable.from(readOnce(objects.read(sha))));
+  return { sha, size, open };
+}
+
+async function* readOnce(reading: Promise<Buffer>): AsyncGenerator<Buffer> {
+  const bytes = await reading;
+  if (bytes.length > 0) yield bytes;
+}
+
+export function refuseTooLarge(size: number): void {
+  if (size <= MOST_THAT_IS_READ) return;
+  const message = 'This API returns blobs up to 100 MB in size. The requested blob is too large to fetch via the API.';
+  throw new Refusal(403, message, { errors: [{ resource: 'Blob', field: 'data', code: 'too_large' }] });
+}
+
+export function tooLarge(): Refusal {
+  const message =
+    'Sorry, your input was too large to process. Consider creating the blob in a local clone of the repository and then pushing it to GitHub.';
+  const errors = [{ resource: 'Blob', code: 'custom', field: 'data', message: 'input too large' }];
+  return new Refusal(422, message, { errors });
+}
+
+export function decodeBase64(text: string): Buffer {
+  // With a line break after any of it, as `wrap` makes them.
+  const plain = text.includes('\n') ? text.replaceAll(/[\r\n]/g, '') : text;
+  const padding = plain.endsWith('==') ? 2 : Number(plain.endsWith('='));
+  // Looks for what is wrong: to match all that is right would take more of a stack than there is, at 100 MB.
+  const isOdd = /[^A-Za-z0-9+/]/.test(plain.slice(0, plain.length - padding));
+  if (plain.length % 4 !== 0 || isOdd) throw new Refusal(422, 'content is not valid Base64');
+  return Buffer.from(plain, 'base64');
+}
+
+/** Sixty characters a line, the last one ended too. */
+export function wrap(base64: string): string {
+  return base64.replaceAll(/.{1,60}/g, '$&\n');
+}

@@ -1,0 +1,174 @@
+import { posix } from 'node:path';
+import { htmlUrl, urlOf } from './addresses.ts';
+import { bytesOf, decodeBase64, isRaw, rawAnswer, refuseTooLarge, tooLarge, wrap } from './blobs.ts';
+import { type CommitOrder, readCommit, writeCommit } from './commits.ts';
+import { type Answer, type Call, notFound, Refusal } from './exchange.ts';
+import { isSha, type ObjectHeader, type TreeEntry, typeOf } from './objects.ts';
+import { fromBytes, toBytes } from './paths.ts';
+import { refuseProtected } from './refs.ts';
+import type { HostedRepository } from './repository.ts';
+import { changeTree, refuseMalformed } from './tree-changes.ts';
+import { resolveName, treeOf } from './trees.ts';
+
+/** "Get repository content": above it, the content is left out. */
+const MOST_WITH_CONTENT = 2 ** 20;
+
+/** "This API has an upper limit of 1,000 files for a directory." */
+const MOST_OF_A_FOLDER = 1000;
+
+/** Where something is. */
+interface Place {
+  readonly ref: string;
+  /** As `TreeEntry` has names. */
+  readonly path: string;
+}
+
+/** `GET /repos/{owner}/{repo}/contents/{path}` */
+export async function getContents(call: Call): Promise<Answer> {
+  const { repository, parameter, accept } = call;
+  const ref = call.query.get('ref') ?? repository.defaultBranch;
+  const place = { ref, path: toBytes(parameter.replace(/\/$/, '')) };
+  const found = await findAt(repository, place);
+  if (!found) throw notFound();
+  const { header, mode } = found;
+  const isObject = wantsObject(accept);
+  if (!header)
+    return {
+      status: 200,
+      json: { ...describe(call, place, found), submodule_git_url: `${htmlUrl(call)}-submodule.git` },
+    };
+  if (header.type === 'tree') {
+    const entries = await describeFolder(call, place, header.sha);
+    return { status: 200, json: isObject ? { ...describe(call, place, found), entries } : entries };
+  }
+  refuseTooLarge(header.size);
+  if (isRaw(accept)) return rawAnswer(bytesOf(repository, header));
+  const target = mode === '120000' ? (await repository.objects.read(header.sha)).toString('latin1') : undefined;
+  const followed = target === undefined ? found : await follow(repository, place, target);
+  if (!followed?.header) return { status: 200, json: { ...describe(call, place, found), target } };
+  const content = await includeContent(repository, followed.header);
+  return { status: 200, json: { ...describe(call, place, followed), ...content } };
+}
+
+/** It is still answered as `application/json`: clients that parse nothing else get it parsed. */
+export function wantsObject(accept: string): boolean {
+  return /application\/vnd\.github(?:\.v3)?\.object\b/.test(accept);
+}
+
+interface Found extends Pick<TreeEntry, 'mode' | 'sha'> {
+  /** Undefined for a submodule, whose commit is elsewhere. */
+  readonly header: ObjectHeader | undefined;
+}
+
+/** What is at a path; undefined where nothing is. */
+export async function findAt({ objects }: HostedRepository, { ref, path }: Place): Promise<Found | undefined> {
+  const named = isSha(ref) ? await objects.header(ref) : await resolveName({ objects }, ref);
+  const tree = named && (await treeOf({ objects }, named));
+  let at: Pick<TreeEntry, 'mode' | 'sha'> | undefined = tree === undefined ? undefined : { mode: '040000', sha: tree };
+  for (const segment of path === '' ? [] : path.split('/')) {
+    if (at === undefined || typeOf(at.mode) !== 'tree') return undefined;
+    at = (await objects.readTree(at.sha)).find(({ name }) => name === segment);
+  }
+  return at && { ...at, header: typeOf(at.mode) === 'commit' ? undefined : await objects.header(at.sha) };
+}
+
+/** "If the symlink's target is a normal file in the repository", that file is answered. */
+async function follow(repository: HostedRepository, { ref, path }: Place, target: string): Promise<Found | undefined> {
+  const found = await findAt(repository, { ref, path: posix.join(posix.dirname(path), target) });
+  return found?.mode.startsWith('100') ? found : undefined;
+}
+
+async function includeContent({ objects }: HostedRepository, { sha, size }: ObjectHeader): Promise<object> {
+  if (size > MOST_WITH_CONTENT) return { content: '', encoding: 'none' };
+  return { content: wrap((await objects.read(sha)).toString('base64')), encoding: 'base64' };
+}
+
+async function describeFolder(call: Call, { ref, path }: Place, sha: string): Promise<unknown> {
+  const { objects } = call.repository;
+  const entries = (await objects.readTree(sha)).slice(0, MOST_OF_A_FOLDER);
+  return await Promise.all(
+    entries.map(async (entry) => {
+      const header = typeOf(entry.mode) === 'commit' ? undefined : await objects.header(entry.sha);
+      return describe(call, { ref, path: path === '' ? entry.name : `${path}/${entry.name}` }, { ...entry, header });
+    }),
+  );
+}
+
+function describe(call: Call, { ref, path }: Place, { mode, sha, header }: Found) {
+  const { host, repository } = call;
+  const type = typeOf(mode);
+  const name = fromBytes(path);
+  const encoded = name.split('/').map(encodeURIComponent).join('/');
+  const self = `${urlOf(call)}/contents/${encoded}?ref=${encodeURIComponent(ref)}`;
+  const git = type === 'commit' ? null : `${urlOf(call)}/git/${type}s/${sha}`;
+  const html = `${htmlUrl(call)}/${type}/${ref}/${encoded}`;
+  return {
+    name: posix.basename(name),
+    path: name,
+    sha,
+    size: type === 'blob' ? (header?.size ?? 0) : 0,
+    type: kindOf(mode),
+    url: self,
+    git_url: git,
+    html_url: html,
+    download_url: type === 'blob' ? host.downloadUrl(repository, ref, name) : null,
+    _links: { self, git, html },
+  };
+}
+
+function kindOf(mode: string): 'dir' | 'submodule' | 'symlink' | 'file' {
+  if (mode === '040000') return 'dir';
+  if (mode === '160000') return 'submodule';
+  return mode === '120000' ? 'symlink' : 'file';
+}
+
+interface ContentsOrder extends Pick<CommitOrder, 'message' | 'author' | 'committer'> {
+  readonly content: string;
+  readonly sha?: string;
+  readonly branch?: string;
+}
+
+/** `PUT /repos/{owner}/{repo}/contents/{path}` */
+export async function putContents(call: Call): Promise<Answer> {
+  const { repository, parameter: path } = call;
+  const { content, sha, branch = repository.defaultBranch, ...order } = call.body as ContentsOrder;
+  const { objects } = repository;
+  refuseMalformed('path', path);
+  const bytes = decodeBase64(content);
+  if (bytes.length > call.host.limits.blobBytes) throw tooLarge();
+  const ref = `refs/heads/${branch}`;
+  const head = await objects.resolve(ref);
+  const isFirst = !head && branch === repository.defaultBranch && (await repository.isEmpty());
+  if (!head && !isFirst) throw new Refusal(404, `Branch ${branch} not found`);
+  refuseProtected(repository, ref);
+  const present = head && (await findAt(repository, { ref: head.sha, path: toBytes(path) }));
+  refuseStale(path, present?.sha, sha);
+  const blob = await objects.write('blob', bytes);
+  const change = { path, entry: { mode: present?.mode ?? '100644', sha: blob } };
+  const tree = await changeTree(objects, head && (await treeOf(repository, head)), [change]);
+  const commit = await writeCommit(call, { ...order, tree, parents: head ? [head.sha] : [] });
+  try {
+    await objects.updateRef(ref, commit, head?.sha);
+  } catch (error) {
+    const now = (await objects.resolve(ref))?.sha;
+    if (now === head?.sha) throw error;
+    throw new Refusal(409, `is at ${now} but expected ${head?.sha}`);
+  }
+  const header = await objects.header(blob);
+  const written = { ...describe(call, { ref: branch, path: toBytes(path) }, { ...change.entry, header }) };
+  return {
+    status: present ? 200 : 201,
+    json: { content: withoutNull(written), commit: await readCommit(call, commit) },
+  };
+}
+
+function refuseStale(path: string, present: string | undefined, given: string | undefined): void {
+  if (present === given) return;
+  if (given === undefined) throw new Refusal(422, `Invalid request.\n\n"sha" wasn't supplied.`);
+  throw new Refusal(409, `${path} does not match ${given}`);
+}
+
+/** The description knows of no file without a `download_url` here. */
+function withoutNull({ download_url, ...rest }: ReturnType<typeof describe>) {
+  return download_url === null ? rest : { ...rest, download_url };
+}

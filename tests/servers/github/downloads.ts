@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { bytesOf } from './blobs.ts';
+import { findAt } from './contents.ts';
+import { type Answer, type Bytes, type GitHubRequest, notFound } from './exchange.ts';
+import { toBytes } from './paths.ts';
+import type { HostedRepository } from './repository.ts';
+import { slice } from './serving.ts';
+
+/** What leads to a file on the second server, which knows nothing of who asks. */
+export interface Downloads {
+  /** The address of a file, good for one GET where the repository is private. */
+  addressOf(repository: HostedRepository, ref: string, path: string): string;
+  /** The address of an object of Git LFS, good for any number of them. */
+  addressOfLfs(oid: string, bytes: Buffer): string;
+  serve(request: GitHubRequest): Promise<Answer>;
+}
+
+/** What is at an address. */
+interface Offer {
+  readonly open: () => Promise<Bytes | undefined>;
+  readonly tokens: Map<string, Permit> | undefined;
+}
+
+interface Permit {
+  /** Milliseconds of `Date.now()`. */
+  readonly until: number;
+  /** How many more GETs it is good for. */
+  uses: number;
+}
+
+/** `lifetime` is told in milliseconds, when an address is given out. */
+export function offerDownloads(origin: string, lifetime: () => number): Downloads {
+  const offers = new Map<string, Offer>();
+  const permit = (path: string, { tokens }: Offer, uses: number) => {
+    if (!tokens) return `${origin}${path}`;
+    const token = randomBytes(15).toString('base64url').toUpperCase();
+    tokens.set(token, { until: Date.now() + lifetime(), uses });
+    return `${origin}${path}?token=${token}`;
+  };
+  const offer = (path: string, isPrivate: boolean, open: Offer['open']) => {
+    const made = offers.get(path) ?? { open, tokens: isPrivate ? new Map<string, Permit>() : undefined };
+    offers.set(path, made);
+    return made;
+  };
+  return {
+    addressOf(repository, ref, path) {
+      const encoded = [ref, path].flatMap((part) => part.split('/')).map(encodeURIComponent);
+      const address = `/${repository.owner}/${repository.name}/${encoded.join('/')}`;
+      const open = async () => {
+        const found = await findAt(repository, { ref, path: toBytes(path) });
+        return found?.header && bytesOf(repository, found.header);
+      };
+      return permit(address, offer(address, repository.isPrivate, open), 1);
+    },
+    addressOfLfs(oid, bytes) {
+      const address = `/lfs/${oid}`;
+      const open = async () => ({ sha: oid, size: bytes.length, open: () => Readable.from([bytes]) });
+      return permit(address, offer(address, true, open), Number.POSITIVE_INFINITY);
+    },
+    async serve(request) {
+      const found = offers.get(request.path);
+      const isAllowed = found && mayTake(found, request);
+      const bytes = isAllowed ? await found.open() : undefined;
+      return bytes ? partOf(bytes, request) : notFoundHere();
+    },
+  };
+}
+
+export function describeDownload(incoming: IncomingMessage): Omit<GitHubRequest, 'body'> {
+  const { method = '', url = '', headers } = incoming;
+  const [path = '', search = ''] = url.split('?');
+  return {
+    route: `${method} download`,
+    method,
+    path,
+    query: new URLSearchParams(search),
+    headers,
+    time: performance.now(),
+  };
+}
+
+function mayTake({ tokens }: Offer, { method, query }: GitHubRequest): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return false;
+  if (!tokens) return true;
+  const permit = tokens.get(query.get('token') ?? '');
+  if (!permit || permit.uses <= 0 || Date.now() > permit.until) return false;
+  if (method === 'GET') permit.uses -= 1;
+  return true;
+}
+
+/** As raw.githubusercontent.com says it. */
+function notFoundHere(): Answer {
+  const bytes = Buffer.from('404: Not Found');
+  const { status } = notFound().answer;
+  return { status, headers: HEADERS, bytes: { sha: '', size: bytes.length, open: () => Readable.from([bytes]) } };
+}
+
+/** So that nothing that is kept there runs in a browser. */
+const HEADERS = {
+  'content-type': 'text/plain; charset=utf-8',
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'max-age=300',
+  'accept-ranges': 'bytes',
+};
+
+/** One range of bytes at the most: RFC 9110, 14.1.2. */
+function partOf(bytes: Bytes, { headers }: GitHubRequest): Answer {
+  const etag = `"${bytes.sha}"`;
+  const usual = { ...HEADERS, etag };
+  if (headers['if-none-match'] === etag) return { status: 304, headers: usual };
+  const isCurrent = headers['if-range'] === undefined || headers['if-range'] === etag;
+  const [, first = '', last = ''] = (isCurrent && /^bytes=(\d*)-(\d*)$/.exec(headers.range ?? '')) || [];
+  if (first === '' && last === '') return { status: 200, headers: usual, bytes };
+  const { size } = bytes;
+  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
+  const end = first === '' || last === '' ? size : Math.min(size, Number(last) + 1);
+  if (start >= end) return { status: 416, headers: { ...usual, 'content-range': `bytes */${size}` } };
+  return {
+    status: 206,
+    headers: { ...usual, 'content-range': `bytes ${start}-${end - 1}/${size}` },
+    bytes: { sha: bytes.sha, size: end - start, open: () => Readable.from(slice(bytes, start, end)) },
+  };
+}

@@ -1,0 +1,105 @@
+import { nodeId, urlOf } from './addresses.ts';
+import { runGit } from './conversation.ts';
+import { type Answer, type Call, notFound, Refusal } from './exchange.ts';
+import type { ObjectHeader } from './objects.ts';
+import type { HostedRepository } from './repository.ts';
+
+/** `GET /repos/{owner}/{repo}/git/ref/{ref}` */
+export async function getRef(call: Call): Promise<Answer> {
+  const ref = `refs/${call.parameter}`;
+  const target = isRefName(ref) ? await call.repository.objects.resolve(ref) : undefined;
+  if (!target) throw notFound();
+  return { status: 200, json: describeRef(call, ref, target) };
+}
+
+/** `POST /repos/{owner}/{repo}/git/refs` */
+export async function createRef(call: Call): Promise<Answer> {
+  const { ref, sha } = call.body as { readonly ref: string; readonly sha: string };
+  const { objects } = call.repository;
+  if (!isRefName(ref))
+    throw new Refusal(422, `Reference name must start with 'refs' and contain at least two slashes.`);
+  const target = await objects.header(sha);
+  if (!target) throw new Refusal(422, 'Object does not exist');
+  if (await objects.resolve(ref)) throw new Refusal(422, 'Reference already exists');
+  try {
+    await objects.updateRef(ref, sha, undefined);
+  } catch (error) {
+    // Of two that make it at once, one comes too late; or a branch has the name of another one's folder.
+    if (await objects.resolve(ref)) throw new Refusal(422, 'Reference already exists');
+    throw notKnown(error);
+  }
+  return {
+    status: 201,
+    headers: { location: `${urlOf(call)}/git/${ref}` },
+    json: describeRef(call, ref, target),
+  };
+}
+
+/** `PATCH /repos/{owner}/{repo}/git/refs/{ref}` */
+export async function updateRef(call: Call): Promise<Answer> {
+  const { sha, force = false } = call.body as { readonly sha: string; readonly force?: boolean };
+  const { repository } = call;
+  const ref = `refs/${call.parameter}`;
+  const target = await repository.objects.header(sha);
+  if (!isRefName(ref) || !(await repository.objects.resolve(ref))) throw new Refusal(422, 'Reference does not exist');
+  if (!target) throw new Refusal(422, 'Object does not exist');
+  refuseProtected(repository, ref);
+  await moveRef(repository, ref, sha, (from) => force || isFastForward(repository, from, sha));
+  return { status: 200, json: describeRef(call, ref, target) };
+}
+
+/** Branches are protected by what is pushed to them, whichever way. */
+export function refuseProtected({ protections }: HostedRepository, ref: string): void {
+  const message = protections.get(ref.replace(/^refs\/heads\//, ''));
+  if (message !== undefined) throw new Refusal(422, message);
+}
+
+/** Somebody else may move it in between, and git then refuses: it is looked at again. */
+async function moveRef(
+  { objects }: HostedRepository,
+  ref: string,
+  sha: string,
+  mayMove: (from: string) => boolean | Promise<boolean>,
+): Promise<void> {
+  for (;;) {
+    const from = (await objects.resolve(ref))?.sha;
+    if (from === undefined) throw new Refusal(422, 'Reference does not exist');
+    if (from === sha) return;
+    if (!(await mayMove(from))) throw new Refusal(422, 'Update is not a fast forward');
+    try {
+      await objects.updateRef(ref, sha, from);
+      return;
+    } catch (error) {
+      if ((await objects.resolve(ref))?.sha === from) throw error;
+    }
+  }
+}
+
+async function isFastForward({ objects, surroundings }: HostedRepository, from: string, to: string): Promise<boolean> {
+  if ((await objects.header(to))?.type !== 'commit') return false;
+  // As nearly all are; git takes long to start.
+  const [head = ''] = (await objects.read(to)).toString().split('\n\n', 1);
+  if (head.includes(`\nparent ${from}\n`)) return true;
+  const [base] = (await runGit(surroundings, ['rev-list', '--max-count=1', from, `^${to}`])).toString().split('\n');
+  return base === '';
+}
+
+/** `git check-ref-format`, but for names that would be taken for a revision. */
+export function isRefName(ref: string): boolean {
+  const isOdd = /[\0-\x20\x7f~^:?*[\\]|\.\.|@\{|\/\/|\/\.|\.lock(?:\/|$)|[./]$/.test(ref);
+  return /^refs\/[^/]+\/./.test(ref) && !isOdd;
+}
+
+function notKnown(error: unknown): Refusal {
+  return new Refusal(422, `Reference cannot be created: ${error instanceof Error ? error.message : String(error)}`);
+}
+
+function describeRef(call: Call, ref: string, { sha, type }: ObjectHeader): unknown {
+  const url = urlOf(call);
+  return {
+    ref,
+    node_id: nodeId('REF', ref),
+    url: `${url}/git/${ref}`,
+    object: { sha, type, url: `${url}/git/${type}s/${sha}` },
+  };
+}

@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { runGit, type Surroundings } from './conversation.ts';
+import { INCOMING, type ObjectStore, openObjects } from './objects.ts';
+import { type Changes, type Content, pushCommit } from './pushes.ts';
+
+export interface RepositoryOptions {
+  readonly owner?: string;
+  readonly name?: string;
+  /** The branch of the first commit. */
+  readonly branch?: string;
+  /** `branch`, where none is named. */
+  readonly defaultBranch?: string;
+  /** The first commit; there is none without them. */
+  readonly files?: Changes<Content>;
+  readonly private?: boolean;
+}
+
+/** What a test does to a repository, past the API. */
+export interface TestRepository {
+  readonly owner: string;
+  /** As it is now. */
+  readonly name: string;
+  readonly branch: string;
+  /** Of the bare repository. */
+  readonly folder: string;
+  /** Runs git on it and returns what it writes, without white space at its end. */
+  git(...args: readonly string[]): Promise<string>;
+  /** Commits on a branch as somebody else would who pushes, and returns the commit's sha. */
+  commit(
+    changes: Changes<Content | null>,
+    message?: string,
+    options?: { readonly branch?: string; readonly date?: Date },
+  ): Promise<string>;
+  /** The old name leads to the new one from now on. */
+  rename(name: string): void;
+  /** Commits on the branch are refused from now on, with the message. */
+  protect(branch: string, message?: string): void;
+  archive(): void;
+  /** Has the host keep an object of Git LFS; `pointer` is the file that stands for it in a commit. */
+  addLfsObject(bytes: Buffer | string): { readonly oid: string; readonly pointer: string };
+}
+
+/** A repository as the API sees it. */
+export interface HostedRepository {
+  readonly id: number;
+  readonly owner: string;
+  name: string;
+  readonly formerNames: string[];
+  readonly defaultBranch: string;
+  readonly isPrivate: boolean;
+  isArchived: boolean;
+  readonly surroundings: Surroundings;
+  readonly objects: ObjectStore;
+  /** The message of refusal by branch. */
+  readonly protections: Map<string, string>;
+  readonly lfsObjects: Map<string, Buffer>;
+  /** Whether there is no commit in it. */
+  isEmpty(): Promise<boolean>;
+  /** Ends its processes, and rejects with what `git fsck` has to say against it. */
+  close(): Promise<void>;
+}
+
+export async function createBareRepository(
+  parent: string,
+  id: number,
+  options: RepositoryOptions,
+): Promise<{ hosted: HostedRepository; test: TestRepository }> {
+  const { owner = 'octocat', name = `repository-${id}`, branch = 'main', files, private: isPrivate = true } = options;
+  const { defaultBranch = branch } = options;
+  const folder = join(parent, `${id}.git`);
+  initialise(folder, defaultBranch);
+  const surroundings = { folder, env: environment(folder) };
+  const hosted = host({ id, owner, name, defaultBranch, isPrivate, surroundings });
+  if (files) await pushCommit(surroundings, branch, { changes: files, message: 'Initial commit', date: new Date() });
+  return { hosted, test: forTests(hosted, branch) };
+}
+
+/** What `git init --bare` leaves, but for what nobody reads; at once, since to wait for each of it takes longer. */
+function initialise(folder: string, defaultBranch: string): void {
+  for (const inner of ['objects', 'refs', INCOMING]) mkdirSync(join(folder, inner), { recursive: true });
+  writeFileSync(join(folder, 'HEAD'), `ref: refs/heads/${defaultBranch}\n`);
+  writeFileSync(join(folder, 'config'), CONFIGURATION);
+}
+
+/** Nothing here outlives the test, so neither a crash nor space matters. */
+const CONFIGURATION = `
+[core]
+repositoryformatversion = 0
+bare = true
+fsync = none
+looseCompression = 0
+[pack]
+compression = 0
+[gc]
+auto = 0
+[fastimport]
+unpackLimit = 0
+`;
+
+function environment(folder: string): Readonly<Record<string, string>> {
+  const { PATH = '/usr/bin:/bin' } = process.env;
+  const name = 'Somebody Else';
+  const email = 'somebody@example.com';
+  return {
+    PATH,
+    HOME: folder,
+    LC_ALL: 'C.UTF-8',
+    GIT_DIR: folder,
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_AUTHOR_NAME: name,
+    GIT_AUTHOR_EMAIL: email,
+    GIT_COMMITTER_NAME: name,
+    GIT_COMMITTER_EMAIL: email,
+  };
+}
+
+function host(
+  given: Pick<HostedRepository, 'id' | 'owner' | 'name' | 'defaultBranch' | 'isPrivate' | 'surroundings'>,
+): HostedRepository {
+  const objects = openObjects(given.surroundings);
+  let hadCommits = false;
+  return {
+    ...given,
+    formerNames: [],
+    isArchived: false,
+    objects,
+    protections: new Map(),
+    lfsObjects: new Map(),
+    async isEmpty() {
+      hadCommits ||= (await objects.resolve(`refs/heads/${given.defaultBranch}`)) !== undefined;
+      hadCommits ||= (await runGit(given.surroundings, ['for-each-ref', '--count=1'])).length > 0;
+      return !hadCommits;
+    },
+    async close() {
+      await objects.end();
+      await runGit(given.surroundings, ['fsck', '--strict', '--no-dangling', '--no-progress']);
+    },
+  };
+}
+
+function forTests(hosted: HostedRepository, branch: string): TestRepository {
+  const { owner, surroundings, objects } = hosted;
+  return {
+    owner,
+    get name() {
+      return hosted.name;
+    },
+    branch,
+    folder: surroundings.folder,
+    git: async (...args) => (await runGit(surroundings, args)).toString().trimEnd(),
+    async commit(changes, message = 'Changed by somebody else', { branch: other = branch, date = new Date() } = {}) {
+      const from = await objects.resolve(`refs/heads/${other}`);
+      return await pushCommit(surroundings, other, { changes, message, date, from: from?.sha });
+    },
+    rename(name) {
+      hosted.formerNames.push(hosted.name);
+      hosted.name = name;
+    },
+    protect(protectedBranch, message = 'Changes must be made through a pull request.') {
+      hosted.protections.set(protectedBranch, message);
+    },
+    archive() {
+      hosted.isArchived = true;
+    },
+    addLfsObject(content) {
+      const bytes = Buffer.from(content);
+      const oid = createHash('sha256').update(bytes).digest('hex');
+      hosted.lfsObjects.set(oid, bytes);
+      // https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md, "The Pointer"
+      return {
+        oid,
+        pointer: `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${bytes.length}\n`,
+      };
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { createBlob, getBlob } from './blobs.ts';
+import { createCommit, getCommit } from './commits.ts';
+import { getContents, putContents } from './contents.ts';
+import type { Answer, Call } from './exchange.ts';
+import { createRef, getRef, updateRef } from './refs.ts';
+import { getBranch, getRepository } from './repository-routes.ts';
+import { createTree } from './tree-changes.ts';
+import { getTree } from './trees.ts';
+
+export interface Route {
+  /** As GitHub's reference names it. */
+  readonly name: string;
+  readonly method: string;
+  /** Of what comes behind the repository; its group is the route's parameter, encoded. */
+  readonly pattern: RegExp;
+  /** "Git Repository is empty.": whether that is said where there is no commit. */
+  readonly needsCommits: boolean;
+  readonly serve: (call: Call) => Promise<Answer>;
+}
+
+export const ROUTES: readonly Route[] = [
+  route('GET', '', getRepository),
+  route('GET', '/branches/{branch}', getBranch),
+  route('GET', '/git/ref/{ref}', getRef),
+  route('POST', '/git/refs', createRef),
+  route('PATCH', '/git/refs/{ref}', updateRef),
+  route('GET', '/git/trees/{tree_sha}', getTree),
+  route('POST', '/git/trees', createTree),
+  route('POST', '/git/blobs', createBlob),
+  route('GET', '/git/blobs/{file_sha}', getBlob),
+  route('POST', '/git/commits', createCommit),
+  route('GET', '/git/commits/{commit_sha}', getCommit),
+  route('GET', '/contents/{path}', getContents),
+  route('PUT', '/contents/{path}', putContents),
+];
+
+export const BLOB_UPLOAD = 'POST /repos/{owner}/{repo}/git/blobs';
+
+function route(method: string, below: string, serve: Route['serve']): Route {
+  // The whole repository's contents are at `contents` as well as at `contents/`.
+  const source = below.replace('/{path}', '(?:/(.*))?').replace(/\{\w+\}/, '(.+)');
+  return {
+    name: `${method} /repos/{owner}/{repo}${below}`,
+    method,
+    pattern: new RegExp(`^${source}$`),
+    needsCommits: below.startsWith('/git/'),
+    serve,
+  };
+}

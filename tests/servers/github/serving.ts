@@ -1,0 +1,151 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Answer, AnsweredRequest, Bytes, GitHubRequest, Interceptor, OwnAnswer, Verdict } from './exchange.ts';
+
+/** A server's part in an exchange. */
+export interface Service {
+  /** What is asked, but for the body. */
+  describe(incoming: IncomingMessage): Omit<GitHubRequest, 'body'>;
+  /** Whether the body is taken only when the interceptor has let the request pass. */
+  isUpload(request: Omit<GitHubRequest, 'body'>): boolean;
+  /** Bytes above which a body is not kept. */
+  mostOf(request: Omit<GitHubRequest, 'body'>): number;
+  interceptor(): Interceptor | undefined;
+  serve(request: GitHubRequest, body: Body): Promise<Answer>;
+  /** Headers of every answer of this server, in the host's own and in an interceptor's. */
+  headers(): Readonly<Record<string, string>>;
+  record(request: AnsweredRequest): void;
+  /** What went wrong here and not in the service under test. */
+  fail(error: unknown): void;
+}
+
+/** What was sent; bytes are undefined where they were more than are taken. */
+export interface Body {
+  readonly bytes: Buffer | undefined;
+}
+
+export async function handle(service: Service, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  // Who leaves is of no interest here.
+  incoming.on('error', () => {});
+  response.on('error', () => {});
+  try {
+    await exchange(service, incoming, response);
+  } catch (error) {
+    // The client's end, unless it is still there.
+    if (!response.destroyed && !incoming.errored) service.fail(error);
+    response.destroy();
+  }
+}
+
+async function exchange(service: Service, incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+  const described = service.describe(incoming);
+  const most = service.mostOf(described);
+  const isUpload = service.isUpload(described);
+  const early = isUpload ? undefined : await readBody(incoming, most);
+  const seen = { ...described, body: early && parse(early) };
+  const verdict = await Promise.race([service.interceptor()?.(seen), leaving(response)]);
+  if (response.destroyed) return;
+  const record = (request: GitHubRequest, status: number) =>
+    service.record({ ...request, body: shorten(request.body), status, free: status === 304 });
+  if (verdict === 'cut') {
+    record(seen, 0);
+    response.destroy();
+  } else if (isOwnAnswer(verdict)) {
+    incoming.resume();
+    record(seen, verdict.status);
+    await send(incoming, response, ownAnswer(verdict, service.headers()), Number.POSITIVE_INFINITY);
+  } else {
+    const body = early ?? (await readBody(incoming, most));
+    const request = { ...described, body: parse(body) };
+    const answer = await service.serve(request, body);
+    record(request, verdict === 'cut when done' ? 0 : answer.status);
+    if (verdict === 'cut when done') response.destroy();
+    else await send(incoming, response, answer, verdict?.cutBehind ?? Number.POSITIVE_INFINITY);
+  }
+}
+
+/** Whoever leaves is not waited for. */
+function leaving(response: ServerResponse): Promise<undefined> {
+  return new Promise((resolve) => response.once('close', () => resolve(undefined)));
+}
+
+function isOwnAnswer(verdict: Verdict): verdict is OwnAnswer {
+  return typeof verdict === 'object' && 'status' in verdict;
+}
+
+async function readBody(incoming: IncomingMessage, most: number): Promise<Body> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of incoming as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length <= most) chunks.push(chunk);
+    else chunks.length = 0;
+  }
+  return { bytes: length <= most ? Buffer.concat(chunks) : undefined };
+}
+
+/** Undefined for what is not JSON. */
+function parse({ bytes }: Body): unknown {
+  if (!bytes?.length) return undefined;
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** Else what is recorded would hold every file that was sent. */
+function shorten(body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || !('content' in body)) return body;
+  const { content } = body;
+  return typeof content === 'string' && content.length > 65536 ? { ...body, content: content.slice(0, 65536) } : body;
+}
+
+function ownAnswer({ status, headers, body }: OwnAnswer, usual: Readonly<Record<string, string>>): Answer {
+  if (typeof body !== 'string') return { status, headers: { ...usual, ...headers }, json: body };
+  const bytes = Buffer.from(body);
+  const typed = { 'content-type': 'text/plain; charset=utf-8', ...usual, ...headers };
+  return { status, headers: typed, bytes: { sha: '', size: bytes.length, open: () => Readable.from([bytes]) } };
+}
+
+async function send(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, json, bytes = json === undefined ? undefined : jsonBytes(json) }: Answer,
+  cutBehind: number,
+): Promise<void> {
+  const type = json === undefined ? {} : { 'content-type': 'application/json; charset=utf-8' };
+  // Neither may have a body: RFC 9110, 15.3.5 and 15.4.5.
+  const isBare = status === 204 || status === 304;
+  const length = isBare ? {} : { 'content-length': bytes?.size ?? 0 };
+  response.writeHead(status, { ...type, ...length, ...headers });
+  if (incoming.method === 'HEAD' || isBare || !bytes) {
+    response.end();
+  } else if (cutBehind < Number.POSITIVE_INFINITY) {
+    for await (const piece of slice(bytes, 0, cutBehind)) {
+      await new Promise((written) => response.write(piece, written));
+    }
+    if (cutBehind === 0) response.flushHeaders();
+    response.destroy();
+  } else {
+    await pipeline(bytes.open(), response);
+  }
+}
+
+function jsonBytes(json: unknown): Bytes {
+  const bytes = Buffer.from(JSON.stringify(json));
+  return { sha: '', size: bytes.length, open: () => Readable.from([bytes]) };
+}
+
+/** The bytes from `start` up to `end`, which is not among them. */
+export async function* slice({ open }: Bytes, start: number, end: number): AsyncGenerator<Buffer> {
+  let at = 0;
+  if (start >= end) return;
+  for await (const chunk of open() as AsyncIterable<Buffer>) {
+    const piece = chunk.subarray(Math.max(0, start - at), Math.max(0, end - at));
+    at += chunk.length;
+    if (piece.length > 0) yield piece;
+    if (at >= end) return;
+  }
+}

@@ -1,0 +1,156 @@
+import { urlOf } from './addresses.ts';
+import { type Answer, type Call, notFound, notKnown, Refusal } from './exchange.ts';
+import { isSha, type ObjectStore, typeOf } from './objects.ts';
+import { isMalformed, toBytes } from './paths.ts';
+import { describeTree, treeOf } from './trees.ts';
+
+/** As it is sent: what GitHub refuses in it is refused below, so anything may be missing. */
+interface Order {
+  readonly path?: string;
+  readonly mode?: string;
+  readonly type?: string;
+  readonly sha?: string | null;
+  readonly content?: string;
+}
+
+/** What is to be at a path, its bytes stored; null for nothing. */
+export interface Change {
+  readonly path: string;
+  readonly entry: { readonly mode: string; readonly sha: string } | null;
+}
+
+/** `POST /repos/{owner}/{repo}/git/trees` */
+export async function createTree(call: Call): Promise<Answer> {
+  const { tree: orders, base_tree: base } = call.body as {
+    readonly tree: readonly Order[];
+    readonly base_tree?: string;
+  };
+  const { objects } = call.repository;
+  const baseTree = base === undefined ? undefined : await findBase(objects, base);
+  if (orders.length === 0) throw new Refusal(422, 'Invalid tree info');
+  const changes = await Promise.all(orders.map((order) => checkOrder(objects, order)));
+  const tree = await changeTree(objects, baseTree, changes);
+  const json = await describeTree(call, tree, tree, false);
+  return { status: 201, headers: { location: `${urlOf(call)}/git/trees/${tree}` }, json };
+}
+
+async function findBase(objects: ObjectStore, base: string): Promise<string> {
+  const header = await objects.header(base);
+  const tree = header && (await treeOf({ objects }, header));
+  if (tree === undefined) throw notFound();
+  return tree;
+}
+
+const MODES = new Set(['100644', '100755', '040000', '160000', '120000']);
+
+async function checkOrder(objects: ObjectStore, { path = '', mode, sha, content }: Order): Promise<Change> {
+  refuseMalformed('tree.path', path);
+  if (mode === undefined || !MODES.has(mode)) throw new Refusal(422, 'Must supply a valid tree.mode');
+  if ((sha === undefined) === (content === undefined)) {
+    throw new Refusal(
+      422,
+      'Must supply either tree.sha or tree.content. Request will be rejected if both are present.',
+    );
+  }
+  if (sha === null) return { path, entry: null };
+  if (sha === undefined) return { path, entry: { mode, sha: await objects.write('blob', content ?? '') } };
+  const type = typeOf(mode);
+  // The commit of a submodule is of another repository.
+  const isValid = type === 'commit' ? isSha(sha) : (await objects.header(sha))?.type === type;
+  if (!isValid) throw new Refusal(422, `tree.sha ${sha} is not a valid ${type}`);
+  return { path, entry: { mode, sha } };
+}
+
+export function refuseMalformed(name: string, path: string): void {
+  if (path.startsWith('/')) throw new Refusal(422, `${name} cannot start with a slash`);
+  if (isMalformed(path)) throw new Refusal(422, `${name} contains a malformed path component`);
+}
+
+/** A tree that is being changed. */
+interface Folder {
+  /** The tree that it was; undefined for a new one. */
+  readonly sha: string | undefined;
+  /** Null until it is looked into. */
+  entries: Map<string, Folder | { readonly mode: string; readonly sha: string }> | null;
+}
+
+/** Returns the sha of the tree that comes of it. Folders that are left empty are gone. */
+export async function changeTree(
+  objects: ObjectStore,
+  base: string | undefined,
+  changes: readonly Change[],
+): Promise<string> {
+  refuseOverlaps(changes);
+  const root: Folder = { sha: base, entries: null };
+  for (const change of changes) await apply(objects, root, change);
+  const tree = await write(objects, root);
+  if (tree === undefined) throw notKnown('the whole tree would be empty');
+  return tree;
+}
+
+function refuseOverlaps(changes: readonly Change[]): void {
+  const paths = new Set(changes.map(({ path }) => path));
+  if (paths.size < changes.length) throw notKnown('two entries are at one path');
+  for (const path of paths) {
+    const segments = path.split('/');
+    const isBelow = segments.some((_, length) => length > 0 && paths.has(segments.slice(0, length).join('/')));
+    if (isBelow) throw notKnown(`${path} is below another entry`);
+  }
+}
+
+async function apply(objects: ObjectStore, root: Folder, { path, entry }: Change): Promise<void> {
+  const segments = toBytes(path).split('/');
+  const name = segments.pop() ?? '';
+  let folder = root;
+  for (const segment of segments) {
+    const entries = await open(objects, folder);
+    const next = entries.get(segment);
+    if (next && !isFolder(next)) throw entry ? notKnown(`${path} is below a file`) : badObjectState();
+    folder = next ?? { sha: undefined, entries: null };
+    entries.set(segment, folder);
+  }
+  const entries = await open(objects, folder);
+  const present = entries.get(name);
+  if (entry === null) {
+    if (!entries.delete(name)) throw badObjectState();
+  } else if (typeOf(entry.mode) === 'tree') {
+    entries.set(name, { sha: entry.sha, entries: null });
+  } else if (present && isFolder(present)) {
+    throw notKnown(`${path} is a folder`);
+  } else {
+    entries.set(name, entry);
+  }
+}
+
+function badObjectState(): Refusal {
+  return new Refusal(422, 'GitRPC::BadObjectState');
+}
+
+function isFolder(entry: Folder | { readonly mode: string }): entry is Folder {
+  return 'entries' in entry;
+}
+
+async function open(objects: ObjectStore, folder: Folder): Promise<NonNullable<Folder['entries']>> {
+  if (folder.entries) return folder.entries;
+  const present = folder.sha === undefined ? [] : await objects.readTree(folder.sha);
+  const entries: NonNullable<Folder['entries']> = new Map();
+  for (const { name, mode, sha } of present) {
+    entries.set(name, typeOf(mode) === 'tree' ? { sha, entries: null } : { mode, sha });
+  }
+  folder.entries = entries;
+  return entries;
+}
+
+/** Returns its sha; undefined for an empty one. */
+async function write(objects: ObjectStore, folder: Folder): Promise<string | undefined> {
+  if (!folder.entries) return folder.sha;
+  const written = await Promise.all(
+    [...folder.entries].map(async ([name, entry]) => {
+      if (!isFolder(entry)) return { name, ...entry };
+      const sha = await write(objects, entry);
+      return sha === undefined ? [] : { name, mode: '040000', sha };
+    }),
+  );
+  const entries = written.flat();
+  return entries.length === 0 ? undefined : await objects.writeTree(entries);
+}

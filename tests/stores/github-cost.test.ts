@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { describe, it, type TestContext } from 'node:test';
+import { postForm } from '../http/client.ts';
+import { COST_CASES, type Cost, costOf, type Served, serveCase, serveRepository } from '../servers/github-costs.ts';
+
+const PAGE = new URL('../../docs/stores/github.md', import.meta.url);
+
+describe('What the documentation says that requests cost at GitHub', () => {
+  for (const costCase of COST_CASES) {
+    const { name, ask } = costCase;
+    it(`is so: ${name}`, async (t) => {
+      const { host, port } = ending(t, await serveCase(costCase));
+      host.forget();
+      const { status } = await ask(port);
+      assert.ok(status < 400, `It answers ${status}.`);
+      const sent = host.requests.map(({ route, status: answered }) => `${answered} ${route}`);
+      const cost = costOf(host.requests);
+      assert.deepEqual((await readCosts()).get(name), cost, `${name}: ${sent.join(', ')}`);
+      if (name.includes('folder of')) assert.ok(host.requests.length <= 6, sent.join(', '));
+    });
+  }
+
+  it('is about these cases and no others', async () => {
+    assert.deepEqual([...(await readCosts()).keys()].toSorted(), COST_CASES.map(({ name }) => name).toSorted());
+  });
+});
+
+describe('A hundred uploads at once', () => {
+  it('are at most ten commits, and no failure', async (t) => {
+    const { host, port, repository } = ending(t, await serveRepository(undefined, { gatherFor: 50 }));
+    const before = await countCommits();
+    host.forget();
+    const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => uploadOne(port, index)));
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    const commits = (await countCommits()) - before;
+    assert.ok(commits >= 1 && commits <= 10, `${commits} commits`);
+    const names = (await repository.git('ls-tree', '--name-only', `${repository.branch}:uploads`)).split('\n');
+    assert.equal(names.length, 100);
+    t.diagnostic(`${commits} commits, ${JSON.stringify(costOf(host.requests))}`);
+
+    async function countCommits(): Promise<number> {
+      return Number(await repository.git('rev-list', '--count', repository.branch));
+    }
+  });
+});
+
+function ending(t: TestContext, served: Served): Served {
+  t.after(served.stop);
+  return served;
+}
+
+function uploadOne(port: number, index: number) {
+  return postForm(port, [
+    { name: 'prefix', value: 'uploads' },
+    { name: 'file', filename: `${index}.txt`, value: Buffer.alloc(4 * 1024, `text ${index} `) },
+  ]);
+}
+
+/** The table under the heading about costs: a case, the calls that count, and those that are free. */
+async function readCosts(): Promise<ReadonlyMap<string, Cost>> {
+  const page = await readFile(PAGE, 'utf8').catch(() => '');
+  const section = page.split(/^#+ /m).find((text) => /^.*\bcosts?\b/i.test(text.split('\n')[0] ?? '')) ?? '';
+  const rows = section.split('\n').filter((line) => line.startsWith('|'));
+  const cells = rows.slice(2).map((row) => row.split('|').map((cell) => cell.trim()));
+  return new Map(
+    cells.map(([, name = '', calls, free]) => [
+      name.replace(/ [¹²]$/, ''),
+      { calls: Number(calls), free: Number(free) },
+    ]),
+  );
+}

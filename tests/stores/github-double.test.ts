@@ -1,0 +1,324 @@
+import assert from 'node:assert/strict';
+import { readdir } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { type AnsweredRequest, type GitHubDouble, startGitHub, type TestRepository } from '../servers/github.ts';
+
+/** An answer, its body as JSON where it is that. */
+interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly json: Readonly<Record<string, unknown>>;
+  readonly text: string;
+}
+
+interface Opened {
+  readonly github: GitHubDouble;
+  readonly repository: TestRepository;
+  /** Asks something of the repository, which is without a name in the path. */
+  ask(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+}
+
+const FILES = { 'a.txt': 'text', 'folder/b': 'b', 'folder/deep/c': 'c' };
+
+async function open(t: TestContext, options: Parameters<GitHubDouble['createRepository']>[0] = { files: FILES }) {
+  const opened = await start(options);
+  t.after(opened.github.stop);
+  return opened;
+}
+
+async function start(options: Parameters<GitHubDouble['createRepository']>[0]): Promise<Opened> {
+  const github = await startGitHub();
+  const repository = await github.createRepository(options);
+  return {
+    github,
+    repository,
+    async ask(method, path, body, headers = {}) {
+      const url = `${github.apiUrl}/repos/${repository.owner}/${repository.name}${path}`;
+      const sent = body === undefined ? null : JSON.stringify(body);
+      const authorization = `token ${github.token}`;
+      return await reply(
+        await fetch(url, { method, body: sent, redirect: 'manual', headers: { authorization, ...headers } }),
+      );
+    },
+  };
+}
+
+async function reply(response: Response): Promise<Reply> {
+  const text = await response.text();
+  const isJson = response.headers.get('content-type')?.includes('application/json') ?? false;
+  return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : {} };
+}
+
+/** A member below others. */
+function at(json: unknown, ...names: readonly string[]): unknown {
+  let found = json;
+  for (const name of names) {
+    assert.ok(typeof found === 'object' && found !== null);
+    found = Object.entries(found).find(([member]) => member === name)?.[1];
+  }
+  return found;
+}
+
+/** Changes the tree of `main`, and returns what came of it. */
+async function change({ ask, repository }: Opened, ...tree: readonly object[]): Promise<Reply> {
+  return await ask('POST', '/git/trees', { base_tree: await repository.git('rev-parse', 'main'), tree });
+}
+
+function entry(path: string, content: string | null): object {
+  return content === null ? { path, mode: '100644', sha: null } : { path, mode: '100644', content };
+}
+
+async function commit({ ask, repository }: Opened, tree: unknown, message = 'Changed'): Promise<string> {
+  const parents = [await repository.git('rev-parse', 'main')];
+  return String((await ask('POST', '/git/commits', { message, tree, parents })).json.sha);
+}
+
+describe("The double of GitHub's API", () => {
+  it('keeps what is written in git, byte by byte', async (t) => {
+    const opened = await open(t);
+    const { ask, repository } = opened;
+    const bytes = Buffer.from([0, 255, 10, 13]);
+    const blob = await ask('POST', '/git/blobs', { content: bytes.toString('base64'), encoding: 'base64' });
+    const tree = await change(opened, { path: 'new/ü', mode: '100755', type: 'blob', sha: blob.json.sha });
+    const moved = await ask('PATCH', '/git/refs/heads/main', { sha: await commit(opened, tree.json.sha, 'A message') });
+    assert.deepEqual([blob.status, tree.status, moved.status], [201, 201, 200]);
+    assert.equal(await repository.git('log', '--format=%s by %an', '--max-count=1', 'main'), 'A message by octocat');
+    assert.equal(
+      await repository.git('-c', 'core.quotePath=false', 'ls-tree', '-r', '--format=%(objectmode) %(path)', 'main'),
+      '100644 a.txt\n100644 folder/b\n100644 folder/deep/c\n100755 new/ü',
+    );
+    const raw = await fetch(String(blob.json.url), {
+      headers: { authorization: `Bearer ${opened.github.token}`, accept: 'application/vnd.github.raw+json' },
+    });
+    assert.deepEqual(Buffer.from(await raw.arrayBuffer()), bytes);
+  });
+
+  it('lists a tree as git does', async (t) => {
+    const { ask, github, repository } = await open(t);
+    await repository.commit(new Map([[Buffer.from([0x66, 0xff]), 'not UTF-8']]));
+    const paths = async (query: string) => {
+      const { json } = await ask('GET', `/git/trees/main${query}`);
+      assert.ok(Array.isArray(json.tree));
+      return [json.tree.map((one) => at(one, 'path')), json.truncated];
+    };
+    assert.deepEqual(await paths(''), [['a.txt', 'folder', 'f\ufffd'], false]);
+    const all = ['a.txt', 'folder', 'folder/b', 'folder/deep', 'folder/deep/c', 'f\ufffd'];
+    assert.deepEqual(await paths('?recursive=0'), [all, false]);
+    github.limits.treeEntries = 4;
+    assert.deepEqual(await paths('?recursive=1'), [all.slice(0, 4), true]);
+  });
+
+  it('removes, replaces and adds in one tree, and leaves no empty folder', async (t) => {
+    const opened = await open(t);
+    const folder = await opened.repository.git('rev-parse', 'main:folder');
+    const copy = { path: 'copy', mode: '040000', type: 'tree', sha: folder };
+    const { json } = await change(opened, entry('folder/deep/c', null), entry('a.txt', 'other'), copy);
+    assert.equal(
+      await opened.repository.git('ls-tree', '-r', '--name-only', String(json.sha)),
+      'a.txt\ncopy/b\ncopy/deep/c\nfolder/b',
+    );
+    assert.equal(await opened.repository.git('show', `${String(json.sha)}:a.txt`), 'other');
+  });
+
+  it('refuses what GitHub refuses in a tree, and what nobody knows of', async (t) => {
+    const opened = await open(t);
+    const malformed = 'tree.path contains a malformed path component';
+    const expected: readonly (readonly [string, ...object[]])[] = [
+      ...['a//b', '..', 'a/./b', '.GIT/x', 'git~1', '.git. ', '.git::$INDEX_ALLOCATION', '.g\u200cit', 'a\\.git'].map(
+        (path) => [malformed, entry(path, '')] as const,
+      ),
+      ['tree.path cannot start with a slash', entry('/a', '')],
+      ['GitRPC::BadObjectState', entry('none', null)],
+      ['Must supply a valid tree.mode', { path: 'a', content: '' }],
+      [`tree.sha ${'1'.repeat(40)} is not a valid blob`, { path: 'a', mode: '100644', sha: '1'.repeat(40) }],
+      [
+        'Must supply either tree.sha or tree.content. Request will be rejected if both are present.',
+        { path: 'a', mode: '100644' },
+      ],
+      ['Not known of the real host: a.txt/b is below a file', entry('a.txt/b', '')],
+      ['Not known of the real host: folder is a folder', entry('folder', '')],
+      ['Not known of the real host: two entries are at one path', entry('x', ''), entry('x', '')],
+      ['Not known of the real host: x/y is below another entry', entry('x', ''), entry('x/y', '')],
+      ['Not known of the real host: the whole tree would be empty', entry('a.txt', null), entry('folder', null)],
+    ];
+    for (const [message, ...tree] of expected) {
+      const { status, json } = await change(opened, ...tree);
+      assert.deepEqual([status, json.message], [422, message]);
+    }
+    assert.equal((await change(opened, entry('.gitignore', ''), entry('git~2', ''), entry('.gitx', ''))).status, 201);
+  });
+
+  it('lets one of two updates at once win', async (t) => {
+    const opened = await open(t);
+    const trees = await Promise.all(['1', '2', '3'].map((text) => change(opened, entry('a.txt', text))));
+    const commits = await Promise.all(trees.map(({ json }) => commit(opened, json.sha)));
+    const updates = await Promise.all(commits.map((sha) => opened.ask('PATCH', '/git/refs/heads/main', { sha })));
+    assert.equal(updates.filter(({ status }) => status === 200).length, 1);
+    const lost = updates.find(({ status }) => status === 422);
+    assert.equal(lost?.json.message, 'Update is not a fast forward');
+    const forced = await opened.ask('PATCH', '/git/refs/heads/main', { sha: commits[2], force: true });
+    assert.equal(forced.status, 200);
+    assert.equal(await opened.repository.git('rev-parse', 'main'), commits[2]);
+  });
+
+  it('knows a fast forward of several commits', async (t) => {
+    const { ask, repository } = await open(t);
+    const first = await repository.git('rev-parse', 'main');
+    await repository.commit({ b: '1' });
+    const last = await repository.commit({ b: '2' });
+    assert.equal((await ask('PATCH', '/git/refs/heads/main', { sha: first })).status, 422);
+    assert.equal((await ask('POST', '/git/refs', { ref: 'refs/heads/a/b', sha: first })).status, 201);
+    assert.equal((await ask('PATCH', '/git/refs/heads/a%2Fb', { sha: last })).status, 200);
+    assert.equal((await ask('GET', '/branches/a/b')).json.name, 'a/b');
+    assert.equal((await ask('GET', '/git/ref/heads/none')).status, 404);
+  });
+
+  it('has a first commit made of a file only', async (t) => {
+    const { ask, repository } = await open(t, {});
+    const refused = await ask('POST', '/git/blobs', { content: '' });
+    assert.deepEqual([refused.status, refused.json.message], [409, 'Git Repository is empty.']);
+    assert.equal((await ask('PUT', '/contents/a/b', { message: 'First', content: 'dGV4dA==' })).status, 201);
+    assert.equal(await repository.git('show', 'main:a/b'), 'text');
+    const again = await ask('PUT', '/contents/a/b', { message: 'Second', content: '' });
+    assert.deepEqual([again.status, again.json.message], [422, `Invalid request.\n\n"sha" wasn't supplied.`]);
+    assert.equal((await ask('PUT', '/contents/c', { message: 'x', content: '', branch: 'none' })).status, 404);
+  });
+
+  it('hands out an address of a file that is good for one GET', async (t) => {
+    const { ask } = await open(t);
+    const { json } = await ask('GET', '/contents/a.txt?ref=main', undefined, {
+      accept: 'application/vnd.github.object+json',
+    });
+    assert.deepEqual([json.type, json.encoding, json.content], ['file', 'base64', 'dGV4dA==\n']);
+    const address = String(json.download_url);
+    const head = await fetch(address, { method: 'HEAD' });
+    assert.deepEqual([head.status, head.headers.get('content-length')], [200, '4']);
+    const part = await fetch(address, { headers: { range: 'bytes=1-2' } });
+    assert.deepEqual([part.status, part.headers.get('content-range'), await part.text()], [206, 'bytes 1-2/4', 'ex']);
+    assert.equal((await fetch(address)).status, 404);
+  });
+
+  it('hands out objects of Git LFS', async (t) => {
+    const { github, repository } = await open(t);
+    const { oid } = repository.addLfsObject('large');
+    const batch = async () =>
+      await fetch(`${github.origin}/${repository.owner}/${repository.name}.git/info/lfs/objects/batch`, {
+        method: 'POST',
+        headers: {
+          authorization: `Basic ${Buffer.from(`x:${github.token}`).toString('base64')}`,
+          accept: 'application/vnd.git-lfs+json',
+          'content-type': 'application/vnd.git-lfs+json',
+        },
+        body: JSON.stringify({
+          operation: 'download',
+          objects: [
+            { oid, size: 5 },
+            { oid: '0'.repeat(64), size: 1 },
+          ],
+        }),
+      });
+    const objects = at(await (await batch()).json(), 'objects');
+    assert.equal(await (await fetch(String(at(objects, '0', 'actions', 'download', 'href')))).text(), 'large');
+    assert.equal(at(objects, '1', 'error', 'code'), 404);
+    github.offers.lfs = false;
+    assert.equal((await batch()).status, 404);
+  });
+
+  it('charges the quota, but not for what is known already', async (t) => {
+    const { ask, github } = await open(t);
+    const first = await ask('GET', '');
+    const etag = String(first.headers.get('etag'));
+    assert.match(etag, /^W\/"/);
+    assert.equal((await ask('GET', '', undefined, { 'if-none-match': etag })).status, 304);
+    assert.equal(github.quota.remaining, 4999);
+    assert.deepEqual(
+      github.requests.map(({ free }) => free),
+      [false, true],
+    );
+    github.quota.remaining = 0;
+    const spent = await ask('GET', '', undefined, { 'if-none-match': etag });
+    assert.deepEqual([spent.status, spent.headers.get('x-ratelimit-remaining')], [403, '0']);
+    github.quota.reset = Date.now() / 1000;
+    assert.equal((await ask('GET', '')).status, 200);
+  });
+
+  it('knows who may do what', async (t) => {
+    const { ask, github, repository } = await open(t);
+    const write = () => ask('POST', '/git/blobs', { content: '' });
+    const statusOf = async (asked: Promise<Reply>) => (await asked).status;
+    assert.equal(await statusOf(ask('GET', '', undefined, { authorization: 'token other' })), 401);
+    github.permissions.write = false;
+    assert.equal(await statusOf(write()), 403);
+    github.permissions.read = false;
+    assert.equal(await statusOf(ask('GET', '')), 404);
+    Object.assign(github.permissions, { read: true, write: true });
+    const head = await repository.git('rev-parse', 'main');
+    repository.protect('main');
+    assert.equal(await statusOf(ask('PATCH', '/git/refs/heads/main', { sha: head })), 422);
+    repository.archive();
+    assert.equal(await statusOf(write()), 403);
+    assert.equal((await fetch(`${github.apiUrl}/repos/${repository.owner}/${repository.name}`)).status, 404);
+  });
+
+  it('leads from an old name to the new one', async (t) => {
+    const { ask, github, repository } = await open(t);
+    const old = `${github.apiUrl}/repos/${repository.owner}/${repository.name}/git/trees/main?recursive=1`;
+    repository.rename('another');
+    const headers = { authorization: `token ${github.token}` };
+    const moved = await fetch(old, { headers, redirect: 'manual' });
+    const location = `${github.apiUrl}/repositories/1/git/trees/main?recursive=1`;
+    assert.deepEqual([moved.status, moved.headers.get('location')], [301, location]);
+    assert.equal((await fetch(location, { headers })).status, 200);
+    assert.equal((await ask('GET', '')).json.name, 'another');
+  });
+
+  it('cuts connections and answers in the place of the host', async (t) => {
+    const opened = await open(t);
+    const { ask, github, repository } = opened;
+    const head = await repository.commit({ other: '' });
+    const sha = await commit(opened, (await change(opened, entry('a.txt', 'new'))).json.sha);
+    const update = () => ask('PATCH', '/git/refs/heads/main', { sha });
+    github.intercept(() => 'cut');
+    await assert.rejects(update(), { message: 'fetch failed' });
+    assert.equal(await repository.git('rev-parse', 'main'), head);
+    github.intercept(({ method, body }) =>
+      method === 'PATCH' && at(body, 'sha') === sha ? 'cut when done' : undefined,
+    );
+    await assert.rejects(update(), { message: 'fetch failed' });
+    assert.equal(await repository.git('rev-parse', 'main'), sha);
+    github.intercept(() => ({ cutBehind: 10 }));
+    await assert.rejects(ask('GET', ''), { message: 'terminated' });
+    github.intercept(async () => ({ status: 502, headers: { 'retry-after': '1' }, body: '<h1>' }));
+    const { status, text, headers } = await ask('GET', '');
+    assert.deepEqual([status, text, headers.get('retry-after')], [502, '<h1>', '1']);
+    const statuses = (requests: readonly AnsweredRequest[]) => requests.slice(-4).map((request) => request.status);
+    assert.deepEqual(statuses(github.requests), [0, 0, 200, 502]);
+  });
+
+  it('takes blobs up to a limit', async (t) => {
+    const { ask, github } = await open(t);
+    const upload = (content: string) => ask('POST', '/git/blobs', { content, encoding: 'base64' });
+    assert.equal((await upload('no!!')).status, 422);
+    github.limits.blobBytes = 3;
+    assert.equal((await upload('AAAA')).status, 201);
+    assert.equal(at((await upload('AAAAAA==')).json, 'errors', '0', 'message'), 'input too large');
+    github.limits.blobRequestBytes = 20;
+    assert.equal((await upload('AAAA')).status, 422);
+  });
+
+  it('refuses what is not in the description of the API, and says so in the end', async () => {
+    for (const body of [{ sha: 1 }, { sha: '1', forced: true }, {}]) {
+      const { ask, github } = await start({ files: FILES });
+      assert.equal((await ask('PATCH', '/git/refs/heads/main', body)).status, 500);
+      await assert.rejects(github.stop(), { message: /PATCH .* body: data/ });
+    }
+  });
+
+  it('says in the end what git has against a repository', async () => {
+    const { github, repository } = await start({ files: FILES });
+    await repository.commit({ '.gitmodules': { mode: '120000', content: 'a.txt' } });
+    await assert.rejects(github.stop(), { message: /gitmodulesSymlink/ });
+    await assert.rejects(readdir(dirname(repository.folder)), { code: 'ENOENT' });
+  });
+});
