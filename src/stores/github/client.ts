@@ -18,6 +18,12 @@ const RETRY_AFTER = 250;
 /** Attempts behind the first. */
 const RETRIES = 3;
 
+/**
+ * Requests under way, as the host allows. The plugin's own ten, for all clients of the process together, would be held
+ * by ten uploads whose senders are slow.
+ */
+const MOST_AT_ONCE = 100;
+
 const WithPlugins = Octokit.plugin(restEndpointMethods, retry, throttling);
 
 export type Client = InstanceType<typeof WithPlugins>;
@@ -43,11 +49,15 @@ export function createClient({ apiUrl, token, writesPerMinute, retryAfter = RETR
       // Besides what it leaves out itself: what would be answered the same, and limits, which are kept by `quota.ts`.
       doNotRetry: [400, 401, 403, 404, 409, 410, 412, 413, 422, 429, 451],
     },
-    throttle:
-      writesPerMinute === undefined
-        ? { enabled: false }
-        : { write: paceOf(writesPerMinute), onRateLimit: () => {}, onSecondaryRateLimit: () => {} },
+    throttle: writesPerMinute === undefined ? { enabled: false } : throttleOf(writesPerMinute),
   });
+}
+
+function throttleOf(writesPerMinute: number) {
+  // What limits say is kept by `quota.ts`.
+  const ignore = () => {};
+  const global = new Bottleneck.Group({ maxConcurrent: MOST_AT_ONCE });
+  return { write: paceOf(writesPerMinute), global, onRateLimit: ignore, onSecondaryRateLimit: ignore };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
+import { untilAborted } from '../../cache/until-aborted.ts';
 import { StoreError } from '../../domain/error.ts';
 import type { Cancellable } from '../../domain/store.ts';
 import { createClient, LONG, QUICK, timedFetch } from './client.ts';
@@ -144,7 +145,8 @@ export function connect(options: GitHubOptions): Host {
       await quota.admit(deadline, signal);
       signal?.throwIfAborted();
       try {
-        const answer = await send(request);
+        // It may wait for its turn, where nobody looks at the signal.
+        const answer = await untilAborted(send(request), signal);
         quota.note(answer.headers);
         if (answer.status < 300) {
           if (isElsewhere) await findAgain(signal);
@@ -156,8 +158,9 @@ export function connect(options: GitHubOptions): Host {
         signal?.throwIfAborted();
         if (isRefusal(error)) quota.note(error.response.headers);
         const seconds = limitOf(error);
-        if (seconds !== undefined) quota.hold(seconds);
-        if (seconds === undefined || once) throw error;
+        if (seconds === undefined) throw error;
+        quota.hold(seconds);
+        if (once) await quota.admit(Date.now(), signal);
       }
     }
   };

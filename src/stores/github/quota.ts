@@ -11,7 +11,7 @@ export interface QuotaKeeper {
   current(): Quota | undefined;
   /** Takes in what an answer tells. */
   note(headers: Headers): void;
-  /** Sends nothing for so many seconds from now. */
+  /** Sends nothing for so many seconds from now, and for one at least. */
   hold(seconds: number): void;
   /**
    * Settles when a request may be sent. Throws `unavailable`, with the time when it may, if that is behind `deadline`,
@@ -25,6 +25,9 @@ const SCARCE = 0.1;
 
 /** Seconds by which the clocks of the host and of this machine may differ. */
 const SLACK = 1;
+
+/** Seconds behind a refusal, also where its reset is over by our clock: else we would ask again at once, and again. */
+const LEAST_HOLD = 1;
 
 export function createQuotaKeeper(log: StoreLog): QuotaKeeper {
   let quota: Quota | undefined;
@@ -65,7 +68,7 @@ export function createQuotaKeeper(log: StoreLog): QuotaKeeper {
     },
 
     hold(seconds) {
-      heldUntil = Math.max(heldUntil, Date.now() + seconds * 1000);
+      heldUntil = Math.max(heldUntil, Date.now() + Math.max(LEAST_HOLD, seconds) * 1000);
     },
 
     async admit(deadline, signal) {

@@ -36,6 +36,8 @@ export function createTakeIn(
 ): TakeIn {
   return async ({ body, place, checkSize = () => {} }, { signal }) => {
     const abort = () => body.destroy(asError(signal?.reason));
+    // Between two parts nobody reads it, and its error would be nobody's; who reads on is told.
+    body.on('error', ignore);
     signal?.addEventListener('abort', abort, { once: true });
     try {
       signal?.throwIfAborted();
@@ -161,5 +163,7 @@ function isPlainText(bytes: Buffer): boolean {
 }
 
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+
+const ignore = () => {};
 
 const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));

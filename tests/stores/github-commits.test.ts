@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { isStoreError } from '../../src/domain/error.ts';
+import { file, folder, ofKind, pathsIn, textOf, treeOf, upload } from '../contract/bytes.ts';
+import {
+  bytesUpload,
+  countCommits,
+  event,
+  fileOf,
+  filesIn,
+  GET_BRANCH,
+  having,
+  isAbout,
+  messagesIn,
+  openEmptyRepository,
+  openRepository,
+  PATCH_REF,
+  POST_TREE,
+  sent,
+} from './github-writing.ts';
+
+const numbers = Array.from({ length: 100 }, (_, index) => index);
+
+describe('Many changes at once', () => {
+  const bodies = {
+    text: (number: number) => Buffer.from(`text ${number}\n`.repeat(1000).slice(0, 4096)),
+    bytes: (number: number) => Buffer.concat([Buffer.from([number, 0, 255]), randomBytes(4093)]),
+  };
+  for (const [kind, make] of Object.entries(bodies)) {
+    it(`are few commits: a hundred uploads of 4 KiB of ${kind}`, async (t) => {
+      const { store, repository } = await openRepository(t, {}, { gatherFor: undefined });
+      const contents = numbers.map(make);
+      await Promise.all(contents.map((bytes, number) => store.write(file(`f/${number}`), bytesUpload(bytes))));
+      const commits = (await countCommits(repository)) - 1;
+      assert.ok(commits >= 1 && commits <= 10, `${commits} commits`);
+      const expected = contents.map((bytes, number) => [`f/${number}`, fileOf(bytes)] as const);
+      const { 'README.md': _, ...written } = await filesIn(repository);
+      assert.deepEqual(written, Object.fromEntries(expected.toSorted(([left], [right]) => (left < right ? -1 : 1))));
+    });
+  }
+
+  it('go out in the order in which they came, as far as they are of one path', async (t) => {
+    const { store, repository } = await openRepository(t);
+    await Promise.all(numbers.slice(0, 20).map((number) => store.write(file('a'), upload(`version ${number}`))));
+    assert.equal(await repository.git('show', 'main:a'), 'version 19');
+    const [first, second] = await Promise.all(['b', 'b again'].map((text) => having(store, 'stage')(upload(text))));
+    await Promise.all([
+      first?.publish(file('b'), { type: 'text/plain' }),
+      having(store, 'copy')(file('b'), file('c'), { replace: false }),
+      having(store, 'move')(file('c'), file('d/e'), { replace: false }),
+      store.remove(file('b')),
+      second?.publish(file('b'), { type: 'text/plain' }, { condition: 'absent' }),
+    ]);
+    const { a, b, c, 'd/e': e } = await filesIn(repository);
+    assert.deepEqual([a, b, c, e], [fileOf('version 19'), fileOf('b again'), undefined, fileOf('b')]);
+  });
+
+  it('come back from the store at once, whatever the host still tells of the branch', async (t) => {
+    const { store, host } = await openRepository(t);
+    const before = await pathsIn(store, '');
+    const told = host.requests.find(({ route }) => route === GET_BRANCH);
+    assert.ok(told);
+    await store.write(file('new'), upload('text'));
+    assert.deepEqual(await pathsIn(store, ''), [...before, 'new']);
+    assert.equal(await textOf(store, 'new'), 'text');
+  });
+
+  it('that come to nothing make no commit', async (t) => {
+    const { store, host, repository } = await openRepository(t, { files: { a: 'text', 'f/b': 'text' } });
+    await store.write(file('a'), upload('text'));
+    await store.createFolder(folder('f'));
+    await having(store, 'copy')(file('a'), file('f/b'), { replace: true });
+    assert.equal(await countCommits(repository), 1);
+    assert.deepEqual(sent(host).length, 0);
+  });
+
+  it('that are refused make no commit, on an empty branch either', async (t) => {
+    const { store, host } = await openEmptyRepository(t);
+    await assert.rejects(store.remove(file('a')), ofKind('not-found'));
+    await assert.rejects(store.removeFolder(folder('a')), ofKind('not-found'));
+    assert.deepEqual(sent(host).length, 0);
+  });
+});
+
+describe('One change that fails among others', () => {
+  it('fails alone, if it is against what is there', async (t) => {
+    const { store, repository } = await openRepository(t, { files: { present: 'old', 'f/a': 'a' } });
+    const outcomes = await Promise.allSettled([
+      ...numbers.slice(0, 10).map((number) => store.write(file(`new/${number}`), upload(`${number}`))),
+      store.write(file('present'), upload('new'), { condition: 'absent' }),
+      store.write(file('present'), upload('new'), { condition: { etag: 'another' } }),
+      store.remove(file('missing')),
+      store.remove(file('present'), { ifMatch: 'another' }),
+      store.write(file('present/below'), upload('x')),
+      store.write(file('f'), upload('x')),
+      having(store, 'move')(file('present'), file('f/a'), { replace: false }),
+      store.removeFolder(folder('f')),
+      store.createFolder(folder('present')),
+    ]);
+    const kinds = outcomes
+      .slice(10)
+      .map((one) => one.status === 'rejected' && isStoreError(one.reason) && one.reason.kind);
+    assert.deepEqual(kinds, [
+      'condition-failed',
+      'condition-failed',
+      'not-found',
+      'condition-failed',
+      'wrong-kind',
+      'wrong-kind',
+      'already-exists',
+      'already-exists',
+      'wrong-kind',
+    ]);
+    assert.ok(outcomes.slice(0, 10).every(({ status }) => status === 'fulfilled'));
+    assert.equal(await countCommits(repository), 2);
+    const files = await filesIn(repository);
+    assert.equal(Object.keys(files).length, 12);
+    assert.deepEqual([files['present'], files['f/a']], [fileOf('old'), fileOf('a')]);
+  });
+
+  it('fails alone, if the host does not take it', async (t) => {
+    const { store, host, repository } = await openRepository(t);
+    host.intercept((request) =>
+      ['new/13', 'new/31'].some((path) => isAbout(request, path))
+        ? { status: 422, body: { message: 'tree.path contains a malformed path component' } }
+        : undefined,
+    );
+    const outcomes = await Promise.allSettled(
+      numbers.slice(0, 40).map((number) => store.write(file(`new/${number}`), upload(`${number}`))),
+    );
+    const refused = outcomes.flatMap((one, number) => (one.status === 'rejected' ? [{ number, ...one }] : []));
+    assert.deepEqual(
+      refused.map(({ number }) => number),
+      [13, 31],
+    );
+    for (const { reason } of refused) {
+      assert.ok(isStoreError(reason, 'invalid-request'));
+      assert.match(reason.message, /malformed path component/);
+    }
+    assert.equal(Object.keys(await filesIn(repository)).length, 1 + 38);
+    assert.ok(sent(host, POST_TREE).length < 30, `${sent(host, POST_TREE).length} trees`);
+  });
+
+  it('fails alone, if the host says that the texts are too much', async (t) => {
+    const { store, host, repository } = await openRepository(t);
+    host.intercept(({ route, body }) =>
+      route === POST_TREE && JSON.stringify(body).length > 100_000
+        ? { status: 413, body: 'Payload Too Large' }
+        : undefined,
+    );
+    const text = 'x'.repeat(30_000);
+    await Promise.all(numbers.slice(0, 8).map((number) => store.write(file(`new/${number}`), upload(text))));
+    assert.equal(Object.keys(await filesIn(repository)).length, 9);
+  });
+
+  it('is not made if it is aborted while it waits, and is made once it is under way', async (t) => {
+    const { store, host, repository } = await openRepository(t);
+    const [asked, answered] = [event(), event()];
+    host.intercept(async ({ route }) => {
+      if (route !== PATCH_REF) return undefined;
+      asked.happen();
+      await answered.happened;
+      return undefined;
+    });
+    const underWay = new AbortController();
+    const waiting = new AbortController();
+    const first = store.write(file('first'), upload('1'), { signal: underWay.signal });
+    await asked.happened;
+    const second = store.createFolder(folder('second'), { signal: waiting.signal });
+    const third = store.write(file('third'), upload('3'));
+    waiting.abort(new Error('not wanted any more'));
+    underWay.abort(new Error('too late'));
+    await assert.rejects(second, /not wanted any more/);
+    answered.happen();
+    await Promise.all([first, third]);
+    assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'first', 'third']);
+  });
+});
+
+describe('Changes that no commit can hold together', () => {
+  const none = { replace: false };
+  /** Long enough that they are in one batch. */
+  const together = { gatherFor: 30 };
+
+  it('are made one behind the other: a file goes, and a folder of its name comes', async (t) => {
+    const { store, repository } = await openRepository(t, { files: { x: 'file', y: 'y' } }, together);
+    await Promise.all([
+      store.remove(file('x')),
+      store.write(file('x/y'), upload('below')),
+      store.write(file('z'), upload('z')),
+    ]);
+    assert.deepEqual(await treeOf(store), { 'x/': null, 'x/y': 'below', y: 'y', z: 'z' });
+    assert.equal(await countCommits(repository), 3);
+  });
+
+  it('are made one behind the other: a folder moves, and files come to both places', async (t) => {
+    const { store } = await openRepository(t, { files: { 'a/1': '1', 'a/2': '2', 'other/x': 'x' } }, together);
+    await Promise.all([
+      having(store, 'moveFolder')(folder('a'), folder('b'), none),
+      store.write(file('a/new'), upload('old place')),
+      store.write(file('b/new'), upload('new place')),
+      store.write(file('b/1'), upload('replaced')),
+      store.write(file('other/y'), upload('y')),
+    ]);
+    assert.deepEqual(await treeOf(store), {
+      'a/': null,
+      'a/new': 'old place',
+      'b/': null,
+      'b/1': 'replaced',
+      'b/2': '2',
+      'b/new': 'new place',
+      'other/': null,
+      'other/x': 'x',
+      'other/y': 'y',
+    });
+  });
+
+  it('are made one behind the other: a file comes into a folder, and then that moves', async (t) => {
+    const { store, repository } = await openRepository(t, { files: { 'a/1': '1', 'c/1': 'c' } }, together);
+    const staged = await having(store, 'stage')(upload('new'));
+    await Promise.all([
+      staged.publish(file('a/new'), { type: 'text/plain' }),
+      having(store, 'moveFolder')(folder('a'), folder('b'), none),
+      having(store, 'copyFolder')(folder('b'), folder('c'), { replace: true }),
+      having(store, 'removeTree')(folder('b')),
+    ]);
+    assert.deepEqual(await treeOf(store), { 'c/': null, 'c/1': '1', 'c/new': 'new' });
+    assert.ok((await messagesIn(repository)).length <= 5);
+  });
+
+  it('are made one behind the other: a folder goes, and comes back', async (t) => {
+    const { store } = await openRepository(t, { files: { 'a/1': '1', 'a/b/2': '2', z: 'z' } }, together);
+    await Promise.all([
+      having(store, 'removeTree')(folder('a')),
+      store.write(file('a/b/3'), upload('3')),
+      store.createFolder(folder('a/c')),
+    ]);
+    assert.deepEqual(await treeOf(store), { 'a/': null, 'a/b/': null, 'a/b/3': '3', 'a/c/': null, z: 'z' });
+  });
+});

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { describe, it, type TestContext } from 'node:test';
+import { shaOfBlob } from '../../src/stores/github/objects.ts';
+import { file, folder, ofKind, textOf } from '../contract/bytes.ts';
+import type { Content } from '../servers/github.ts';
+import { firstBytes } from './github-blobs.ts';
+import { askedDuring, BLOB, BRANCH, GET_BLOB, MIB, TREES, unavailable } from './github-reading.ts';
+import { event, type Opened, openRepository } from './github-writing.ts';
+
+const BYTES = randomBytes(2 * MIB);
+const FILES = { 'f/bytes': BYTES, 'text.txt': 'the text', empty: '' };
+
+/** A branch that is trusted for the whole test, and was looked at. */
+async function open(t: TestContext, files: Readonly<Record<string, Content>> = FILES): Promise<Opened> {
+  const opened = await openRepository(t, { files }, { trust: 600 });
+  await opened.store.list(folder(''));
+  opened.host.forget();
+  return opened;
+}
+
+async function bytesOf({ store }: Pick<Opened, 'store'>, path: string): Promise<Buffer> {
+  return buffer((await store.read(file(path))).body);
+}
+
+describe('A file of a branch', () => {
+  it('is known by what git knows of it, without being read', async (t) => {
+    const opened = await open(t);
+    const { store, repository } = opened;
+    const know = async () => {
+      const found = await store.stat(file('f/bytes'));
+      assert.deepEqual(found, {
+        kind: 'file',
+        path: 'f/bytes',
+        size: BYTES.length,
+        etag: shaOfBlob(BYTES),
+        modified: null,
+        type: 'application/octet-stream',
+      });
+      const [listed] = (await store.list(folder('f'))).entries;
+      assert.deepEqual(listed, found);
+    };
+    assert.deepEqual(await askedDuring(opened, know), []);
+    assert.equal(await repository.git('rev-parse', 'main:f/bytes'), shaOfBlob(BYTES));
+  });
+
+  it('is asked for once, and kept', async (t) => {
+    const opened = await open(t);
+    assert.deepEqual(
+      await askedDuring(opened, async () => assert.ok((await bytesOf(opened, 'f/bytes')).equals(BYTES))),
+      [BLOB],
+    );
+    assert.deepEqual(
+      await askedDuring(opened, async () => assert.ok((await bytesOf(opened, 'f/bytes')).equals(BYTES))),
+      [],
+    );
+    const restarted = { host: opened.host, store: opened.another() };
+    assert.deepEqual(
+      await askedDuring(opened, async () => assert.ok((await bytesOf(restarted, 'f/bytes')).equals(BYTES))),
+      [BRANCH, TREES],
+    );
+  });
+
+  it('is not asked for where another one holds the same', async (t) => {
+    const opened = await open(t, { a: BYTES, 'f/b': BYTES });
+    await bytesOf(opened, 'a');
+    assert.deepEqual(await askedDuring(opened, () => bytesOf(opened, 'f/b')), []);
+  });
+
+  it('is not asked for where it is empty', async (t) => {
+    const opened = await open(t);
+    assert.deepEqual(await askedDuring(opened, async () => assert.equal(await textOf(opened.store, 'empty'), '')), []);
+  });
+
+  it('is asked for once when many read it at the same time', async (t) => {
+    const opened = await open(t);
+    const read = async () => {
+      const bytes = await Promise.all(Array.from({ length: 20 }, () => bytesOf(opened, 'f/bytes')));
+      for (const each of bytes) assert.ok(each.equals(BYTES));
+    };
+    assert.deepEqual(await askedDuring(opened, read), [BLOB]);
+  });
+
+  it('gives the part that is asked for, first of all and later', async (t) => {
+    const opened = await open(t);
+    const { store } = opened;
+    const parts = async () => {
+      for (const [range, start, end] of [
+        [{ start: MIB, end: MIB + 9 }, MIB, MIB + 9],
+        [{ suffix: 5 }, BYTES.length - 5, BYTES.length - 1],
+        [{ start: 7 }, 7, BYTES.length - 1],
+      ] as const) {
+        const content = await store.read(file('f/bytes'), { range });
+        assert.deepEqual(content.range, { start, end });
+        assert.ok((await buffer(content.body)).equals(BYTES.subarray(start, end + 1)));
+      }
+    };
+    await parts();
+    assert.deepEqual(await askedDuring(opened, parts), []);
+    await assert.rejects(
+      store.read(file('f/bytes'), { range: { start: BYTES.length } }),
+      ofKind('range-unsatisfiable'),
+    );
+    await assert.rejects(store.read(file('empty'), { range: { suffix: 1 } }), ofKind('range-unsatisfiable'));
+  });
+
+  it('is not asked for where it is another, or too large', async (t) => {
+    const opened = await open(t);
+    const { store } = opened;
+    const read = async () => {
+      await assert.rejects(store.read(file('f/bytes'), { ifMatch: 'another' }), ofKind('condition-failed'));
+      const large = await store.read(file('f/bytes'), { ifBelow: BYTES.length });
+      assert.equal(large.file.size, BYTES.length);
+      large.body.destroy();
+    };
+    assert.deepEqual(await askedDuring(opened, read), []);
+    const whole = await store.read(file('f/bytes'), { ifBelow: BYTES.length + 1, ifMatch: shaOfBlob(BYTES) });
+    assert.ok((await buffer(whole.body)).equals(BYTES));
+  });
+
+  it('stays the same while it is read, whatever is committed', async (t) => {
+    const { store, repository, another } = await open(t);
+    const content = await store.read(file('f/bytes'));
+    await repository.commit({ 'f/bytes': 'other' });
+    const later = another();
+    assert.equal(await textOf(later, 'f/bytes'), 'other');
+    assert.ok((await buffer(content.body)).equals(BYTES));
+  });
+});
+
+describe('A file whose host fails', () => {
+  for (const bytes of [0, 1, MIB, BYTES.length - 1]) {
+    it(`breaks off for the reader where the host does behind ${bytes} bytes, and is whole the next time`, async (t) => {
+      const opened = await open(t);
+      opened.host.intercept(({ route }) => (route === GET_BLOB ? { cutBehind: bytes } : undefined));
+      const received: Buffer[] = [];
+      const read = async () => {
+        for await (const chunk of (await opened.store.read(file('f/bytes'))).body) received.push(chunk);
+      };
+      await assert.rejects(read(), unavailable(/broke/));
+      const length = Buffer.concat(received).length;
+      assert.ok(length <= bytes && Buffer.concat(received).equals(BYTES.subarray(0, length)));
+      opened.host.intercept(undefined);
+      assert.ok((await bytesOf(opened, 'f/bytes')).equals(BYTES));
+    });
+  }
+
+  it('never gives the bytes of another', async (t) => {
+    const opened = await open(t);
+    const { store, host } = opened;
+    host.intercept(({ route }) => (route === GET_BLOB ? { status: 200, body: 'eht text' } : undefined));
+    await assert.rejects(textOf(store, 'text.txt'), unavailable(/something else/));
+    host.intercept(({ route }) =>
+      route === GET_BLOB ? { status: 200, body: '<html>Please log in</html>' } : undefined,
+    );
+    await assert.rejects(textOf(store, 'text.txt'), unavailable(/something else/));
+    host.intercept(undefined);
+    assert.equal(await textOf(store, 'text.txt'), 'the text');
+  });
+
+  it('is an error at once where the host refuses it, for all who wait', async (t) => {
+    const { store, host } = await open(t);
+    host.intercept(({ route }) => (route === GET_BLOB ? { status: 500, body: { message: 'Oops' } } : undefined));
+    const reads = Array.from({ length: 5 }, () => store.read(file('text.txt')));
+    for (const read of await Promise.allSettled(reads)) {
+      assert.equal(read.status === 'rejected' && read.reason.kind, 'unavailable');
+    }
+    host.intercept(undefined);
+    assert.equal(await textOf(store, 'text.txt'), 'the text');
+  });
+
+  it('is asked for again where the host fails in passing', async (t) => {
+    const { store, host } = await open(t);
+    let failures = 0;
+    host.intercept(({ route }) => (route === GET_BLOB && failures++ < 2 ? { status: 502 } : undefined));
+    assert.equal(await textOf(store, 'text.txt'), 'the text');
+  });
+});
+
+describe('A read that ends early', () => {
+  it('fails at once for who leaves, and for nobody else', async (t) => {
+    const { store, host } = await open(t);
+    const [arrived, released] = [event(), event()];
+    host.intercept(async ({ route }) => {
+      if (route !== GET_BLOB) return undefined;
+      arrived.happen();
+      await released.happened;
+      return undefined;
+    });
+    const leaving = new AbortController();
+    const left = store.read(file('f/bytes'), { signal: leaving.signal });
+    const stayed = store.read(file('f/bytes'));
+    await arrived.happened;
+    leaving.abort(new Error('left'));
+    await assert.rejects(left, /left/);
+    released.happen();
+    assert.ok((await buffer((await stayed).body)).equals(BYTES));
+  });
+
+  it('fails when the store is closed, and the store takes no other', async (t) => {
+    const opened = await open(t);
+    const { host, another } = opened;
+    const store = another();
+    await store.stat(file('f/bytes'));
+    const [arrived, released] = [event(), event()];
+    host.intercept(async ({ route }) => {
+      if (route !== GET_BLOB) return undefined;
+      arrived.happen();
+      await released.happened;
+      return undefined;
+    });
+    const waiting = assert.rejects(store.read(file('f/bytes')), unavailable(/stopping/));
+    await arrived.happened;
+    await store.close?.();
+    await waiting;
+    released.happen();
+    await assert.rejects(store.read(file('f/bytes')), unavailable(/stopping/));
+  });
+
+  it('fails when the store is closed behind its first bytes', async (t) => {
+    const { another } = await open(t);
+    const store = another();
+    const content = await store.read(file('f/bytes'));
+    assert.ok((await firstBytes(content.body)).length < BYTES.length);
+    await store.close?.();
+    await assert.rejects(buffer(content.body), unavailable(/stopping/));
+  });
+});

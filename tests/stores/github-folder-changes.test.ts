@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Store } from '../../src/domain/store.ts';
+import { file, folder, ofKind, pathsIn, treeOf, upload } from '../contract/bytes.ts';
+import { countCommits, fileOf, filesIn, having, openEmptyRepository, openRepository } from './github-writing.ts';
+
+const keep = { replace: false };
+const FILES = 5000;
+
+describe('A folder of 5,000 files', () => {
+  const many = Object.fromEntries(
+    Array.from({ length: FILES }, (_, number) => [`big/${number % 50}/${number}`, `${number % 7}`]),
+  );
+  const operations: Readonly<Record<string, (store: Store) => Promise<void>>> = {
+    copied: (store) => having(store, 'copyFolder')(folder('big'), folder('x/copy'), keep),
+    moved: (store) => having(store, 'moveFolder')(folder('big'), folder('x/moved'), keep),
+    renamed: (store) => having(store, 'moveFolder')(folder('big'), folder('a longer name'), keep),
+    removed: (store) => having(store, 'removeTree')(folder('big')),
+  };
+  for (const [name, operate] of Object.entries(operations)) {
+    it(`is ${name} in one commit of six requests at the most, and no blob`, async (t) => {
+      const { store, host, repository } = await openRepository(t, { files: { ...many, 'README.md': 'text' } });
+      await operate(store);
+      const asked = host.requests.map(({ route }) => route);
+      assert.ok(asked.length <= 6, asked.join('\n'));
+      assert.ok(!asked.some((route) => route.includes('blobs')), asked.join('\n'));
+      assert.equal(await countCommits(repository), 2);
+      const count = Object.keys(await filesIn(repository)).length;
+      assert.equal(count, name === 'removed' ? 1 : name === 'copied' ? 2 * FILES + 1 : FILES + 1);
+    });
+  }
+});
+
+describe('A folder that holds what is no file', () => {
+  const commit = '1234567890123456789012345678901234567890';
+  const files = {
+    'f/link': { mode: '120000', content: 'target' },
+    'f/module': { mode: '160000', sha: commit },
+    'f/run': { mode: '100755', content: 'run' },
+    'f/text': 'text',
+    'other/x': 'x',
+  } as const;
+  const held = async (repository: Parameters<typeof filesIn>[0], at: string) =>
+    Object.entries(await filesIn(repository)).flatMap(([path, entry]) =>
+      path.startsWith(at) ? [`${entry.slice(0, 6)} ${path.slice(at.length)}`] : [],
+    );
+  const expected = ['120000 link', '160000 module', '100755 run', '100644 text'];
+
+  it('takes it along when it is copied and moved, and when it goes', async (t) => {
+    const { store, repository } = await openRepository(t, { files });
+    await having(store, 'copyFolder')(folder('f'), folder('copy'), keep);
+    await having(store, 'moveFolder')(folder('f'), folder('deep/moved'), keep);
+    assert.deepEqual(await held(repository, 'copy/'), expected);
+    assert.deepEqual(await held(repository, 'deep/moved/'), expected);
+    assert.deepEqual(await held(repository, 'f/'), []);
+    await having(store, 'removeTree')(folder('deep'));
+    await having(store, 'removeTree')(folder('copy'));
+    assert.deepEqual(Object.keys(await filesIn(repository)), ['other/x']);
+  });
+
+  it('keeps it when a neighbour changes, and is not empty with it alone', async (t) => {
+    const { store, repository } = await openRepository(t, { files });
+    await store.remove(file('f/text'));
+    await store.remove(file('f/run'));
+    assert.deepEqual(await pathsIn(store, 'f'), []);
+    await assert.rejects(store.removeFolder(folder('f')), ofKind('already-exists'));
+    assert.deepEqual(await held(repository, 'f/'), ['120000 link', '160000 module']);
+  });
+
+  it('has nothing put in its place', async (t) => {
+    const { store, repository } = await openRepository(t, { files });
+    for (const name of ['link', 'module']) {
+      await assert.rejects(store.write(file(`f/${name}`), upload('x')), ofKind('wrong-kind'));
+      await assert.rejects(store.write(file(`f/${name}/below`), upload('x')), ofKind('wrong-kind'));
+      await assert.rejects(store.createFolder(folder(`f/${name}`)), ofKind('wrong-kind'));
+      await assert.rejects(store.remove(file(`f/${name}`)), ofKind('not-found'));
+      const replace = { replace: true };
+      await assert.rejects(having(store, 'copy')(file('f/text'), file(`f/${name}`), replace), ofKind('wrong-kind'));
+      await assert.rejects(
+        having(store, 'moveFolder')(folder('other'), folder(`f/${name}`), replace),
+        ofKind('wrong-kind'),
+      );
+    }
+    assert.equal(await countCommits(repository), 1);
+  });
+});
+
+describe('A folder that holds nothing any more', () => {
+  it('goes with its last file, and those above it with it, unless it has a marker', async (t) => {
+    const { store, repository } = await openRepository(t, { files: { 'a/b/c/d': 'd', z: 'z' } });
+    await store.createFolder(folder('m/n'));
+    await store.write(file('m/n/x'), upload('x'));
+    await store.remove(file('m/n/x'));
+    await store.remove(file('a/b/c/d'));
+    assert.deepEqual(await treeOf(store), { 'm/': null, 'm/n/': null, z: 'z' });
+    assert.deepEqual(Object.keys(await filesIn(repository)), ['m/.gitkeep', 'm/n/.gitkeep', 'z']);
+    await store.removeFolder(folder('m/n'));
+    assert.deepEqual(await treeOf(store), { 'm/': null, z: 'z' });
+  });
+
+  it('goes when its last file is moved out of it', async (t) => {
+    const { store, repository } = await openRepository(t, { files: { 'a/b/c': 'c' } });
+    await having(store, 'move')(file('a/b/c'), file('c'), keep);
+    assert.deepEqual(await filesIn(repository), { c: fileOf('c') });
+  });
+
+  it('goes when the only folder in it is moved into it elsewhere', async (t) => {
+    const { store } = await openRepository(t, { files: { 'a/b/c': 'c' } });
+    await having(store, 'moveFolder')(folder('a/b'), folder('a/d'), keep);
+    assert.deepEqual(await treeOf(store), { 'a/': null, 'a/d/': null, 'a/d/c': 'c' });
+  });
+
+  it('keeps a marker, if it is the root', async (t) => {
+    const { store, repository } = await openRepository(t, { files: { 'a/b': 'b' } });
+    await having(store, 'removeTree')(folder('a'));
+    assert.deepEqual(await filesIn(repository), { '.gitkeep': fileOf('') });
+    assert.deepEqual(await treeOf(store), {});
+    await store.write(file('new'), upload('x'));
+    await store.remove(file('new'));
+    assert.deepEqual(await filesIn(repository), { '.gitkeep': fileOf('') });
+  });
+
+  it('is there while somebody else keeps it with a marker, which stays hidden', async (t) => {
+    const { store, repository } = await openRepository(t, { files: { 'a/.gitkeep': 'a marker with a text\n' } });
+    assert.deepEqual(await treeOf(store), { 'a/': null });
+    await having(store, 'copyFolder')(folder('a'), folder('b'), keep);
+    await store.removeFolder(folder('a'));
+    assert.deepEqual(await filesIn(repository), { 'b/.gitkeep': fileOf('a marker with a text\n') });
+  });
+});
+
+describe('A folder that is changed and moved at once', () => {
+  it('has every change at its new place, in whatever order they come', async (t) => {
+    const { store } = await openRepository(t, { files: { 'f/a': 'a', 'f/g/b': 'b' } }, { gatherFor: 1 });
+    await Promise.all([
+      store.remove(file('f/a')),
+      having(store, 'move')(file('f/g/b'), file('f/c'), keep),
+      store.createFolder(folder('f/new')),
+      having(store, 'moveFolder')(folder('f'), folder('h'), keep),
+      having(store, 'copyFolder')(folder('h'), folder('copies/h'), keep),
+      store.remove(file('h/c')),
+    ]);
+    assert.deepEqual(await treeOf(store), {
+      'copies/': null,
+      'copies/h/': null,
+      'copies/h/c': 'b',
+      'copies/h/new/': null,
+      'h/': null,
+      'h/new/': null,
+    });
+  });
+});
+
+describe('The first commit', () => {
+  it('is made by the first write, whatever that is', async (t) => {
+    const writes: readonly ((store: Store) => Promise<unknown>)[] = [
+      (store) => store.write(file('a/b'), upload('text')),
+      (store) => store.write(file('a/b'), upload('\0'.repeat(100))),
+      (store) => store.write(file('a/b'), upload('x'.repeat(100_000)), { condition: 'absent' }),
+      (store) => store.createFolder(folder('a/b')),
+    ];
+    for (const write of writes) {
+      const { store, repository } = await openEmptyRepository(t);
+      await write(store);
+      assert.deepEqual(
+        Object.keys(await treeOf(store))
+          .slice(0, 2)
+          .map((path) => path.replace(/\/$/, '')),
+        ['a', 'a/b'],
+      );
+      assert.equal(await countCommits(repository), 2);
+    }
+  });
+
+  it('is one, though two services write at once', async (t) => {
+    const { store, another, repository } = await openEmptyRepository(t);
+    const services = [store, another(), another()];
+    const write = (service: Store, which: number) =>
+      Promise.all([
+        service.write(file(`${which}/text`), upload('text')),
+        service.write(file(`${which}/bytes`), upload('\0')),
+        service.write(file(`${which}/large`), upload('x'.repeat(100_000))),
+      ]);
+    await Promise.all(services.map(write));
+    assert.equal(Object.keys(await filesIn(repository)).length, 10);
+    assert.equal(await repository.git('rev-list', '--max-parents=0', '--count', 'main'), '1');
+  });
+
+  it('leads to the branch, if that is another one than the default', async (t) => {
+    const { store, another, repository } = await openEmptyRepository(
+      t,
+      { branch: 'files', defaultBranch: 'main' },
+      { createBranch: true },
+    );
+    await Promise.all([store.write(file('a'), upload('a')), another().write(file('b'), upload('b'))]);
+    assert.deepEqual(Object.keys(await filesIn(repository, 'files')), ['.gitkeep', 'a', 'b']);
+    assert.deepEqual(Object.keys(await filesIn(repository, 'main')), ['.gitkeep']);
+  });
+
+  it('has the author who was set', async (t) => {
+    const author = { name: 'Ada Example', email: 'ada@example.org' };
+    const { store, repository } = await openEmptyRepository(t, {}, { author });
+    await store.write(file('a'), upload('a'));
+    const authors = await repository.git('log', '--format=%an <%ae>, %cn <%ce>', 'main');
+    const expected = 'Ada Example <ada@example.org>, Ada Example <ada@example.org>';
+    assert.deepEqual(authors.split('\n'), [expected, expected]);
+  });
+});

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it, type TestContext } from 'node:test';
+import { type Answer, send } from '../http/client.ts';
+import type { Content } from '../servers/github.ts';
+import { type Served, serveRepository } from '../servers/github-costs.ts';
+import { MIB } from './github-reading.ts';
+
+const LARGE = randomBytes(6 * MIB);
+const JUST_BELOW = LARGE.subarray(1);
+
+async function serve(t: TestContext, files: Readonly<Record<string, Content>>): Promise<Served> {
+  const served = await serveRepository(files);
+  t.after(served.stop);
+  return served;
+}
+
+/** Follows a redirect as a client does that has nothing but the URL. */
+async function follow({ headers }: Answer): Promise<Answer> {
+  const { port, pathname, search, host } = new URL(headers.location ?? '');
+  return send(Number(port), pathname + search, { headers: { host } });
+}
+
+const tokenIn = ({ headers }: Answer) => new URL(headers.location ?? '').searchParams.get('token');
+
+describe('A file of 6 MB or more', () => {
+  it('is led to at the host, by another URL each time', async (t) => {
+    const { port, host } = await serve(t, { 'folder with space/ä & %.bin': LARGE });
+    const path = `/file/${encodeURIComponent('folder with space')}/${encodeURIComponent('ä & %.bin')}`;
+    const answers = [await send(port, path), await send(port, path), await send(port, `${path}?download=1`)];
+    for (const answer of answers) {
+      assert.equal(answer.status, 302);
+      const found = await follow(answer);
+      assert.equal(found.status, 200);
+      assert.ok(found.body.equals(LARGE));
+    }
+    assert.equal(new Set(answers.map(tokenIn)).size, answers.length);
+    assert.equal(host.downloadRequests.length, answers.length);
+    for (const { headers } of host.downloadRequests) assert.equal(headers.authorization, undefined);
+    // Each is good for one use.
+    const [first] = answers;
+    assert.ok(first);
+    assert.equal((await follow(first)).status, 404);
+  });
+
+  it('is the one that was seen, whatever is committed before it is fetched', async (t) => {
+    const { port, repository } = await serve(t, { a: LARGE });
+    const answer = await send(port, '/file/a');
+    await repository.commit({ a: null });
+    assert.ok((await follow(answer)).body.equals(LARGE));
+  });
+
+  it('is not read here, also where a part of it or nothing is asked for', async (t) => {
+    const { port, host } = await serve(t, { a: LARGE });
+    for (const [method, headers] of [
+      ['GET', { range: 'bytes=0-1' }],
+      ['GET', { range: `bytes=${LARGE.length}-` }],
+      ['HEAD', {}],
+    ] as const) {
+      assert.equal((await send(port, '/file/a', { method, headers })).status, 302, method);
+    }
+    assert.ok(host.requests.every(({ route }) => !route.endsWith('/git/blobs/{file_sha}')));
+    assert.deepEqual(host.downloadRequests, []);
+  });
+
+  it('is too large where the host gives no URL, which the answer says', async (t) => {
+    const { port, host } = await serve(t, { a: LARGE, b: JUST_BELOW });
+    host.offers.downloads = false;
+    const { status, body } = await send(port, '/file/a');
+    assert.equal(status, 413);
+    assert.match(body.toString(), /\ba\b.*6291456.*no URL/);
+    assert.equal((await send(port, '/file/b')).status, 200);
+  });
+
+  it('is an error that may pass while the host fails to give a URL', async (t) => {
+    const { port, host } = await serve(t, { a: LARGE });
+    host.intercept(({ route }) => (route.includes('/contents/') ? { status: 503 } : undefined));
+    const failed = await send(port, '/file/a');
+    assert.equal(failed.status, 503);
+    assert.ok(Number(failed.headers['retry-after']) > 0);
+    host.intercept(undefined);
+    assert.equal((await send(port, '/file/a')).status, 302);
+  });
+});
+
+describe('A file just below 6 MB', () => {
+  it('comes directly, and in parts', async (t) => {
+    const { port, host } = await serve(t, { a: JUST_BELOW });
+    const whole = await send(port, '/file/a');
+    assert.equal(whole.status, 200);
+    assert.ok(whole.body.equals(JUST_BELOW));
+    const part = await send(port, '/file/a', { headers: { range: 'bytes=1000000-' } });
+    assert.equal(part.status, 206);
+    assert.ok(part.body.equals(JUST_BELOW.subarray(1_000_000)));
+    assert.deepEqual(host.downloadRequests, []);
+  });
+});

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { file, folder, ofKind, pathsIn, textOf, treeOf } from '../contract/bytes.ts';
+import type { Content } from '../servers/github.ts';
+import { asked, askedDuring, GET_TREE, UNCHANGED, warnings } from './github-reading.ts';
+import { having, openRepository } from './github-writing.ts';
+
+const COMMIT = '1234567890123456789012345678901234567890';
+const link = (content: string) => ({ mode: '120000', content }) as const;
+const SUBMODULE = { mode: '160000', sha: COMMIT } as const;
+
+/** A path that is not UTF-8. */
+const raw = (text: string) => Buffer.from(text, 'latin1');
+
+const KEPT = { 'a.txt': 'a', 'f/b.txt': 'b' };
+
+describe('What is neither a file nor a folder', () => {
+  it('is left out, and counted in one line of the log', async (t) => {
+    const opened = await openRepository(t, {
+      files: {
+        ...KEPT,
+        link: link('a.txt'),
+        'f/link': link('b.txt'),
+        'link to folder': link('f'),
+        dangling: link('../../etc/passwd'),
+        module: SUBMODULE,
+        'f/module': SUBMODULE,
+        'only/module': SUBMODULE,
+      },
+    });
+    const { store, repository } = opened;
+    assert.deepEqual(await treeOf(store), { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b', 'only/': null });
+    const leftOut = { submodules: 3, links: 4, namesThatAreNotUtf8: 0, namesOfNoPath: 0 };
+    assert.deepEqual(
+      warnings(opened).map(({ details }) => details),
+      [leftOut],
+    );
+    await repository.commit({ 'new.txt': 'new' });
+    await having(store, 'check')();
+    assert.equal(warnings(opened).length, 1);
+    await repository.commit({ another: link('a.txt') });
+    await having(store, 'check')();
+    assert.deepEqual(warnings(opened)[1]?.details, { ...leftOut, links: 5 });
+  });
+
+  it('is not found, nor is anything behind it', async (t) => {
+    const { store, host } = await openRepository(t, {
+      files: { ...KEPT, link: link('a.txt'), folder: link('f'), module: SUBMODULE, loop: link('loop') },
+    });
+    await store.list(folder(''));
+    host.forget();
+    for (const path of [
+      'link',
+      'folder',
+      'module',
+      'loop',
+      'folder/b.txt',
+      'module/file',
+      'link/below',
+      'a.txt/below',
+    ]) {
+      await assert.rejects(store.stat(file(path)), ofKind('not-found'), path);
+      await assert.rejects(store.read(file(path)), ofKind('not-found'), path);
+      await assert.rejects(store.list(folder(path)), ofKind('not-found'), path);
+    }
+    assert.deepEqual(host.requests, []);
+  });
+
+  it('is told of once where folders are read one by one', async (t) => {
+    const names = ['f0', 'f1', 'f2', 'f3', 'f4', 'f5', 'f6', 'f7', 'f8', 'f9'];
+    const links = names.flatMap((name, index) => names.slice(0, index).map((other) => `${name}/to ${other}`));
+    const files: Record<string, Content> = Object.fromEntries(links.map((path) => [path, link('file')]));
+    for (const name of names) files[`${name}/file`] = 'text';
+    const opened = await openRepository(t, { files });
+    opened.host.limits.treeEntries = 12;
+    assert.equal(Object.keys(await treeOf(opened.store)).length, 20);
+    assert.equal(warnings(opened).length, 1);
+  });
+});
+
+describe('A name that is not UTF-8', () => {
+  it('is left out and counted, with what is below it', async (t) => {
+    const opened = await openRepository(t, {
+      files: new Map([
+        [raw('a.txt'), 'a'],
+        [raw('f/b.txt'), 'b'],
+        [raw('f/caf\xe9.txt'), 'latin 1'],
+        [raw('\xff/file'), 'below'],
+        [raw('\xff/folder/file'), 'below'],
+      ]),
+    });
+    const { store } = opened;
+    assert.deepEqual(await treeOf(store), { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b' });
+    assert.deepEqual(warnings(opened)[0]?.details, {
+      submodules: 0,
+      links: 0,
+      namesThatAreNotUtf8: 2,
+      namesOfNoPath: 0,
+    });
+    assert.equal(warnings(opened).length, 1);
+  });
+
+  it('is not found by the name that the host tells in its place', async (t) => {
+    const { store } = await openRepository(t, {
+      files: new Map([
+        [raw('a.txt'), 'a'],
+        [raw('caf\xe9.txt'), 'latin 1'],
+        [raw('\xff/file'), 'below'],
+        [raw('\xfe/file'), 'another, that the host tells by the same name'],
+      ]),
+    });
+    await assert.rejects(store.stat(file('caf\ufffd.txt')), ofKind('not-found'));
+    await assert.rejects(store.read(file('caf\ufffd.txt')), ofKind('not-found'));
+    await assert.rejects(store.read(file('\ufffd/file')), ofKind('not-found'));
+    await assert.rejects(store.list(folder('\ufffd')), ofKind('not-found'));
+  });
+
+  it('has nothing mixed up with what has the same bytes under a name that is', async (t) => {
+    const { store } = await openRepository(t, {
+      files: new Map<string | Buffer, Content>([
+        // The host tells these two by one name.
+        [raw('\xc2(/one'), 'one'],
+        [raw('\xc3(/two'), 'two'],
+        ['ó/two', 'two'],
+      ]),
+    });
+    assert.deepEqual(await treeOf(store), { 'ó/': null, 'ó/two': 'two' });
+  });
+
+  it('is told from one with a true replacement character, at any depth', async (t) => {
+    const files = { 'a\ufffd.txt': 'true', 'f\ufffd/b\ufffd.txt': 'below', 'f\ufffd/g/c.txt': 'deep' };
+    for (const treeEntries of [100, 3]) {
+      const opened = await openRepository(t, { files });
+      opened.host.limits.treeEntries = treeEntries;
+      assert.deepEqual(await treeOf(opened.store), {
+        'a\ufffd.txt': 'true',
+        'f\ufffd/': null,
+        'f\ufffd/b\ufffd.txt': 'below',
+        'f\ufffd/g/': null,
+        'f\ufffd/g/c.txt': 'deep',
+      });
+      assert.deepEqual(warnings(opened), []);
+    }
+  });
+});
+
+describe('A name that no path can have', () => {
+  it('is left out and counted', async (t) => {
+    const opened = await openRepository(t, {
+      files: { ...KEPT, 'line\nbreak': 'x', 'f/tab\t': 'x', 'bell\u0007/file': 'x', 'del\u007f': 'x' },
+    });
+    assert.deepEqual(await treeOf(opened.store), { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b' });
+    assert.deepEqual(
+      warnings(opened).map(({ details }) => details),
+      [{ submodules: 0, links: 0, namesThatAreNotUtf8: 0, namesOfNoPath: 4 }],
+    );
+  });
+
+  it('leads nowhere, whatever the host says', async (t) => {
+    const { store, host, repository } = await openRepository(t, { files: KEPT });
+    const [sha, blob] = await Promise.all(
+      ['main^{tree}', 'main:a.txt'].map((name) => repository.git('rev-parse', name)),
+    );
+    const names = ['.', '..', '', '../up', 'a/b', '\0', 'fine.txt'];
+    const tree = names.map((path) => ({ path, mode: '100644', type: 'blob', sha: blob, size: 1, url: '' }));
+    host.intercept(({ route }) =>
+      route === GET_TREE ? { status: 200, body: { sha, url: '', tree, truncated: false } } : undefined,
+    );
+    assert.deepEqual(await pathsIn(store, ''), ['fine.txt']);
+  });
+});
+
+describe('A marker', () => {
+  it('is never listed, found or asked for', async (t) => {
+    const opened = await openRepository(
+      t,
+      {
+        files: { ...KEPT, '.gitkeep': '', 'f/.gitkeep': 'with a text', 'empty/.gitkeep': '', 'odd/.gitkeep/file': 'x' },
+      },
+      { trust: 0 },
+    );
+    const { store } = opened;
+    assert.deepEqual(await treeOf(store), { 'a.txt': 'a', 'empty/': null, 'f/': null, 'f/b.txt': 'b', 'odd/': null });
+    for (const path of ['.gitkeep', 'f/.gitkeep', 'empty/.gitkeep', 'odd/.gitkeep/file']) {
+      const look = async () => {
+        await assert.rejects(store.stat(file(path)), ofKind('not-found'));
+        await assert.rejects(store.read(file(path)), ofKind('not-found'));
+      };
+      assert.deepEqual(await askedDuring(opened, look), [UNCHANGED, UNCHANGED]);
+    }
+    await assert.rejects(store.list(folder('odd/.gitkeep')), ofKind('not-found'));
+    assert.deepEqual(warnings(opened), []);
+    assert.ok(asked(opened).length > 0);
+  });
+});
+
+describe('A file', () => {
+  it('is one whichever of the modes of files it has', async (t) => {
+    const files = { 'run.sh': { mode: '100755', content: '#!/bin/sh' } as const };
+    const { store } = await openRepository(t, { files });
+    assert.deepEqual(await pathsIn(store, ''), ['run.sh']);
+    assert.equal(await textOf(store, 'run.sh'), '#!/bin/sh');
+  });
+});

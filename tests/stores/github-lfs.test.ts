@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { buffer } from 'node:stream/consumers';
+import { describe, it, type TestContext } from 'node:test';
+import { file, folder, ofKind, textOf } from '../contract/bytes.ts';
+import { send } from '../http/client.ts';
+import { until } from '../process/until.ts';
+import type { Changes, Content, OwnAnswer } from '../servers/github.ts';
+import { serveRepository } from '../servers/github-costs.ts';
+import { askedDuring, BLOB, MIB, unavailable, warnings } from './github-reading.ts';
+import { having, type Opened, openRepository } from './github-writing.ts';
+
+const OBJECT = randomBytes(2 * MIB);
+const ATTRIBUTES = '# large files\n*.bin filter=lfs diff=lfs merge=lfs -text\n';
+const BATCH = 'POST /{owner}/{repo}.git/info/lfs/objects/batch';
+const NO_OBJECT = `oid sha256:${'ab'.repeat(32)}\n`;
+const VERSION = 'version https://git-lfs.github.com/spec/v1\n';
+
+/** A repository with a pointer to `OBJECT` at a path, and other files. */
+async function open(
+  t: TestContext,
+  path: string,
+  files: Readonly<Record<string, Content>>,
+): Promise<Opened & { pointer: string; oid: string }> {
+  const opened = await openRepository(t, { files: { 'README.md': 'text' } }, { trust: 600 });
+  const object = opened.repository.addLfsObject(OBJECT);
+  const changes: Changes<Content> = { [path]: object.pointer, ...files };
+  await opened.repository.commit(changes);
+  return { ...opened, ...object };
+}
+
+/** What was asked beside the API. */
+function askedBeside({ host }: Pick<Opened, 'host'>): string[] {
+  return host.downloadRequests.map(({ status, route }) => `${status} ${route.replace(BATCH, 'batch')}`);
+}
+
+describe('A pointer of Git LFS', () => {
+  for (const [where, path, attributes] of [
+    ['in the root', 'a.bin', '.gitattributes'],
+    ['below the attributes', 'f/g/a.bin', '.gitattributes'],
+    ['in a folder with attributes of its own', 'f/g/a.bin', 'f/.gitattributes'],
+  ]) {
+    it(`stands for its object: ${where}`, async (t) => {
+      const { store, repository, host } = await open(t, path ?? '', { [attributes ?? '']: ATTRIBUTES });
+      const found = await store.stat(file(path ?? ''));
+      assert.equal(found.size, OBJECT.length);
+      assert.equal(found.etag, await repository.git('rev-parse', `main:${path}`));
+      const whole = await store.read(found.path);
+      assert.deepEqual(whole.file, found);
+      assert.ok((await buffer(whole.body)).equals(OBJECT));
+      for (const { headers } of host.downloadRequests.filter(({ route }) => route === 'GET download')) {
+        assert.equal(headers.authorization, undefined);
+      }
+    });
+  }
+
+  it('gives a part of its object', async (t) => {
+    const { store } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
+    for (const [range, start, end] of [
+      [{ start: MIB, end: MIB + 9 }, MIB, MIB + 9],
+      [{ suffix: 5 }, OBJECT.length - 5, OBJECT.length - 1],
+      [{ start: 0, end: 0 }, 0, 0],
+      [{ start: 7 }, 7, OBJECT.length - 1],
+    ] as const) {
+      const content = await store.read(file('a.bin'), { range });
+      assert.deepEqual(content.range, { start, end });
+      assert.ok((await buffer(content.body)).equals(OBJECT.subarray(start, end + 1)));
+    }
+    await assert.rejects(store.read(file('a.bin'), { range: { start: OBJECT.length } }), ofKind('range-unsatisfiable'));
+  });
+
+  it('costs what it takes to know it, once', async (t) => {
+    const opened = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
+    const { store, host } = opened;
+    await store.list(folder(''));
+    const stat = () => store.stat(file('a.bin'));
+    assert.deepEqual(await askedDuring(opened, stat), [BLOB, BLOB]);
+    assert.deepEqual(askedBeside(opened), ['200 batch']);
+    host.forget();
+    await Promise.all([stat(), stat()]);
+    assert.deepEqual([...askedBeside(opened), ...host.requests], []);
+  });
+
+  it('costs that once also where nothing is kept on disk', async (t) => {
+    const opened = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
+    const store = opened.another({ cache: { ...opened.options.cache, size: 0 } });
+    await store.stat(file('a.bin'));
+    assert.deepEqual(await askedDuring(opened, () => store.stat(file('a.bin'))), []);
+  });
+
+  it('is moved, copied and deleted as the pointer that it is', async (t) => {
+    const { store, repository, pointer } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
+    await having(store, 'copy')(file('a.bin'), file('f/b.bin'), { replace: false });
+    assert.equal(await repository.git('show', 'main:f/b.bin'), pointer.trimEnd());
+    const { etag } = await store.stat(file('a.bin'));
+    await store.remove(file('a.bin'), { ifMatch: etag });
+    assert.ok((await buffer((await store.read(file('f/b.bin'))).body)).equals(OBJECT));
+  });
+
+  it('is served as it is where the host has no Git LFS', async (t) => {
+    const { store, host, pointer } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
+    host.offers.lfs = false;
+    assert.equal((await store.stat(file('a.bin'))).size, pointer.length);
+    assert.equal(await textOf(store, 'a.bin'), pointer);
+  });
+
+  const offering = (oid: string, href: string) => ({ objects: [{ oid, actions: { download: { href } } }] });
+  for (const [name, answerFor] of [
+    ['a web page', () => ({ status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Log in</html>' })],
+    ['something else', () => ({ status: 200, body: { message: 'Hello' } })],
+    ['no object', () => ({ status: 200, body: { objects: [null, { oid: 7 }] } })],
+    ['another object', () => ({ status: 200, body: offering('ab'.repeat(32), 'http://127.0.0.1:1/') })],
+    ['another scheme', (oid: string) => ({ status: 200, body: offering(oid, 'file:///etc/passwd') })],
+    ['a refusal', (oid: string) => ({ status: 403, body: offering(oid, 'http://127.0.0.1:1/') })],
+  ] satisfies [string, (oid: string) => OwnAnswer][]) {
+    it(`is served as it is where the host answers with ${name}`, async (t) => {
+      const { store, host, pointer, oid } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
+      host.intercept(({ route }) => (route === BATCH ? answerFor(oid) : undefined));
+      assert.equal(await textOf(store, 'a.bin'), pointer);
+    });
+  }
+
+  it('is served as it is while its object is missing, which is told once, and then as the object', async (t) => {
+    const opened = await openRepository(t, { files: { 'README.md': 'text' } }, { trust: 600 });
+    const { store, repository } = opened;
+    const oid = createHash('sha256').update(OBJECT).digest('hex');
+    const pointer = `${VERSION}oid sha256:${oid}\nsize ${OBJECT.length}\n`;
+    await repository.commit({ 'a.bin': pointer, '.gitattributes': ATTRIBUTES });
+    const clock = performance.now.bind(performance);
+    let late = 0;
+    t.mock.method(performance, 'now', () => clock() + late);
+    for (let time = 0; time < 3; time++) {
+      assert.equal(await textOf(store, 'a.bin'), pointer);
+      late += 25_000;
+    }
+    assert.deepEqual(askedBeside(opened), ['200 batch']);
+    assert.equal(warnings(opened).length, 1);
+    repository.addLfsObject(OBJECT);
+    // However often it was asked for meanwhile, what the host said holds for a minute.
+    await until('the object is found', async () => (await store.stat(file('a.bin'))).size === OBJECT.length);
+  });
+
+  it('is an error that may pass where the host of the objects fails, and works again behind that', async (t) => {
+    const { store, host } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
+    for (const answer of [{ status: 500 }, { status: 429 }, 'cut'] as const) {
+      host.intercept(({ route }) => (route === BATCH ? answer : undefined));
+      await assert.rejects(store.stat(file('a.bin')), unavailable(/host of large files/));
+    }
+    host.intercept(undefined);
+    assert.equal((await store.stat(file('a.bin'))).size, OBJECT.length);
+    for (const cutBehind of [0, 1000, OBJECT.length - 1]) {
+      host.intercept(({ route }) => (route === 'GET download' ? { cutBehind } : undefined));
+      const read = async () => buffer((await store.read(file('a.bin'))).body);
+      await assert.rejects(read(), unavailable(/host of large files|part of the file/));
+    }
+    host.intercept(({ route }) => (route === 'GET download' ? { status: 200, body: 'short' } : undefined));
+    await assert.rejects(async () => buffer((await store.read(file('a.bin'))).body), unavailable(/part of the file/));
+    host.intercept(undefined);
+    assert.ok((await buffer((await store.read(file('a.bin'))).body)).equals(OBJECT));
+  });
+});
+
+describe('A file that only looks like a pointer of Git LFS', () => {
+  it('costs nothing where no attributes name Git LFS', async (t) => {
+    const opened = await open(t, 'a.bin', { '.gitattributes': '* text=auto\n', 'f/.gitattributes': ATTRIBUTES });
+    const { store, pointer } = opened;
+    await store.list(folder(''));
+    // The attributes are read once, which is what it takes to know.
+    await store.stat(file('a.bin'));
+    assert.deepEqual(await askedDuring(opened, async () => assert.equal(await textOf(store, 'a.bin'), pointer)), [
+      BLOB,
+    ]);
+    assert.deepEqual(askedBeside(opened), []);
+  });
+
+  it('costs nothing where there are no attributes', async (t) => {
+    const opened = await open(t, 'a.bin', {});
+    await opened.store.list(folder(''));
+    assert.deepEqual(await askedDuring(opened, () => opened.store.stat(file('a.bin'))), []);
+    assert.deepEqual(askedBeside(opened), []);
+  });
+
+  const hostile: Record<string, string> = {
+    'a size that is no whole number': `${VERSION}${NO_OBJECT}size 1e30\n`,
+    'a size below nothing': `${VERSION}${NO_OBJECT}size -1\n`,
+    'a size of many digits': `${VERSION}${NO_OBJECT}size ${'9'.repeat(400)}\n`,
+    'no size': `${VERSION}${NO_OBJECT}`,
+    'an identifier that leads elsewhere': `${VERSION}oid sha256:${'../'.repeat(21)}a\nsize 5\n`,
+    'an identifier of another kind': `${VERSION}oid md5:${'ab'.repeat(32)}\nsize 5\n`,
+    'another version': `version https://example.com/v9\n${NO_OBJECT}size 5\n`,
+    'something before it': `\n${VERSION}${NO_OBJECT}size 5\n`,
+    'more than a pointer can have': `${VERSION}${NO_OBJECT}size 5\n${'x'.repeat(1024)}`,
+    'no text': `\0${'\u00ff'.repeat(100)}`,
+  };
+  for (const [name, text] of Object.entries(hostile)) {
+    it(`is served as it is: ${name}`, async (t) => {
+      const opened = await open(t, 'true.bin', { 'a.bin': text, '.gitattributes': ATTRIBUTES });
+      assert.equal((await opened.store.stat(file('a.bin'))).size, Buffer.byteLength(text));
+      assert.equal(await textOf(opened.store, 'a.bin'), text);
+      assert.deepEqual(askedBeside(opened), []);
+    });
+  }
+
+  it('is served as it is where it names an object by another size', async (t) => {
+    const { store, repository, oid } = await open(t, 'true.bin', { '.gitattributes': ATTRIBUTES });
+    const text = `${VERSION}oid sha256:${oid}\nsize 999999999999999\n`;
+    const other = await repository.commit({ 'a.bin': text });
+    assert.equal(other.length, 40);
+    assert.equal(await textOf(store, 'a.bin'), text);
+  });
+
+  it('is served as it is beside attributes that are a link', async (t) => {
+    const opened = await open(t, 'f/a.bin', { '.gitattributes': { mode: '120000', content: 'filter=lfs' } });
+    await opened.store.list(folder(''));
+    assert.deepEqual(await askedDuring(opened, () => opened.store.stat(file('f/a.bin'))), []);
+  });
+});
+
+describe('A large object of Git LFS', () => {
+  it('is led to, by the URL that its host gives', async (t) => {
+    const large = randomBytes(6 * MIB);
+    const served = await serveRepository({ 'README.md': 'text' });
+    t.after(served.stop);
+    const { port, host, repository } = served;
+    const { pointer } = repository.addLfsObject(large);
+    await repository.commit({ 'a.bin': pointer, '.gitattributes': ATTRIBUTES });
+    const answers = [await send(port, '/file/a.bin'), await send(port, '/file/a.bin')];
+    const locations = answers.map(({ headers }) => headers.location ?? '');
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      [302, 302],
+    );
+    assert.equal(new Set(locations).size, 2);
+    const { port: other, pathname, search } = new URL(locations[0] ?? '');
+    assert.ok((await send(Number(other), pathname + search)).body.equals(large));
+    assert.ok(host.requests.every(({ route }) => !route.includes('/contents/')));
+  });
+});

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Store } from '../../src/domain/store.ts';
+import { file, folder, upload } from '../contract/bytes.ts';
+import { having, messagesIn, openRepository } from './github-writing.ts';
+
+const keep = { replace: false };
+const together = { gatherFor: 50 };
+
+describe('The message of a commit', () => {
+  it('says what was done, if that is one change', async (t) => {
+    const { store, repository } = await openRepository(t, { files: { a: 'a', 'f/b': 'b' } });
+    const changes: readonly (readonly [string, () => Promise<unknown>])[] = [
+      ['Upload x/y.txt', () => store.write(file('x/y.txt'), upload('y'))],
+      ['Delete a', () => store.remove(file('a'))],
+      ['Create new/', () => store.createFolder(folder('new'))],
+      ['Delete new/', () => store.removeFolder(folder('new'))],
+      ['Copy f/b to c', () => having(store, 'copy')(file('f/b'), file('c'), keep)],
+      ['Move c to d', () => having(store, 'move')(file('c'), file('d'), keep)],
+      ['Copy f/ to g/', () => having(store, 'copyFolder')(folder('f'), folder('g'), keep)],
+      ['Move g/ to h/', () => having(store, 'moveFolder')(folder('g'), folder('h'), keep)],
+      ['Delete h/', () => having(store, 'removeTree')(folder('h'))],
+    ];
+    for (const [message, change] of changes) {
+      await change();
+      assert.equal((await messagesIn(repository))[0], message);
+    }
+  });
+
+  it('lists what was done, if that are several', async (t) => {
+    const { store, repository } = await openRepository(t, {}, together);
+    await uploadAll(store, 3);
+    const [message = ''] = await messagesIn(repository);
+    const [title, empty, ...listed] = message.split('\n');
+    assert.deepEqual([title, empty], ['Change 3 files and folders', '']);
+    assert.deepEqual(listed.toSorted(), ['- Upload 0', '- Upload 1', '- Upload 2']);
+  });
+
+  it('lists a hundred, and how many more there are', async (t) => {
+    const { store, repository } = await openRepository(t, {}, { gatherFor: 300 });
+    await uploadAll(store, 130);
+    const [message = ''] = await messagesIn(repository);
+    const lines = message.split('\n');
+    assert.equal(lines.length, 103);
+    assert.equal(lines.at(-1), '- and 30 more');
+  });
+
+  it('leaves out what was refused', async (t) => {
+    const { store, repository } = await openRepository(t, { files: { a: 'a' } }, together);
+    await Promise.allSettled([
+      store.write(file('a'), upload('x'), { condition: 'absent' }),
+      store.remove(file('missing')),
+      store.write(file('b'), upload('b')),
+    ]);
+    assert.equal((await messagesIn(repository))[0], 'Upload b');
+  });
+
+  it('has the template that was set', async (t) => {
+    const commitMessage = 'files: {summary} ({count}) [skip ci] {other} $& $1';
+    const { store, repository } = await openRepository(t, {}, { ...together, commitMessage });
+    await store.write(file('{count} $& {summary}'), upload('x'));
+    assert.equal((await messagesIn(repository))[0], 'files: Upload {count} $& {summary} (1) [skip ci] {other} $& $1');
+    await uploadAll(store, 2);
+    const [message = ''] = await messagesIn(repository);
+    assert.equal(message.split('\n')[0], 'files: Change 2 files and folders (2) [skip ci] {other} $& $1');
+  });
+
+  it('is of the author who was set, and else of whom the token belongs to', async (t) => {
+    const { store, another, repository } = await openRepository(t);
+    const author = { name: 'Ada Exämple', email: 'ada@example.org' };
+    await store.write(file('a'), upload('a'));
+    await another({ author }).write(file('b'), upload('b'));
+    const people = await repository.git('log', '--format=%an <%ae> %cn', 'main');
+    const [second, first] = people.split('\n');
+    assert.equal(first, 'octocat <1+octocat@users.noreply.github.com> octocat');
+    assert.equal(second, 'Ada Exämple <ada@example.org> Ada Exämple');
+  });
+
+  it('has one line for each change, whatever names say', async (t) => {
+    const names = [
+      'Signed-off-by: x <x@y>',
+      '- Delete all',
+      '#',
+      '\u2028line',
+      '\u0085line',
+      ' ',
+      '\u202etxt.exe',
+      '-m',
+      '$(x)',
+    ];
+    const { store, repository } = await openRepository(t, {}, together);
+    await Promise.all(names.map((name) => store.write(file(`f/${name}`), upload('x'))));
+    const [message = ''] = await messagesIn(repository);
+    assert.equal(message.split('\n').length, names.length + 2);
+    assert.ok(
+      message
+        .split('\n')
+        .slice(2)
+        .every((line) => line.startsWith('- Upload f/')),
+    );
+    for (const name of names) assert.ok(message.includes(`- Upload f/${name}`.trimEnd()), name);
+  });
+});
+
+async function uploadAll(store: Store, count: number): Promise<void> {
+  await Promise.all(Array.from({ length: count }, (_, number) => store.write(file(`${number}`), upload('x'))));
+}

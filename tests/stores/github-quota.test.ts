@@ -1,0 +1,242 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { describe, it } from 'node:test';
+import { isStoreError } from '../../src/domain/error.ts';
+import { file, folder, ofKind, pathsIn, upload } from '../contract/bytes.ts';
+import { until } from '../process/until.ts';
+import type { GitHubDouble, OwnAnswer } from '../servers/github.ts';
+import {
+  bytesUpload,
+  countCommits,
+  event,
+  GET_BRANCH,
+  having,
+  openRepository,
+  POST_BLOB,
+  POST_COMMIT,
+  POST_TREE,
+  sent,
+} from './github-writing.ts';
+
+/** Seconds of Unix time, so many from now. */
+const inSeconds = (seconds: number) => Math.ceil(Date.now() / 1000) + seconds;
+
+/** An error that says when it is worth to ask again: in so many seconds at least and at the most. */
+function notNow(least: number, most: number) {
+  return (error: unknown) => {
+    assert.ok(isStoreError(error, 'unavailable'), String(error));
+    const { retryAfter = 0 } = error;
+    assert.ok(retryAfter >= least && retryAfter <= most, `${retryAfter} seconds`);
+    return true;
+  };
+}
+
+/** Has the quota's window end in so many seconds, from before the first request on: it has one end only. */
+function ending(host: GitHubDouble, seconds: number): void {
+  host.quota.reset = inSeconds(seconds);
+}
+
+describe('A quota that is spent', () => {
+  it('is told with the time of its reset, and nothing is asked until then', async (t) => {
+    const { store, host, repository } = await openRepository(t, {}, { trust: 0 });
+    ending(host, 600);
+    await store.write(file('a'), upload('1'));
+    host.quota.remaining = 0;
+    await assert.rejects(store.write(file('a'), upload('2')), notNow(590, 610));
+    const { length } = host.requests;
+    await assert.rejects(store.write(file('a'), upload('2')), notNow(590, 610));
+    await assert.rejects(store.write(file('b'), bytesUpload(randomBytes(100_000))), notNow(590, 610));
+    await assert.rejects(store.list(folder('')), notNow(590, 610));
+    await assert.rejects(store.remove(file('a')), notNow(590, 610));
+    assert.equal(host.requests.length, length);
+    assert.equal(await countCommits(repository), 2);
+  });
+
+  it('is known by the last answer that was taken, so that nothing is refused', async (t) => {
+    const { store, host } = await openRepository(t);
+    // The look at the branch and its tree, and the three of the commit.
+    Object.assign(host.quota, { remaining: 5, reset: inSeconds(600) });
+    await store.write(file('a'), upload('1'));
+    await assert.rejects(store.write(file('a'), upload('2')), notNow(590, 610));
+    assert.ok(host.requests.every(({ status }) => status < 400));
+    assert.equal(store.quota?.()?.remaining, 0);
+  });
+
+  it('is waited for, if its reset is near', async (t) => {
+    const { store, host, repository } = await openRepository(t, {}, { quotaWait: 10 });
+    ending(host, 2);
+    await store.write(file('a'), upload('1'));
+    host.quota.remaining = 1;
+    await Promise.all([store.write(file('a'), upload('2')), store.write(file('b'), upload('b'))]);
+    assert.equal(await repository.git('show', 'main:a'), '2');
+    assert.ok(host.requests.filter(({ status }) => status >= 400).length <= 1);
+  });
+
+  it('ends a commit in its middle with nothing half, and the commit can be made later', async (t) => {
+    const { store, host, repository } = await openRepository(t);
+    ending(host, 600);
+    await store.write(file('a'), upload('1'));
+    host.quota.remaining = 3;
+    await assert.rejects(store.write(file('a'), upload('2')), notNow(590, 610));
+    assert.equal(await repository.git('show', 'main:a'), '1');
+  });
+
+  it('is told of an upload that is under way as of any other', async (t) => {
+    const { store, host } = await openRepository(t);
+    ending(host, 600);
+    await store.write(file('a'), upload('1'));
+    const headers = { 'x-ratelimit-remaining': '0' };
+    host.intercept(({ route }) =>
+      route === POST_BLOB
+        ? { status: 403, headers, body: { message: 'API rate limit exceeded for user ID 1.' } }
+        : undefined,
+    );
+    await assert.rejects(store.write(file('b'), bytesUpload(randomBytes(100_000))), notNow(590, 610));
+  });
+
+  it('is not asked for again and again where the clocks disagree about its reset', async (t) => {
+    const { store, host } = await openRepository(t, {}, { quotaWait: 2 });
+    const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(inSeconds(-300)) };
+    host.intercept(({ route }) =>
+      route === POST_TREE
+        ? { status: 403, headers, body: { message: 'API rate limit exceeded for user ID 1.' } }
+        : undefined,
+    );
+    await assert.rejects(store.write(file('b'), upload('2')), notNow(1, 60));
+    assert.ok(sent(host, POST_TREE).length <= 4, `${sent(host, POST_TREE).length} requests`);
+  });
+
+  it('is told to the operator once when it gets scarce, and once when it is spent', async (t) => {
+    const { store, host, told } = await openRepository(t);
+    assert.equal(store.quota?.(), undefined);
+    ending(host, 600);
+    const { reset } = host.quota;
+    await store.write(file('a'), upload('1'));
+    host.quota.remaining = 8;
+    for (const text of ['2', '3', '4']) await store.write(file('a'), upload(text)).catch(() => {});
+    await assert.rejects(store.write(file('a'), upload('5')), ofKind('unavailable'));
+    const warned = told.filter(({ level }) => level === 'warn').map(({ message }) => message);
+    assert.deepEqual(warned, ['The host takes few more requests.', 'The host takes no more requests until its reset.']);
+    assert.deepEqual(store.quota?.(), { limit: 5000, remaining: 0, reset: new Date(reset * 1000) });
+  });
+});
+
+describe('A limit besides the quota', () => {
+  const secondary = 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.';
+  const ways: readonly (readonly [string, OwnAnswer, number])[] = [
+    ['403 that says for how long', { status: 403, headers: { 'retry-after': '7' }, body: { message: secondary } }, 7],
+    ['429 that says for how long', { status: 429, headers: { 'retry-after': '7' }, body: { message: 'Too many' } }, 7],
+    ['403 that says it in words', { status: 403, body: { message: secondary } }, 60],
+    ['403 of old', { status: 403, body: { message: 'You have triggered an abuse detection mechanism.' } }, 60],
+    ['429 that says nothing', { status: 429, body: 'slow down' }, 60],
+  ];
+  for (const [name, answer, seconds] of ways) {
+    it(`is kept for every request: ${name}`, async (t) => {
+      const { store, host, repository } = await openRepository(t, {}, { trust: 0 });
+      await store.write(file('a'), upload('1'));
+      host.intercept(({ route }) => (route === POST_COMMIT ? answer : undefined));
+      await assert.rejects(store.write(file('a'), upload('2')), notNow(seconds - 1, seconds));
+      const { length } = host.requests;
+      await assert.rejects(pathsIn(store, ''), notNow(seconds - 2, seconds));
+      await assert.rejects(store.write(file('b'), upload('2')), notNow(seconds - 2, seconds));
+      assert.equal(host.requests.length, length);
+      assert.equal(await countCommits(repository), 2);
+    });
+  }
+
+  it('is waited for, if it is short', async (t) => {
+    const { store, host, repository } = await openRepository(t, {}, { quotaWait: 10 });
+    let times = 0;
+    host.intercept(({ route }) =>
+      route === POST_COMMIT && ++times === 1
+        ? { status: 403, headers: { 'retry-after': '1' }, body: { message: secondary } }
+        : undefined,
+    );
+    await store.write(file('a'), upload('1'));
+    assert.equal(await countCommits(repository), 2);
+    const [first, second] = sent(host, POST_COMMIT).map(({ time }) => time);
+    assert.ok(first !== undefined && second !== undefined && second - first >= 1000);
+  });
+
+  it('lets go who leaves while it is waited for', async (t) => {
+    const { store, host } = await openRepository(t, {}, { quotaWait: 3600, trust: 0 });
+    const limited = { status: 429, headers: { 'retry-after': '2' }, body: { message: 'Too many' } };
+    host.intercept(({ route }) => (route === GET_BRANCH ? limited : undefined));
+    const begun = performance.now();
+    const operations: readonly ((signal: AbortSignal) => Promise<unknown>)[] = [
+      (signal) => store.list(folder(''), { signal }),
+      (signal) => store.createFolder(folder('b'), { signal }),
+      (signal) => store.write(file('b'), upload('x'), { signal }),
+      (signal) => store.write(file('b'), bytesUpload(randomBytes(100_000)), { signal }),
+      (signal) => having(store, 'moveFolder')(folder('b'), folder('c'), { replace: false, signal }),
+    ];
+    for (const operate of operations) {
+      const left = new AbortController();
+      const working = operate(left.signal);
+      // As soon as anything can have happened.
+      setImmediate(() => left.abort(new Error('left')));
+      await assert.rejects(working, /left/);
+    }
+    assert.ok(performance.now() - begun < 2000);
+    host.intercept(undefined);
+  });
+});
+
+describe('The pace of writing', () => {
+  it('has a first few at once, and the others spread', async (t) => {
+    // A quarter of them: three, and then one each 7 seconds.
+    const { store, host, repository } = await openRepository(t, {}, { writesPerMinute: 12 });
+    await store.write(file('a'), upload('1'));
+    const times = sent(host).map(({ time }) => time);
+    assert.equal(times.length, 3);
+    assert.ok((times[2] ?? 0) - (times[0] ?? 0) < 2000);
+    assert.equal(await countCommits(repository), 2);
+  });
+
+  it('is kept behind that', async (t) => {
+    // Three at once, and then one in 7 s; of 80, twenty at once and one in a second.
+    const { store, host } = await openRepository(t, {}, { writesPerMinute: 80 });
+    const staged = Array.from({ length: 21 }, (_, index) =>
+      having(store, 'stage')(bytesUpload(Buffer.from([0, index]))),
+    );
+    await Promise.all(staged);
+    const times = sent(host, POST_BLOB)
+      .map(({ time }) => time)
+      .toSorted((left, right) => left - right);
+    assert.equal(times.length, 21);
+    assert.ok((times[20] ?? 0) - (times[19] ?? 0) >= 400, times.map(Math.round).join(' '));
+    assert.ok((times[20] ?? 0) - (times[0] ?? 0) >= 700, times.map(Math.round).join(' '));
+  });
+
+  it('lets go who leaves while it is waited for', async (t) => {
+    const { store, host } = await openRepository(t, {}, { writesPerMinute: 4 });
+    await having(store, 'stage')(bytesUpload(Buffer.from([0])));
+    const left = new AbortController();
+    const body = Readable.from([randomBytes(100_000)]);
+    const writing = store.write(file('a'), { body, type: 'x/y' }, { signal: left.signal });
+    await until('the branch was looked at for it', () => sent(host, GET_BRANCH).length > 1);
+    left.abort(new Error('left'));
+    const begun = performance.now();
+    await assert.rejects(writing, /left/);
+    assert.ok(performance.now() - begun < 2000);
+    assert.equal(sent(host, POST_BLOB).length, 1);
+  });
+
+  it('leaves room for reading, however many uploads are slow', async (t) => {
+    const { store, host } = await openRepository(t, { files: { a: 'a' } }, { writesPerMinute: 1000, trust: 0 });
+    const bodies = Array.from({ length: 20 }, () => new Readable({ read() {} }));
+    for (const body of bodies) body.push(randomBytes(100_000));
+    const allArrived = event();
+    let arrived = 0;
+    host.intercept(({ route }) => {
+      if (route === POST_BLOB && ++arrived === bodies.length) allArrived.happen();
+      return undefined;
+    });
+    const uploads = bodies.map((body, number) => store.write(file(`${number}`), { body, type: 'x/y' }));
+    await allArrived.happened;
+    assert.deepEqual(await pathsIn(store, ''), ['a']);
+    for (const body of bodies) body.push(null);
+    await Promise.all(uploads);
+  });
+});

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isStoreError } from '../../src/domain/error.ts';
+import { file, folder, ofKind, textOf, treeOf, upload } from '../contract/bytes.ts';
+import type { GitHubDouble } from '../servers/github.ts';
+import {
+  countCommits,
+  fileOf,
+  filesIn,
+  GET_BRANCH,
+  having,
+  openRepository,
+  PATCH_REF,
+  POST_TREE,
+  sent,
+} from './github-writing.ts';
+
+describe('Two services on one branch', () => {
+  it('lose nothing when they write at once', async (t) => {
+    const { store, another, repository } = await openRepository(t);
+    const services = [store, another()];
+    const numbers = Array.from({ length: 50 }, (_, index) => index);
+    const writes = services.flatMap((service, which) =>
+      numbers.map((number) => service.write(file(`f/${which}-${number}`), upload(`${which} ${number}`))),
+    );
+    await Promise.all(writes);
+    const files = await filesIn(repository);
+    for (const which of [0, 1]) {
+      for (const number of numbers) assert.equal(files[`f/${which}-${number}`], fileOf(`${which} ${number}`));
+    }
+    assert.equal(await repository.git('rev-list', '--merges', '--count', 'main'), '0');
+  });
+
+  it('lose nothing when each writes one file behind the other', async (t) => {
+    const { store, another, repository } = await openRepository(t);
+    const services = [store, another(), another()];
+    const write = async (which: number, service = services[which]) => {
+      for (let number = 0; number < 6; number++) {
+        await service?.write(file(`${which}/${number}`), upload(`${number}`), { condition: 'absent' });
+      }
+    };
+    await Promise.all([write(0), write(1), write(2)]);
+    assert.equal(Object.keys(await filesIn(repository)).length, 1 + 18);
+  });
+
+  it('let one win that writes where nothing is, and one that replaces a version', async (t) => {
+    const { store, another, repository } = await openRepository(t, { files: { a: 'old' } });
+    const services = [store, another()];
+    const { etag } = await store.stat(file('a'));
+    for (const [path, condition] of [
+      ['new', 'absent'],
+      ['a', { etag }],
+    ] as const) {
+      const outcomes = await Promise.allSettled(
+        services.map((service, which) => service.write(file(path), upload(`${which}`), { condition })),
+      );
+      const won = outcomes.findIndex(({ status }) => status === 'fulfilled');
+      const lost = outcomes.find((one) => one.status === 'rejected');
+      assert.ok(lost && isStoreError(lost.reason, 'condition-failed'));
+      assert.equal(await repository.git('show', `main:${path}`), String(won));
+    }
+  });
+
+  it('each see what the other wrote before they write', async (t) => {
+    const { store, another } = await openRepository(t, {}, { trust: 3600 });
+    const second = another();
+    await store.write(file('a'), upload('1'));
+    await second.write(file('b'), upload('2'));
+    await store.remove(file('b'));
+    await assert.rejects(second.remove(file('b')), ofKind('not-found'));
+    await second.write(file('a'), upload('3'));
+    assert.equal(await textOf(second, 'a'), '3');
+  });
+});
+
+describe('A branch that somebody else moves while a commit is made', () => {
+  it('has both changes in the end', async (t) => {
+    const { store, host, repository } = await openRepository(t, { files: { a: 'a', b: 'b' } });
+    beforeFirst(host, PATCH_REF, () => repository.commit({ b: 'of somebody else', 'f/c': 'c' }));
+    await store.write(file('f/a'), upload('ours'));
+    assert.deepEqual(await filesIn(repository), {
+      a: fileOf('a'),
+      b: fileOf('of somebody else'),
+      'f/a': fileOf('ours'),
+      'f/c': fileOf('c'),
+    });
+    assert.deepEqual(
+      sent(host, PATCH_REF).map(({ status }) => status),
+      [422, 200],
+    );
+    assert.equal(await countCommits(repository), 3);
+  });
+
+  it('has the conditions of changes looked at again', async (t) => {
+    const files = { a: 'old', m: 'm', 'd/x': 'x' };
+    const { store, host, repository } = await openRepository(t, { files }, { gatherFor: 30 });
+    const { etag } = await store.stat(file('a'));
+    const theirs = { new: 'theirs', a: 'theirs', to: 'theirs', m: null, 'd/y': 'theirs' };
+    beforeFirst(host, PATCH_REF, () => repository.commit(theirs));
+    const outcomes = await Promise.allSettled([
+      store.write(file('new'), upload('ours'), { condition: 'absent' }),
+      store.write(file('a'), upload('ours'), { condition: { etag } }),
+      having(store, 'copy')(file('a'), file('to'), { replace: false }),
+      having(store, 'move')(file('m'), file('n'), { replace: false }),
+      having(store, 'moveFolder')(folder('d'), folder('e'), { replace: false }),
+      store.write(file('other'), upload('ours')),
+    ]);
+    const kinds = outcomes.map((one) =>
+      one.status === 'rejected' && isStoreError(one.reason) ? one.reason.kind : 'ok',
+    );
+    assert.deepEqual(kinds, ['condition-failed', 'condition-failed', 'already-exists', 'not-found', 'ok', 'ok']);
+    assert.deepEqual(await treeOf(store), {
+      a: 'theirs',
+      'e/': null,
+      'e/x': 'x',
+      'e/y': 'theirs',
+      new: 'theirs',
+      other: 'ours',
+      to: 'theirs',
+    });
+  });
+
+  it('has the change taken back that was aborted meanwhile', async (t) => {
+    const { store, host, repository } = await openRepository(t);
+    const aborted = new AbortController();
+    beforeFirst(host, PATCH_REF, async () => {
+      aborted.abort(new Error('not wanted any more'));
+      await repository.commit({ theirs: 'x' });
+    });
+    const [first, second] = await Promise.allSettled([
+      store.createFolder(folder('first'), { signal: aborted.signal }),
+      store.createFolder(folder('second')),
+    ]);
+    assert.ok(first.status === 'rejected' && /not wanted any more/.test(String(first.reason)));
+    assert.equal(second.status, 'fulfilled');
+    assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'second/.gitkeep', 'theirs']);
+  });
+
+  it('has those told that were aborted while they waited for a commit of their own', async (t) => {
+    const { store, host, repository } = await openRepository(t, { files: { x: 'file', z: 'z' } }, { gatherFor: 1 });
+    const aborted = new AbortController();
+    beforeFirst(host, PATCH_REF, () => aborted.abort(new Error('not wanted any more')));
+    const [first, second] = await Promise.allSettled([
+      store.remove(file('x')),
+      store.createFolder(folder('x/y'), { signal: aborted.signal }),
+    ]);
+    assert.equal(first.status, 'fulfilled');
+    assert.ok(second.status === 'rejected' && /not wanted any more/.test(String(second.reason)));
+    assert.deepEqual(Object.keys(await filesIn(repository)), ['z']);
+  });
+
+  it('has what waits given up in the end, with nothing half of it', async (t) => {
+    const { store, host, repository } = await openRepository(t);
+    let moves = 0;
+    host.intercept(async ({ route }) => {
+      if (route === PATCH_REF) await repository.commit({ theirs: `${moves++}` });
+      return undefined;
+    });
+    await assert.rejects(store.write(file('a'), upload('ours')), (error) => {
+      assert.ok(isStoreError(error, 'unavailable'));
+      assert.ok((error.retryAfter ?? 0) > 0);
+      return true;
+    });
+    assert.ok(moves >= 3 && moves <= 20, `${moves} attempts`);
+    assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'theirs']);
+    host.intercept(undefined);
+    await store.write(file('a'), upload('ours'));
+    assert.equal(await repository.git('show', 'main:a'), 'ours');
+  });
+
+  it('is believed to have moved where the host says so, though it still tells of the old head', async (t) => {
+    const { store, host, repository } = await openRepository(t);
+    const stale = { status: 422, body: { message: 'Update is not a fast forward' } };
+    let refused = 0;
+    host.intercept(({ route }) => (route === PATCH_REF && ++refused === 1 ? stale : undefined));
+    await store.write(file('a'), upload('ours'));
+    assert.equal(await repository.git('show', 'main:a'), 'ours');
+  });
+
+  it('is not set back by an old head that the host tells of for a while', async (t) => {
+    const { store, host, repository } = await openRepository(t, {}, { trust: 0 });
+    const before = await repository.git('rev-parse', 'main');
+    await store.write(file('a'), upload('1'));
+    const lagging = {
+      name: 'main',
+      commit: { sha: before, commit: { tree: { sha: await repository.git('rev-parse', `${before}^{tree}`) } } },
+    };
+    host.intercept(({ route }) => (route === GET_BRANCH ? { status: 200, body: lagging } : undefined));
+    assert.equal(await textOf(store, 'a'), '1');
+    await store.write(file('b'), upload('2'));
+    host.intercept(undefined);
+    assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'a', 'b']);
+    assert.equal(sent(host, POST_TREE).length, 2);
+  });
+});
+
+/** Has something done before the first request of a route is served. */
+function beforeFirst(host: GitHubDouble, route: string, act: () => unknown): void {
+  let isFirst = true;
+  host.intercept(async (request) => {
+    if (request.route !== route || !isFirst) return undefined;
+    isFirst = false;
+    await act();
+    return undefined;
+  });
+}

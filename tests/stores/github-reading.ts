@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import type { Interceptor, OwnAnswer } from '../servers/github.ts';
+import type { Opened } from './github-writing.ts';
+
+export const GET_BRANCH = 'GET /repos/{owner}/{repo}/branches/{branch}';
+export const GET_TREE = 'GET /repos/{owner}/{repo}/git/trees/{tree_sha}';
+export const GET_BLOB = 'GET /repos/{owner}/{repo}/git/blobs/{file_sha}';
+
+export const MIB = 2 ** 20;
+
+/** What was asked of the host since it was last told to forget, shortly: `200 GET /git/trees/{tree_sha} recursive`. */
+export function asked({ host }: Pick<Opened, 'host'>): string[] {
+  return host.requests.map(({ status, route, query }) => {
+    const depth = query.has('recursive') ? ' recursive' : '';
+    return `${status} ${route.replace('/repos/{owner}/{repo}', '')}${depth}`;
+  });
+}
+
+/** As `asked`, of the requests that `work` brings about. */
+export async function askedDuring(opened: Pick<Opened, 'host'>, work: () => Promise<unknown>): Promise<string[]> {
+  opened.host.forget();
+  await work();
+  return asked(opened);
+}
+
+export const BRANCH = '200 GET /branches/{branch}';
+export const UNCHANGED = '304 GET /branches/{branch}';
+export const TREE = '200 GET /git/trees/{tree_sha}';
+export const TREES = '200 GET /git/trees/{tree_sha} recursive';
+export const BLOB = '200 GET /git/blobs/{file_sha}';
+
+export function unavailable(message: RegExp) {
+  return { name: 'StoreError', kind: 'unavailable', message };
+}
+
+/** Answers every request of a route in another way than the host would. */
+export function answering(route: string, answer: OwnAnswer | 'cut'): Interceptor {
+  return (request) => (request.route === route ? answer : undefined);
+}
+
+/** What the host answers to a GET, as JSON. */
+export async function answerOf({ options }: Pick<Opened, 'options'>, path: string): Promise<unknown> {
+  const { apiUrl, owner, repository, token } = options;
+  const url = `${apiUrl}/repos/${owner}/${repository}${path}`;
+  const response = await fetch(url, { headers: { authorization: `token ${token}` } });
+  assert.equal(response.status, 200);
+  return response.json();
+}
+
+export const warnings = ({ told }: Pick<Opened, 'told'>) => told.filter(({ level }) => level === 'warn');
+
+/** Makes a tree of lines as `git ls-tree` has them, and gives its sha: past all that keeps a tree as people want it. */
+export function makeTree({ repository }: Pick<Opened, 'repository'>, lines: readonly string[]): string {
+  const { stdout, stderr, status } = spawnSync('git', ['--git-dir', repository.folder, 'mktree'], {
+    input: lines.join('\n'),
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, stderr);
+  return stdout.trim();
+}

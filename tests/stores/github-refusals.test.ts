@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isStoreError } from '../../src/domain/error.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { file, folder, ofKind, textOf, treeOf, upload } from '../contract/bytes.ts';
+import {
+  bytesUpload,
+  countCommits,
+  filesIn,
+  having,
+  openEmptyRepository,
+  openRepository,
+  PATCH_REF,
+  POST_TREE,
+  PUT_FILE,
+  sent,
+} from './github-writing.ts';
+
+const replace = { replace: true };
+
+/** An error of a kind that says something. */
+function saying(kind: 'denied' | 'unavailable', text: RegExp) {
+  return (error: unknown) => {
+    assert.ok(isStoreError(error, kind), String(error));
+    assert.match(error.message, text);
+    return true;
+  };
+}
+
+describe('A branch that may not be written to', () => {
+  const writes: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
+    'a text': (store) => store.write(file('a'), upload('new')),
+    bytes: (store) => store.write(file('a'), upload('\0')),
+    'a large file': (store) => store.write(file('a'), bytesUpload(Buffer.alloc(100_000))),
+    'a removal': (store) => store.remove(file('a')),
+    'a folder': (store) => store.createFolder(folder('new')),
+    'a move of a folder': (store) => having(store, 'moveFolder')(folder('f'), folder('g'), replace),
+  };
+  const ways: Readonly<
+    Record<string, { arrange: (opened: Awaited<ReturnType<typeof openRepository>>) => void; says: RegExp }>
+  > = {
+    'is protected': {
+      arrange: ({ repository }) => repository.protect('main', 'Protected branch update failed for refs/heads/main.'),
+      says: /branch main.*Protected branch update failed for refs\/heads\/main/,
+    },
+    'is in a repository that the token may only read': {
+      arrange: ({ host }) => (host.permissions.write = false),
+      says: /GITHUB_TOKEN may not write.*"Contents: read and write"/,
+    },
+    'is in an archived repository': { arrange: ({ repository }) => repository.archive(), says: /archived/ },
+  };
+  for (const [name, { arrange, says }] of Object.entries(ways)) {
+    it(`refuses every change, with the reason: it ${name}`, async (t) => {
+      const opened = await openRepository(t, { files: { a: 'old', 'f/b': 'b' } });
+      arrange(opened);
+      for (const [, write] of Object.entries(writes)) await assert.rejects(write(opened.store), saying('denied', says));
+      assert.equal(await countCommits(opened.repository), 1);
+      assert.equal(await textOf(opened.store, 'a'), 'old');
+    });
+  }
+
+  it('says so of the first commit too, and at once', async (t) => {
+    for (const [status, message] of [
+      [422, 'Repository rule violations found'],
+      [403, 'Resource not accessible by integration'],
+    ] as const) {
+      const { store, host } = await openEmptyRepository(t);
+      host.intercept(({ route }) => (route === PUT_FILE ? { status, body: { message } } : undefined));
+      await assert.rejects(store.write(file('a'), upload('a')), ofKind('denied'));
+      assert.equal(sent(host, PUT_FILE).length, 1);
+    }
+  });
+
+  it('says so of the first commit of a protected branch in the words of the host', async (t) => {
+    const { store, repository } = await openEmptyRepository(t);
+    repository.protect('main', 'Changes must be made through a pull request.');
+    await assert.rejects(store.write(file('a'), upload('a')), saying('denied', /through a pull request/));
+  });
+
+  it('says that the token is none', async (t) => {
+    const { another } = await openRepository(t);
+    await assert.rejects(
+      another({ token: 'expired' }).write(file('a'), upload('a')),
+      saying('unavailable', /GITHUB_TOKEN/),
+    );
+  });
+
+  it('says that the branch is gone, which is not made anew', async (t) => {
+    const { store, host, repository } = await openRepository(t, { branch: 'files', defaultBranch: 'main' });
+    await store.write(file('a'), upload('a'));
+    await repository.git('update-ref', '-d', 'refs/heads/files');
+    await repository.commit({ x: 'x' }, 'Other', { branch: 'main' });
+    await assert.rejects(store.write(file('b'), upload('b')), saying('unavailable', /branch "files".*GITHUB_BRANCH/));
+    assert.equal(await repository.git('for-each-ref', '--format=%(refname)'), 'refs/heads/main');
+    assert.equal(sent(host, PATCH_REF).length, 1);
+  });
+
+  it('says that the branch went while the commit was made', async (t) => {
+    const { store, host, repository } = await openRepository(t, { branch: 'files', defaultBranch: 'main' });
+    await repository.commit({ x: 'x' }, 'Other', { branch: 'main' });
+    host.intercept(async ({ route }) => {
+      if (route === PATCH_REF) await repository.git('update-ref', '-d', 'refs/heads/files');
+      return undefined;
+    });
+    await assert.rejects(store.write(file('b'), upload('b')), saying('unavailable', /branch "files"/));
+  });
+});
+
+describe('A repository that was renamed', () => {
+  it('is written to under its new name, and the operator is told', async (t) => {
+    const { store, repository, told } = await openRepository(t);
+    await store.write(file('a'), upload('1'));
+    repository.rename('renamed');
+    await store.write(file('a'), upload('2'));
+    assert.equal(await repository.git('show', 'main:a'), '2');
+    await store.write(file('b'), bytesUpload(Buffer.alloc(100_000)));
+    assert.equal(told.filter(({ message }) => /GITHUB_REPO/.test(message)).length, 1);
+  });
+
+  it('is asked no more where it leads nowhere', async (t) => {
+    const { store, host } = await openRepository(t);
+    const elsewhere = { status: 307, headers: { location: `${host.apiUrl}/nowhere` }, body: { message: 'Moved' } };
+    host.intercept(({ route }) => (route === POST_TREE ? elsewhere : undefined));
+    await assert.rejects(store.write(file('a'), upload('1')), saying('unavailable', /GITHUB_API_URL/));
+    assert.ok(sent(host, POST_TREE).length <= 2, `${sent(host, POST_TREE).length} requests`);
+  });
+});
+
+describe('A name', () => {
+  const GIT = [
+    '.git',
+    '.GIT',
+    '.Git',
+    'git~1',
+    'GIT~1',
+    '.git ',
+    '.git.',
+    '.git. .',
+    '.git::$INDEX_ALLOCATION',
+    'a\\.git',
+    'a\\git~1\\b',
+    '.g\u200cit',
+    '\ufeff.git',
+    '.gitkeep',
+  ];
+  it('that git or Holdall keep for themselves is refused, and nothing is asked', async (t) => {
+    const { store, host } = await openRepository(t, { files: { a: 'a', 'f/b': 'b' } });
+    for (const name of GIT) {
+      for (const path of [name, `x/${name}`, `${name}/x`]) {
+        const bodies = [upload('x'), bytesUpload(Buffer.alloc(100_000))];
+        for (const body of bodies) {
+          await refused(() => store.write(file(path), body), path);
+          assert.ok(body.body.destroyed);
+        }
+        await refused(() => store.createFolder(folder(path)), path);
+        await refused(() => having(store, 'copy')(file('a'), file(path), replace), path);
+        await refused(() => having(store, 'move')(file('a'), file(path), replace), path);
+        await refused(() => having(store, 'copyFolder')(folder('f'), folder(path), replace), path);
+        await refused(() => having(store, 'moveFolder')(folder('f'), folder(path), replace), path);
+      }
+    }
+    assert.equal(host.requests.length, 0);
+  });
+
+  it('that only looks like one of those is taken', async (t) => {
+    const { store } = await openRepository(t, { files: { a: 'a' } }, { gatherFor: 30 });
+    const names = [
+      '.github',
+      '.gitignore',
+      '.gitattributes',
+      'git',
+      'x.git',
+      '.git2',
+      'git~2',
+      '.gitx',
+      'a.git ',
+      '.gitkeep2',
+      '.GITKEEP',
+    ];
+    await Promise.all(names.map((name) => store.write(file(`f/${name}`), upload(name))));
+    const tree = await treeOf(store, 'f');
+    assert.deepEqual(Object.keys(tree).toSorted(), names.map((name) => `f/${name}`).toSorted());
+  });
+
+  it('of a marker is neither read, nor removed, nor taken from', async (t) => {
+    const { store, repository } = await openRepository(t, { files: { 'f/.gitkeep': 'x', a: 'a' } });
+    await assert.rejects(store.remove(file('f/.gitkeep')), ofKind('not-found'));
+    await assert.rejects(store.stat(file('f/.gitkeep')), ofKind('not-found'));
+    await assert.rejects(having(store, 'copy')(file('f/.gitkeep'), file('b'), replace), ofKind('not-found'));
+    await assert.rejects(having(store, 'move')(file('f/.gitkeep'), file('b'), replace), ofKind('not-found'));
+    assert.deepEqual(Object.keys(await filesIn(repository)), ['a', 'f/.gitkeep']);
+  });
+});
+
+async function refused(write: () => Promise<unknown>, path: string): Promise<void> {
+  await assert.rejects(async () => write(), ofKind('invalid-path'), path);
+}

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
+import type { GitHubOptions } from '../../src/stores/github/settings.ts';
+import { file, folder, pathsIn, textOf, upload } from '../contract/bytes.ts';
+import { askedDuring, UNCHANGED, unavailable, warnings } from './github-reading.ts';
+import { having, openEmptyRepository, openRepository } from './github-writing.ts';
+
+const FILES = { 'a.txt': 'a' };
+
+describe('A repository that was renamed', () => {
+  it('is read and written to by its new name, which is told once', async (t) => {
+    const opened = await openRepository(t, { files: FILES }, { trust: 0 });
+    const { store, repository, host } = opened;
+    const before = repository.name;
+    await store.list(folder(''));
+    repository.rename('another-name');
+    assert.deepEqual(await pathsIn(store, ''), ['a.txt']);
+    assert.deepEqual(
+      warnings(opened).map(({ details }) => details),
+      [{ before: `${repository.owner}/${before}`, now: `${repository.owner}/another-name` }],
+    );
+    await store.write(file('b.txt'), upload('b'));
+    assert.equal(await textOf(store, 'b.txt'), 'b');
+    assert.deepEqual(await askedDuring(opened, () => store.list(folder(''))), [UNCHANGED]);
+    assert.ok(host.requests.every(({ path }) => path.includes('/another-name/')));
+    assert.equal(warnings(opened).length, 1);
+  });
+
+  it('is written to by its new name where nothing was read since', async (t) => {
+    const { store, repository } = await openRepository(t, { files: FILES }, { trust: 0 });
+    repository.rename('another-name');
+    await store.write(file('b.txt'), upload('b'));
+    assert.equal(await repository.git('show', 'main:b.txt'), 'b');
+  });
+});
+
+describe('A branch that is not there', () => {
+  const other = { branch: 'new', files: FILES };
+
+  it('is an error that names it, the setting, and the branch that is there', async (t) => {
+    const { store } = await openRepository(t, { files: FILES }, { branch: 'missing' });
+    const expected = unavailable(/no branch "missing" \(GITHUB_BRANCH\).*"main".*GITHUB_CREATE_BRANCH/);
+    await assert.rejects(having(store, 'check')(), expected);
+    await assert.rejects(store.list(folder('')), expected);
+    await assert.rejects(store.read(file('a.txt')), expected);
+    await assert.rejects(store.write(file('b.txt'), upload('b')), expected);
+  });
+
+  it('is found as soon as somebody makes it', async (t) => {
+    const { store, repository } = await openRepository(t, { files: FILES }, { branch: 'later/on' });
+    await assert.rejects(store.list(folder('')), unavailable(/"later\/on"/));
+    await repository.git('update-ref', 'refs/heads/later/on', 'main');
+    assert.deepEqual(await pathsIn(store, ''), ['a.txt']);
+  });
+
+  it('is gone when somebody deletes it', async (t) => {
+    const { store, repository } = await openRepository(t, { files: FILES, defaultBranch: 'main' }, { trust: 0 });
+    await repository.commit({ 'b.txt': 'b' }, 'Begin', { branch: 'other' });
+    assert.deepEqual(await pathsIn(store, ''), ['a.txt']);
+    await repository.git('update-ref', '-d', 'refs/heads/main');
+    await assert.rejects(store.list(folder('')), unavailable(/"main"/));
+  });
+
+  it('is made from the default branch where that is wanted', async (t) => {
+    const { store, repository } = await openRepository(t, { files: FILES }, { branch: 'new', createBranch: true });
+    assert.deepEqual(await pathsIn(store, ''), ['a.txt']);
+    assert.equal(await repository.git('rev-parse', 'new'), await repository.git('rev-parse', 'main'));
+    await store.write(file('b.txt'), upload('b'));
+    assert.equal(await repository.git('show', 'new:b.txt'), 'b');
+    assert.equal(await repository.git('ls-tree', '--name-only', 'main'), 'a.txt');
+  });
+
+  it('is made once by two services that begin at the same time', async (t) => {
+    const options = { branch: 'new', createBranch: true };
+    const { store, another, repository, host } = await openRepository(t, { files: FILES }, options);
+    const waiting: (() => void)[] = [];
+    host.intercept(async ({ route }) => {
+      if (route !== 'POST /repos/{owner}/{repo}/git/refs') return undefined;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.push(resolve);
+      if (waiting.length === 2) for (const release of waiting) release();
+      await promise;
+      return undefined;
+    });
+    const paths = await Promise.all([store, another()].map((each) => pathsIn(each, '')));
+    assert.deepEqual(paths, [['a.txt'], ['a.txt']]);
+    assert.equal(waiting.length, 2);
+    assert.equal(await repository.git('rev-parse', 'new'), await repository.git('rev-parse', 'main'));
+  });
+
+  it('is not made where the token may not write, which the error says', async (t) => {
+    const { store, host } = await openRepository(t, other, { branch: 'third', createBranch: true });
+    host.permissions.write = false;
+    await assert.rejects(store.list(folder('')), { name: 'StoreError', kind: 'denied', message: /GITHUB_TOKEN/ });
+  });
+
+  it('is empty where the repository is', async (t) => {
+    const { store } = await openEmptyRepository(t);
+    await having(store, 'check')();
+    assert.deepEqual(await pathsIn(store, ''), []);
+  });
+});
+
+describe('A repository that the settings do not lead to', () => {
+  for (const [name, options, message] of [
+    [
+      'is not there',
+      { repository: 'missing' },
+      /no repository octocat\/missing .*GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN/,
+    ],
+    ['is of nobody', { owner: 'nobody' }, /no repository nobody\/.*GITHUB_OWNER/],
+    ['is asked for with a wrong token', { token: 'wrong' }, /GITHUB_TOKEN: it is wrong, or has expired/],
+    ['is private and asked for without a token', { token: undefined }, /GITHUB_TOKEN/],
+    [
+      'is at an address where nobody listens',
+      { apiUrl: 'http://127.0.0.1:1/api/v3' },
+      /127\.0\.0\.1:1.*GITHUB_API_URL/,
+    ],
+    ['is at a name that nobody knows', { apiUrl: 'http://no.invalid/api/v3' }, /GITHUB_API_URL/],
+  ] satisfies [string, Partial<GitHubOptions>, RegExp][]) {
+    it(`is an error that says so: it ${name}`, async (t) => {
+      const { store } = await openRepository(t, { files: FILES }, options);
+      await assert.rejects(having(store, 'check')(), unavailable(message));
+      await assert.rejects(store.list(folder('')), unavailable(message));
+      await assert.rejects(store.stat(file('a.txt')), unavailable(message));
+    });
+  }
+
+  for (const [name, status, type, body] of [
+    ['a web page', 200, 'text/html', '<html>Welcome</html>'],
+    ['a web page that is missing', 404, 'text/html', '<html>Not found</html>'],
+    ['JSON of another kind', 200, 'application/json', '{"hello":"world"}'],
+    ['JSON that is a list', 200, 'application/json', '[]'],
+    ['JSON that is nothing', 200, 'application/json', 'null'],
+    ['broken JSON', 200, 'application/json', '{"name":'],
+    ['nothing', 204, 'text/plain', ''],
+  ] as const) {
+    it(`is an error that names the setting: ${name} is at the address`, async (t) => {
+      const apiUrl = await serve(t, status, type, body);
+      const { store } = await openRepository(t, { files: FILES }, { apiUrl });
+      const expected = unavailable(/GITHUB_API_URL|There is no repository .* at http/);
+      await assert.rejects(having(store, 'check')(), expected);
+      await assert.rejects(store.list(folder('')), expected);
+      await assert.rejects(store.read(file('a.txt')), expected);
+    });
+  }
+
+  it('is read without a token where it is public, at the quota of strangers', async (t) => {
+    const { store, host } = await openRepository(
+      t,
+      { files: FILES, private: false },
+      { token: undefined, readOnly: true },
+    );
+    await having(store, 'check')();
+    assert.equal(await textOf(store, 'a.txt'), 'a');
+    assert.equal(store.quota?.()?.limit, host.anonymousQuota.limit);
+  });
+
+  it('is an error when it becomes one, and is not when it is right again', async (t) => {
+    const { store, host } = await openRepository(t, { files: FILES }, { trust: 0 });
+    await having(store, 'check')();
+    host.permissions.read = false;
+    await assert.rejects(having(store, 'check')(), unavailable(/GITHUB_TOKEN/));
+    await assert.rejects(store.list(folder('')), unavailable(/GITHUB_TOKEN/));
+    host.permissions.read = true;
+    assert.deepEqual(await pathsIn(store, ''), ['a.txt']);
+  });
+});
+
+/** Something that is no interface of GitHub: it gives the same answer to everything. */
+async function serve(t: TestContext, status: number, type: string, body: string): Promise<string> {
+  const server = createServer((_request, response) => response.writeHead(status, { 'content-type': type }).end(body));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v3`;
+}

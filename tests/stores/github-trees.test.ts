@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { file, folder, ofKind, pathsIn, treeOf, upload } from '../contract/bytes.ts';
+import type { Content } from '../servers/github.ts';
+import { asked, askedDuring, BRANCH, makeTree, TREE, TREES, UNCHANGED } from './github-reading.ts';
+import { having, type Opened, openRepository } from './github-writing.ts';
+
+/** Eight folders of eight files, two of which have a folder each: no folder has more than nine entries. */
+const FILES: Readonly<Record<string, Content>> = Object.fromEntries([
+  ...Array.from({ length: 64 }, (_, index) => [`f${index >>> 3}/${index & 7}.txt`, `text ${index}`]),
+  ['f3/deep/er/file.txt', 'deep'],
+  ['f4/deep/er/file.txt', 'deep'],
+]);
+const FOLDERS = Array.from({ length: 8 }, (_, index) => `f${index}/`);
+
+/** Whose host tells no more than one folder at once. */
+async function openTruncated(...[t, files = FILES]: [...Parameters<typeof open>]): Promise<Opened> {
+  const opened = await open(t, files);
+  opened.host.limits.treeEntries = 10;
+  return opened;
+}
+
+function open(t: Parameters<typeof openRepository>[0], files: Readonly<Record<string, Content>> = FILES) {
+  return openRepository(t, { files }, { trust: 0 });
+}
+
+describe('A branch of more files than the host tells in one answer', () => {
+  it('is listed folder by folder, as the one that fits', async (t) => {
+    const { store } = await openTruncated(t);
+    const whole = await open(t);
+    assert.deepEqual(await treeOf(store), await treeOf(whole.store));
+    assert.deepEqual(await pathsIn(store, 'f3/deep/er'), ['f3/deep/er/file.txt']);
+  });
+
+  it('has the trees on the way to a folder read, each of them once', async (t) => {
+    const opened = await openTruncated(t);
+    const { store, host } = opened;
+    const list = (path: string) => askedDuring(opened, () => store.list(folder(path)));
+    assert.deepEqual(await list(''), [BRANCH, TREES, TREE]);
+    assert.deepEqual(await list('f3/deep/er'), [UNCHANGED, TREE, TREE, TREE]);
+    assert.deepEqual(await list('f3/deep'), [UNCHANGED]);
+    // Another folder, of which one below holds the same as one that is known.
+    assert.deepEqual(await list('f4/deep/er'), [UNCHANGED, TREE]);
+    host.forget();
+    await Promise.all(Array.from({ length: 20 }, () => store.list(folder('f5'))));
+    assert.deepEqual(asked(opened), [UNCHANGED, TREE]);
+  });
+
+  it('is not tried in one answer again when somebody commits', async (t) => {
+    const opened = await openTruncated(t);
+    const { store, repository } = opened;
+    await store.list(folder('f1'));
+    await store.list(folder('f3/deep/er'));
+    await repository.commit({ 'f1/new.txt': 'new' });
+    const look = async () => assert.equal((await pathsIn(store, 'f1')).length, 9);
+    assert.deepEqual(await askedDuring(opened, look), [BRANCH, TREE, TREE]);
+    // Others are as they were, and so are known.
+    assert.deepEqual(await askedDuring(opened, () => store.list(folder('f3/deep/er'))), [UNCHANGED]);
+  });
+
+  it('has nothing read of a folder that somebody renamed', async (t) => {
+    const opened = await openTruncated(t);
+    const { store, repository } = opened;
+    await store.list(folder('f3/deep/er'));
+    const moved = Object.entries(FILES).filter(([path]) => path.startsWith('f3/'));
+    await repository.commit({
+      f3: null,
+      ...Object.fromEntries(moved.map(([path, text]) => [`z${path.slice(2)}`, text])),
+    });
+    const look = async () => assert.deepEqual(await pathsIn(store, 'z/deep/er'), ['z/deep/er/file.txt']);
+    assert.deepEqual(await askedDuring(opened, look), [BRANCH, TREE]);
+    await assert.rejects(store.list(folder('f3')), ofKind('not-found'));
+  });
+
+  it('can be written to', async (t) => {
+    const { store } = await openTruncated(t);
+    await store.write(file('f3/deep/er/new.txt'), upload('new'));
+    await having(store, 'moveFolder')(folder('f3/deep'), folder('moved/below'), { replace: false });
+    assert.deepEqual(await pathsIn(store, 'moved/below/er'), ['moved/below/er/file.txt', 'moved/below/er/new.txt']);
+    assert.equal((await pathsIn(store, 'f3')).length, 8);
+  });
+
+  it('is an error where one folder alone is more than the host tells, and never a short listing', async (t) => {
+    const files = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`large/${index}`, 'text']));
+    const { store } = await openTruncated(t, { ...files, 'small/file': 'text' });
+    await assert.rejects(store.list(folder('large')), { name: 'StoreError', kind: 'unsupported', message: /10\b/ });
+    await assert.rejects(store.stat(file('large/0')), ofKind('unsupported'));
+    assert.deepEqual(await pathsIn(store, ''), ['large/', 'small/']);
+    assert.deepEqual(await pathsIn(store, 'small'), ['small/file']);
+  });
+
+  it('is measured in no time, however often its folders hold each other', { timeout: 20_000 }, async (t) => {
+    const opened = await open(t, { 'file.txt': 'text' });
+    const { store, repository, host } = opened;
+    let tree = await repository.git('rev-parse', 'main^{tree}');
+    for (let depth = 0; depth < 12; depth++) {
+      const lines = Array.from({ length: 9 }, (_, index) => `040000 tree ${tree}\t${index}`);
+      tree = makeTree(opened, lines);
+    }
+    await repository.git('update-ref', 'refs/heads/main', await repository.git('commit-tree', '-m', 'Many', tree));
+    host.limits.treeEntries = 10;
+    assert.equal((await pathsIn(store, '0/1/2/3/4/5/6/7/8/0/1/2'))[0], '0/1/2/3/4/5/6/7/8/0/1/2/file.txt');
+    // Its paths get longer, so that it has to be known how long they are.
+    await having(store, 'copyFolder')(folder('0/1'), folder('a longer name'), { replace: false });
+    assert.equal((await pathsIn(store, 'a longer name/2/3/4/5/6/7/8/0/1/2'))[0]?.endsWith('/file.txt'), true);
+  });
+});
+
+describe('A listing in pages', () => {
+  it('asks nothing for those behind the first, while what was seen is trusted', async (t) => {
+    const opened = await openRepository(t, { files: FILES }, { trust: 600 });
+    const paths = async () => assert.deepEqual(await pathsIn(opened.store, '', 3), FOLDERS);
+    assert.deepEqual(await askedDuring(opened, paths), [BRANCH, TREES]);
+  });
+});

@@ -1,0 +1,276 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { describe, it } from 'node:test';
+import { isStoreError } from '../../src/domain/error.ts';
+import { createFiles } from '../../src/domain/files.ts';
+import { INLINE } from '../../src/stores/github/upload.ts';
+import { file, folder, ofKind, upload } from '../contract/bytes.ts';
+import { until } from '../process/until.ts';
+import {
+  bytesUpload,
+  countCommits,
+  event,
+  fileOf,
+  filesIn,
+  having,
+  openRepository,
+  PATCH_REF,
+  POST_BLOB,
+  sent,
+} from './github-writing.ts';
+
+const MIB = 1024 * 1024;
+
+describe('Bytes that are uploaded', () => {
+  it('come back as they were, whatever they are', async (t) => {
+    const { store, repository, host } = await openRepository(t, {}, { gatherFor: 20 });
+    const all = Object.entries(ODD).map(([name, content], index) => {
+      const bytes = Buffer.from(content);
+      return { name, bytes, path: `f/${index}` };
+    });
+    const written = await Promise.all(all.map(({ path, bytes }) => store.write(file(path), bytesUpload(bytes))));
+    const files = await filesIn(repository);
+    for (const [index, { name, bytes, path }] of all.entries()) {
+      assert.equal(files[path], fileOf(bytes), name);
+      assert.equal(written[index]?.size, bytes.length, name);
+      const { body } = await store.read(file(path));
+      assert.ok((await buffer(body)).equals(bytes), name);
+    }
+    assert.ok(sent(host, POST_BLOB).length < all.length, 'texts go along with the commit');
+  });
+
+  it('have names as they were', async (t) => {
+    const { store, repository } = await openRepository(t, {}, { gatherFor: 20 });
+    const names = [
+      '123n',
+      '-5n',
+      '1nn',
+      '123n"',
+      '"123n"',
+      '🦊',
+      '\u2028',
+      'e\u0301',
+      '\\n',
+      '100%',
+      '-',
+      ' ',
+      '#',
+      '{count}',
+    ];
+    await Promise.all(names.map((name) => store.write(file(`f/${name}/${name}`), upload(name))));
+    const { 'README.md': _, ...files } = await filesIn(repository);
+    assert.deepEqual(files, Object.fromEntries(names.map((name) => [`f/${name}/${name}`, fileOf(name)])));
+    const { entries } = await store.list(folder('f'));
+    assert.equal(entries.length, names.length);
+  });
+
+  it('are streamed, if they are many: 20 MB', async (t) => {
+    const { store, repository, host } = await openRepository(t);
+    const chunk = randomBytes(MIB + 1);
+    const whole = Buffer.concat(Array.from({ length: 20 }, () => chunk));
+    const { etag, size } = await store.write(file('a'), {
+      body: Readable.from(Array.from({ length: 20 }, () => chunk)),
+      type: 'x/y',
+      size: whole.length,
+    });
+    assert.equal(size, whole.length);
+    assert.equal((await filesIn(repository))['a'], fileOf(whole));
+    assert.equal(`100644 ${etag}`, fileOf(whole));
+    assert.equal(sent(host, POST_BLOB).length, 1);
+  });
+
+  it('wait until their place is told, or are forgotten', async (t) => {
+    const { store, repository } = await openRepository(t);
+    const stage = having(store, 'stage');
+    const [small, large, forgotten] = [Buffer.from('small\0'), randomBytes(MIB), Buffer.from('forgotten\0')];
+    const staged = await Promise.all([small, large, forgotten].map((bytes) => stage(bytesUpload(bytes))));
+    assert.equal(await countCommits(repository), 1);
+    const [first, second, third] = staged;
+    await first?.publish(file('small'), { type: 'x/y' });
+    await second?.publish(file('large'), { type: 'x/y' }, { condition: 'absent' });
+    await third?.discard();
+    const { 'README.md': _, ...files } = await filesIn(repository);
+    assert.deepEqual(files, { large: fileOf(large), small: fileOf(small) });
+  });
+
+  it('keep the executable bit of the file whose place they take, and of one that moves', async (t) => {
+    const script = { mode: '100755', content: 'old' } as const;
+    const { store, repository } = await openRepository(t, { files: { run: script, 'f/run': script, a: 'a' } });
+    await store.write(file('run'), upload('new'));
+    await having(store, 'copy')(file('run'), file('copied'), { replace: false });
+    await having(store, 'move')(file('run'), file('moved'), { replace: false });
+    await having(store, 'moveFolder')(folder('f'), folder('g'), { replace: false });
+    await having(store, 'copy')(file('a'), file('g/run'), { replace: true });
+    assert.deepEqual(await filesIn(repository), {
+      a: fileOf('a'),
+      copied: fileOf('new', '100755'),
+      'g/run': fileOf('a'),
+      moved: fileOf('new', '100755'),
+    });
+  });
+});
+
+describe('An upload that can not be taken', () => {
+  it('is refused before its bytes are sent, if its condition or its place is against it', async (t) => {
+    const { store, host } = await openRepository(t, { files: { a: 'old', 'f/b': 'b' } });
+    const large = () => bytesUpload(randomBytes(INLINE * 2));
+    const cases = [
+      ['condition-failed', () => store.write(file('a'), large(), { condition: 'absent' })],
+      ['condition-failed', () => store.write(file('a'), large(), { condition: { etag: 'another' } })],
+      ['condition-failed', () => store.write(file('none'), large(), { condition: { etag: 'another' } })],
+      ['wrong-kind', () => store.write(file('f'), large())],
+      ['wrong-kind', () => store.write(file('a/below'), large())],
+      ['condition-failed', () => store.write(file('a'), bytesUpload(Buffer.from([0, 1])), { condition: 'absent' })],
+    ] as const;
+    for (const [kind, write] of cases) await assert.rejects(write(), ofKind(kind));
+    assert.deepEqual(
+      sent(host).map(({ route }) => route),
+      [],
+    );
+  });
+
+  it('is too large above 100 MiB, and the limit is said', async (t) => {
+    const { store, host, repository } = await openRepository(t);
+    const chunk = Buffer.alloc(MIB);
+    let given = 0;
+    const body = Readable.from(
+      (function* () {
+        for (; given < 200; given++) yield chunk;
+      })(),
+    );
+    await assert.rejects(store.write(file('a'), { body, type: 'x/y' }), (error) => {
+      assert.ok(isStoreError(error, 'too-large'));
+      assert.match(error.message, /104857600 bytes \(100 MB\)/);
+      return true;
+    });
+    assert.ok(body.destroyed);
+    assert.ok(given < 150, `${given} MiB were taken`);
+    assert.equal(await countCommits(repository), 1);
+    await until('the request is over', () => sent(host, POST_BLOB).every(({ status }) => status !== 201));
+  });
+
+  for (const [how, limit] of [
+    ['of the blob', 'blobBytes'],
+    ['of the request', 'blobRequestBytes'],
+  ] as const) {
+    it(`is too large where the host says so: ${how}`, async (t) => {
+      const { store, host, repository } = await openRepository(t, { files: { a: 'old' } });
+      host.limits[limit] = MIB;
+      await assert.rejects(store.write(file('a'), bytesUpload(randomBytes(2 * MIB))), ofKind('too-large'));
+      assert.equal(await repository.git('show', 'main:a'), 'old');
+    });
+  }
+
+  for (const [status, message] of [
+    [413, 'Payload Too Large'],
+    [422, 'input too large to process'],
+  ] as const) {
+    it(`is too large where the host says so in its middle: ${status}`, async (t) => {
+      const { store, host, repository } = await openRepository(t, { files: { a: 'old' } });
+      host.intercept(({ route }) => (route === POST_BLOB ? { status, body: { message } } : undefined));
+      await assert.rejects(store.write(file('a'), bytesUpload(randomBytes(5 * MIB))), ofKind('too-large'));
+      assert.equal(await countCommits(repository), 1);
+    });
+  }
+
+  it('leaves the old file if its body fails, early or late', async (t) => {
+    const { store, host, repository } = await openRepository(t, { files: { a: 'old' } });
+    for (const before of [0, 10, INLINE * 3, 5 * MIB]) {
+      const body = Readable.from(failing(before));
+      await assert.rejects(store.write(file('a'), { body, type: 'x/y' }), /cut off by the caller/);
+      assert.ok(body.destroyed);
+    }
+    assert.equal(await countCommits(repository), 1);
+    assert.ok(sent(host, POST_BLOB).every(({ status }) => status !== 201));
+  });
+
+  it('leaves the old file if it has another size than was announced', async (t) => {
+    const { store, repository } = await openRepository(t, { files: { a: 'old' } });
+    for (const size of [10, INLINE, INLINE + 1, MIB]) {
+      for (const announced of [size - 1, size + 1]) {
+        const given = { ...bytesUpload(randomBytes(size)), size: announced };
+        await assert.rejects(store.write(file('a'), given), ofKind('invalid-request'));
+      }
+    }
+    assert.equal(await countCommits(repository), 1);
+  });
+
+  it('ends at once when it is cancelled, and its request with it', async (t) => {
+    const { store, host, repository } = await openRepository(t, { files: { a: 'old' } });
+    const cancelled = new AbortController();
+    const arrived = event();
+    host.intercept(({ route }) => {
+      if (route === POST_BLOB) arrived.happen();
+      return undefined;
+    });
+    const body = new Readable({ read() {} });
+    body.push(randomBytes(MIB));
+    const write = store.write(file('a'), { body, type: 'x/y' }, { signal: cancelled.signal });
+    await arrived.happened;
+    cancelled.abort(new Error('the caller left'));
+    await assert.rejects(write, /the caller left/);
+    assert.ok(body.destroyed);
+    assert.equal(await countCommits(repository), 1);
+    assert.equal(sent(host, POST_BLOB, PATCH_REF).filter(({ status }) => status === 201).length, 0);
+  });
+
+  it('is not sent again if its request is cut off, since its bytes are gone', async (t) => {
+    const { store, host, repository } = await openRepository(t, { files: { a: 'old' } });
+    host.intercept(({ route }) => (route === POST_BLOB ? 'cut' : undefined));
+    await assert.rejects(store.write(file('a'), bytesUpload(randomBytes(MIB))), ofKind('unavailable'));
+    assert.equal(sent(host, POST_BLOB).length, 1);
+    assert.equal(await countCommits(repository), 1);
+  });
+
+  it('is refused by an archived repository in its words', async (t) => {
+    const { store, repository } = await openRepository(t);
+    repository.archive();
+    const files = createFiles(store, { presignExpires: 60 });
+    await assert.rejects(files.upload(file('a'), bytesUpload(randomBytes(MIB))), (error) => {
+      assert.ok(isStoreError(error, 'denied'));
+      assert.match(error.message, /archived/);
+      return true;
+    });
+  });
+});
+
+/** Contents that get lost easily on their way through JSON, base64, or what people think of a text. */
+const ODD: Readonly<Record<string, string | Buffer>> = {
+  'no byte': '',
+  'one byte': 'x',
+  'a text just below the limit': 'a'.repeat(INLINE - 1),
+  'a text of the limit': 'b'.repeat(INLINE),
+  'a text just above the limit': 'c'.repeat(INLINE + 1),
+  'bytes of the limit': randomBytes(INLINE),
+  'bytes just above the limit': randomBytes(INLINE + 1),
+  'two bytes above a multiple of three': randomBytes(3 * 20_000 + 2),
+  'a byte order mark': '\ufefftext',
+  'a byte order mark of UTF-16': Buffer.from([0xff, 0xfe, 0x41, 0]),
+  'a NUL': 'a\0b',
+  'ends of lines of Windows': 'a\r\nb\r\n',
+  'a carriage return alone': 'a\rb',
+  'a carriage return at the end': 'a\r',
+  'empty lines at the end': 'a\n\n\n',
+  'white space only': ' \t\n ',
+  'invalid UTF-8': Buffer.from([0x61, 0xc3, 0x28]),
+  'a cut character': Buffer.from([0x61, 0xf0, 0x9f, 0xa6]),
+  'half a surrogate pair': Buffer.from([0xed, 0xa0, 0x80]),
+  'a replacement character': '\ufffd',
+  'separators of lines': 'a\u2028b\u2029c\u0085d',
+  'a character outside of the first plane': '🦊'.repeat(8000),
+  'control characters, long in JSON': '\u0001\u001f\u007f'.repeat(10_000),
+  'quotes and backslashes': '"\\/\b\f'.repeat(6000),
+  'a number with an n': '123n',
+  'a negative number with two': '-5nn',
+  'JSON with such a number': '{"a":"123n","b":["456n"]}',
+  'something like JSON': '{"encoding":"base64","content":""}',
+  'a null in words': 'null',
+};
+
+/** Gives so many bytes, and then an error. */
+function* failing(before: number): Generator<Buffer> {
+  for (let given = 0; given < before; given += 64 * 1024) yield randomBytes(Math.min(64 * 1024, before - given));
+  throw new Error('cut off by the caller');
+}
