@@ -30,7 +30,10 @@ describe('Several processes on one branch', () => {
         return (await postJson(portOf(services, index), '/copy', body)).status;
       }),
     );
-    assert.deepEqual(outcomes.toSorted((left, right) => left - right), [200, ...Array.from({ length: 9 }, () => 409)]);
+    assert.deepEqual(
+      outcomes.toSorted((left, right) => left - right),
+      [200, ...Array.from({ length: 9 }, () => 409)],
+    );
     assert.equal(await hosted.repository.git('show', 'main:copy'), 'text');
   });
 });

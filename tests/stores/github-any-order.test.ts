@@ -141,8 +141,8 @@ function applyTo(files: Map<string, string>, each: Operation): string {
       return files.delete(at) ? 'ok' : 'not-found';
     case 'createFolder': {
       if (isThroughFile(files, at) || files.has(at)) return 'wrong-kind';
-      const missing = [...foldersAbove(at), at].filter((one) => !isFolder(one));
-      for (const one of missing) files.set(`${one}/.gitkeep`, '');
+      const missing = foldersAbove(at).filter((one) => !isFolder(one));
+      for (const one of [...missing, at]) files.set(`${one}/.gitkeep`, '');
       return 'ok';
     }
     case 'removeTree':

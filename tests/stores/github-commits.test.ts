@@ -1,22 +1,17 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { isStoreError } from '../../src/domain/error.ts';
 import { file, folder, ofKind, pathsIn, textOf, treeOf, upload } from '../contract/bytes.ts';
 import {
   bytesUpload,
   countCommits,
-  event,
   fileOf,
   filesIn,
   GET_BRANCH,
   having,
-  isAbout,
   messagesIn,
   openEmptyRepository,
   openRepository,
-  PATCH_REF,
-  POST_TREE,
   sent,
 } from './github-writing.ts';
 
@@ -67,7 +62,9 @@ describe('Many changes at once', () => {
   });
 
   it('that come to nothing make no commit', async (t) => {
-    const { store, host, repository } = await openRepository(t, { files: { a: 'text', 'f/b': 'text' } });
+    const { store, host, repository } = await openRepository(t, {
+      files: { a: 'text', 'f/b': 'text', 'f/.gitkeep': '' },
+    });
     await store.write(file('a'), upload('text'));
     await store.createFolder(folder('f'));
     await having(store, 'copy')(file('a'), file('f/b'), { replace: true });
@@ -80,101 +77,6 @@ describe('Many changes at once', () => {
     await assert.rejects(store.remove(file('a')), ofKind('not-found'));
     await assert.rejects(store.removeFolder(folder('a')), ofKind('not-found'));
     assert.deepEqual(sent(host).length, 0);
-  });
-});
-
-describe('One change that fails among others', () => {
-  it('fails alone, if it is against what is there', async (t) => {
-    const { store, repository } = await openRepository(t, { files: { present: 'old', 'f/a': 'a' } });
-    const outcomes = await Promise.allSettled([
-      ...numbers.slice(0, 10).map((number) => store.write(file(`new/${number}`), upload(`${number}`))),
-      store.write(file('present'), upload('new'), { condition: 'absent' }),
-      store.write(file('present'), upload('new'), { condition: { etag: 'another' } }),
-      store.remove(file('missing')),
-      store.remove(file('present'), { ifMatch: 'another' }),
-      store.write(file('present/below'), upload('x')),
-      store.write(file('f'), upload('x')),
-      having(store, 'move')(file('present'), file('f/a'), { replace: false }),
-      store.removeFolder(folder('f')),
-      store.createFolder(folder('present')),
-    ]);
-    const kinds = outcomes
-      .slice(10)
-      .map((one) => one.status === 'rejected' && isStoreError(one.reason) && one.reason.kind);
-    assert.deepEqual(kinds, [
-      'condition-failed',
-      'condition-failed',
-      'not-found',
-      'condition-failed',
-      'wrong-kind',
-      'wrong-kind',
-      'already-exists',
-      'already-exists',
-      'wrong-kind',
-    ]);
-    assert.ok(outcomes.slice(0, 10).every(({ status }) => status === 'fulfilled'));
-    assert.equal(await countCommits(repository), 2);
-    const files = await filesIn(repository);
-    assert.equal(Object.keys(files).length, 12);
-    assert.deepEqual([files['present'], files['f/a']], [fileOf('old'), fileOf('a')]);
-  });
-
-  it('fails alone, if the host does not take it', async (t) => {
-    const { store, host, repository } = await openRepository(t);
-    host.intercept((request) =>
-      ['new/13', 'new/31'].some((path) => isAbout(request, path))
-        ? { status: 422, body: { message: 'tree.path contains a malformed path component' } }
-        : undefined,
-    );
-    const outcomes = await Promise.allSettled(
-      numbers.slice(0, 40).map((number) => store.write(file(`new/${number}`), upload(`${number}`))),
-    );
-    const refused = outcomes.flatMap((one, number) => (one.status === 'rejected' ? [{ number, ...one }] : []));
-    assert.deepEqual(
-      refused.map(({ number }) => number),
-      [13, 31],
-    );
-    for (const { reason } of refused) {
-      assert.ok(isStoreError(reason, 'invalid-request'));
-      assert.match(reason.message, /malformed path component/);
-    }
-    assert.equal(Object.keys(await filesIn(repository)).length, 1 + 38);
-    assert.ok(sent(host, POST_TREE).length < 30, `${sent(host, POST_TREE).length} trees`);
-  });
-
-  it('fails alone, if the host says that the texts are too much', async (t) => {
-    const { store, host, repository } = await openRepository(t);
-    host.intercept(({ route, body }) =>
-      route === POST_TREE && JSON.stringify(body).length > 100_000
-        ? { status: 413, body: 'Payload Too Large' }
-        : undefined,
-    );
-    const text = 'x'.repeat(30_000);
-    await Promise.all(numbers.slice(0, 8).map((number) => store.write(file(`new/${number}`), upload(text))));
-    assert.equal(Object.keys(await filesIn(repository)).length, 9);
-  });
-
-  it('is not made if it is aborted while it waits, and is made once it is under way', async (t) => {
-    const { store, host, repository } = await openRepository(t);
-    const [asked, answered] = [event(), event()];
-    host.intercept(async ({ route }) => {
-      if (route !== PATCH_REF) return undefined;
-      asked.happen();
-      await answered.happened;
-      return undefined;
-    });
-    const underWay = new AbortController();
-    const waiting = new AbortController();
-    const first = store.write(file('first'), upload('1'), { signal: underWay.signal });
-    await asked.happened;
-    const second = store.createFolder(folder('second'), { signal: waiting.signal });
-    const third = store.write(file('third'), upload('3'));
-    waiting.abort(new Error('not wanted any more'));
-    underWay.abort(new Error('too late'));
-    await assert.rejects(second, /not wanted any more/);
-    answered.happen();
-    await Promise.all([first, third]);
-    assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'first', 'third']);
   });
 });
 

@@ -27,6 +27,17 @@ describe('The message of a commit', () => {
     }
   });
 
+  it('ends with a line that no other has, and that git takes for a trailer', async (t) => {
+    const { store, repository } = await openRepository(t, {}, together);
+    await uploadAll(store, 2);
+    await store.write(file('another'), upload('x'));
+    const trailers = (await repository.git('log', '-2', '--format=%(trailers:key=Holdall-Id,valueonly)', 'main'))
+      .split('\n')
+      .filter(Boolean);
+    assert.equal(new Set(trailers).size, 2);
+    for (const trailer of trailers) assert.match(trailer, /^[0-9a-f]{16}$/);
+  });
+
   it('lists what was done, if that are several', async (t) => {
     const { store, repository } = await openRepository(t, {}, together);
     await uploadAll(store, 3);

@@ -97,12 +97,12 @@ export async function countCommits({ git, branch }: TestRepository): Promise<num
   return Number(await git('rev-list', '--count', branch));
 }
 
-/** The messages of the commits on the branch, the last one first. */
+/** The messages of the commits on the branch, the last one first, without the line that makes each one of its own. */
 export async function messagesIn({ git, branch }: TestRepository): Promise<string[]> {
   const listed = await git('log', '--format=%B%x00', branch);
   return listed
     .split('\0')
-    .map((text) => text.trim())
+    .map((text) => text.trim().replace(/\n\nHoldall-Id: [0-9a-f]{16}$/, ''))
     .filter(Boolean);
 }
 

@@ -94,13 +94,15 @@ export function createFolder(folder: FolderPath): Change<void> {
   return {
     summary: `Create ${folder}`,
     async apply(draft) {
-      const missing: FolderPath[] = [];
+      const unmarked: FolderPath[] = [];
       for (let path = folder; path !== ROOT; path = parentOf(path)) {
         const entry = await draft.find(path);
         if (entry && !isFolder(entry)) throw otherKindInTheWay(path);
-        if (!entry) missing.push(path);
+        // Whoever asks for a folder wants it to stay; its parents stay as they are.
+        const isWanted = path === folder && !(await draft.find(markerOf(path)));
+        if (!entry || isWanted) unmarked.push(path);
       }
-      for (const path of missing) await draft.put(markerOf(path), MARKER_ENTRY, MARKER_CONTENT);
+      for (const path of unmarked) await draft.put(markerOf(path), MARKER_ENTRY, MARKER_CONTENT);
     },
   };
 }

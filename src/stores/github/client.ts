@@ -12,6 +12,9 @@ export const QUICK = 30_000;
 /** The same for what moves megabytes. */
 export const LONG = 10 * 60_000;
 
+/** The same for an upload, which takes as long as its sender does. */
+export const UPLOAD = 6 * 60 * 60_000;
+
 /** Milliseconds before the second attempt of what failed in passing. */
 const RETRY_AFTER = 250;
 
@@ -31,8 +34,27 @@ export type Client = InstanceType<typeof WithPlugins>;
 /** What is sent by `fetch` ends in time, or fails. `onRedirect` is told when an answer came from elsewhere. */
 export type TimedFetch = (milliseconds: number, onRedirect: () => void) => typeof fetch;
 
-export function createClient({ apiUrl, token, writesPerMinute, retryAfter = RETRY_AFTER, log }: GitHubOptions): Client {
-  return new WithPlugins({
+/** Which of the writing requests goes first: those of a commit, for which many may wait, or any other. */
+export type Urgency = 'first' | 'usual';
+
+/** In the words of Bottleneck, which counts from 0, the most urgent, to 9. */
+const PRIORITIES: Readonly<Record<Urgency, number>> = { first: 1, usual: 5 };
+
+/** The client, and whoever has to be asked before each writing request: `turn` settles when it may be sent. */
+export interface PacedClient {
+  readonly client: Client;
+  turn(urgency: Urgency): Promise<void>;
+}
+
+export function createClient({
+  apiUrl,
+  token,
+  writesPerMinute,
+  retryAfter = RETRY_AFTER,
+  log,
+}: GitHubOptions): PacedClient {
+  const pace = writesPerMinute === undefined ? undefined : paceOf(writesPerMinute);
+  const client = new WithPlugins({
     baseUrl: apiUrl,
     auth: token,
     userAgent: `holdall/${version}`,
@@ -49,25 +71,33 @@ export function createClient({ apiUrl, token, writesPerMinute, retryAfter = RETR
       // Besides what it leaves out itself: what would be answered the same, and limits, which are kept by `quota.ts`.
       doNotRetry: [400, 401, 403, 404, 409, 410, 412, 413, 422, 429, 451],
     },
-    throttle: writesPerMinute === undefined ? { enabled: false } : throttleOf(writesPerMinute),
+    throttle: pace ? throttle() : { enabled: false },
   });
-}
-
-function throttleOf(writesPerMinute: number) {
-  // What limits say is kept by `quota.ts`.
-  const ignore = () => {};
-  const global = new Bottleneck.Group({ maxConcurrent: MOST_AT_ONCE });
-  return { write: paceOf(writesPerMinute), global, onRateLimit: ignore, onSecondaryRateLimit: ignore };
+  return {
+    client,
+    turn: async (urgency) => pace?.schedule({ priority: PRIORITIES[urgency] }, async () => {}),
+  };
 }
 
 /**
- * At most so many in any minute: a quarter of them at once, the rest one by one. The plugin's own pace, one a second,
- * would have a single upload take three seconds.
+ * What is left to the plugin: how many requests are under way. Its own pace for writes, one a second, would have a single
+ * upload take three seconds, and knows of nothing more urgent; what limits say is kept by `quota.ts`.
  */
-function paceOf(perMinute: number): Bottleneck.Group {
+function throttle() {
+  const ignore = () => {};
+  return {
+    write: new Bottleneck.Group({}),
+    global: new Bottleneck.Group({ maxConcurrent: MOST_AT_ONCE }),
+    onRateLimit: ignore,
+    onSecondaryRateLimit: ignore,
+  };
+}
+
+/** At most so many in any minute: a quarter of them at once, the rest one by one. */
+function paceOf(perMinute: number): Bottleneck {
   const atOnce = Math.ceil(perMinute / 4);
   const interval = 60_000 / Math.max(1, perMinute - atOnce);
-  return new Bottleneck.Group({
+  return new Bottleneck({
     reservoir: atOnce,
     reservoirIncreaseAmount: 1,
     reservoirIncreaseMaximum: atOnce,

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { quoted, StoreError } from '../../domain/error.ts';
+import { isStoreError, quoted, StoreError } from '../../domain/error.ts';
 import { SOON } from '../network.ts';
 import { type Change, keepRoot } from './changes.ts';
 import { commitMessage } from './commit-message.ts';
-import { createDraft, type Draft, type Drafted, NeedsOwnCommit } from './draft.ts';
-import type { Begin, BegunSnapshot } from './first-commit.ts';
-import type { Host, TreeEdit } from './host.ts';
+import { createDraft, type Draft, NeedsOwnCommit } from './draft.ts';
+import type { Begin } from './first-commit.ts';
+import type { Host } from './host.ts';
+import { createPush } from './push.ts';
 import type { GitHubOptions } from './settings.ts';
-import type { Snapshot, Snapshots } from './snapshots.ts';
-import { isOutrun, isRefusal, isRefusedTree, isTooLarge, isUncertain, type Refusal, wasRepeated } from './translate.ts';
+import type { Snapshots } from './snapshots.ts';
+import { isRefusedTree, isTooLarge, type Refusal } from './translate.ts';
 import type { Trees } from './trees.ts';
-import { createBlob } from './upload.ts';
 
 /** Changes on their way to the branch. Those that come while a commit is made go out together in the next one. */
 export interface CommitQueue {
@@ -30,11 +30,14 @@ const GATHER = 50;
 const MOST_CHANGES = 500;
 const MOST_TEXT = 4 * 1024 * 1024;
 
+/**
+ * How many commits in a row are refused before what is in the next is not parted any more: then it is not one of the
+ * changes that the host does not take, but all of them.
+ */
+const MOST_REFUSALS = 16;
+
 /** How often a commit is made anew because others moved the branch meanwhile. */
 const ATTEMPTS = 12;
-
-/** The most commits of others that are looked through for one whose fate is not known. */
-const MOST_LOOKED_THROUGH = 100;
 
 /** A change that waits, and how it ends for its caller. */
 interface Waiting {
@@ -68,7 +71,10 @@ export function createCommitQueue(
   begin: Begin,
   { branch, commitMessage: template, gatherFor = GATHER, log }: GitHubOptions,
 ): CommitQueue {
+  const push = createPush(host, trees, snapshots, { log });
   const waiting: Waiting[] = [];
+  /** Commits that the host refused, since it took one. */
+  let refusals = 0;
   let working: Promise<void> | undefined;
 
   const work = async () => {
@@ -92,8 +98,9 @@ export function createCommitQueue(
       }
       for (const { reject } of left) reject(tooBusy(branch));
     } catch (error) {
-      if (isRefusedTree(error) && left.length > 1) return halve(left);
-      const reason = isRefusal(error, 422) && !isTooLarge(error) ? notTaken(error) : host.translate(error, 'writes');
+      const reason = isRefusedTree(error) && !isTooLarge(error) ? notTaken(error) : host.translate(error, 'writes');
+      const isRefused = isStoreError(reason) && reason.kind !== 'unavailable';
+      if (isRefused && left.length > 1 && refusals++ < MOST_REFUSALS) return halve(left);
       for (const { reject } of left) reject(reason);
     }
   };
@@ -118,81 +125,23 @@ export function createCommitQueue(
     if (made.length > 0) await keepRoot(draft);
     const drafted = draft.finish();
     if (drafted.edits.length > 0) {
+      const { head, root } = before;
+      if (head === undefined) {
+        await begin();
+        return { again: wanted, hasMoved: true };
+      }
       const message = commitMessage(
         template,
         made.map(({ change }) => change.summary),
       );
-      const after = await push(before, drafted, message);
+      const after = await push({ head, root }, drafted, message);
       if (!after) return { again: wanted, hasMoved: true };
       snapshots.moved(before, after);
+      refusals = 0;
       log.info('Committed.', { branch, commit: after.head, changes: made.length, quota: host.quota.current() });
     }
     for (const end of settle) end();
     return { again: deferred, hasMoved: false };
-  };
-
-  /** Makes the commit. Undefined where the branch has another head by now. */
-  const push = async (
-    { head: base, root: baseTree }: Snapshot,
-    { edits, root, trees: made }: Drafted,
-    message: string,
-  ): Promise<Snapshot | undefined> => {
-    if (base === undefined) {
-      await begin();
-      return undefined;
-    }
-    const tree = await makeTree(baseTree, edits, root);
-    const commit = await host.createCommit({ message, tree, parents: [base] });
-    const after = await moveOn({ head: commit, root: tree }, base);
-    if (after) for (const each of made) trees.keep(each);
-    return after;
-  };
-
-  /** Moves the branch. Gives what it is then; undefined where others moved it before. */
-  const moveOn = async (to: BegunSnapshot, base: string): Promise<Snapshot | undefined> => {
-    try {
-      await host.moveBranch(to.head);
-      return to;
-    } catch (error) {
-      // The answer to an earlier try may have been lost, though the branch was moved by it.
-      const isLost = isUncertain(error) || wasRepeated(error);
-      if (!isRefusal(error, 422) && !isLost) throw error;
-      const now = await snapshots.latest();
-      const hasMoved = now.head !== base;
-      if (isLost && hasMoved && now.head !== undefined && (await isOnBranch(to.head, now.head, base))) return now;
-      // The host may know better than what it tells: its replicas lag a little.
-      if (hasMoved || isOutrun(error)) return undefined;
-      throw host.translate(error, 'writes');
-    }
-  };
-
-  /** Makes the tree, and sees to it that it is the one that was meant, as far as that is known. */
-  const makeTree = async (base: string, edits: readonly TreeEdit[], expected: string | undefined): Promise<string> => {
-    const tree = await host.createTree(base, edits);
-    if (expected === undefined || tree === expected) return tree;
-    log.warn('The host made another tree of texts than was meant: they are sent byte by byte.', { tree, expected });
-    const again = await host.createTree(base, await Promise.all(edits.map(inBytes)));
-    if (again !== expected) throw new Error(`The host made the tree ${again}, where ${expected} was meant.`);
-    return again;
-  };
-
-  const inBytes = async ({ content, ...edit }: TreeEdit): Promise<TreeEdit> => {
-    if (content === undefined) return edit;
-    const body = JSON.stringify({ encoding: 'base64', content: Buffer.from(content).toString('base64') });
-    return { ...edit, sha: await createBlob(host, body, {}) };
-  };
-
-  /** Whether a commit is on the branch, behind `base`: somebody may have gone on from it. */
-  const isOnBranch = async (commit: string, head: string, base: string): Promise<boolean> => {
-    const seen = new Set<string>([base]);
-    const open = [head];
-    for (let next = open.shift(); next !== undefined && seen.size <= MOST_LOOKED_THROUGH; next = open.shift()) {
-      if (next === commit) return true;
-      if (seen.has(next)) continue;
-      seen.add(next);
-      open.push(...(await host.parentsOf(next)));
-    }
-    return false;
   };
 
   return {

@@ -80,7 +80,9 @@ export function createDraft(trees: Trees, base: Tree): Draft {
 
   const find: Draft['find'] = async (path) => {
     const { parents, name } = split(path);
-    return (await openPath(parents))?.entries.get(name);
+    const folder = await openPath(parents);
+    // A name that the host could not tell is another one in truth.
+    return folder?.base?.untold.has(name) ? undefined : folder?.entries.get(name);
   };
 
   /**

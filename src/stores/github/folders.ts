@@ -31,7 +31,7 @@ export function createFolderOperations(queue: CommitQueue, trees: Trees): Folder
     };
 
   return {
-    createFolder: (folder, { signal } = {}) => queue.run(createFolder(folder), signal),
+    createFolder: async (folder, { signal } = {}) => queue.run(createFolder(folder), signal),
     removeFolder: (folder, { signal } = {}) => queue.run(removeFolder(folder), signal),
     copyFolder: transfer(copyFolder),
     moveFolder: transfer(moveFolder),

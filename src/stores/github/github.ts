@@ -14,6 +14,7 @@ import { requireWritable } from './markers.ts';
 import { createReader } from './read.ts';
 import type { GitHubOptions } from './settings.ts';
 import { createSnapshots, type Snapshots } from './snapshots.ts';
+import { MAX_FILE, tooLarge } from './translate.ts';
 import { createTrees } from './trees.ts';
 import { createTakeIn, type Place } from './upload.ts';
 
@@ -38,7 +39,7 @@ export function openGitHub(options: GitHubOptions): Store {
     }
   };
 
-  const put = (file: FilePath, blob: StoredBlob, condition: WriteCondition | undefined, signal?: AbortSignal) =>
+  const put = async (file: FilePath, blob: StoredBlob, condition: WriteCondition | undefined, signal?: AbortSignal) =>
     queue.run(putFile(file, blob, condition), signal);
 
   const takeIn = createTakeIn(host, prepare);
@@ -51,6 +52,7 @@ export function openGitHub(options: GitHubOptions): Store {
     async write(file, { body, size }, { condition, signal } = {}) {
       try {
         requireWritable(file);
+        if (size !== undefined && size > MAX_FILE) throw tooLarge();
         const checkSize = (actual: number) => requireSize(file, actual, size);
         const blob = await takeIn({ body, place: { file, condition }, checkSize }, { signal });
         return await put(file, blob, condition, signal);
@@ -66,8 +68,8 @@ export function openGitHub(options: GitHubOptions): Store {
     },
 
     remove: (file, { ifMatch, signal } = {}) => queue.run(removeFile(file, ifMatch), signal),
-    copy: (from, to, { replace, signal }) => queue.run(copyFile(from, to, { replace }), signal),
-    move: (from, to, { replace, signal }) => queue.run(moveFile(from, to, { replace }), signal),
+    copy: async (from, to, { replace, signal }) => queue.run(copyFile(from, to, { replace }), signal),
+    move: async (from, to, { replace, signal }) => queue.run(moveFile(from, to, { replace }), signal),
     ...createFolderOperations(queue, trees),
 
     async presign({ path }, { signal }) {

@@ -1,13 +1,13 @@
-import { Readable } from 'node:stream';
+import { PassThrough, pipeline, Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { untilAborted } from '../../cache/until-aborted.ts';
 import { StoreError } from '../../domain/error.ts';
 import type { Cancellable } from '../../domain/store.ts';
-import { createClient, LONG, QUICK, timedFetch } from './client.ts';
+import { createAsking } from './asking.ts';
+import { LONG, UPLOAD } from './client.ts';
 import type { TreeEntry } from './objects.ts';
-import { createQuotaKeeper, type Headers, type QuotaKeeper } from './quota.ts';
+import type { QuotaKeeper } from './quota.ts';
 import type { GitHubOptions } from './settings.ts';
-import { type Asked, isRefusal, isRefusedTree, limitOf, noHost, translate } from './translate.ts';
+import { type Asked, isRefusal, isRefusedTree, noHost } from './translate.ts';
 
 /** The head of the branch. */
 export interface BranchState {
@@ -79,112 +79,29 @@ export interface Host {
   translate(error: unknown, effect: Asked['effect']): unknown;
 }
 
-interface Answer<Body> {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly data: Body;
-}
-
-/** What each request is given beside its parameters. */
-interface RequestOptions {
-  readonly signal?: AbortSignal;
-  readonly fetch: typeof fetch;
-  readonly retries?: number;
-  /** How often the same was sent before, as the client itself counts: see `wasRepeated`. */
-  readonly retryCount?: number;
-  readonly redirect?: 'manual';
-  readonly parseSuccessResponseBody?: false;
-}
-
-interface How extends Cancellable {
-  readonly effect: Asked['effect'];
-  /** Milliseconds. */
-  readonly limit?: number;
-  /** Whether the request can be sent once only, because its body is a stream. */
-  readonly once?: boolean;
-}
-
 export function connect(options: GitHubOptions): Host {
-  const client = createClient(options);
-  const quota = createQuotaKeeper(options.log);
-  let here = { owner: options.owner, repo: options.repository };
-  const repository = () => `${here.owner}/${here.repo}`;
+  const { client, quota, here, ask, tell, translate } = createAsking(options);
 
-  const translated = (error: unknown, effect: Asked['effect']) =>
-    translate(error, { apiUrl: options.apiUrl, repository: repository(), branch: options.branch, effect });
-
-  /** A repository that was renamed: reads are led on by the host, writes are not. Gives whether it was. */
-  const findAgain = async (signal: AbortSignal | undefined): Promise<boolean> => {
-    const request = { signal, fetch: timedFetch(QUICK, () => {}) };
-    const { data } = await client.rest.repos.get({ ...here, request });
-    const [owner, repo] = data.full_name.split('/');
-    if (owner === undefined || repo === undefined || repository() === data.full_name) return false;
-    options.log.warn('The repository has another name now: set GITHUB_OWNER and GITHUB_REPO to it.', {
-      before: repository(),
-      now: data.full_name,
-    });
-    here = { owner, repo };
-    return true;
-  };
-
-  const ask = async <Body>(
-    { effect, signal, limit = QUICK, once = false }: How,
-    send: (request: RequestOptions) => Promise<Answer<Body>>,
-  ): Promise<Answer<Body>> => {
-    const deadline = Date.now() + options.quotaWait * 1000;
-    for (let sent = 0; ; sent++) {
-      let isElsewhere = false;
-      const request: RequestOptions = {
-        ...(signal && { signal }),
-        ...(sent > 0 && { retryCount: sent }),
-        fetch: timedFetch(limit, () => (isElsewhere = true)),
-        ...(once && { retries: 0 }),
-        // As a redirect is followed, a POST may become a GET.
-        ...(effect === 'writes' && { redirect: 'manual' }),
-      };
-      await quota.admit(deadline, signal);
-      signal?.throwIfAborted();
-      try {
-        // It may wait for its turn, where nobody looks at the signal.
-        const answer = await untilAborted(send(request), signal);
-        quota.note(answer.headers);
-        if (answer.status < 300) {
-          if (isElsewhere) await findAgain(signal);
-          return answer;
-        }
-        if (!(await findAgain(signal))) throw noHost(options.apiUrl);
-        if (once) throw new StoreError('unavailable', 'The repository has another name now.', { retryAfter: 1 });
-      } catch (error) {
-        signal?.throwIfAborted();
-        if (isRefusal(error)) quota.note(error.response.headers);
-        const seconds = limitOf(error);
-        if (seconds === undefined) throw error;
-        quota.hold(seconds);
-        if (once) await quota.admit(Date.now(), signal);
-      }
-    }
-  };
-
-  /** As `ask`, with the error that callers act on. */
-  const tell = async <Body>(how: How, send: (request: RequestOptions) => Promise<Answer<Body>>): Promise<Body> => {
+  const reads = ({ signal }: Cancellable) => ({ effect: 'reads', signal }) as const;
+  /** Of an object that the branch was seen to have. */
+  const tellObject: typeof tell = async (how, send) => {
     try {
       return (await ask(how, send)).data;
     } catch (error) {
       how.signal?.throwIfAborted();
-      throw translated(error, how.effect);
+      throw isRefusal(error, 404) ? rewritten(error) : translate(error, how.effect);
     }
   };
 
-  const reads = ({ signal }: Cancellable) => ({ effect: 'reads', signal }) as const;
-  const writes = { effect: 'writes' } as const;
+  const writes = { effect: 'writes', urgency: 'first' } as const;
 
   return {
     quota,
-    repository,
-    translate: translated,
+    repository: () => `${here().owner}/${here().repo}`,
+    translate,
 
     async describe(given) {
-      const data = await tell(reads(given), (request) => client.rest.repos.get({ ...here, request }));
+      const data = await tell(reads(given), (request) => client.rest.repos.get({ ...here(), request }));
       if (typeof data?.default_branch !== 'string') throw noHost(options.apiUrl);
       return {
         defaultBranch: data.default_branch,
@@ -197,30 +114,30 @@ export function connect(options: GitHubOptions): Host {
       const headers = etag === undefined ? {} : { 'if-none-match': etag };
       try {
         const { data, headers: told } = await ask(reads(given), (request) =>
-          client.rest.repos.getBranch({ ...here, branch: name, headers, request }),
+          client.rest.repos.getBranch({ ...here(), branch: name, headers, request }),
         );
         if (typeof data?.commit?.commit?.tree?.sha !== 'string') throw noHost(options.apiUrl);
         if (data.name !== name) throw renamedBranch(name, data.name);
         return { head: data.commit.sha, root: data.commit.commit.tree.sha, etag: told['etag']?.toString() };
       } catch (error) {
         if (isRefusal(error, 304)) return 'same';
-        throw isRefusal(error, 404) ? error : translated(error, 'reads');
+        throw isRefusal(error, 404) ? error : translate(error, 'reads');
       }
     },
 
     async reference(branch, given) {
-      await ask(reads(given), (request) => client.rest.git.getRef({ ...here, ref: `heads/${branch}`, request }));
+      await ask(reads(given), (request) => client.rest.git.getRef({ ...here(), ref: `heads/${branch}`, request }));
     },
 
     async createReference(branch, commit, { signal }) {
       await tell({ effect: 'writes', signal }, (request) =>
-        client.rest.git.createRef({ ...here, ref: `refs/heads/${branch}`, sha: commit, request }),
+        client.rest.git.createRef({ ...here(), ref: `refs/heads/${branch}`, sha: commit, request }),
       );
     },
 
     async tree(sha, depth, given) {
-      const data = await tell({ ...reads(given), limit: LONG }, (request) =>
-        client.rest.git.getTree({ ...here, tree_sha: sha, ...(depth === 'all' && { recursive: '1' }), request }),
+      const data = await tellObject({ ...reads(given), limit: LONG }, (request) =>
+        client.rest.git.getTree({ ...here(), tree_sha: sha, ...(depth === 'all' && { recursive: '1' }), request }),
       );
       if (!Array.isArray(data?.tree)) throw noHost(options.apiUrl);
       const entries = data.tree.map(({ path, mode, sha: entry, size = 0 }) => ({ path, mode, sha: entry, size }));
@@ -228,22 +145,22 @@ export function connect(options: GitHubOptions): Host {
     },
 
     async blob(sha, given) {
-      const data: unknown = await tell({ ...reads(given), limit: QUICK }, (request) =>
+      const data: unknown = await tellObject(reads(given), (request) =>
         client.request('GET /repos/{owner}/{repo}/git/blobs/{file_sha}', {
-          ...here,
+          ...here(),
           file_sha: sha,
           headers: { accept: 'application/vnd.github.raw+json' },
           request: { ...request, parseSuccessResponseBody: false },
         }),
       );
-      return telling(data as ReadableStream<Uint8Array> | null, (error) => translated(error, 'reads'));
+      return telling(data as ReadableStream<Uint8Array> | null, (error) => translate(error, 'reads'));
     },
 
     async createBlob(body, { signal }) {
       const once = typeof body !== 'string';
-      const { data } = await ask({ effect: 'writes', signal, limit: LONG, once }, (request) =>
+      const { data } = await ask({ effect: 'writes', signal, limit: once ? UPLOAD : LONG, once }, (request) =>
         client.request('POST /repos/{owner}/{repo}/git/blobs', {
-          ...here,
+          ...here(),
           // In the place of the parameters, which the client would have to hold.
           ...({ data: body } as unknown as { content: string }),
           headers: { 'content-type': 'application/json; charset=utf-8' },
@@ -256,11 +173,11 @@ export function connect(options: GitHubOptions): Host {
     async createTree(base, edits) {
       try {
         const { data } = await ask({ ...writes, limit: LONG }, (request) =>
-          client.rest.git.createTree({ ...here, base_tree: base, tree: edits.map(asTold), request }),
+          client.rest.git.createTree({ ...here(), base_tree: base, tree: edits.map(asTold), request }),
         );
         return data.sha;
       } catch (error) {
-        throw isRefusedTree(error) ? error : translated(error, 'writes');
+        throw isRefusedTree(error) ? error : translate(error, 'writes');
       }
     },
 
@@ -268,7 +185,7 @@ export function connect(options: GitHubOptions): Host {
       const { author } = options;
       const data = await tell(writes, (request) =>
         client.rest.git.createCommit({
-          ...here,
+          ...here(),
           message,
           tree,
           parents: [...parents],
@@ -281,14 +198,14 @@ export function connect(options: GitHubOptions): Host {
 
     async parentsOf(commit) {
       const data = await tell(reads({}), (request) =>
-        client.rest.git.getCommit({ ...here, commit_sha: commit, request }),
+        client.rest.git.getCommit({ ...here(), commit_sha: commit, request }),
       );
       return data.parents.map(({ sha }) => sha);
     },
 
     async moveBranch(commit) {
       await ask(writes, (request) =>
-        client.rest.git.updateRef({ ...here, ref: `heads/${options.branch}`, sha: commit, force: false, request }),
+        client.rest.git.updateRef({ ...here(), ref: `heads/${options.branch}`, sha: commit, force: false, request }),
       );
     },
 
@@ -297,7 +214,7 @@ export function connect(options: GitHubOptions): Host {
       try {
         await ask(writes, (request) =>
           client.rest.repos.createOrUpdateFileContents({
-            ...here,
+            ...here(),
             path,
             message,
             content: '',
@@ -309,14 +226,14 @@ export function connect(options: GitHubOptions): Host {
       } catch (error) {
         // Somebody was first: the file is there, which wants its sha told, or is being made.
         if (isRefusal(error, 409) || (isRefusal(error, 422) && /\bsha\b/.test(error.message))) return false;
-        throw translated(error, 'writes');
+        throw translate(error, 'writes');
       }
     },
 
     async downloadUrl(path, commit, given) {
       const data = await tell(reads(given), (request) =>
         client.rest.repos.getContent({
-          ...here,
+          ...here(),
           path,
           ref: commit,
           headers: { accept: 'application/vnd.github.object+json' },
@@ -348,12 +265,18 @@ function renamedBranch(before: string, now: string): StoreError {
 
 /** The bytes of an answer, whose errors are those that callers act on. */
 function telling(body: ReadableStream<Uint8Array> | null, translated: (error: unknown) => unknown): Readable {
-  async function* bytes() {
-    try {
-      if (body) yield* body;
-    } catch (error) {
-      throw translated(error);
-    }
-  }
-  return Readable.from(bytes(), { objectMode: false });
+  const told = new PassThrough({
+    destroy: (error, done) => done(error && asError(translated(error))),
+  });
+  // Whichever of the two ends early ends the other.
+  pipeline(body ? Readable.fromWeb(body) : Readable.from([]), told, () => {});
+  return told;
+}
+
+const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
+
+/** An object was there a moment ago: the branch was moved by force, and the host has cleaned up. */
+function rewritten(cause: unknown): StoreError {
+  const message = 'The branch was rewritten while it was read.';
+  return new StoreError('unavailable', message, { cause, retryAfter: 1 });
 }

@@ -45,7 +45,7 @@ export function isTooLarge(error: unknown): boolean {
 }
 
 /** Whether the host does not take a list of edits to a tree: for one of them, or for their size. */
-export function isRefusedTree(error: unknown): boolean {
+export function isRefusedTree(error: unknown): error is Refusal {
   return isRefusal(error, 422) || isTooLarge(error);
 }
 
@@ -101,7 +101,7 @@ function ofAnswer(error: Refusal, asked: Asked): unknown {
     case 403:
       if (/archived/i.test(error.message))
         return denied(`The repository ${repository} is archived: it can only be read.`);
-      if (effect === 'writes') return denied(mayNotWrite(repository));
+      if (effect === 'writes') return denied(`${mayNotWrite(repository)} It says: ${quoted(error.message)}.`);
       return misset(
         `The host refuses ${repository} to the token in GITHUB_TOKEN, with these words: ${quoted(error.message)}.`,
       );

@@ -1,0 +1,136 @@
+import { untilAborted } from '../../cache/until-aborted.ts';
+import { StoreError } from '../../domain/error.ts';
+import type { Cancellable } from '../../domain/store.ts';
+import { type Client, createClient, QUICK, timedFetch, type Urgency } from './client.ts';
+import { createQuotaKeeper, type Headers, type QuotaKeeper } from './quota.ts';
+import type { GitHubOptions } from './settings.ts';
+import { type Asked, isRefusal, limitOf, noHost, translate } from './translate.ts';
+
+/** What the host answers. */
+export interface Answer<Body> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly data: Body;
+}
+
+/** What each request is given beside its parameters. */
+export interface RequestOptions {
+  readonly signal?: AbortSignal;
+  readonly fetch: typeof fetch;
+  readonly retries?: number;
+  /** How often the same was sent before, as the client itself counts: see `wasRepeated`. */
+  readonly retryCount?: number;
+  readonly redirect?: 'manual';
+  readonly parseSuccessResponseBody?: false;
+}
+
+/** How a request is to be sent. */
+export interface How extends Cancellable {
+  readonly effect: Asked['effect'];
+  /** Which of the writing requests that wait for their turn goes first. */
+  readonly urgency?: Urgency;
+  /** Milliseconds. */
+  readonly limit?: number;
+  /** Whether the request can be sent once only, because its body is a stream. */
+  readonly once?: boolean;
+}
+
+/** The one way to ask the host: in its pace, within its quota, and wherever the repository is by now. */
+export interface Asking {
+  readonly client: Client;
+  readonly quota: QuotaKeeper;
+  /** The repository as it is called now, as every request has to name it. */
+  here(): { readonly owner: string; readonly repo: string };
+  /** Sends a request until it is answered; what the host refuses is thrown as it is. */
+  ask<Body>(how: How, send: Send<Body>): Promise<Answer<Body>>;
+  /** As `ask`, with the error that callers act on. */
+  tell<Body>(how: How, send: Send<Body>): Promise<Body>;
+  /** The error that stands for one that was thrown as it is. */
+  translate(error: unknown, effect: Asked['effect']): unknown;
+}
+
+type Send<Body> = (request: RequestOptions) => Promise<Answer<Body>>;
+
+export function createAsking(options: GitHubOptions): Asking {
+  const { client, turn } = createClient(options);
+  const quota = createQuotaKeeper(options.log);
+  let here = { owner: options.owner, repo: options.repository };
+  /** Whether requests are led on to elsewhere although the repository has its name: by a proxy, say. */
+  let isLedOn = false;
+
+  const translated = (error: unknown, effect: Asked['effect']) =>
+    translate(error, {
+      apiUrl: options.apiUrl,
+      repository: `${here.owner}/${here.repo}`,
+      branch: options.branch,
+      effect,
+    });
+
+  /** A repository that was renamed: reads are led on by the host, writes are not. Gives whether it was. */
+  const findAgain = async (signal: AbortSignal | undefined): Promise<boolean> => {
+    const request = { signal, fetch: timedFetch(QUICK, () => {}) };
+    const { data } = await client.rest.repos.get({ ...here, request });
+    const [owner, repo] = data.full_name.split('/');
+    if (owner === undefined || repo === undefined || (owner === here.owner && repo === here.repo)) return false;
+    options.log.warn('The repository has another name now: set GITHUB_OWNER and GITHUB_REPO to it.', {
+      before: `${here.owner}/${here.repo}`,
+      now: data.full_name,
+    });
+    here = { owner, repo };
+    return true;
+  };
+
+  const ask: Asking['ask'] = async ({ effect, urgency = 'usual', signal, limit = QUICK, once = false }, send) => {
+    const deadline = Date.now() + options.quotaWait * 1000;
+    for (let sent = 0; ; sent++) {
+      let isElsewhere = false;
+      const request: RequestOptions = {
+        ...(signal && { signal }),
+        ...(sent > 0 && { retryCount: sent }),
+        fetch: timedFetch(limit, () => (isElsewhere = true)),
+        ...(once && { retries: 0 }),
+        // As a redirect is followed, a POST may become a GET.
+        ...(effect === 'writes' && { redirect: 'manual' }),
+      };
+      if (effect === 'writes') await untilAborted(turn(urgency), signal);
+      await quota.admit(deadline, signal);
+      signal?.throwIfAborted();
+      try {
+        // It may wait for its turn, where nobody looks at the signal.
+        const answer = await untilAborted(send(request), signal);
+        quota.note(answer.headers);
+        if (answer.status < 300) {
+          if (isElsewhere && !isLedOn) isLedOn = !(await findAgain(signal));
+          return answer;
+        }
+        if (!(await findAgain(signal))) throw noHost(options.apiUrl);
+        if (once) throw new StoreError('unavailable', 'The repository has another name now.', { retryAfter: 1 });
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (isRefusal(error)) quota.note(error.response.headers);
+        const seconds = limitOf(error);
+        if (seconds === undefined) throw error;
+        quota.hold(seconds);
+        if (once) await quota.admit(Date.now(), signal);
+      }
+    }
+  };
+
+  return {
+    client,
+    quota,
+    here: () => here,
+    ask,
+
+    async tell(how, send) {
+      try {
+        return (await ask(how, send)).data;
+      } catch (error) {
+        how.signal?.throwIfAborted();
+        throw translated(error, how.effect);
+      }
+    },
+
+    translate: translated,
+  };
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isStoreError } from '../../src/domain/error.ts';
+import { file, folder, upload } from '../contract/bytes.ts';
+import type { GitHubRequest } from '../servers/github.ts';
+import {
+  countCommits,
+  event,
+  fileOf,
+  filesIn,
+  having,
+  isAbout,
+  openRepository,
+  PATCH_REF,
+  POST_COMMIT,
+  POST_TREE,
+  sent,
+} from './github-writing.ts';
+
+const numbers = Array.from({ length: 100 }, (_, index) => index);
+
+describe('One change that fails among others', () => {
+  it('fails alone, if the host refuses the commit or the branch for it', async (t) => {
+    const says = 'refusing to allow a Personal Access Token to create or update workflow';
+    for (const [route, status] of [
+      [POST_COMMIT, 403],
+      [PATCH_REF, 422],
+      [PATCH_REF, 403],
+    ] as const) {
+      const { store, host, repository } = await openRepository(t, {}, { gatherFor: 50 });
+      host.intercept(async (request) => {
+        if (request.route !== route) return undefined;
+        const sha = route === POST_COMMIT ? bodyOf(request, 'tree') : bodyOf(request, 'sha');
+        const paths = await repository.git('ls-tree', '-r', '--name-only', sha);
+        return paths.includes('.github/workflows/') ? { status, body: { message: says } } : undefined;
+      });
+      const outcomes = await Promise.allSettled([
+        ...numbers.slice(0, 10).map((number) => store.write(file(`${number}`), upload(`${number}`))),
+        store.write(file('.github/workflows/own.yml'), upload('x')),
+        ...numbers.slice(10, 20).map((number) => store.write(file(`${number}`), upload(`${number}`))),
+      ]);
+      const failed = outcomes.flatMap((outcome, index) => (outcome.status === 'rejected' ? [index] : []));
+      assert.deepEqual(failed, [10]);
+      assert.equal(Object.keys(await filesIn(repository)).length, 21);
+    }
+  });
+
+  it('is no reason to part all changes to a branch that takes none', async (t) => {
+    const { store, host, repository } = await openRepository(t, {}, { gatherFor: 50 });
+    repository.protect('main');
+    const outcomes = await Promise.allSettled(
+      numbers.map((number) => store.write(file(`${number}`), upload(`${number}`))),
+    );
+    assert.ok(outcomes.every(({ status }) => status === 'rejected'));
+    assert.ok(sent(host, PATCH_REF).length < 50, `${sent(host, PATCH_REF).length}`);
+    assert.equal(await countCommits(repository), 1);
+  });
+
+  it('fails alone, if it is against what is there', async (t) => {
+    const { store, repository } = await openRepository(t, { files: { present: 'old', 'f/a': 'a' } });
+    const outcomes = await Promise.allSettled([
+      ...numbers.slice(0, 10).map((number) => store.write(file(`new/${number}`), upload(`${number}`))),
+      store.write(file('present'), upload('new'), { condition: 'absent' }),
+      store.write(file('present'), upload('new'), { condition: { etag: 'another' } }),
+      store.remove(file('missing')),
+      store.remove(file('present'), { ifMatch: 'another' }),
+      store.write(file('present/below'), upload('x')),
+      store.write(file('f'), upload('x')),
+      having(store, 'move')(file('present'), file('f/a'), { replace: false }),
+      store.removeFolder(folder('f')),
+      store.createFolder(folder('present')),
+    ]);
+    const kinds = outcomes
+      .slice(10)
+      .map((one) => one.status === 'rejected' && isStoreError(one.reason) && one.reason.kind);
+    assert.deepEqual(kinds, [
+      'condition-failed',
+      'condition-failed',
+      'not-found',
+      'condition-failed',
+      'wrong-kind',
+      'wrong-kind',
+      'already-exists',
+      'already-exists',
+      'wrong-kind',
+    ]);
+    assert.ok(outcomes.slice(0, 10).every(({ status }) => status === 'fulfilled'));
+    assert.equal(await countCommits(repository), 2);
+    const files = await filesIn(repository);
+    assert.equal(Object.keys(files).length, 12);
+    assert.deepEqual([files['present'], files['f/a']], [fileOf('old'), fileOf('a')]);
+  });
+
+  it('fails alone, if the host does not take it', async (t) => {
+    const { store, host, repository } = await openRepository(t);
+    host.intercept((request) =>
+      ['new/13', 'new/31'].some((path) => isAbout(request, path))
+        ? { status: 422, body: { message: 'tree.path contains a malformed path component' } }
+        : undefined,
+    );
+    const outcomes = await Promise.allSettled(
+      numbers.slice(0, 40).map((number) => store.write(file(`new/${number}`), upload(`${number}`))),
+    );
+    const refused = outcomes.flatMap((one, number) => (one.status === 'rejected' ? [{ number, ...one }] : []));
+    assert.deepEqual(
+      refused.map(({ number }) => number),
+      [13, 31],
+    );
+    for (const { reason } of refused) {
+      assert.ok(isStoreError(reason, 'invalid-request'));
+      assert.match(reason.message, /malformed path component/);
+    }
+    assert.equal(Object.keys(await filesIn(repository)).length, 1 + 38);
+    assert.ok(sent(host, POST_TREE).length < 30, `${sent(host, POST_TREE).length} trees`);
+  });
+
+  it('fails alone, if the host says that the texts are too much', async (t) => {
+    const { store, host, repository } = await openRepository(t);
+    host.intercept(({ route, body }) =>
+      route === POST_TREE && JSON.stringify(body).length > 100_000
+        ? { status: 413, body: 'Payload Too Large' }
+        : undefined,
+    );
+    const text = 'x'.repeat(30_000);
+    await Promise.all(numbers.slice(0, 8).map((number) => store.write(file(`new/${number}`), upload(text))));
+    assert.equal(Object.keys(await filesIn(repository)).length, 9);
+  });
+
+  it('is not made if it is aborted while it waits, and is made once it is under way', async (t) => {
+    const { store, host, repository } = await openRepository(t);
+    const [asked, answered] = [event(), event()];
+    host.intercept(async ({ route }) => {
+      if (route !== PATCH_REF) return undefined;
+      asked.happen();
+      await answered.happened;
+      return undefined;
+    });
+    const underWay = new AbortController();
+    const waiting = new AbortController();
+    const first = store.write(file('first'), upload('1'), { signal: underWay.signal });
+    await asked.happened;
+    const second = store.createFolder(folder('second'), { signal: waiting.signal });
+    const third = store.write(file('third'), upload('3'));
+    waiting.abort(new Error('not wanted any more'));
+    underWay.abort(new Error('too late'));
+    await assert.rejects(second, /not wanted any more/);
+    answered.happen();
+    await Promise.all([first, third]);
+    assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'first', 'third']);
+  });
+});
+
+/** A sha in the body of a request. */
+function bodyOf({ body }: GitHubRequest, name: string): string {
+  assert.ok(typeof body === 'object' && body !== null && name in body);
+  return String(body[name as keyof typeof body]);
+}
