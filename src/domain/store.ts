@@ -147,7 +147,10 @@ export interface Store {
    */
   remove(file: FilePath, options?: { ifMatch?: string } & Cancellable): Promise<void>;
 
-  /** Makes a folder and its parents; does nothing where it exists. `wrong-kind` where a file is in the way. */
+  /**
+   * Makes a folder and its parents; does nothing where it exists, but see to it that it stays when it is empty.
+   * `wrong-kind` where a file is in the way.
+   */
   createFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
 
   /** Removes a folder that holds nothing. `not-found`; `already-exists` when something is in it. */

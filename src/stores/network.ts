@@ -4,6 +4,11 @@ import { StoreError } from '../domain/error.ts';
 export const SOON = 2;
 export const LATER = 30;
 
+/** For whoever still asks a store that is being closed. */
+export function stopping(): StoreError {
+  return new StoreError('unavailable', 'The service is stopping. Try again in a second.', { retryAfter: 1 });
+}
+
 /** How an error names the other side, and the settings to look at. */
 export interface Host {
   /** As the beginning of a sentence. */

@@ -6,8 +6,8 @@ import { PassThrough, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { TestContext } from 'node:test';
 import { untilAborted } from '../../src/cache/until-aborted.ts';
-import { type BlobCache, type BlobCacheOptions, createBlobCache } from '../../src/stores/github/blob-cache.ts';
-import type { Fetch } from '../../src/stores/github/blob-files.ts';
+import { type BlobCache, type BlobCacheOptions, createBlobCache } from '../../src/stores/github/blobs/blob-cache.ts';
+import type { Fetch } from '../../src/stores/github/blobs/blob-files.ts';
 import { atEnd, temporaryFolder } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
-import { shaOfBlob } from '../../src/stores/github/objects.ts';
+import { shaOfBlob } from '../../src/stores/github/branch/objects.ts';
 import { file, folder, ofKind, textOf } from '../contract/bytes.ts';
 import type { Content } from '../servers/github.ts';
 import { firstBytes } from './github-blobs.ts';

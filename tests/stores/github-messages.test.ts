@@ -109,7 +109,21 @@ describe('The message of a commit', () => {
         .slice(2)
         .every((line) => line.startsWith('- Upload f/')),
     );
-    for (const name of names) assert.ok(message.includes(`- Upload f/${name}`.trimEnd()), name);
+    const shown = message.replaceAll('\u200b', '');
+    for (const name of names) assert.ok(shown.includes(`- Upload f/${name}`.trimEnd()), name);
+  });
+
+  it('has no word of a file name in it that the host would act on', async (t) => {
+    const { store, repository } = await openRepository(t);
+    for (const name of ['closes #1', 'fixes gh-12', 'hello @team', 'a [skip ci]', 'octocat', 'high-1']) {
+      await store.write(file(name), upload('x'));
+      const [message = ''] = await messagesIn(repository);
+      assert.doesNotMatch(message, /#\d|\bgh-\d|@\w|\[skip ci\]/i);
+      assert.equal(message.replaceAll('\u200b', ''), `Upload ${name}`);
+    }
+    const own = await openRepository(t, {}, { commitMessage: '{summary} [skip ci] #7' });
+    await own.store.write(file('a'), upload('x'));
+    assert.equal((await messagesIn(own.repository))[0], 'Upload a [skip ci] #7');
   });
 });
 

@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/domain/error.ts';
 import { createFiles } from '../../src/domain/files.ts';
-import { INLINE } from '../../src/stores/github/upload.ts';
+import { INLINE } from '../../src/stores/github/commits/upload.ts';
 import { file, folder, ofKind, upload } from '../contract/bytes.ts';
 import { until } from '../process/until.ts';
 import {

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { TestContext } from 'node:test';
 import type { Store, Upload } from '../../src/domain/store.ts';
+import { shaOfBlob } from '../../src/stores/github/branch/objects.ts';
 import { openGitHub } from '../../src/stores/github/github.ts';
-import { shaOfBlob } from '../../src/stores/github/objects.ts';
 import type { GitHubOptions } from '../../src/stores/github/settings.ts';
 import type {
   AnsweredRequest,

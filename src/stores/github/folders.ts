@@ -1,10 +1,10 @@
 import type { FolderPath } from '../../domain/path.ts';
 import type { Cancellable, Replacing, Reporting, Store } from '../../domain/store.ts';
-import { copyFolder, createFolder, moveFolder, removeFolder, removeTree } from './changes.ts';
-import type { CommitQueue } from './commit-queue.ts';
-import { createMeasuring, type Measure, requireLengths } from './measure.ts';
-import type { TreeEntry } from './objects.ts';
-import type { Trees } from './trees.ts';
+import { createMeasuring, type Measure, requireLengths } from './branch/measure.ts';
+import type { TreeEntry } from './branch/objects.ts';
+import type { Trees } from './branch/trees.ts';
+import { copyFolder, createFolder, moveFolder, removeFolder, removeTree } from './commits/changes.ts';
+import type { CommitQueue } from './commits/commit-queue.ts';
 
 type FolderOperations = Required<
   Pick<Store, 'createFolder' | 'removeFolder' | 'copyFolder' | 'moveFolder' | 'removeTree'>

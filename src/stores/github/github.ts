@@ -2,21 +2,21 @@ import { quoted, StoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { requireSize } from '../../domain/problems.ts';
 import type { Cancellable, FileEntry, Store, WriteCondition } from '../../domain/store.ts';
-import { createBlobCache } from './blob-cache.ts';
-import { copyFile, moveFile, putFile, removeFile, type StoredBlob } from './changes.ts';
-import { createCommitQueue } from './commit-queue.ts';
-import { createDraft } from './draft.ts';
-import { createBegin } from './first-commit.ts';
+import { createBlobCache } from './blobs/blob-cache.ts';
+import { createLargeObjects } from './blobs/large-objects.ts';
+import { createSnapshots, type Snapshots } from './branch/snapshots.ts';
+import { createTrees } from './branch/trees.ts';
+import { copyFile, moveFile, putFile, removeFile, type StoredBlob } from './commits/changes.ts';
+import { createCommitQueue } from './commits/commit-queue.ts';
+import { createDraft } from './commits/draft.ts';
+import { createBegin } from './commits/first-commit.ts';
+import { requireWritable } from './commits/markers.ts';
+import { createTakeIn, type Place } from './commits/upload.ts';
 import { createFolderOperations } from './folders.ts';
-import { connect, type Host } from './host.ts';
-import { createLargeObjects } from './large-objects.ts';
-import { requireWritable } from './markers.ts';
+import { connect, type Host } from './host/host.ts';
+import { MAX_FILE, tooLarge } from './host/translate.ts';
 import { createReader } from './read.ts';
 import type { GitHubOptions } from './settings.ts';
-import { createSnapshots, type Snapshots } from './snapshots.ts';
-import { MAX_FILE, tooLarge } from './translate.ts';
-import { createTrees } from './trees.ts';
-import { createTakeIn, type Place } from './upload.ts';
 
 /** A branch of a repository on GitHub, or on a GitHub Enterprise server. Every change is in a commit. */
 export function openGitHub(options: GitHubOptions): Store {

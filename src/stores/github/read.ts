@@ -13,14 +13,14 @@ import { notFound, requireEtag } from '../../domain/problems.ts';
 import { resolveRange } from '../../domain/range.ts';
 import type { Cancellable, Entry, FileEntry, Store } from '../../domain/store.ts';
 import { pageOf } from '../page.ts';
-import type { BlobCache } from './blob-cache.ts';
-import { fileEntry } from './changes.ts';
-import type { Host } from './host.ts';
-import type { LargeObject, LargeObjects } from './large-objects.ts';
-import { isReserved, MARKER } from './markers.ts';
-import { isFile, isFolder, type Tree, type TreeEntry } from './objects.ts';
-import type { Snapshot, Snapshots } from './snapshots.ts';
-import type { Trees } from './trees.ts';
+import type { BlobCache } from './blobs/blob-cache.ts';
+import type { LargeObject, LargeObjects } from './blobs/large-objects.ts';
+import { isFile, isFolder, type Tree, type TreeEntry } from './branch/objects.ts';
+import type { Snapshot, Snapshots } from './branch/snapshots.ts';
+import type { Trees } from './branch/trees.ts';
+import { fileEntry } from './commits/changes.ts';
+import { isReserved, MARKER } from './commits/markers.ts';
+import type { Host } from './host/host.ts';
 
 /** A file as the branch has it. */
 export interface FoundFile {
@@ -48,7 +48,7 @@ export function createReader(
   const treesTo = async ({ root }: Snapshot, folder: FolderPath, options: Cancellable): Promise<Tree[] | undefined> => {
     const chain = [await trees.read(root, options)];
     for (const name of withoutSlash(folder).split('/').filter(Boolean)) {
-      const entry = entryOf(chain.at(-1), name);
+      const entry = chain.at(-1)?.entries.get(name);
       if (!entry || !isFolder(entry) || isReserved(folder)) return undefined;
       chain.push(await trees.read(entry.sha, options));
     }
@@ -58,7 +58,7 @@ export function createReader(
   const find: Reader['find'] = async (file, { signal } = {}) => {
     const snapshot = await snapshots.current({ signal });
     const chain = isReserved(file) ? undefined : await treesTo(snapshot, parentOf(file), { signal });
-    const blob = entryOf(chain?.at(-1), nameOf(file));
+    const blob = chain?.at(-1)?.entries.get(nameOf(file));
     if (!chain || !blob || !isFile(blob)) throw notFound(file);
     const object = await largeObjects.find(blob, chain, { signal });
     return { file: fileEntry(file, { sha: blob.sha, size: object?.size ?? blob.size }), snapshot, blob, object };
@@ -91,16 +91,10 @@ export function createReader(
   };
 }
 
-/** What is under a name; nothing under one that only stands for others, which the host could not tell. */
-function entryOf(tree: Tree | undefined, name: string): TreeEntry | undefined {
-  return tree?.untold.has(name) ? undefined : tree?.entries.get(name);
-}
-
 /** What a folder has to list, in the order of listings: files and folders that a path can name, and no marker. */
 function entriesOf(tree: Tree, folder: FolderPath): readonly Entry[] {
   const entries: Entry[] = [];
   for (const [name, entry] of tree.entries) {
-    if (tree.untold.has(name)) continue;
     const file = isFile(entry) && name !== MARKER ? foundFile(folder, name) : undefined;
     const below = isFolder(entry) ? foundFolder(folder, name) : undefined;
     if (file !== undefined) entries.push(fileEntry(file, entry));

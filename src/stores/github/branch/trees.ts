@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import type { SingleFlight } from '../../cache/single-flight.ts';
-import { createSingleFlight } from '../../cache/single-flight.ts';
-import { StoreError } from '../../domain/error.ts';
-import { foundFile, ROOT } from '../../domain/path.ts';
-import type { Cancellable } from '../../domain/store.ts';
-import type { StoreLog } from '../log.ts';
-import type { Host, ToldTree } from './host.ts';
+import type { SingleFlight } from '../../../cache/single-flight.ts';
+import { createSingleFlight } from '../../../cache/single-flight.ts';
+import { StoreError } from '../../../domain/error.ts';
+import { foundFile, ROOT } from '../../../domain/path.ts';
+import type { Cancellable } from '../../../domain/store.ts';
+import type { StoreLog } from '../../log.ts';
+import type { Host, ToldTree } from '../host/host.ts';
 import { EMPTY_TREE, isFile, isFolder, LINK, SUBMODULE, shaOfTree, type Tree, type TreeEntry } from './objects.ts';
 
 /** Trees by their sha, of which nothing ever changes: what was read once is not asked for again. */
@@ -112,9 +112,12 @@ function treesOf(root: string, { entries }: ToldTree): Tree[] {
  */
 function treeOf(sha: string, told: readonly (readonly [string, TreeEntry])[]): Tree {
   const entries = new Map(told);
-  const doubtful = told.map(([name]) => name).filter((name) => name.includes(REPLACEMENT));
-  const isTrue = doubtful.length === 0 || (entries.size === told.length && shaOfTree(entries) === sha);
-  return { sha, entries, untold: new Set(isTrue ? [] : doubtful) };
+  const doubtful = told.filter(([name]) => name.includes(REPLACEMENT));
+  if (doubtful.length === 0 || (entries.size === told.length && shaOfTree(entries) === sha)) {
+    return { sha, entries, untold: 0 };
+  }
+  for (const [name] of doubtful) entries.delete(name);
+  return { sha, entries, untold: doubtful.length };
 }
 
 /**
@@ -139,7 +142,7 @@ function createTeller(log: StoreLog): (trees: readonly Tree[], isAll: boolean) =
 function countLeftOut(trees: readonly Tree[]) {
   const leftOut = { submodules: 0, links: 0, namesThatAreNotUtf8: 0, namesOfNoPath: 0 };
   for (const { entries, untold } of trees) {
-    leftOut.namesThatAreNotUtf8 += untold.size;
+    leftOut.namesThatAreNotUtf8 += untold;
     for (const [name, entry] of entries) {
       if (entry.mode === SUBMODULE) leftOut.submodules++;
       else if (entry.mode === LINK) leftOut.links++;

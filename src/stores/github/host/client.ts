@@ -3,8 +3,8 @@ import { restEndpointMethods } from '@octokit/plugin-rest-endpoint-methods';
 import { retry } from '@octokit/plugin-retry';
 import { throttling } from '@octokit/plugin-throttling';
 import Bottleneck from 'bottleneck';
-import { version } from '../../version.ts';
-import type { GitHubOptions } from './settings.ts';
+import { version } from '../../../version.ts';
+import type { GitHubOptions } from '../settings.ts';
 
 /** Milliseconds until the head of an answer, and all of one in JSON. */
 export const QUICK = 30_000;
@@ -124,7 +124,9 @@ export const timedFetch: TimedFetch = (milliseconds, onRedirect) => async (input
   }
 };
 
-const isJson = ({ headers }: Response) => /^application\/json\b/i.test(headers.get('content-type') ?? '');
+/** Raw bytes have a type that ends with `+json` as well, and are streamed. */
+const isJson = ({ headers }: Response) =>
+  /^application\/(json|vnd\.github\.object\+json)\b/i.test(headers.get('content-type') ?? '');
 
 /** The same answer, all of it here, so that the time limit holds for its body as well. */
 async function readWhole(response: Response): Promise<Response> {

@@ -1,12 +1,12 @@
 import { PassThrough, pipeline, Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { StoreError } from '../../domain/error.ts';
-import type { Cancellable } from '../../domain/store.ts';
+import { StoreError } from '../../../domain/error.ts';
+import type { Cancellable } from '../../../domain/store.ts';
+import type { TreeEntry } from '../branch/objects.ts';
+import type { GitHubOptions } from '../settings.ts';
 import { createAsking } from './asking.ts';
 import { LONG, UPLOAD } from './client.ts';
-import type { TreeEntry } from './objects.ts';
 import type { QuotaKeeper } from './quota.ts';
-import type { GitHubOptions } from './settings.ts';
 import { type Asked, isRefusal, isRefusedTree, noHost } from './translate.ts';
 
 /** The head of the branch. */
@@ -19,7 +19,6 @@ export interface BranchState {
 
 /** What the host tells of a tree, of all that is below it where that was asked for. */
 export interface ToldTree {
-  readonly sha: string;
   /** Whether some is missing. */
   readonly truncated: boolean;
   readonly entries: readonly (TreeEntry & { readonly path: string })[];
@@ -82,6 +81,12 @@ export interface Host {
 export function connect(options: GitHubOptions): Host {
   const { client, quota, here, ask, tell, translate } = createAsking(options);
 
+  /** What an answer has to have. */
+  const requireSha = (sha: unknown): string => {
+    if (typeof sha === 'string' && /^[0-9a-f]{40}$/.test(sha)) return sha;
+    throw noHost(options.apiUrl);
+  };
+
   const reads = ({ signal }: Cancellable) => ({ effect: 'reads', signal }) as const;
   /** Of an object that the branch was seen to have. */
   const tellObject: typeof tell = async (how, send) => {
@@ -118,7 +123,11 @@ export function connect(options: GitHubOptions): Host {
         );
         if (typeof data?.commit?.commit?.tree?.sha !== 'string') throw noHost(options.apiUrl);
         if (data.name !== name) throw renamedBranch(name, data.name);
-        return { head: data.commit.sha, root: data.commit.commit.tree.sha, etag: told['etag']?.toString() };
+        return {
+          head: requireSha(data.commit.sha),
+          root: requireSha(data.commit.commit.tree.sha),
+          etag: told['etag']?.toString(),
+        };
       } catch (error) {
         if (isRefusal(error, 304)) return 'same';
         throw isRefusal(error, 404) ? error : translate(error, 'reads');
@@ -139,9 +148,15 @@ export function connect(options: GitHubOptions): Host {
       const data = await tellObject({ ...reads(given), limit: LONG }, (request) =>
         client.rest.git.getTree({ ...here(), tree_sha: sha, ...(depth === 'all' && { recursive: '1' }), request }),
       );
-      if (!Array.isArray(data?.tree)) throw noHost(options.apiUrl);
-      const entries = data.tree.map(({ path, mode, sha: entry, size = 0 }) => ({ path, mode, sha: entry, size }));
-      return { sha: data.sha, truncated: data.truncated, entries };
+      // One without entries is never told of: every repository has it.
+      if (!Array.isArray(data?.tree) || data.tree.length === 0 || typeof data.truncated !== 'boolean') {
+        throw noHost(options.apiUrl);
+      }
+      const entries = data.tree.map(({ path, mode, sha: entry, size = 0 }) => {
+        if (typeof path !== 'string' || typeof mode !== 'string') throw noHost(options.apiUrl);
+        return { path, mode, sha: requireSha(entry), size };
+      });
+      return { truncated: data.truncated, entries };
     },
 
     async blob(sha, given) {
@@ -167,7 +182,7 @@ export function connect(options: GitHubOptions): Host {
           request,
         }),
       );
-      return data.sha;
+      return requireSha(data?.sha);
     },
 
     async createTree(base, edits) {
@@ -175,7 +190,7 @@ export function connect(options: GitHubOptions): Host {
         const { data } = await ask({ ...writes, limit: LONG }, (request) =>
           client.rest.git.createTree({ ...here(), base_tree: base, tree: edits.map(asTold), request }),
         );
-        return data.sha;
+        return requireSha(data?.sha);
       } catch (error) {
         throw isRefusedTree(error) ? error : translate(error, 'writes');
       }
@@ -193,14 +208,14 @@ export function connect(options: GitHubOptions): Host {
           request,
         }),
       );
-      return data.sha;
+      return requireSha(data?.sha);
     },
 
     async parentsOf(commit) {
       const data = await tell(reads({}), (request) =>
         client.rest.git.getCommit({ ...here(), commit_sha: commit, request }),
       );
-      return data.parents.map(({ sha }) => sha);
+      return data.parents.map(({ sha }) => requireSha(sha));
     },
 
     async moveBranch(commit) {
@@ -224,8 +239,10 @@ export function connect(options: GitHubOptions): Host {
         );
         return true;
       } catch (error) {
-        // Somebody was first: the file is there, which wants its sha told, or is being made.
-        if (isRefusal(error, 409) || (isRefusal(error, 422) && /\bsha\b/.test(error.message))) return false;
+        // Somebody was first: the file is there, which wants its sha told, or it and its branch are being made.
+        const isThere = isRefusal(error, 422) && /\bsha\b/.test(error.message);
+        const isBeingMade = isRefusal(error, 409) || (isRefusal(error, 404) && /^branch\b/i.test(error.message));
+        if (isThere || isBeingMade) return false;
         throw translate(error, 'writes');
       }
     },
@@ -240,7 +257,11 @@ export function connect(options: GitHubOptions): Host {
           request,
         }),
       );
-      return downloadUrlIn(data);
+      try {
+        return downloadUrlIn(data);
+      } catch (error) {
+        throw noHost(options.apiUrl, error);
+      }
     },
   };
 }

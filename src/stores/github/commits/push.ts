@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { StoreError } from '../../../domain/error.ts';
+import { SOON } from '../../network.ts';
+import type { Snapshot, Snapshots } from '../branch/snapshots.ts';
+import type { Trees } from '../branch/trees.ts';
+import type { Host, TreeEdit } from '../host/host.ts';
+import { isOutrun, isRefusal, isUncertain, wasRepeated } from '../host/translate.ts';
+import type { GitHubOptions } from '../settings.ts';
 import type { Drafted } from './draft.ts';
 import type { BegunSnapshot } from './first-commit.ts';
-import type { Host, TreeEdit } from './host.ts';
-import type { GitHubOptions } from './settings.ts';
-import type { Snapshot, Snapshots } from './snapshots.ts';
-import { isOutrun, isRefusal, isUncertain, wasRepeated } from './translate.ts';
-import type { Trees } from './trees.ts';
 import { createBlob } from './upload.ts';
 
 /**
@@ -18,6 +21,10 @@ export type Push = (base: BegunSnapshot, drafted: Drafted, message: string) => P
 /** The most commits of others that are looked through for one whose fate is not known. */
 const MOST_LOOKED_THROUGH = 100;
 
+/** How often the branch is looked at where it is known to have moved and still told as it was, and milliseconds between. */
+const LOOKS = 5;
+const LOOK_AGAIN = 200;
+
 export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log }: Pick<GitHubOptions, 'log'>): Push {
   /** Moves the branch. Gives what it is then; undefined where others moved it before. */
   const moveOn = async (to: BegunSnapshot, base: string): Promise<Snapshot | undefined> => {
@@ -28,13 +35,31 @@ export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log
       // The answer to an earlier try may have been lost, though the branch was moved by it.
       const isLost = isUncertain(error) || wasRepeated(error);
       if (!isRefusal(error, 422) && !isLost) throw error;
-      const now = await snapshots.latest();
-      const hasMoved = now.head !== base;
-      if (isLost && hasMoved && now.head !== undefined && (await isOnBranch(to.head, now.head, base))) return now;
-      // The host may know better than what it tells: its replicas lag a little.
-      if (hasMoved || isOutrun(error)) return undefined;
-      throw host.translate(error, 'writes');
+      return isLost ? findOut(to, base, error) : outcomeOf(error, base);
     }
+  };
+
+  /** What it means that the host refused to move the branch. */
+  const outcomeOf = async (error: unknown, base: string): Promise<undefined> => {
+    const { head } = await snapshots.latest();
+    // The host may know better than what it tells: its replicas lag a little.
+    if (head === base && !isOutrun(error)) throw host.translate(error, 'writes');
+  };
+
+  /** Whether the branch was moved although that was not told. Throws `unavailable` where nobody knows. */
+  const findOut = async (to: BegunSnapshot, base: string, error: unknown): Promise<Snapshot | undefined> => {
+    for (let look = 1; look <= LOOKS; look++) {
+      const now = await snapshots.latest();
+      if (now.head !== undefined && now.head !== base) {
+        const isDone = await isOnBranch(to.head, now.head, base);
+        if (isDone === 'unknown') break;
+        return isDone === 'yes' ? now : undefined;
+      }
+      if (!isOutrun(error)) throw host.translate(error, 'writes');
+      // It has moved, to ours or to another's, and what answers has not heard of it yet.
+      await delay(LOOK_AGAIN * look);
+    }
+    throw unknownOutcome(error);
   };
 
   /** Makes the tree, and sees to it that it is the one that was meant, as far as that is known. */
@@ -54,16 +79,17 @@ export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log
   };
 
   /** Whether a commit is on the branch, behind `base`: somebody may have gone on from it. */
-  const isOnBranch = async (commit: string, head: string, base: string): Promise<boolean> => {
+  const isOnBranch = async (commit: string, head: string, base: string): Promise<'yes' | 'no' | 'unknown'> => {
     const seen = new Set<string>([base]);
     const open = [head];
-    for (let next = open.shift(); next !== undefined && seen.size <= MOST_LOOKED_THROUGH; next = open.shift()) {
-      if (next === commit) return true;
+    for (let next = open.shift(); next !== undefined; next = open.shift()) {
+      if (next === commit) return 'yes';
       if (seen.has(next)) continue;
+      if (seen.size > MOST_LOOKED_THROUGH) return 'unknown';
       seen.add(next);
       open.push(...(await host.parentsOf(next)));
     }
-    return false;
+    return 'no';
   };
 
   return async ({ head: base, root: baseTree }, { edits, root, trees: made }, message) => {
@@ -81,4 +107,9 @@ export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log
  */
 function identified(message: string): string {
   return `${message}\n\nHoldall-Id: ${randomBytes(8).toString('hex')}`;
+}
+
+function unknownOutcome(cause: unknown): StoreError {
+  const message = 'The host of the repository did not say whether the change was made: look before you send it again.';
+  return new StoreError('unavailable', message, { cause, retryAfter: SOON });
 }

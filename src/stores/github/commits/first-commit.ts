@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { StoreError } from '../../domain/error.ts';
-import type { Cancellable } from '../../domain/store.ts';
-import { SOON } from '../network.ts';
+import { StoreError } from '../../../domain/error.ts';
+import type { Cancellable } from '../../../domain/store.ts';
+import { SOON } from '../../network.ts';
+import type { Snapshot, Snapshots } from '../branch/snapshots.ts';
+import type { Host } from '../host/host.ts';
+import type { GitHubOptions } from '../settings.ts';
 import { commitMessage } from './commit-message.ts';
-import type { Host } from './host.ts';
 import { MARKER } from './markers.ts';
-import type { GitHubOptions } from './settings.ts';
-import type { Snapshot, Snapshots } from './snapshots.ts';
 
 /** A branch that has a commit. */
 export interface BegunSnapshot extends Snapshot {

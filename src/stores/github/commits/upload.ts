@@ -1,15 +1,20 @@
 import { isUtf8 } from 'node:buffer';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { FilePath } from '../../domain/path.ts';
-import type { Cancellable, WriteCondition } from '../../domain/store.ts';
+import Bottleneck from 'bottleneck';
+import { untilAborted } from '../../../cache/until-aborted.ts';
+import type { FilePath } from '../../../domain/path.ts';
+import type { Cancellable, WriteCondition } from '../../../domain/store.ts';
+import { shaOfBlob } from '../branch/objects.ts';
+import type { Host } from '../host/host.ts';
+import { isTooLarge, MAX_FILE, tooLarge } from '../host/translate.ts';
 import type { StoredBlob } from './changes.ts';
-import type { Host } from './host.ts';
-import { shaOfBlob } from './objects.ts';
-import { isTooLarge, MAX_FILE, tooLarge } from './translate.ts';
 
 /** Bytes up to which a text goes along with the commit, and needs no request of its own. */
 export const INLINE = 32 * 1024;
+
+/** How many files are streamed at once: half of what the host takes, so that slow senders never hold up who reads. */
+const MOST_UPLOADS = 50;
 
 /** Where a file is to go, and under which condition. */
 export interface Place {
@@ -34,6 +39,7 @@ export function createTakeIn(
   host: Host,
   prepare: (place: Place | undefined, options: Cancellable) => Promise<void>,
 ): TakeIn {
+  const uploads = new Bottleneck({ maxConcurrent: MOST_UPLOADS });
   return async ({ body, place, checkSize = () => {} }, { signal }) => {
     const abort = () => body.destroy(asError(signal?.reason));
     // Between two parts nobody reads it, and its error would be nobody's; who reads on is told.
@@ -44,7 +50,7 @@ export function createTakeIn(
       const { chunks, isWhole } = await readBeginning(body);
       if (!isWhole) {
         await prepare(place, { signal });
-        return await send(host, concatenated(chunks, body), { checkSize, signal });
+        return await send(host, uploads, concatenated(chunks, body), { checkSize, signal });
       }
       const bytes = Buffer.concat(chunks);
       checkSize(bytes.length);
@@ -79,6 +85,7 @@ export async function createBlob(host: Host, body: string | Readable, options: C
 /** Streams a file to the host: as base64 within JSON, as its interface wants it. */
 async function send(
   host: Host,
+  uploads: Bottleneck,
   bytes: AsyncIterable<Buffer>,
   { checkSize, signal }: { checkSize: (bytes: number) => void } & Cancellable,
 ): Promise<StoredBlob> {
@@ -99,11 +106,18 @@ async function send(
   });
   const json = toJson();
   let failure: unknown;
+  // A request that still waits for its turn would not notice.
+  const broken = new AbortController();
   const flowing = pipeline(bytes, count, json).catch((error: unknown) => {
     failure ??= error;
+    broken.abort(error);
   });
   try {
-    const sha = await createBlob(host, json, { signal });
+    const ended = signal ? AbortSignal.any([signal, broken.signal]) : broken.signal;
+    const sha = await untilAborted(
+      uploads.schedule(() => createBlob(host, json, { signal: ended })),
+      ended,
+    );
     await flowing;
     return { sha, size: sent };
   } catch (error) {

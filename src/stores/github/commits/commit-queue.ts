@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isStoreError, quoted, StoreError } from '../../domain/error.ts';
-import { SOON } from '../network.ts';
+import { isStoreError, quoted, StoreError } from '../../../domain/error.ts';
+import { SOON, stopping } from '../../network.ts';
+import type { Snapshots } from '../branch/snapshots.ts';
+import type { Trees } from '../branch/trees.ts';
+import type { Host } from '../host/host.ts';
+import { isRefusedTree, isTooLarge, type Refusal } from '../host/translate.ts';
+import type { GitHubOptions } from '../settings.ts';
 import { type Change, keepRoot } from './changes.ts';
 import { commitMessage } from './commit-message.ts';
 import { createDraft, type Draft, NeedsOwnCommit } from './draft.ts';
 import type { Begin } from './first-commit.ts';
-import type { Host } from './host.ts';
 import { createPush } from './push.ts';
-import type { GitHubOptions } from './settings.ts';
-import type { Snapshots } from './snapshots.ts';
-import { isRefusedTree, isTooLarge, type Refusal } from './translate.ts';
-import type { Trees } from './trees.ts';
 
 /** Changes on their way to the branch. Those that come while a commit is made go out together in the next one. */
 export interface CommitQueue {
@@ -19,7 +19,7 @@ export interface CommitQueue {
    * of a commit, it is.
    */
   run<Result>(change: Change<Result>, signal?: AbortSignal): Promise<Result>;
-  /** Settles when no commit is under way; what waits is made first. */
+  /** Takes no more changes. Settles when no commit is under way; what waits is made first. */
   close(): Promise<void>;
 }
 
@@ -30,11 +30,13 @@ const GATHER = 50;
 const MOST_CHANGES = 500;
 const MOST_TEXT = 4 * 1024 * 1024;
 
-/**
- * How many commits in a row are refused before what is in the next is not parted any more: then it is not one of the
- * changes that the host does not take, but all of them.
- */
-const MOST_REFUSALS = 16;
+/** How many commits the host may refuse before those that are left of a batch are not parted any more. */
+const MOST_REFUSALS = 20;
+
+/** How many refusals are left. */
+interface Budget {
+  left: number;
+}
 
 /** How often a commit is made anew because others moved the branch meanwhile. */
 const ATTEMPTS = 12;
@@ -73,19 +75,18 @@ export function createCommitQueue(
 ): CommitQueue {
   const push = createPush(host, trees, snapshots, { log });
   const waiting: Waiting[] = [];
-  /** Commits that the host refused, since it took one. */
-  let refusals = 0;
+  let isClosed = false;
   let working: Promise<void> | undefined;
 
   const work = async () => {
     if (gatherFor > 0) await delay(gatherFor);
-    while (waiting.length > 0) await bring(takeBatch(waiting));
+    while (waiting.length > 0) await bring(takeBatch(waiting), { left: MOST_REFUSALS });
     // In the same moment as the look at what waits: a change that comes now finds nobody at work.
     working = undefined;
   };
 
   /** Brings changes onto the branch, however often that moves meanwhile, and settles them all. */
-  const bring = async (batch: readonly Waiting[]): Promise<void> => {
+  const bring = async (batch: readonly Waiting[], refusals: Budget): Promise<void> => {
     let left = batch;
     try {
       for (let attempt = 1; left.length > 0 && attempt <= ATTEMPTS; ) {
@@ -100,16 +101,19 @@ export function createCommitQueue(
     } catch (error) {
       const reason = isRefusedTree(error) && !isTooLarge(error) ? notTaken(error) : host.translate(error, 'writes');
       const isRefused = isStoreError(reason) && reason.kind !== 'unavailable';
-      if (isRefused && left.length > 1 && refusals++ < MOST_REFUSALS) return halve(left);
-      for (const { reject } of left) reject(reason);
+      refusals.left--;
+      if (isRefused && left.length > 1 && refusals.left > 0) return halve(left, refusals);
+      // Of those that were not tried alone, nobody knows whether they are what was refused.
+      const told = isRefused && left.length > 1 ? refusedTogether(reason) : reason;
+      for (const { reject } of left) reject(told);
     }
   };
 
   /** One of the changes is one that the host does not take: it must not fail those beside it. */
-  const halve = async (batch: readonly Waiting[]): Promise<void> => {
+  const halve = async (batch: readonly Waiting[], refusals: Budget): Promise<void> => {
     const middle = batch.length >>> 1;
-    await bring(batch.slice(0, middle));
-    await bring(batch.slice(middle));
+    await bring(batch.slice(0, middle), refusals);
+    await bring(batch.slice(middle), refusals);
   };
 
   /** Makes one commit of as many changes as can be in it. */
@@ -137,7 +141,6 @@ export function createCommitQueue(
       const after = await push({ head, root }, drafted, message);
       if (!after) return { again: wanted, hasMoved: true };
       snapshots.moved(before, after);
-      refusals = 0;
       log.info('Committed.', { branch, commit: after.head, changes: made.length, quota: host.quota.current() });
     }
     for (const end of settle) end();
@@ -147,6 +150,7 @@ export function createCommitQueue(
   return {
     async run<Result>(change: Change<Result>, signal?: AbortSignal): Promise<Result> {
       signal?.throwIfAborted();
+      if (isClosed) throw stopping();
       const { promise, resolve, reject } = Promise.withResolvers<Result>();
       const item: Waiting = {
         change,
@@ -162,7 +166,10 @@ export function createCommitQueue(
       return promise.finally(() => signal?.removeEventListener('abort', abort));
     },
 
-    close: async () => working,
+    async close() {
+      isClosed = true;
+      await working;
+    },
   };
 }
 
@@ -203,6 +210,11 @@ async function applyAll(draft: Draft, batch: readonly Waiting[]): Promise<Applie
 function tooBusy(branch: string): StoreError {
   const message = `The branch ${branch} was moved by others again and again while the change was made.`;
   return new StoreError('unavailable', message, { retryAfter: SOON });
+}
+
+function refusedTogether(cause: StoreError): StoreError {
+  const message = `The host of the repository refuses this, or changes that came with it: ${cause.message}`;
+  return new StoreError('unavailable', message, { cause, retryAfter: SOON });
 }
 
 function notTaken(cause: Refusal): StoreError {

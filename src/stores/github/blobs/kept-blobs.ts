@@ -1,8 +1,8 @@
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { noteUse } from '../../cache/cache-folder.ts';
-import { isMissing } from '../../cache/sweep.ts';
+import { noteUse } from '../../../cache/cache-folder.ts';
+import { isMissing } from '../../../cache/sweep.ts';
 import { type Blob, hashOfBlob } from './blob.ts';
 
 /** Blobs in the folder of the cache, each in a file that is called by its sha. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { comparePaths } from '../../domain/path.ts';
+import { comparePaths } from '../../../domain/path.ts';
 
 /** The modes of entries (gitformat-index, git-fast-import): six octal digits, as the host writes them. */
 export const FILE = '100644';
@@ -20,15 +20,18 @@ export interface TreeEntry {
 export interface Tree {
   readonly sha: string;
   readonly entries: ReadonlyMap<string, TreeEntry>;
-  /** Names that the host could not tell as they are, because they are not UTF-8. With any, `sha` can't be computed. */
-  readonly untold: ReadonlySet<string>;
+  /**
+   * How many names the host could not tell as they are, because they are not UTF-8: they are not among the entries. With
+   * any, `sha` can't be computed.
+   */
+  readonly untold: number;
 }
 
 /** The tree without entries, which every repository has without having been given it. */
 export const EMPTY_TREE: Tree = {
   sha: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
   entries: new Map(),
-  untold: new Set(),
+  untold: 0,
 };
 
 export const isFolder = ({ mode }: TreeEntry): boolean => mode === FOLDER;

@@ -1,5 +1,5 @@
-import { quoted, StoreError } from '../../domain/error.ts';
-import { LATER, networkProblem, SOON } from '../network.ts';
+import { quoted, StoreError } from '../../../domain/error.ts';
+import { LATER, networkProblem, SOON } from '../../network.ts';
 import type { Headers } from './quota.ts';
 
 /** An answer of the host that is no success, as the client throws it. */
@@ -20,6 +20,9 @@ export interface Asked {
 /** The most bytes that a file of a repository may have (docs.github.com, "About large files on GitHub"). */
 export const MAX_FILE = 100 * 1024 * 1024;
 
+/** Seconds: a quota comes back within an hour, and whatever is said of more is a mistake. */
+export const LONGEST_LIMIT = 3600;
+
 export function isRefusal(error: unknown, ...statuses: readonly number[]): error is Refusal {
   if (!(error instanceof Error && 'status' in error && 'response' in error && error.response)) return false;
   return statuses.length === 0 || statuses.includes(Number(error.status));
@@ -33,7 +36,9 @@ export function limitOf(error: unknown): number | undefined {
   if (!isRefusal(error, 403, 429)) return undefined;
   const { headers } = error.response;
   const seconds = Number(headers['retry-after']);
-  if (headers['retry-after'] !== undefined && Number.isFinite(seconds)) return Math.max(1, Math.ceil(seconds));
+  if (headers['retry-after'] !== undefined && Number.isFinite(seconds)) {
+    return Math.min(LONGEST_LIMIT, Math.max(1, Math.ceil(seconds)));
+  }
   if (String(headers['x-ratelimit-remaining']) === '0') return 0;
   // The documentation asks for a minute where nothing is said.
   return error.status === 429 || /rate limit|abuse detection/i.test(error.message) ? 60 : undefined;

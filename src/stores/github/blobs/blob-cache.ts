@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
-import { untilAborted } from '../../cache/until-aborted.ts';
-import { StoreError } from '../../domain/error.ts';
-import type { ResolvedRange } from '../../domain/range.ts';
-import type { Cancellable } from '../../domain/store.ts';
+import { untilAborted } from '../../../cache/until-aborted.ts';
+import type { ResolvedRange } from '../../../domain/range.ts';
+import type { Cancellable } from '../../../domain/store.ts';
+import { stopping } from '../../network.ts';
 import type { Blob } from './blob.ts';
 import { type BlobFilesOptions, createBlobFiles, type Fetch } from './blob-files.ts';
 import { asError, type GrowingFile } from './growing-file.ts';
@@ -108,8 +108,4 @@ function endedBy(signal: AbortSignal | undefined, readable: Readable): Readable 
   signal.addEventListener('abort', abort, { once: true });
   readable.once('close', () => signal.removeEventListener('abort', abort));
   return readable;
-}
-
-function stopping(): StoreError {
-  return new StoreError('unavailable', 'The service is stopping. Try again in a second.', { retryAfter: 1 });
 }

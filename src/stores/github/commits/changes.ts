@@ -1,5 +1,5 @@
-import { mediaTypeOf } from '../../domain/media-type.ts';
-import { childFolder, type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../domain/path.ts';
+import { mediaTypeOf } from '../../../domain/media-type.ts';
+import { childFolder, type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../../domain/path.ts';
 import {
   existsAlready,
   notEmpty,
@@ -7,11 +7,11 @@ import {
   otherKindInTheWay,
   requireCondition,
   requireEtag,
-} from '../../domain/problems.ts';
-import type { FileEntry, Replacing, WriteCondition } from '../../domain/store.ts';
+} from '../../../domain/problems.ts';
+import type { FileEntry, Replacing, WriteCondition } from '../../../domain/store.ts';
+import { EXECUTABLE, FILE, isFile, isFolder, type TreeEntry } from '../branch/objects.ts';
 import type { Draft } from './draft.ts';
 import { isReserved, MARKER, MARKER_CONTENT, MARKER_ENTRY, markerOf, requireWritable } from './markers.ts';
-import { EXECUTABLE, FILE, isFile, isFolder, type TreeEntry } from './objects.ts';
 
 /**
  * One change to the branch. It looks at the draft that it is applied to, throws what is against it, and else makes its
@@ -111,9 +111,10 @@ export function removeFolder(folder: FolderPath): Change<void> {
   return {
     summary: `Delete ${folder}`,
     async apply(draft) {
-      const entries = await draft.entriesOf(folder);
-      if (!entries) throw notFound(folder);
-      if ([...entries.keys()].some((name) => name !== MARKER)) throw notEmpty(folder);
+      const count = await draft.count(folder);
+      if (count === undefined || isReserved(folder)) throw notFound(folder);
+      const isMarked = (await draft.find(markerOf(folder))) !== undefined;
+      if (count > (isMarked ? 1 : 0)) throw notEmpty(folder);
       await draft.remove(folder);
     },
   };
@@ -166,7 +167,7 @@ export function moveFolder(...[from, to, options]: Parameters<typeof copyFolder>
 
 /** A branch on which nothing is left keeps a marker: the host is not known to take a tree without entries. */
 export async function keepRoot(draft: Draft): Promise<void> {
-  if ((await draft.entriesOf(ROOT))?.size === 0) await draft.put(markerOf(ROOT), MARKER_ENTRY, MARKER_CONTENT);
+  if ((await draft.count(ROOT)) === 0) await draft.put(markerOf(ROOT), MARKER_ENTRY, MARKER_CONTENT);
 }
 
 /** What is at the path of a file that is to be written, if a file is; throws where it can't be written. */

@@ -1,8 +1,8 @@
-import type { FilePath, FolderPath } from '../../domain/path.ts';
-import { otherKindInTheWay } from '../../domain/problems.ts';
-import type { TreeEdit } from './host.ts';
-import { EMPTY_TREE, FOLDER, isFolder, shaOfTree, type Tree, type TreeEntry } from './objects.ts';
-import type { Trees } from './trees.ts';
+import type { FilePath, FolderPath } from '../../../domain/path.ts';
+import { otherKindInTheWay } from '../../../domain/problems.ts';
+import { EMPTY_TREE, FOLDER, isFolder, shaOfTree, type Tree, type TreeEntry } from '../branch/objects.ts';
+import type { Trees } from '../branch/trees.ts';
+import type { TreeEdit } from '../host/host.ts';
 
 /**
  * A change that can't go into the same commit as those before it: the host takes a list of edits in no order, so that
@@ -28,8 +28,8 @@ export interface Drafted {
 export interface Draft {
   /** What is at a path: an entry with an up-to-date mode and size; of a folder that is being changed, not the sha. */
   find(path: FilePath | FolderPath): Promise<TreeEntry | undefined>;
-  /** What is in a folder, by names; undefined where there is none. */
-  entriesOf(folder: FolderPath): Promise<ReadonlyMap<string, TreeEntry> | undefined>;
+  /** How many entries a folder has, also of names that the host could not tell; undefined where there is none. */
+  count(folder: FolderPath): Promise<number | undefined>;
   /** A folder's entry with its sha, to be put elsewhere; undefined where there is none. */
   folder(path: FolderPath): Promise<TreeEntry | undefined>;
   /**
@@ -80,9 +80,7 @@ export function createDraft(trees: Trees, base: Tree): Draft {
 
   const find: Draft['find'] = async (path) => {
     const { parents, name } = split(path);
-    const folder = await openPath(parents);
-    // A name that the host could not tell is another one in truth.
-    return folder?.base?.untold.has(name) ? undefined : folder?.entries.get(name);
+    return (await openPath(parents))?.entries.get(name);
   };
 
   /**
@@ -102,7 +100,10 @@ export function createDraft(trees: Trees, base: Tree): Draft {
   return {
     find,
 
-    entriesOf: async (folder) => (await openPath(segmentsOf(folder)))?.entries,
+    async count(path) {
+      const folder = await openPath(segmentsOf(path));
+      return folder && countOf(folder);
+    },
 
     async folder(path) {
       const entry = await find(path);
@@ -134,7 +135,7 @@ export function createDraft(trees: Trees, base: Tree): Draft {
         const [folder, name] = [chain[depth] ?? root, names[depth] ?? ''];
         folder.entries.delete(name);
         folder.children.delete(name);
-        if (folder.entries.size > 0) return;
+        if (countOf(folder) > 0) return;
       }
     },
 
@@ -159,6 +160,8 @@ function requireChangeable(parent: OpenFolder, name: string, path: FolderPath): 
 function opened(base: Tree | undefined): OpenFolder {
   return { base, entries: new Map(base?.entries), children: new Map(), isChanged: base === undefined };
 }
+
+const countOf = ({ entries, base }: OpenFolder) => entries.size + (base?.untold ?? 0);
 
 function join(parent: OpenFolder, name: string, child: OpenFolder): void {
   parent.children.set(name, child);
@@ -191,8 +194,8 @@ function settle(folder: OpenFolder, made: Tree[]): Tree | undefined {
     if (!tree) return undefined;
     entries.set(name, { mode: FOLDER, sha: tree.sha, size: 0 });
   }
-  if (folder.base && folder.base.untold.size > 0) return undefined;
-  const tree: Tree = { sha: shaOfTree(entries), entries, untold: EMPTY_TREE.untold };
+  if (folder.base && folder.base.untold > 0) return undefined;
+  const tree: Tree = { sha: shaOfTree(entries), entries, untold: 0 };
   made.push(tree);
   return tree;
 }

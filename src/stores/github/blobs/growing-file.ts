@@ -1,8 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { StoreError } from '../../domain/error.ts';
-import type { ResolvedRange } from '../../domain/range.ts';
-import { SOON } from '../network.ts';
+import { StoreError } from '../../../domain/error.ts';
+import type { ResolvedRange } from '../../../domain/range.ts';
+import { SOON } from '../../network.ts';
 
 /** A file that is read while it is written. Nobody reads its last byte before all of it was found right. */
 export interface GrowingFile {

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { StoreError } from '../../domain/error.ts';
-import type { Quota } from '../../domain/store.ts';
-import type { StoreLog } from '../log.ts';
+import { StoreError } from '../../../domain/error.ts';
+import type { Quota } from '../../../domain/store.ts';
+import type { StoreLog } from '../../log.ts';
+import { LONGEST_LIMIT } from './translate.ts';
 
 /** Headers of an answer, by their names in lower case. */
 export type Headers = Readonly<Record<string, string | number | undefined>>;
@@ -31,6 +32,8 @@ const LEAST_HOLD = 1;
 
 export function createQuotaKeeper(log: StoreLog): QuotaKeeper {
   let quota: Quota | undefined;
+  /** When the quota was told last, in milliseconds of `Date.now`. */
+  let toldAt = 0;
   let heldUntil = 0;
   let told: { reset: number; isSpent: boolean } | undefined;
 
@@ -45,7 +48,7 @@ export function createQuotaKeeper(log: StoreLog): QuotaKeeper {
 
   const openFrom = () => {
     const reset = quota?.remaining === 0 ? quota.reset.getTime() + SLACK * 1000 : 0;
-    return Math.max(heldUntil, reset);
+    return Math.max(heldUntil, Math.min(reset, toldAt + LONGEST_LIMIT * 1000));
   };
 
   return {
@@ -64,6 +67,7 @@ export function createQuotaKeeper(log: StoreLog): QuotaKeeper {
         next.remaining = Math.min(next.remaining, quota.remaining);
       }
       quota = next;
+      toldAt = Date.now();
       tellIfScarce(next);
     },
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { FileHandle } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
-import { createCacheFolder, largestKept } from '../../cache/cache-folder.ts';
+import { createCacheFolder, largestKept } from '../../../cache/cache-folder.ts';
 import type { Blob } from './blob.ts';
 import { download, onDisk } from './download.ts';
 import { createGrowingFile, type GrowingFile } from './growing-file.ts';

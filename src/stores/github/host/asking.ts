@@ -1,9 +1,9 @@
-import { untilAborted } from '../../cache/until-aborted.ts';
-import { StoreError } from '../../domain/error.ts';
-import type { Cancellable } from '../../domain/store.ts';
+import { untilAborted } from '../../../cache/until-aborted.ts';
+import { StoreError } from '../../../domain/error.ts';
+import type { Cancellable } from '../../../domain/store.ts';
+import type { GitHubOptions } from '../settings.ts';
 import { type Client, createClient, QUICK, timedFetch, type Urgency } from './client.ts';
 import { createQuotaKeeper, type Headers, type QuotaKeeper } from './quota.ts';
-import type { GitHubOptions } from './settings.ts';
 import { type Asked, isRefusal, limitOf, noHost, translate } from './translate.ts';
 
 /** What the host answers. */
@@ -87,13 +87,16 @@ export function createAsking(options: GitHubOptions): Asking {
       const request: RequestOptions = {
         ...(signal && { signal }),
         ...(sent > 0 && { retryCount: sent }),
-        fetch: timedFetch(limit, () => (isElsewhere = true)),
+        fetch: admitted(
+          timedFetch(limit, () => (isElsewhere = true)),
+          () => quota.admit(deadline, signal),
+        ),
         ...(once && { retries: 0 }),
         // As a redirect is followed, a POST may become a GET.
         ...(effect === 'writes' && { redirect: 'manual' }),
       };
-      if (effect === 'writes') await untilAborted(turn(urgency), signal);
       await quota.admit(deadline, signal);
+      if (effect === 'writes') await untilAborted(turn(urgency), signal);
       signal?.throwIfAborted();
       try {
         // It may wait for its turn, where nobody looks at the signal.
@@ -107,6 +110,7 @@ export function createAsking(options: GitHubOptions): Asking {
         if (once) throw new StoreError('unavailable', 'The repository has another name now.', { retryAfter: 1 });
       } catch (error) {
         signal?.throwIfAborted();
+        if (error instanceof NotAdmitted) throw error.cause;
         if (isRefusal(error)) quota.note(error.response.headers);
         const seconds = limitOf(error);
         if (seconds === undefined) throw error;
@@ -132,5 +136,20 @@ export function createAsking(options: GitHubOptions): Asking {
     },
 
     translate: translated,
+  };
+}
+
+/** That a request may not be sent. By this name, the client knows that there is nothing to try again. */
+class NotAdmitted extends Error {
+  override readonly name = 'AbortError';
+}
+
+/** The same fetch, which waits until a request may be sent: also the second and third time, which the client decides. */
+function admitted(send: typeof fetch, admit: () => Promise<void>): typeof fetch {
+  return async (input, init) => {
+    await admit().catch((cause: unknown) => {
+      throw new NotAdmitted('The request may not be sent now.', { cause });
+    });
+    return send(input, init);
   };
 }

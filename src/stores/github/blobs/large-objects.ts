@@ -2,15 +2,15 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { ReadableStream } from 'node:stream/web';
 import { LRUCache } from 'lru-cache';
-import { StoreError } from '../../domain/error.ts';
-import type { ResolvedRange } from '../../domain/range.ts';
-import type { Cancellable } from '../../domain/store.ts';
-import { networkProblem, SOON } from '../network.ts';
+import { StoreError } from '../../../domain/error.ts';
+import type { ResolvedRange } from '../../../domain/range.ts';
+import type { Cancellable } from '../../../domain/store.ts';
+import { networkProblem, SOON } from '../../network.ts';
+import { isFile, type Tree, type TreeEntry } from '../branch/objects.ts';
+import { QUICK, timedFetch } from '../host/client.ts';
+import type { Host } from '../host/host.ts';
+import type { GitHubOptions } from '../settings.ts';
 import type { BlobCache } from './blob-cache.ts';
-import { QUICK, timedFetch } from './client.ts';
-import type { Host } from './host.ts';
-import { isFile, type Tree, type TreeEntry } from './objects.ts';
-import type { GitHubOptions } from './settings.ts';
 
 /** An object of Git LFS, in whose place the repository has a pointer. */
 export interface LargeObject {
@@ -90,10 +90,12 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
       body: JSON.stringify({ operation: 'download', transfers: ['basic'], objects: [{ oid: id, size }] }),
       ...(signal && { signal }),
     });
-    if (answer.status >= 500 || answer.status === 429) throw busy(answer.status);
-    if (!answer.ok) return undefined;
     // A web page is an answer of something else than Git LFS.
-    return isJson(answer) ? downloadIn(await answer.json(), id) : undefined;
+    if (answer.ok && isJson(answer)) return downloadIn(await answer.json(), id);
+    await answer.body?.cancel();
+    const isPassing = [408, 429].includes(answer.status) || answer.headers.has('retry-after');
+    if (answer.status >= 500 || isPassing) throw busy(answer.status);
+    return undefined;
   };
 
   const askSafely = async (object: LargeObject, options: Cancellable): Promise<Download | undefined> => {
@@ -128,13 +130,19 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
     async open(object, { range, signal }) {
       const download = await askSafely(object, { signal });
       if (!download) throw gone(object);
+      // A reader who leaves ends what the host sends, also where it has stopped sending.
+      const left = new AbortController();
       try {
         const answer = await timedFetch(QUICK, () => {})(download.href, {
           headers: download.header,
-          ...(signal && { signal }),
+          signal: signal ? AbortSignal.any([signal, left.signal]) : left.signal,
         });
-        if (!answer.ok) throw busy(answer.status);
-        return Readable.from(slice(answer.body, range, object, translated), { objectMode: false });
+        if (!answer.ok) {
+          left.abort();
+          throw busy(answer.status);
+        }
+        const bytes = Readable.from(slice(answer.body, range, object, translated), { objectMode: false });
+        return bytes.once('close', () => left.abort());
       } catch (error) {
         signal?.throwIfAborted();
         throw translated(error);

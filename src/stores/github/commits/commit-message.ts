@@ -5,7 +5,8 @@ const MOST_LISTED = 100;
  * The message of a commit: the template's line and, where there are several changes, a list of them. In the template,
  * `{summary}` stands for the change, or how many there are, and `{count}` for their number.
  */
-export function commitMessage(template: string, summaries: readonly string[]): string {
+export function commitMessage(template: string, given: readonly string[]): string {
+  const summaries = given.map(harmless);
   const [first = ''] = summaries;
   const summary = summaries.length === 1 ? first : `Change ${summaries.length} files and folders`;
   const title = template.replace(/\{(summary|count)\}/g, (_, name) =>
@@ -15,4 +16,13 @@ export function commitMessage(template: string, summaries: readonly string[]): s
   const listed = summaries.slice(0, MOST_LISTED).map((text) => `- ${text}`);
   const more = summaries.length - listed.length;
   return [title, '', ...listed, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
+}
+
+/**
+ * A summary in which no file name speaks to the host: `closes #1`, `GH-1`, `@team` and `[skip ci]` in a message close
+ * issues, call people and stop workflows (docs.github.com, "Autolinked references", "Skipping workflow runs"). A space
+ * without width keeps them apart, and is not seen.
+ */
+function harmless(summary: string): string {
+  return summary.replace(/[#@[]|\bGH-(?=\d)/gi, '$&\u200b');
 }

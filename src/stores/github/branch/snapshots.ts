@@ -1,11 +1,11 @@
-import { createSingleFlight } from '../../cache/single-flight.ts';
-import { untilAborted } from '../../cache/until-aborted.ts';
-import { quoted, StoreError } from '../../domain/error.ts';
-import type { Cancellable } from '../../domain/store.ts';
-import type { Host } from './host.ts';
+import { createSingleFlight } from '../../../cache/single-flight.ts';
+import { untilAborted } from '../../../cache/until-aborted.ts';
+import { quoted, StoreError } from '../../../domain/error.ts';
+import type { Cancellable } from '../../../domain/store.ts';
+import type { Host } from '../host/host.ts';
+import { isEmpty, isRefusal } from '../host/translate.ts';
+import type { GitHubOptions } from '../settings.ts';
 import { EMPTY_TREE } from './objects.ts';
-import type { GitHubOptions } from './settings.ts';
-import { isEmpty, isRefusal } from './translate.ts';
 import type { Trees } from './trees.ts';
 
 /** The branch at one moment. Nothing of it ever changes. */
@@ -26,7 +26,7 @@ export interface Snapshots {
 }
 
 /** Milliseconds for which the host may still tell of a head that we replaced: its replicas lag a little. */
-const LAG = 30_000;
+const LAG = 5_000;
 
 export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions): Snapshots {
   const { branch, createBranch, trust } = options;
@@ -94,10 +94,11 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
     );
     const isDefault = branch === defaultBranch;
     if (!hasCommits && (createBranch || isDefault)) return { head: undefined, root: EMPTY_TREE.sha, etag: undefined };
-    if (createBranch && !isDefault) return beginBranch(defaultBranch, signal);
-    return stateOf(branch, signal).catch((error: unknown) => {
+    const explain = (error: unknown) => {
       throw isRefusal(error, 404) ? noBranch(host.repository(), branch, defaultBranch, cause) : error;
-    });
+    };
+    if (createBranch && !isDefault) return beginBranch(defaultBranch, signal).catch(explain);
+    return stateOf(branch, signal).catch(explain);
   };
 
   const beginBranch = async (from: string, signal: AbortSignal) => {
@@ -151,7 +152,9 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
       for (const head of former.keys()) replaced.set(head, now);
       former.clear();
       if (from.head !== undefined) replaced.set(from.head, now);
-      known = { snapshot: to, etag: undefined, seen: now };
+      // Seen meanwhile by a look at it, and moved on by others: nobody knows which of the two is the newer one.
+      const isOutdated = known !== undefined && known.snapshot.head !== from.head && known.snapshot.head !== to.head;
+      known = isOutdated ? undefined : { snapshot: to, etag: undefined, seen: now };
     },
   };
 }
