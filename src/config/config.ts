@@ -45,6 +45,11 @@ function findLacking(config: Partial<Config>, problems: readonly string[]): stri
       `S3_ENDPOINT is needed${type === 's3' ? ', unless S3_REGION names a region of AWS' : ''}. Example: S3_ENDPOINT=${SETTINGS.S3_ENDPOINT.example}`,
     );
   }
+  if (type === 'github' && config.READ_ONLY === false && isLacking('GITHUB_TOKEN')) {
+    told.push(
+      `GITHUB_TOKEN is needed for STORAGE_TYPE=github, unless READ_ONLY=true. Example: GITHUB_TOKEN=${SETTINGS.GITHUB_TOKEN.example}`,
+    );
+  }
   const halves = ['GITHUB_AUTHOR_NAME', 'GITHUB_AUTHOR_EMAIL'] as const;
   const [absent] = halves.filter(isLacking);
   if (absent !== undefined && !halves.every(isLacking)) {

@@ -63,6 +63,11 @@ export async function isThere(look: Promise<unknown>): Promise<boolean> {
   return (await ifThere(look.then(() => true))) ?? false;
 }
 
+/** An error in any case: streams fail with nothing else, while a signal may have any reason. */
+export function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}
+
 /** A value as it may stand in an error text: quoted, control characters escaped, shortened to be readable. */
 export function quoted(value: string): string {
   const characters = Array.from(value.toWellFormed());

@@ -23,6 +23,9 @@ export interface RunningService {
   stop(): Promise<'finished' | 'cut short'>;
 }
 
+/** Milliseconds beyond that for giving back what the store and the cache hold: a disk may never answer. */
+const RELEASE_TIMEOUT = 3000;
+
 /** Asks of a store that is not available: the first time, and twice more within half a second. */
 const RETRIES = { attempts: 3, delay: 100 };
 
@@ -69,8 +72,14 @@ async function serve(opened: OpenedStore, config: Config, logger: Logger): Promi
       const outcome = await Promise.race([closed, late.catch(() => 'finished' as const)]);
       deadline.abort();
       if (outcome === 'cut short') app.server.closeAllConnections();
-      await thumbnails.close();
-      await opened.store.close?.();
+      const released = new AbortController();
+      await Promise.race([
+        thumbnails
+          .close()
+          .then(() => opened.store.close?.())
+          .finally(() => released.abort()),
+        delay(RELEASE_TIMEOUT, undefined, { signal: released.signal }).catch(() => {}),
+      ]);
       return outcome;
     },
   };

@@ -247,8 +247,13 @@ describe('the settings of a bucket', () => {
 });
 
 describe('the settings of a repository', () => {
-  const REPOSITORY = { STORAGE_TYPE: 'github', GITHUB_OWNER: 'octo-cat', GITHUB_REPO: 'my.files_2' };
   const TOKEN = 'github_pat_11ABCDEFG0hunter2';
+  const REPOSITORY = {
+    STORAGE_TYPE: 'github',
+    GITHUB_OWNER: 'octo-cat',
+    GITHUB_REPO: 'my.files_2',
+    GITHUB_TOKEN: TOKEN,
+  };
 
   it('are read, with defaults that are right for GitHub', () => {
     const config = readConfig(REPOSITORY);
@@ -257,6 +262,7 @@ describe('the settings of a repository', () => {
       [
         ['GITHUB_OWNER', 'octo-cat'],
         ['GITHUB_REPO', 'my.files_2'],
+        ['GITHUB_TOKEN', TOKEN],
         ['GITHUB_BRANCH', 'main'],
         ['GITHUB_CREATE_BRANCH', false],
         ['GITHUB_API_URL', 'https://api.github.com'],
@@ -302,7 +308,15 @@ describe('the settings of a repository', () => {
       assert.ok(problem.startsWith(`${name} is needed for STORAGE_TYPE=github. Example: ${name}=`), problem);
     }
     assert.deepEqual(mistakesIn({ GITHUB_OWNER: '', GITHUB_REPO: '' }), []);
-    assert.equal(mistakesIn({ STORAGE_TYPE: 'github' }).length, 2);
+    assert.equal(mistakesIn({ STORAGE_TYPE: 'github' }).length, 3);
+  });
+
+  it('need a token to write, and none to read', () => {
+    const without = { ...REPOSITORY, GITHUB_TOKEN: '' };
+    const [problem = '', ...others] = mistakesIn(without);
+    assert.deepEqual(others, []);
+    assert.ok(problem.startsWith('GITHUB_TOKEN is needed for STORAGE_TYPE=github, unless READ_ONLY=true.'), problem);
+    assert.equal(readConfig({ ...without, READ_ONLY: 'true' }).GITHUB_TOKEN, undefined);
   });
 
   it('have an author with a name and an address, or none', () => {

@@ -26,11 +26,17 @@ describe('a start in front of a repository', () => {
 
   const refusals: Readonly<Record<string, Refusal>> = {
     'the token is wrong': { settings: { GITHUB_TOKEN: 'wrong' }, told: /does not take the token in GITHUB_TOKEN/ },
-    'there is no token': { settings: { GITHUB_TOKEN: '' }, told: /GITHUB_TOKEN/ },
-    'a public repository has no token': {
-      repository: { private: false },
-      settings: { GITHUB_TOKEN: '' },
-      told: /can't? be written|without a token: set GITHUB_TOKEN, or set READ_ONLY=true/,
+    'there is no token, and the repository is private': {
+      settings: { GITHUB_TOKEN: '', READ_ONLY: 'true' },
+      told: /that is seen without a token: look at GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN/,
+    },
+    'a branch is to be made, and nothing may be written': {
+      settings: { GITHUB_BRANCH: 'missing', GITHUB_CREATE_BRANCH: 'true', READ_ONLY: 'true' },
+      told: /has no branch "missing" .*with READ_ONLY=true, none is made/,
+    },
+    'files that are read can be kept nowhere': {
+      settings: { CACHE_DIR: '/dev/null/cache' },
+      told: /\(CACHE_DIR\) can't be written to/,
     },
     'the token may only read': {
       prepare: ({ host: { permissions } }) => void (permissions.write = false),

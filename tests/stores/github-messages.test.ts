@@ -110,7 +110,9 @@ describe('The message of a commit', () => {
         .every((line) => line.startsWith('- Upload f/')),
     );
     const shown = message.replaceAll('\u200b', '');
-    for (const name of names) assert.ok(shown.includes(`- Upload f/${name}`.trimEnd()), name);
+    for (const name of names) {
+      assert.ok(shown.includes(`- Upload f/${name.replace('\u0085', '\ufffd')}`.trimEnd()), name);
+    }
   });
 
   it('has no word of a file name in it that the host would act on', async (t) => {

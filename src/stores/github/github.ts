@@ -2,7 +2,7 @@ import { quoted, StoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { requireSize } from '../../domain/problems.ts';
 import type { Cancellable, FileEntry, Store, WriteCondition } from '../../domain/store.ts';
-import { createBlobCache } from './blobs/blob-cache.ts';
+import { type BlobCache, createBlobCache } from './blobs/blob-cache.ts';
 import { createLargeObjects } from './blobs/large-objects.ts';
 import { createSnapshots, type Snapshots } from './branch/snapshots.ts';
 import { createTrees } from './branch/trees.ts';
@@ -81,7 +81,7 @@ export function openGitHub(options: GitHubOptions): Store {
       return url;
     },
 
-    check: createCheck(host, snapshots, options),
+    check: createCheck(host, snapshots, blobs, options),
     quota: () => host.quota.current(),
 
     async close() {
@@ -94,10 +94,11 @@ export function openGitHub(options: GitHubOptions): Store {
 /** Stands for a blob that is still to be made. */
 const UNKNOWN_BLOB: StoredBlob = { sha: '', size: 0 };
 
-/** The first look is at the repository and at what the token may do; those after it are at the branch alone. */
+/** The first look is at the repository, what the token may do, and the cache; those after it are at the branch alone. */
 function createCheck(
   host: Host,
   snapshots: Snapshots,
+  blobs: BlobCache,
   { readOnly, token }: GitHubOptions,
 ): (options?: Cancellable) => Promise<void> {
   let isKnown = false;
@@ -105,6 +106,7 @@ function createCheck(
     if (!isKnown) {
       const { mayWrite, isArchived } = await host.describe(options);
       if (!readOnly) requireWriting(host.repository(), { mayWrite, isArchived, token });
+      await blobs.check();
       isKnown = true;
     }
     await snapshots.latest(options);

@@ -1,6 +1,6 @@
 import { finished, PassThrough, Readable } from 'node:stream';
 import { GetObjectCommand, type GetObjectCommandOutput, HeadObjectCommand } from '@aws-sdk/client-s3';
-import { isStoreError } from '../../domain/error.ts';
+import { asError, isStoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { changedMeanwhile } from '../../domain/problems.ts';
 import { type ByteRange, type ResolvedRange, resolveRange } from '../../domain/range.ts';
@@ -95,8 +95,6 @@ function translated(body: Readable, { name, endpoint }: Bucket, file: FilePath):
   readable.once('close', () => body.destroy());
   return body.pipe(readable);
 }
-
-const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)));
 
 /** `Content-Range: bytes 0-9/100` (RFC 9110, section 14.4). */
 function partOf(header: string | undefined): { range: ResolvedRange; size: number } | undefined {

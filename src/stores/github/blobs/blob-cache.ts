@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream';
 import { untilAborted } from '../../../cache/until-aborted.ts';
+import { asError } from '../../../domain/error.ts';
 import type { ResolvedRange } from '../../../domain/range.ts';
 import type { Cancellable } from '../../../domain/store.ts';
 import { stopping } from '../../network.ts';
 import type { Blob } from './blob.ts';
 import { type BlobFilesOptions, createBlobFiles, type Fetch } from './blob-files.ts';
-import { asError, type GrowingFile } from './growing-file.ts';
+import type { GrowingFile } from './growing-file.ts';
 
 /** Blobs, fetched from their host when first asked for and kept in a folder, which processes and restarts share. */
 export interface BlobCache {
@@ -22,6 +23,8 @@ export interface BlobCache {
    * The stream has a file open until it has ended or is destroyed.
    */
   open(blob: Blob, fetch: Fetch, options?: Cancellable & { readonly range?: ResolvedRange }): Promise<Readable>;
+  /** Throws `unavailable` where nothing can be read, because the folder can't be written to. */
+  check(): Promise<void>;
   /** Ends what is under way, whose readers get `unavailable`. When it resolves, no file is open and nothing runs. */
   close(): Promise<void>;
 }
@@ -79,6 +82,8 @@ export function createBlobCache({ stallAfter = STALL_AFTER, ...options }: BlobCa
         throw error;
       }
     },
+
+    check: () => files.check(),
 
     async close() {
       isClosed = true;

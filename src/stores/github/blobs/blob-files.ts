@@ -17,6 +17,8 @@ export interface BlobFiles {
    * read. Aborts `over` with the error itself when something fails. Resolves when the file is closed, and never rejects.
    */
   lend(blob: Blob, fetch: Fetch, lent: Lent): Promise<void>;
+  /** Throws `unavailable` where the folder can't be written to. */
+  check(): Promise<void>;
   /** Resolves when the folder is left alone. */
   close(): Promise<void>;
 }
@@ -66,7 +68,7 @@ export function createBlobFiles({ folder, size, warn, stallAfter }: BlobFilesOpt
         await download(body, blob, growing, { signal: over.signal, stallAfter });
         if (!isKept) return;
         await keep(blob.sha, blob.size).then(
-          () => kept.trust(blob),
+          () => kept.trust(blob, file),
           tell('A file that was read could not be kept in the cache (CACHE_DIR).'),
         );
       });
@@ -85,6 +87,12 @@ export function createBlobFiles({ folder, size, warn, stallAfter }: BlobFilesOpt
       } catch (error) {
         over.abort(error);
       }
+    },
+
+    async check() {
+      const { file, discard } = await onDisk(createFile());
+      await discard();
+      await file.close();
     },
 
     async close() {

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { StoreError } from '../../../domain/error.ts';
+import { asError, StoreError } from '../../../domain/error.ts';
 import type { ResolvedRange } from '../../../domain/range.ts';
 import { SOON } from '../../network.ts';
 
@@ -100,9 +100,4 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
   throw new StoreError('unavailable', 'The file was cut short in the cache (CACHE_DIR) while it was read.', {
     retryAfter: SOON,
   });
-}
-
-/** A stream fails with nothing but an error, while a signal may have any reason. */
-export function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
 }

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
@@ -9,42 +10,48 @@ import { type Blob, hashOfBlob } from './blob.ts';
 export interface KeptBlobs {
   /** The blob, open for reading, if it is there and right. One that is damaged is removed. Notes that it was used. */
   open(blob: Blob): Promise<FileHandle | undefined>;
-  /** Notes that a blob is right: it was kept by this process just now. */
-  trust(blob: Blob): void;
+  /** Notes that a blob is right, as long as it is in this file and nobody writes to that. */
+  trust(blob: Blob, file: FileHandle): Promise<void>;
 }
 
 /**
  * Nothing waits for the disk when a blob is kept, so that a machine that loses power may leave one that is not whole.
- * Up to this size, in bytes, each is read through before it is first used: some 20 ms. Of a larger one the size has to do.
+ * Up to this size, in bytes, each is read through before it is used, unless its file is the one that was found right
+ * before: some 20 ms. Of a larger one the size has to do.
  */
 const VERIFIED_UP_TO = 8 * 1024 * 1024;
 
 /** How many blobs are remembered to be right: a megabyte or two. */
 const MOST_TRUSTED = 10_000;
 
+/** No link is followed, and what is no file does not hold up who opens it. */
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
 /** Bytes that are read at once. */
 const PIECE = 64 * 1024;
 
 export function createKeptBlobs(folder: string, warn: (message: string, details: object) => void): KeptBlobs {
-  const trusted = new LRUCache<string, true>({ max: MOST_TRUSTED });
+  /** Which file of a blob is known to be right. */
+  const trusted = new LRUCache<string, string>({ max: MOST_TRUSTED });
 
   const isRight = async (file: FileHandle, { sha, size }: Blob): Promise<boolean> => {
     const stats = await file.stat();
     if (!stats.isFile() || stats.size !== size) return false;
-    return size > VERIFIED_UP_TO || trusted.has(sha) || (await shaOf(file, size)) === sha;
+    const isKnown = trusted.get(sha) === (await identityOf(file));
+    return size > VERIFIED_UP_TO || isKnown || (await shaOf(file, size)) === sha;
   };
 
   return {
     async open(blob) {
       const path = join(folder, blob.sha);
-      const file = await open(path).catch((error: unknown) => {
+      const file = await open(path, FLAGS).catch((error: unknown) => {
         if (!isMissing(error)) warn('A file could not be opened in the cache.', { path, err: error });
       });
       if (!file) return undefined;
       try {
         if (await isRight(file, blob)) {
-          trusted.set(blob.sha, true);
           await noteUse(file);
+          trusted.set(blob.sha, await identityOf(file));
           return file;
         }
         warn('A file of the cache was damaged, and is fetched again.', { path });
@@ -56,10 +63,16 @@ export function createKeptBlobs(folder: string, warn: (message: string, details:
       return undefined;
     },
 
-    trust({ sha }) {
-      trusted.set(sha, true);
+    async trust({ sha }, file) {
+      trusted.set(sha, await identityOf(file));
     },
   };
+}
+
+/** A file as it is: another one, and one that was written to, is told otherwise. */
+async function identityOf(file: FileHandle): Promise<string> {
+  const { dev, ino, mtimeNs } = await file.stat({ bigint: true });
+  return `${dev} ${ino} ${mtimeNs}`;
 }
 
 /** The sha of the first `size` bytes of a file. */

@@ -108,11 +108,12 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
   };
 
   const isPresent = async (object: LargeObject, options: Cancellable): Promise<boolean> => {
-    const known = presence.get(object.id);
+    const key = `${object.id} ${object.size}`;
+    const known = presence.get(key);
     if (known !== undefined) return known;
     const isThere = (await askSafely(object, options)) !== undefined;
     if (!isThere) log.warn('The host does not give an object of Git LFS.', { oid: object.id });
-    presence.set(object.id, isThere);
+    presence.set(key, isThere);
     return isThere;
   };
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { comparePaths } from '../../../domain/path.ts';
+import { hashOfBlob } from '../blobs/blob.ts';
 
 /** The modes of entries (gitformat-index, git-fast-import): six octal digits, as the host writes them. */
 export const FILE = '100644';
@@ -39,9 +40,9 @@ export const isFolder = ({ mode }: TreeEntry): boolean => mode === FOLDER;
 /** Whether an entry is a file, executable or not; 100664 stands in repositories of git's first years. */
 export const isFile = ({ mode }: TreeEntry): boolean => mode.startsWith('100');
 
-/** The sha of a blob: of its length and its bytes (gitformat-pack). */
+/** The sha of a blob of these bytes. */
 export function shaOfBlob(bytes: Buffer): string {
-  return hash('sha1', Buffer.concat([Buffer.from(`blob ${bytes.length}\0`), bytes]));
+  return hashOfBlob(bytes.length).update(bytes).digest('hex');
 }
 
 /** The sha of the tree that has these entries. */

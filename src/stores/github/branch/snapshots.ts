@@ -2,6 +2,7 @@ import { createSingleFlight } from '../../../cache/single-flight.ts';
 import { untilAborted } from '../../../cache/until-aborted.ts';
 import { quoted, StoreError } from '../../../domain/error.ts';
 import type { Cancellable } from '../../../domain/store.ts';
+import { LATER } from '../../network.ts';
 import type { Host } from '../host/host.ts';
 import { isEmpty, isRefusal } from '../host/translate.ts';
 import type { GitHubOptions } from '../settings.ts';
@@ -29,7 +30,7 @@ export interface Snapshots {
 const LAG = 5_000;
 
 export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions): Snapshots {
-  const { branch, createBranch, trust } = options;
+  const { branch, createBranch, readOnly, trust } = options;
   const flights = createSingleFlight<void>();
   /** Heads that we replaced or that were behind those, and when. */
   const replaced = new Map<string, number>();
@@ -95,7 +96,9 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
     const isDefault = branch === defaultBranch;
     if (!hasCommits && (createBranch || isDefault)) return { head: undefined, root: EMPTY_TREE.sha, etag: undefined };
     const explain = (error: unknown) => {
-      throw isRefusal(error, 404) ? noBranch(host.repository(), branch, defaultBranch, cause) : error;
+      throw isRefusal(error, 404)
+        ? noBranch(`${host.repository()} has no branch ${quoted(branch)}`, { defaultBranch, readOnly, cause })
+        : error;
     };
     if (createBranch && !isDefault) return beginBranch(defaultBranch, signal).catch(explain);
     return stateOf(branch, signal).catch(explain);
@@ -165,9 +168,13 @@ function forgetOld(heads: Map<string, number>, now: number): void {
   for (const [head, time] of heads) if (now - time > LAG) heads.delete(head);
 }
 
-function noBranch(repository: string, branch: string, defaultBranch: string, cause: unknown): StoreError {
-  const message =
-    `The repository ${repository} has no branch ${quoted(branch)} (GITHUB_BRANCH). ` +
-    `Its default branch is ${quoted(defaultBranch)}; GITHUB_CREATE_BRANCH=true makes the other one from it.`;
-  return new StoreError('unavailable', message, { cause, retryAfter: 30 });
+function noBranch(
+  what: string,
+  { defaultBranch, readOnly, cause }: { defaultBranch: string; readOnly: boolean; cause: unknown },
+): StoreError {
+  const hint = readOnly
+    ? 'with READ_ONLY=true, none is made.'
+    : 'GITHUB_CREATE_BRANCH=true makes the other one from it.';
+  const message = `The repository ${what} (GITHUB_BRANCH). Its default branch is ${quoted(defaultBranch)}; ${hint}`;
+  return new StoreError('unavailable', message, { cause, retryAfter: LATER });
 }

@@ -21,8 +21,8 @@ export function commitMessage(template: string, given: readonly string[]): strin
 /**
  * A summary in which no file name speaks to the host: `closes #1`, `GH-1`, `@team` and `[skip ci]` in a message close
  * issues, call people and stop workflows (docs.github.com, "Autolinked references", "Skipping workflow runs"). A space
- * without width keeps them apart, and is not seen.
+ * without width keeps them apart, and is not seen. What terminals take for commands (C1 controls) is left out.
  */
 function harmless(summary: string): string {
-  return summary.replace(/[#@[]|\bGH-(?=\d)/gi, '$&\u200b');
+  return summary.replace(/[\u0080-\u009f]/g, '\ufffd').replace(/[#@[]|\bGH-(?=\d)/gi, '$&\u200b');
 }

@@ -141,7 +141,13 @@ export function createCommitQueue(
       const after = await push({ head, root }, drafted, message);
       if (!after) return { again: wanted, hasMoved: true };
       snapshots.moved(before, after);
-      log.info('Committed.', { branch, commit: after.head, changes: made.length, quota: host.quota.current() });
+      log.info('Committed.', {
+        branch,
+        commit: after.head,
+        title: message.split('\n')[0],
+        changes: made.length,
+        quota: host.quota.current(),
+      });
     }
     for (const end of settle) end();
     return { again: deferred, hasMoved: false };

@@ -3,6 +3,7 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import Bottleneck from 'bottleneck';
 import { untilAborted } from '../../../cache/until-aborted.ts';
+import { asError } from '../../../domain/error.ts';
 import type { FilePath } from '../../../domain/path.ts';
 import type { Cancellable, WriteCondition } from '../../../domain/store.ts';
 import { shaOfBlob } from '../branch/objects.ts';
@@ -179,5 +180,3 @@ function isPlainText(bytes: Buffer): boolean {
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
 const ignore = () => {};
-
-const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));

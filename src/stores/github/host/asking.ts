@@ -64,6 +64,7 @@ export function createAsking(options: GitHubOptions): Asking {
       repository: `${here.owner}/${here.repo}`,
       branch: options.branch,
       effect,
+      hasToken: options.token !== undefined,
     });
 
   /** A repository that was renamed: reads are led on by the host, writes are not. Gives whether it was. */

@@ -1,6 +1,6 @@
 import { PassThrough, pipeline, Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { StoreError } from '../../../domain/error.ts';
+import { asError, StoreError } from '../../../domain/error.ts';
 import type { Cancellable } from '../../../domain/store.ts';
 import type { TreeEntry } from '../branch/objects.ts';
 import type { GitHubOptions } from '../settings.ts';
@@ -293,8 +293,6 @@ function telling(body: ReadableStream<Uint8Array> | null, translated: (error: un
   pipeline(body ? Readable.fromWeb(body) : Readable.from([]), told, () => {});
   return told;
 }
-
-const asError = (reason: unknown): Error => (reason instanceof Error ? reason : new Error(String(reason)));
 
 /** An object was there a moment ago: the branch was moved by force, and the host has cleaned up. */
 function rewritten(cause: unknown): StoreError {

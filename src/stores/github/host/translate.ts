@@ -15,6 +15,7 @@ export interface Asked {
   readonly repository: string;
   readonly branch: string;
   readonly effect: 'reads' | 'writes';
+  readonly hasToken: boolean;
 }
 
 /** The most bytes that a file of a repository may have (docs.github.com, "About large files on GitHub"). */
@@ -126,8 +127,12 @@ function ofAnswer(error: Refusal, asked: Asked): unknown {
 const mayNotWrite = (repository: string) =>
   `The token in GITHUB_TOKEN may not write to ${repository}: it needs the permission "Contents: read and write".`;
 
-const noRepository = ({ repository, apiUrl }: Asked) =>
-  `There is no repository ${repository} at ${apiUrl}, or the token in GITHUB_TOKEN does not see it: look at GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN.`;
+function noRepository({ repository, apiUrl, hasToken }: Asked): string {
+  const message = `There is no repository ${repository} at ${apiUrl}`;
+  return hasToken
+    ? `${message}, or the token in GITHUB_TOKEN does not see it: look at GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN.`
+    : `${message} that is seen without a token: look at GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN.`;
+}
 
 function busy(cause: Refusal): StoreError {
   return new StoreError('unavailable', 'The host of the repository is busy or failing.', { cause, retryAfter: SOON });
