@@ -4,13 +4,13 @@ import { requireSize } from '../../domain/problems.ts';
 import type { Cancellable, FileEntry, Store, WriteCondition } from '../../domain/store.ts';
 import { type BlobCache, createBlobCache } from './blobs/blob-cache.ts';
 import { createLargeObjects } from './blobs/large-objects.ts';
+import { requireWritable } from './branch/markers.ts';
 import { createSnapshots, type Snapshots } from './branch/snapshots.ts';
 import { createTrees } from './branch/trees.ts';
 import { copyFile, moveFile, putFile, removeFile, type StoredBlob } from './commits/changes.ts';
 import { createCommitQueue } from './commits/commit-queue.ts';
 import { createDraft } from './commits/draft.ts';
 import { createBegin } from './commits/first-commit.ts';
-import { requireWritable } from './commits/markers.ts';
 import { createTakeIn, type Place } from './commits/upload.ts';
 import { createFolderOperations } from './folders.ts';
 import { connect, type Host } from './host/host.ts';
@@ -99,13 +99,13 @@ function createCheck(
   host: Host,
   snapshots: Snapshots,
   blobs: BlobCache,
-  { readOnly, token }: GitHubOptions,
+  { readOnly }: GitHubOptions,
 ): (options?: Cancellable) => Promise<void> {
   let isKnown = false;
   return async (options = {}) => {
     if (!isKnown) {
       const { mayWrite, isArchived } = await host.describe(options);
-      if (!readOnly) requireWriting(host.repository(), { mayWrite, isArchived, token });
+      if (!readOnly) requireWriting(host.repository(), { mayWrite, isArchived });
       await blobs.check();
       isKnown = true;
     }
@@ -115,12 +115,11 @@ function createCheck(
 
 function requireWriting(
   repository: string,
-  { mayWrite, isArchived, token }: { mayWrite: boolean; isArchived: boolean; token: string | undefined },
+  { mayWrite, isArchived }: { mayWrite: boolean; isArchived: boolean },
 ): void {
   const refuse = (what: string) => {
     throw new StoreError('unavailable', `${what}, or set READ_ONLY=true.`, { retryAfter: 30 });
   };
-  if (token === undefined) refuse(`Nothing can be written to ${repository} without a token: set GITHUB_TOKEN`);
   if (isArchived) refuse(`The repository ${repository} is archived and can't be written to: unarchive it`);
   if (!mayWrite) {
     refuse(

@@ -1,6 +1,6 @@
 import { type FilePath, type FolderPath, rebase } from '../../../domain/path.ts';
 import type { Cancellable } from '../../../domain/store.ts';
-import { MARKER } from '../commits/markers.ts';
+import { MARKER } from './markers.ts';
 import { isFile, isFolder, type Tree } from './objects.ts';
 import type { Trees } from './trees.ts';
 

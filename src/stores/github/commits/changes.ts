@@ -9,9 +9,9 @@ import {
   requireEtag,
 } from '../../../domain/problems.ts';
 import type { FileEntry, Replacing, WriteCondition } from '../../../domain/store.ts';
+import { isReserved, MARKER_CONTENT, MARKER_ENTRY, markerOf, requireWritable } from '../branch/markers.ts';
 import { EXECUTABLE, FILE, isFile, isFolder, type TreeEntry } from '../branch/objects.ts';
 import type { Draft } from './draft.ts';
-import { isReserved, MARKER_CONTENT, MARKER_ENTRY, markerOf, requireWritable } from './markers.ts';
 
 /**
  * One change to the branch. It looks at the draft that it is applied to, throws what is against it, and else makes its

@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { StoreError } from '../../../domain/error.ts';
 import type { Cancellable } from '../../../domain/store.ts';
 import { SOON } from '../../network.ts';
+import { MARKER } from '../branch/markers.ts';
 import type { Snapshot, Snapshots } from '../branch/snapshots.ts';
 import type { Host } from '../host/host.ts';
 import type { GitHubOptions } from '../settings.ts';
 import { commitMessage } from './commit-message.ts';
-import { MARKER } from './markers.ts';
 
 /** A branch that has a commit. */
 export interface BegunSnapshot extends Snapshot {

@@ -1,6 +1,6 @@
 import { quoted, StoreError } from '../../../domain/error.ts';
 import type { FilePath, FolderPath } from '../../../domain/path.ts';
-import { FILE, type TreeEntry } from '../branch/objects.ts';
+import { FILE, type TreeEntry } from './objects.ts';
 
 /**
  * The file that keeps a folder of a repository which holds nothing else: git keeps no empty folders. The name is what
