@@ -35,7 +35,7 @@ if (interruptedBy) process.exitCode = 128 + constants.signals[interruptedBy];
 
 /** Returns the exit code. */
 async function runTests() {
-  provideCommands({ bash: 'bash', curl: 'curl', mount: 'mount' });
+  provideCommands({ bash: 'bash', curl: 'curl', git: 'git', mount: 'mount', mkfifo: 'coreutils' });
   if (!needObjectStore()) return runFiles({});
   const { environmentOf, isObjectStoreNamed, testObjectStore } = await import('../tests/servers/object-store.ts');
   if (isObjectStoreNamed()) return runFiles(environmentOf(testObjectStore()));
