@@ -111,6 +111,7 @@ describe('A pointer of Git LFS', () => {
     ['no object', () => ({ status: 200, body: { objects: [null, { oid: 7 }] } })],
     ['another object', () => ({ status: 200, body: offering('ab'.repeat(32), 'http://127.0.0.1:1/') })],
     ['another scheme', (oid: string) => ({ status: 200, body: offering(oid, 'file:///etc/passwd') })],
+    ['nothing', () => ({ status: 404, body: { message: 'Not Found' } })],
     ['a refusal', (oid: string) => ({ status: 403, body: offering(oid, 'http://127.0.0.1:1/') })],
   ] satisfies [string, (oid: string) => OwnAnswer][]) {
     it(`is served as it is where the host answers with ${name}`, async (t) => {
@@ -142,7 +143,8 @@ describe('A pointer of Git LFS', () => {
 
   it('is an error that may pass where the host of the objects fails, and works again behind that', async (t) => {
     const { store, host } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
-    for (const answer of [{ status: 500 }, { status: 429 }, 'cut'] as const) {
+    const limited = { status: 403, headers: { 'retry-after': '60' } };
+    for (const answer of [{ status: 500 }, { status: 429 }, limited, 'cut'] as const) {
       host.intercept(({ route }) => (route === BATCH ? answer : undefined));
       await assert.rejects(store.stat(file('a.bin')), unavailable(/host of large files/));
     }
@@ -206,7 +208,11 @@ describe('A file that only looks like a pointer of Git LFS', () => {
     const text = `${VERSION}oid sha256:${oid}\nsize 999999999999999\n`;
     const other = await repository.commit({ 'a.bin': text });
     assert.equal(other.length, 40);
-    assert.equal(await textOf(store, 'a.bin'), text);
+    // What is known of the one says nothing of the other, in whichever order they are looked at.
+    for (let time = 0; time < 2; time++) {
+      assert.equal((await store.stat(file('true.bin'))).size, OBJECT.length);
+      assert.equal(await textOf(store, 'a.bin'), text);
+    }
   });
 
   it('is served as it is beside attributes that are a link', async (t) => {

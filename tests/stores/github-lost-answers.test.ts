@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { describe, it } from 'node:test';
+import { describe, it, type TestContext } from 'node:test';
+import type { Store } from '../../src/domain/store.ts';
 import { file, folder, ofKind, treeOf, upload } from '../contract/bytes.ts';
-import type { GitHubDouble, Verdict } from '../servers/github.ts';
+import type { GitHubDouble, TestRepository, Verdict } from '../servers/github.ts';
+import { answerOf } from './github-reading.ts';
 import {
   bytesUpload,
   countCommits,
   fileOf,
   filesIn,
+  GET_BRANCH,
   having,
   openRepository,
   PATCH_REF,
@@ -78,6 +82,49 @@ describe('A branch that was moved though the answer was lost', () => {
   });
 });
 
+describe('A branch that was moved though the answer was lost, and that is told as it was before', () => {
+  const move = (store: Store) => having(store, 'move')(file('m'), file('n'), { replace: false });
+
+  /** Loses the answer, has others go on from the branch, and tells of the old head so many times. */
+  async function arrange(t: TestContext, { foreign, lags }: { foreign: number; lags: number }) {
+    const opened = await openRepository(t, { files: { m: 'm' } }, { trust: 0 });
+    const { host, repository } = opened;
+    const old = { status: 200, body: await answerOf(opened, '/branches/main') };
+    let [patches, looks] = [0, 0];
+    host.intercept(({ route }) => {
+      if (route === PATCH_REF && ++patches === 1) return 'cut when done';
+      if (route === PATCH_REF && patches === 2) commitMany(repository, foreign);
+      return route === GET_BRANCH && patches > 0 && ++looks <= lags ? old : undefined;
+    });
+    return opened;
+  }
+
+  for (const lags of [0, 1, 3]) {
+    it(`has the change, which is told once that is known: behind ${lags} looks`, async (t) => {
+      const { store, repository } = await arrange(t, { foreign: 3, lags });
+      await move(store);
+      assert.deepEqual(Object.keys(await filesIn(repository)), ['n', 'theirs']);
+      assert.equal(await countCommits(repository), 5);
+      assert.deepEqual(await treeOf(store), { n: 'm', theirs: '3' });
+    });
+  }
+
+  for (const [name, arranged] of [
+    ['the host never tells', { foreign: 3, lags: Number.POSITIVE_INFINITY }],
+    ['there are too many commits of others to look through', { foreign: 120, lags: 0 }],
+  ] as const) {
+    it(`has the change of which nobody knows, which is told as that: ${name}`, async (t) => {
+      const { store, host, repository } = await arrange(t, arranged);
+      await assert.rejects(move(store), { ...ofKind('unavailable'), message: /whether the change was made/ });
+      assert.equal(sent(host, POST_COMMIT).length, 1);
+      assert.deepEqual(Object.keys(await filesIn(repository)), ['n', 'theirs']);
+      assert.equal(await countCommits(repository), 2 + arranged.foreign);
+      host.intercept(undefined);
+      assert.deepEqual(await treeOf(store), { n: 'm', theirs: String(arranged.foreign) });
+    });
+  }
+});
+
 describe('What a commit is made of', () => {
   const broken = { status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad Gateway</h1>' };
   const ways: Readonly<Record<string, readonly Verdict[]>> = {
@@ -136,4 +183,19 @@ function answering(host: GitHubDouble, route: string, ...ways: readonly (Verdict
     await way();
     return undefined;
   });
+}
+
+/** Commits so often as somebody who pushes, all at once. */
+function commitMany({ folder: at, branch }: TestRepository, times: number): void {
+  const commits = Array.from({ length: times }, (_, index) => {
+    const text = String(index + 1);
+    const from = index === 0 ? `from refs/heads/${branch}^0\n` : '';
+    const head = `commit refs/heads/${branch}\ncommitter Somebody <somebody@example.com> 1700000000 +0000\ndata 1\nx\n`;
+    return `${head}${from}M 100644 inline theirs\ndata ${text.length}\n${text}\n`;
+  });
+  const { status, stderr } = spawnSync('git', ['--git-dir', at, 'fast-import', '--quiet'], {
+    input: commits.join(''),
+    encoding: 'utf8',
+  });
+  assert.equal(status, 0, stderr);
 }

@@ -114,6 +114,26 @@ describe('One change that fails among others', () => {
     assert.ok(sent(host, POST_TREE).length < 30, `${sent(host, POST_TREE).length} trees`);
   });
 
+  it('fails alone, however many were refused before', async (t) => {
+    const { store, host, repository } = await openRepository(t, {}, { gatherFor: 50 });
+    host.intercept(({ route, body }) =>
+      route === POST_TREE && JSON.stringify(body).includes('"path":"bad/')
+        ? { status: 422, body: { message: 'tree.path contains a malformed path component' } }
+        : undefined,
+    );
+    const write = (path: string) => store.write(file(path), upload(path));
+    for (let batch = 0; batch < 2; batch++) {
+      const refused = await Promise.allSettled(numbers.map((number) => write(`bad/${number}`)));
+      assert.ok(refused.every(({ status }) => status === 'rejected'));
+      const outcomes = await Promise.allSettled(['good1', 'bad/1', 'good2'].map((path) => write(`${path}${batch}`)));
+      assert.deepEqual(
+        outcomes.map(({ status }) => status),
+        ['fulfilled', 'rejected', 'fulfilled'],
+      );
+    }
+    assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'good10', 'good11', 'good20', 'good21']);
+  });
+
   it('fails alone, if the host says that the texts are too much', async (t) => {
     const { store, host, repository } = await openRepository(t);
     host.intercept(({ route, body }) =>

@@ -32,6 +32,7 @@ export function openGitHub(options: GitHubOptions): Store {
 
   /** Before the bytes of a file go to the host: nothing that could be known now is found only behind them. */
   const prepare = async (place: Place | undefined, { signal }: Cancellable): Promise<void> => {
+    queue.requireOpen();
     const { root } = await begin({ signal });
     if (place) {
       const draft = createDraft(trees, await trees.read(root, { signal }));
@@ -87,6 +88,7 @@ export function openGitHub(options: GitHubOptions): Store {
     async close() {
       await queue.close();
       await blobs.close();
+      host.close();
     },
   };
 }

@@ -71,8 +71,8 @@ export function createKeptBlobs(folder: string, warn: (message: string, details:
 
 /** A file as it is: another one, and one that was written to, is told otherwise. */
 async function identityOf(file: FileHandle): Promise<string> {
-  const { dev, ino, mtimeNs } = await file.stat({ bigint: true });
-  return `${dev} ${ino} ${mtimeNs}`;
+  const { dev, ino, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
+  return `${dev} ${ino} ${mtimeNs} ${ctimeNs}`;
 }
 
 /** The sha of the first `size` bytes of a file. */

@@ -22,17 +22,17 @@ export interface Tree {
   readonly sha: string;
   readonly entries: ReadonlyMap<string, TreeEntry>;
   /**
-   * How many names the host could not tell as they are, because they are not UTF-8: they are not among the entries. With
-   * any, `sha` can't be computed.
+   * What the host told in the place of names that are not UTF-8. They are not among the entries; with any, `sha` can't be
+   * computed.
    */
-  readonly untold: number;
+  readonly untold: ReadonlySet<string>;
 }
 
 /** The tree without entries, which every repository has without having been given it. */
 export const EMPTY_TREE: Tree = {
   sha: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
   entries: new Map(),
-  untold: 0,
+  untold: new Set(),
 };
 
 export const isFolder = ({ mode }: TreeEntry): boolean => mode === FOLDER;

@@ -114,10 +114,10 @@ function treeOf(sha: string, told: readonly (readonly [string, TreeEntry])[]): T
   const entries = new Map(told);
   const doubtful = told.filter(([name]) => name.includes(REPLACEMENT));
   if (doubtful.length === 0 || (entries.size === told.length && shaOfTree(entries) === sha)) {
-    return { sha, entries, untold: 0 };
+    return { sha, entries, untold: EMPTY_TREE.untold };
   }
   for (const [name] of doubtful) entries.delete(name);
-  return { sha, entries, untold: doubtful.length };
+  return { sha, entries, untold: new Set(doubtful.map(([name]) => name)) };
 }
 
 /**
@@ -142,7 +142,7 @@ function createTeller(log: StoreLog): (trees: readonly Tree[], isAll: boolean) =
 function countLeftOut(trees: readonly Tree[]) {
   const leftOut = { submodules: 0, links: 0, namesThatAreNotUtf8: 0, namesOfNoPath: 0 };
   for (const { entries, untold } of trees) {
-    leftOut.namesThatAreNotUtf8 += untold;
+    leftOut.namesThatAreNotUtf8 += untold.size;
     for (const [name, entry] of entries) {
       if (entry.mode === SUBMODULE) leftOut.submodules++;
       else if (entry.mode === LINK) leftOut.links++;

@@ -19,6 +19,8 @@ export interface CommitQueue {
    * of a commit, it is.
    */
   run<Result>(change: Change<Result>, signal?: AbortSignal): Promise<Result>;
+  /** Throws `unavailable` when it was closed. */
+  requireOpen(): void;
   /** Takes no more changes. Settles when no commit is under way; what waits is made first. */
   close(): Promise<void>;
 }
@@ -153,10 +155,14 @@ export function createCommitQueue(
     return { again: deferred, hasMoved: false };
   };
 
+  const requireOpen = () => {
+    if (isClosed) throw stopping();
+  };
+
   return {
     async run<Result>(change: Change<Result>, signal?: AbortSignal): Promise<Result> {
       signal?.throwIfAborted();
-      if (isClosed) throw stopping();
+      requireOpen();
       const { promise, resolve, reject } = Promise.withResolvers<Result>();
       const item: Waiting = {
         change,
@@ -171,6 +177,8 @@ export function createCommitQueue(
       working ??= work();
       return promise.finally(() => signal?.removeEventListener('abort', abort));
     },
+
+    requireOpen,
 
     async close() {
       isClosed = true;

@@ -116,6 +116,7 @@ export function createDraft(trees: Trees, base: Tree): Draft {
       const { parents, name } = split(path);
       const chain = await chainAbove([...parents, name]);
       const folder = chain.at(-1) ?? root;
+      if (folder.base?.untold.has(name)) throw otherKindInTheWay(path);
       const before = folder.base?.entries.get(name);
       if (before && isFolder(before) !== isFolder(entry)) throw new NeedsOwnCommit();
       for (const [index, parent] of parents.entries()) join(chain[index] ?? root, parent, chain[index + 1] ?? root);
@@ -152,6 +153,8 @@ export function createDraft(trees: Trees, base: Tree): Draft {
  */
 function requireChangeable(parent: OpenFolder, name: string, path: FolderPath): void {
   const [before, now] = [parent.base?.entries.get(name), parent.entries.get(name)];
+  // One of the names that stand for others: nobody knows what is there.
+  if (parent.base?.untold.has(name)) throw otherKindInTheWay(path);
   if (now && !isFolder(now)) throw otherKindInTheWay(path);
   if (now === UNKNOWN) return;
   if (before?.sha !== now?.sha) throw new NeedsOwnCommit();
@@ -161,7 +164,7 @@ function opened(base: Tree | undefined): OpenFolder {
   return { base, entries: new Map(base?.entries), children: new Map(), isChanged: base === undefined };
 }
 
-const countOf = ({ entries, base }: OpenFolder) => entries.size + (base?.untold ?? 0);
+const countOf = ({ entries, base }: OpenFolder) => entries.size + (base?.untold.size ?? 0);
 
 function join(parent: OpenFolder, name: string, child: OpenFolder): void {
   parent.children.set(name, child);
@@ -194,8 +197,8 @@ function settle(folder: OpenFolder, made: Tree[]): Tree | undefined {
     if (!tree) return undefined;
     entries.set(name, { mode: FOLDER, sha: tree.sha, size: 0 });
   }
-  if (folder.base && folder.base.untold > 0) return undefined;
-  const tree: Tree = { sha: shaOfTree(entries), entries, untold: 0 };
+  if (folder.base && folder.base.untold.size > 0) return undefined;
+  const tree: Tree = { sha: shaOfTree(entries), entries, untold: EMPTY_TREE.untold };
   made.push(tree);
   return tree;
 }

@@ -47,12 +47,14 @@ export interface Asking {
   tell<Body>(how: How, send: Send<Body>): Promise<Body>;
   /** The error that stands for one that was thrown as it is. */
   translate(error: unknown, effect: Asked['effect']): unknown;
+  /** Ends what still waits for its turn. */
+  close(): void;
 }
 
 type Send<Body> = (request: RequestOptions) => Promise<Answer<Body>>;
 
 export function createAsking(options: GitHubOptions): Asking {
-  const { client, turn } = createClient(options);
+  const { client, turn, close } = createClient(options);
   const quota = createQuotaKeeper(options.log);
   let here = { owner: options.owner, repo: options.repository };
   /** Whether requests are led on to elsewhere although the repository has its name: by a proxy, say. */
@@ -71,6 +73,7 @@ export function createAsking(options: GitHubOptions): Asking {
   const findAgain = async (signal: AbortSignal | undefined): Promise<boolean> => {
     const request = { signal, fetch: timedFetch(QUICK, () => {}) };
     const { data } = await client.rest.repos.get({ ...here, request });
+    if (typeof data?.full_name !== 'string') throw noHost(options.apiUrl);
     const [owner, repo] = data.full_name.split('/');
     if (owner === undefined || repo === undefined || (owner === here.owner && repo === here.repo)) return false;
     options.log.warn('The repository has another name now: set GITHUB_OWNER and GITHUB_REPO to it.', {
@@ -137,6 +140,7 @@ export function createAsking(options: GitHubOptions): Asking {
     },
 
     translate: translated,
+    close,
   };
 }
 

@@ -4,6 +4,7 @@ import { retry } from '@octokit/plugin-retry';
 import { throttling } from '@octokit/plugin-throttling';
 import Bottleneck from 'bottleneck';
 import { version } from '../../../version.ts';
+import { stopping } from '../../network.ts';
 import type { GitHubOptions } from '../settings.ts';
 
 /** Milliseconds until the head of an answer, and all of one in JSON. */
@@ -44,6 +45,8 @@ const PRIORITIES: Readonly<Record<Urgency, number>> = { first: 1, usual: 5 };
 export interface PacedClient {
   readonly client: Client;
   turn(urgency: Urgency): Promise<void>;
+  /** Ends the waiting: no turn comes any more. */
+  close(): void;
 }
 
 export function createClient({
@@ -76,7 +79,14 @@ export function createClient({
   tellRequests(client, log);
   return {
     client,
-    turn: async (urgency) => pace?.schedule({ priority: PRIORITIES[urgency] }, async () => {}),
+    async turn(urgency) {
+      await pace
+        ?.schedule({ priority: PRIORITIES[urgency] }, async () => {})
+        .catch(() => {
+          throw stopping();
+        });
+    },
+    close: () => void pace?.stop({ dropWaitingJobs: true }),
   };
 }
 

@@ -76,10 +76,12 @@ export interface Host {
   downloadUrl(path: string, commit: string, options: Cancellable): Promise<string | undefined>;
   /** The error that stands for one that was thrown as it is. */
   translate(error: unknown, effect: Asked['effect']): unknown;
+  /** Ends what still waits for its turn. */
+  close(): void;
 }
 
 export function connect(options: GitHubOptions): Host {
-  const { client, quota, here, ask, tell, translate } = createAsking(options);
+  const { client, quota, here, ask, tell, translate, close } = createAsking(options);
 
   /** What an answer has to have. */
   const requireSha = (sha: unknown): string => {
@@ -102,6 +104,7 @@ export function connect(options: GitHubOptions): Host {
 
   return {
     quota,
+    close,
     repository: () => `${here().owner}/${here().repo}`,
     translate,
 
@@ -215,7 +218,8 @@ export function connect(options: GitHubOptions): Host {
       const data = await tell(reads({}), (request) =>
         client.rest.git.getCommit({ ...here(), commit_sha: commit, request }),
       );
-      return data.parents.map(({ sha }) => requireSha(sha));
+      if (!Array.isArray(data?.parents)) throw noHost(options.apiUrl);
+      return data.parents.map((parent) => requireSha(parent?.sha));
     },
 
     async moveBranch(commit) {

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { describe, it } from 'node:test';
+import type { Store } from '../../src/domain/store.ts';
+import { file, folder, ofKind, upload } from '../contract/bytes.ts';
+import { until } from '../process/until.ts';
+import { bytesUpload, countCommits, GET_BRANCH, having, openRepository, POST_BLOB, sent } from './github-writing.ts';
+
+describe('A store that was closed', () => {
+  const writes: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
+    'a text': (store) => store.write(file('new'), upload('new')),
+    bytes: (store) => store.write(file('new'), upload('\0')),
+    'a large file': (store) => store.write(file('new'), bytesUpload(randomBytes(100_000))),
+    'a removal': (store) => store.remove(file('a')),
+    'a folder': (store) => store.createFolder(folder('new')),
+    'a copy': (store) => having(store, 'copy')(file('a'), file('b'), { replace: true }),
+    'a move of a folder': (store) => having(store, 'moveFolder')(folder('f'), folder('g'), { replace: true }),
+  };
+  for (const [name, write] of Object.entries(writes)) {
+    it(`takes no change, and sends none to the host: ${name}`, async (t) => {
+      const { store, host, repository } = await openRepository(t, { files: { a: 'a', 'f/b': 'b' } });
+      await store.list(folder(''));
+      await having(store, 'close')();
+      host.forget();
+      await assert.rejects(write(store), ofKind('unavailable'));
+      assert.deepEqual(
+        sent(host).map(({ route }) => route),
+        [],
+      );
+      assert.equal(await countCommits(repository), 1);
+    });
+  }
+
+  it('lists as before or says that it is closed', async (t) => {
+    const { store } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
+    await store.list(folder(''));
+    await having(store, 'close')();
+    const listed = await store.list(folder('')).catch((error: unknown) => error);
+    if (listed instanceof Error) assert.equal('kind' in listed && listed.kind, 'unavailable');
+    else assert.ok(listed);
+    await assert.rejects(store.read(file('a')), ofKind('unavailable'));
+  });
+});
+
+describe('An upload that waits for its turn', () => {
+  it('fails at once with its body, however many wait before it', async (t) => {
+    // Three at once, and then one each 7 seconds.
+    const { store, host } = await openRepository(t, {}, { writesPerMinute: 12 });
+    for (const byte of [0, 1, 2]) await having(store, 'stage')(bytesUpload(Buffer.from([0, byte])));
+    const left = new AbortController();
+    const others = [3, 4].map((byte) =>
+      having(store, 'stage')(bytesUpload(Buffer.from([0, byte])), { signal: left.signal }),
+    );
+    const looked = sent(host, GET_BRANCH).length;
+    await until('the branch was looked at for those before it', () => sent(host, GET_BRANCH).length > looked);
+    const body = new Readable({ read() {} });
+    body.push(randomBytes(100_000));
+    const lookedForThem = sent(host, GET_BRANCH).length;
+    const writing = store.write(file('a'), { body, type: 'x/y' });
+    await until('the branch was looked at for it', () => sent(host, GET_BRANCH).length > lookedForThem);
+    const begun = performance.now();
+    body.destroy(new Error('The sender left.'));
+    await assert.rejects(writing, { message: 'The sender left.' });
+    assert.ok(performance.now() - begun < 2000);
+    left.abort(new Error('left'));
+    for (const other of others) await assert.rejects(other, /left/);
+    assert.equal(sent(host, POST_BLOB).length, 3);
+  });
+});

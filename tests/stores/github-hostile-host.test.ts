@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { describe, it } from 'node:test';
+import { isStoreError } from '../../src/domain/error.ts';
+import { file, folder, pathsIn, textOf, upload } from '../contract/bytes.ts';
+import { send } from '../http/client.ts';
+import type { OwnAnswer } from '../servers/github.ts';
+import { serveRepository } from '../servers/github-costs.ts';
+import { answering, GET_BRANCH, GET_TREE, MIB, unavailable } from './github-reading.ts';
+import {
+  bytesUpload,
+  countCommits,
+  fileOf,
+  filesIn,
+  openRepository,
+  PATCH_REF,
+  POST_BLOB,
+  POST_COMMIT,
+  POST_TREE,
+  sent,
+} from './github-writing.ts';
+
+const GET_REPOSITORY = 'GET /repos/{owner}/{repo}';
+const GET_COMMIT = 'GET /repos/{owner}/{repo}/git/commits/{commit_sha}';
+const LISTING = 'GET /repos/{owner}/{repo}/contents/{path}';
+const WEB_PAGE: OwnAnswer = {
+  status: 200,
+  headers: { 'content-type': 'text/html; charset=utf-8' },
+  body: '<!DOCTYPE html><title>Log in</title>',
+};
+
+describe('An answer of another shape than that of GitHub', () => {
+  const shapes: readonly (readonly [string, OwnAnswer])[] = [
+    ['an empty object', { status: 201, body: {} }],
+    ['null', { status: 201, body: null }],
+    ['a sha that is none', { status: 201, body: { sha: '../../../user' } }],
+    ['a number', { status: 201, body: { sha: 7 } }],
+    ['a web page', WEB_PAGE],
+  ];
+  for (const [name, answer] of shapes) {
+    it(`to bytes that are sent fails these, and no text beside them: ${name}`, async (t) => {
+      const { store, host, repository } = await openRepository(t, {}, { gatherFor: 50 });
+      host.intercept(answering(POST_BLOB, answer));
+      const [small, large] = [randomBytes(1000), randomBytes(100_000)];
+      await Promise.all([
+        assert.rejects(store.write(file('small'), bytesUpload(small)), unavailable(/GITHUB_API_URL/)),
+        assert.rejects(store.write(file('large'), bytesUpload(large)), unavailable(/GITHUB_API_URL/)),
+        store.write(file('text'), upload('text')),
+      ]);
+      assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'text']);
+      host.intercept(undefined);
+      await store.write(file('large'), bytesUpload(large));
+      assert.equal((await filesIn(repository))['large'], fileOf(large));
+    });
+
+    for (const route of [POST_TREE, POST_COMMIT]) {
+      it(`to what makes a commit leaves the branch alone: ${name}, ${route.split('/').at(-1)}`, async (t) => {
+        const { store, host, repository } = await openRepository(t, {}, { gatherFor: 50 });
+        host.intercept(answering(route, answer));
+        const change = () => [store.write(file('a'), upload('a')), store.write(file('b'), upload('b'))];
+        for (const writing of change()) await assert.rejects(writing, unavailable(/GITHUB_API_URL/));
+        assert.equal(await countCommits(repository), 1);
+        assert.equal(sent(host, PATCH_REF).length, 0);
+        host.intercept(undefined);
+        await Promise.all(change());
+        assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'a', 'b']);
+      });
+    }
+  }
+
+  const SHA = 'ab'.repeat(20);
+  const entry = { path: 'a', mode: '100644', type: 'blob', sha: SHA, size: 1, url: '' };
+  const trees: readonly (readonly [string, OwnAnswer])[] = [
+    ['no entries', { status: 200, body: { sha: SHA, tree: [], truncated: false } }],
+    ['neither entries nor whether that is all', { status: 200, body: { sha: SHA, tree: [] } }],
+    ['entries, and not whether these are all', { status: 200, body: { sha: SHA, tree: [entry] } }],
+    ['nothing', { status: 200, body: {} }],
+    ['null', { status: 200, body: null }],
+    ['no list', { status: 200, body: { sha: SHA, tree: { 0: entry }, truncated: false } }],
+    ['an entry without a name', { status: 200, body: { tree: [{ ...entry, path: undefined }], truncated: false } }],
+    ['an entry without a sha', { status: 200, body: { tree: [{ ...entry, sha: undefined }], truncated: false } }],
+    ['a web page', WEB_PAGE],
+  ];
+  for (const [name, answer] of trees) {
+    it(`to a listing is an error, and never an empty folder: ${name}`, async (t) => {
+      const { store, host } = await openRepository(t, { files: { a: 'a', 'f/b': 'b' } }, { trust: 600 });
+      host.intercept(answering(GET_TREE, answer));
+      await assert.rejects(store.list(folder('')), unavailable(/GITHUB_API_URL/));
+      await assert.rejects(store.stat(file('f/b')), unavailable(/GITHUB_API_URL/));
+      await assert.rejects(store.write(file('c'), upload('c')), unavailable(/GITHUB_API_URL/));
+      host.intercept(undefined);
+      assert.deepEqual(await pathsIn(store, ''), ['a', 'f/']);
+      assert.deepEqual(await pathsIn(store, 'f'), ['f/b']);
+    });
+  }
+
+  it('to a look at the branch is an error', async (t) => {
+    const { store, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
+    const shaped = (commit: unknown) => ({ status: 200, body: { name: 'main', commit } });
+    const bodies = [null, {}, { sha: SHA }, { commit: { tree: { sha: SHA } } }, { sha: SHA, commit: { tree: {} } }];
+    for (const answer of [...bodies.map(shaped), { status: 200, body: {} }, WEB_PAGE]) {
+      host.intercept(answering(GET_BRANCH, answer));
+      await assert.rejects(store.list(folder('')), unavailable(/GITHUB_API_URL/), JSON.stringify(answer));
+    }
+    host.intercept(undefined);
+    assert.deepEqual(await pathsIn(store, ''), ['a']);
+  });
+
+  for (const body of [{}, null, { parents: [null] }]) {
+    const name = `to a look for a commit whose answer was lost is an error that may pass: ${JSON.stringify(body)}`;
+    it(name, async (t) => {
+      const { store, host, repository } = await openRepository(t);
+      let patches = 0;
+      host.intercept(async ({ route }) => {
+        if (route === GET_COMMIT) return { status: 200, body };
+        if (route !== PATCH_REF) return undefined;
+        if (++patches === 1) return 'cut when done';
+        await repository.commit({ theirs: 'x' });
+        return undefined;
+      });
+      await assert.rejects(store.write(file('a'), upload('a')), unavailable(/GITHUB_API_URL/));
+    });
+  }
+
+  it('to a look for the new name of a repository is an error', async (t) => {
+    const { store, host } = await openRepository(t);
+    const moved = { status: 307, headers: { location: `${host.apiUrl}/elsewhere` }, body: { message: 'Moved' } };
+    for (const body of [{}, null, { full_name: 7 }]) {
+      host.intercept(({ route }) =>
+        route === POST_TREE ? moved : route === GET_REPOSITORY ? { status: 200, body } : undefined,
+      );
+      await assert.rejects(store.write(file('a'), upload('a')), unavailable(/GITHUB_API_URL/));
+    }
+  });
+
+  it('to the question for the address of a large file is an error that may pass', async (t) => {
+    const served = await serveRepository({ a: randomBytes(6 * MIB) });
+    t.after(served.stop);
+    const { port, host } = served;
+    for (const answer of [WEB_PAGE, { ...WEB_PAGE, body: '' }]) {
+      host.intercept(answering(LISTING, answer));
+      const failed = await send(port, '/file/a');
+      assert.equal(failed.status, 503);
+      assert.match(failed.body.toString(), /GITHUB_API_URL/);
+      assert.ok(Number(failed.headers['retry-after']) > 0);
+    }
+    host.intercept(undefined);
+    assert.equal((await send(port, '/file/a')).status, 302);
+  });
+});
+
+/** An error that says to ask again after so many seconds at the most. */
+function within(most: number) {
+  return (error: unknown) => {
+    assert.ok(isStoreError(error, 'unavailable'), String(error));
+    const { retryAfter = 0 } = error;
+    assert.ok(retryAfter > 0 && retryAfter <= most, `${retryAfter} seconds`);
+    return true;
+  };
+}
+
+describe('A host that asks to be left alone', () => {
+  for (const seconds of ['99999999999999', '9'.repeat(400), '1e300', '-5', 'soon']) {
+    it(`is so for an hour at the most: ${seconds.slice(0, 20)}`, async (t) => {
+      const { store, host } = await openRepository(t, {}, { trust: 0 });
+      const limited = { status: 429, headers: { 'retry-after': seconds }, body: { message: 'Too many requests' } };
+      host.intercept(answering(GET_BRANCH, limited));
+      await assert.rejects(store.list(folder('')), within(3600));
+      await assert.rejects(store.write(file('a'), upload('a')), within(3600));
+      await assert.rejects(store.write(file('a'), bytesUpload(randomBytes(100_000))), within(3600));
+    });
+  }
+
+  it('is left alone for an hour at the most also where its quota never comes back', async (t) => {
+    const { store, host } = await openRepository(t, {}, { trust: 0 });
+    // In the year 2286.
+    host.quota.reset = 9_999_999_999;
+    host.quota.remaining = 1;
+    await assert.rejects(store.write(file('a'), upload('a')), within(3600));
+    await assert.rejects(store.list(folder('')), within(3600));
+  });
+
+  it('is sent nothing a second time meanwhile, also of what failed in passing', async (t) => {
+    const { store, host, repository } = await openRepository(t, {}, { trust: 0 });
+    const secondary = 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.';
+    host.intercept(async ({ route }) => {
+      if (route === GET_BRANCH && sent(host, GET_BRANCH).length > 0) {
+        return { status: 403, headers: { 'retry-after': '60' }, body: { message: secondary } };
+      }
+      if (route !== POST_TREE) return undefined;
+      // Behind that, nothing may be sent; and then comes an answer after which the client would try again.
+      await assert.rejects(store.list(folder('')), within(60));
+      return { status: 500, body: { message: 'Unicorn' } };
+    });
+    await assert.rejects(store.write(file('a'), upload('a')), within(60));
+    assert.equal(sent(host, POST_TREE).length, 1);
+    assert.deepEqual(
+      host.requests.slice(-2).map(({ status }) => status),
+      [403, 500],
+    );
+    assert.equal(await countCommits(repository), 1);
+  });
+});
+
+describe('A branch that was set back by force behind our commit', () => {
+  it('is followed once no replica can be behind any more, and no later upload brings it back', async (t) => {
+    const { store, repository } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
+    const clock = performance.now.bind(performance);
+    let later = 0;
+    t.mock.method(performance, 'now', () => clock() + later);
+    const before = await repository.git('rev-parse', 'main');
+    await store.write(file('ours'), upload('ours'));
+    await repository.git('update-ref', 'refs/heads/main', before);
+    // However often it was looked at meanwhile.
+    for (later of [0, 1000, 2000, 3000]) await store.list(folder(''));
+    later = 5_100;
+    assert.deepEqual(await pathsIn(store, ''), ['a']);
+    await store.write(file('b'), upload('b'));
+    assert.deepEqual(Object.keys(await filesIn(repository)), ['a', 'b']);
+    assert.equal(await repository.git('rev-parse', 'main^'), before);
+    assert.equal(await textOf(store, 'b'), 'b');
+    assert.deepEqual(await pathsIn(store, ''), ['a', 'b']);
+  });
+
+  it('is followed by an upload that is the first to look', async (t) => {
+    const { store, repository } = await openRepository(t, { files: { a: 'a' } }, { trust: 600 });
+    const before = await repository.git('rev-parse', 'main');
+    await store.write(file('ours'), upload('ours'));
+    await repository.git('update-ref', 'refs/heads/main', before);
+    const clock = performance.now.bind(performance);
+    t.mock.method(performance, 'now', () => clock() + 5_100);
+    await store.write(file('b'), upload('b'));
+    assert.deepEqual(Object.keys(await filesIn(repository)), ['a', 'b']);
+    assert.equal(await countCommits(repository), 2);
+  });
+});

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { file, folder, ofKind, upload } from '../contract/bytes.ts';
+import type { Content, TestRepository } from '../servers/github.ts';
+import { having, openRepository } from './github-writing.ts';
+
+/** A path that is not UTF-8. */
+const raw = (text: string) => Buffer.from(text, 'latin1');
+
+/** The paths on the branch, sorted, as git writes them: every byte that is not ASCII as an octal number. */
+async function quotedPaths({ git, branch }: TestRepository): Promise<string[]> {
+  const listed = await git('-c', 'core.quotePath=true', 'ls-tree', '-r', '--name-only', branch);
+  return listed.split('\n').toSorted();
+}
+
+const RAW = String.raw`"\377.t"`;
+
+describe('A name that is not UTF-8, and the one that the host tells in its place', () => {
+  const files = new Map<string | Buffer, Content>([
+    ['a', 'a'],
+    [raw('\xff.t'), 'same'],
+  ]);
+
+  it('can be there both, so that nothing is written where nobody knows which of them is', async (t) => {
+    const { store, repository } = await openRepository(t, {
+      files: new Map<string | Buffer, Content>([...files, [raw('\xff/below'), 'below']]),
+    });
+    const before = await quotedPaths(repository);
+    for (const condition of [undefined, 'absent'] as const) {
+      for (const path of ['\ufffd.t', '\ufffd', '\ufffd/below', '\ufffd/new']) {
+        await assert.rejects(store.write(file(path), upload('new'), { condition }), ofKind('wrong-kind'), path);
+      }
+    }
+    await assert.rejects(having(store, 'move')(file('a'), file('\ufffd.t'), { replace: true }), ofKind('wrong-kind'));
+    await assert.rejects(store.remove(file('\ufffd.t')), ofKind('not-found'));
+    assert.deepEqual(await quotedPaths(repository), before);
+    await store.write(file('b'), upload('b'));
+    await store.write(file('f/\ufffd.t'), upload('where there is no other'));
+    assert.equal(await repository.git('show', 'main:f/\ufffd.t'), 'where there is no other');
+    await store.remove(file('a'));
+    assert.ok((await quotedPaths(repository)).includes(RAW));
+  });
+
+  it('keep their folder from being removed as an empty one', async (t) => {
+    const { store, repository } = await openRepository(t, {
+      files: new Map<string | Buffer, Content>([...files, [raw('f/\xff.t'), 'below']]),
+    });
+    await assert.rejects(store.removeFolder(folder('f')), ofKind('already-exists'));
+    await store.write(file('f/b'), upload('b'));
+    await store.remove(file('f/b'));
+    await assert.rejects(store.removeFolder(folder('f')), ofKind('already-exists'));
+    const below = String.raw`"f/\377.t"`;
+    assert.deepEqual(await quotedPaths(repository), [RAW, 'a', below].toSorted());
+    await having(store, 'moveFolder')(folder('f'), folder('g'), { replace: false });
+    assert.deepEqual(await quotedPaths(repository), [RAW, 'a', below.replace('f', 'g')].toSorted());
+  });
+});
