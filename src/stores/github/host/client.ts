@@ -133,6 +133,12 @@ function paceOf(perMinute: number): Bottleneck {
   });
 }
 
+/**
+ * The answers of bodies that nobody has begun to read. Node.js cancels a body when its answer is collected as garbage
+ * (lib/web/fetch/response.js of undici), and the client hands on the body alone: it would end short.
+ */
+const holders = new WeakMap<ReadableStream, Response>();
+
 export const timedFetch: TimedFetch = (milliseconds, onRedirect) => async (input, init) => {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new DOMException('No answer in time.', 'TimeoutError')), milliseconds);
@@ -141,7 +147,9 @@ export const timedFetch: TimedFetch = (milliseconds, onRedirect) => async (input
     const signal = given ? AbortSignal.any([given, late.signal]) : late.signal;
     const response = await fetch(input, { ...init, signal });
     if (response.redirected) onRedirect();
-    return isJson(response) ? await readWhole(response) : response;
+    if (isJson(response)) return await readWhole(response);
+    if (response.body) holders.set(response.body, response);
+    return response;
   } catch (error) {
     // By this name, the client knows that there is nothing to try again.
     if (given?.aborted) throw new DOMException('The request was given up.', 'AbortError');
