@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/domain/error.ts';
-import { file, folder, ofKind, textOf, treeOf, upload } from '../contract/bytes.ts';
+import { file, folder, ofKind, pathsIn, textOf, treeOf, upload } from '../contract/bytes.ts';
 import type { GitHubDouble } from '../servers/github.ts';
 import {
   countCommits,
+  event,
   fileOf,
   filesIn,
   GET_BRANCH,
@@ -204,3 +205,31 @@ function beforeFirst(host: GitHubDouble, route: string, act: () => unknown): voi
     return undefined;
   });
 }
+
+describe('A push by others behind a commit of ours, whose answer is still on its way', () => {
+  it('is seen, and goes on being seen, also by who looks at that moment', async (t) => {
+    const { store, host, repository } = await openRepository(t, {}, { trust: 0 });
+    const everything = ['README.md', 'ours', 'theirs'];
+    const asked = event();
+    const release = event();
+    let looking: Promise<string[]> | undefined;
+    host.intercept(async ({ route, body }) => {
+      if (route === GET_BRANCH && looking) {
+        asked.happen();
+        await release.happened;
+      }
+      if (route !== PATCH_REF) return undefined;
+      assert.ok(typeof body === 'object' && body !== null && 'sha' in body);
+      await repository.git('update-ref', 'refs/heads/main', String(body.sha));
+      await repository.commit({ theirs: 'x' });
+      assert.deepEqual(await pathsIn(store, ''), everything);
+      looking = pathsIn(store, '');
+      await asked.happened;
+      return { status: 200, body: {} };
+    });
+    await store.write(file('ours'), upload('x'));
+    release.happen();
+    assert.deepEqual(await looking, everything);
+    assert.deepEqual(await pathsIn(store, ''), everything);
+  });
+});

@@ -64,7 +64,7 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
       known = { ...before, seen };
       return;
     }
-    if (told === 'same') throw new Error('The host says that nothing changed, and was not told since when.');
+    requireTold(told);
     if (fitsOneAnswer) fitsOneAnswer = await trees.readAll(told.root, { signal });
     if (known !== before) return;
     const head = before?.snapshot.head;
@@ -121,20 +121,22 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
   /** The state of a branch that somebody may have made since it was not there. */
   const stateOf = async (name: string, signal: AbortSignal) => {
     const state = await host.branch(name, undefined, { signal });
-    if (state === 'same') throw new Error('The host says that nothing changed, and was not told since when.');
+    requireTold(state);
     return state;
   };
 
-  const snapshotSeen = (): Snapshot => {
-    if (!known) throw new Error('The branch was not seen.');
-    return known.snapshot;
+  const see = async ({ signal }: Cancellable): Promise<Snapshot> => {
+    for (;;) {
+      await flights.run('branch', look, signal);
+      // A commit of ours may have made nothing of what was seen (`moved`).
+      if (known) return known.snapshot;
+    }
   };
 
   const latest: Snapshots['latest'] = async ({ signal } = {}) => {
     // What is under way may have been answered already: it is waited for, and then asked anew, once for all who wait.
     if (looking) await untilAborted(looking, signal);
-    await flights.run('branch', look, signal);
-    return snapshotSeen();
+    return see({ signal });
   };
 
   return {
@@ -143,9 +145,7 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
     async current(asked = {}) {
       const age = performance.now() - (known?.seen ?? Number.NEGATIVE_INFINITY);
       if (known && age < trust * 1000) return known.snapshot;
-      if (trust === 0) return latest(asked);
-      await flights.run('branch', look, asked.signal);
-      return snapshotSeen();
+      return trust === 0 ? latest(asked) : see(asked);
     },
 
     moved(from, to) {
@@ -163,6 +163,11 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
 }
 
 const ignore = () => {};
+
+/** An answer that says something: that nothing changed is one to those alone who said since when. */
+function requireTold<State>(told: State | 'same'): asserts told is State {
+  if (told === 'same') throw new Error('The host says that nothing changed, and was not told since when.');
+}
 
 function forgetOld(heads: Map<string, number>, now: number): void {
   for (const [head, time] of heads) if (now - time > LAG) heads.delete(head);
