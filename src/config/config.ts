@@ -20,6 +20,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const problems: string[] = [];
   const config: Partial<Record<SettingName, unknown>> = {};
   for (const [name, setting] of Object.entries(SETTINGS) as [SettingName, Setting<unknown>][]) {
+    // STORAGE_TYPE is the first of the list, and read by then.
     const given = environment[name] || (setting.fallbackFor?.[config.STORAGE_TYPE as string] ?? setting.fallback);
     if (given === null) continue;
     const reading = setting.read(given);

@@ -2,6 +2,7 @@ import { quoted, StoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { requireSize } from '../../domain/problems.ts';
 import type { Cancellable, FileEntry, Store, WriteCondition } from '../../domain/store.ts';
+import { LATER } from '../network.ts';
 import { type BlobCache, createBlobCache } from './blobs/blob-cache.ts';
 import { createLargeObjects } from './blobs/large-objects.ts';
 import { requireWritable } from './branch/markers.ts';
@@ -120,7 +121,7 @@ function requireWriting(
   { mayWrite, isArchived }: { mayWrite: boolean; isArchived: boolean },
 ): void {
   const refuse = (what: string) => {
-    throw new StoreError('unavailable', `${what}, or set READ_ONLY=true.`, { retryAfter: 30 });
+    throw new StoreError('unavailable', `${what}, or set READ_ONLY=true.`, { retryAfter: LATER });
   };
   if (isArchived) refuse(`The repository ${repository} is archived and can't be written to: unarchive it`);
   if (!mayWrite) {

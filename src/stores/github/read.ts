@@ -15,11 +15,11 @@ import type { Cancellable, Entry, FileEntry, Store } from '../../domain/store.ts
 import { pageOf } from '../page.ts';
 import type { BlobCache } from './blobs/blob-cache.ts';
 import type { LargeObject, LargeObjects } from './blobs/large-objects.ts';
+import { fileEntry } from './branch/file-entry.ts';
 import { isReserved, MARKER } from './branch/markers.ts';
 import { isFile, isFolder, type Tree, type TreeEntry } from './branch/objects.ts';
 import type { Snapshot, Snapshots } from './branch/snapshots.ts';
 import type { Trees } from './branch/trees.ts';
-import { fileEntry } from './commits/changes.ts';
 import type { Host } from './host/host.ts';
 
 /** A file as the branch has it. */

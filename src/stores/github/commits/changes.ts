@@ -1,4 +1,3 @@
-import { mediaTypeOf } from '../../../domain/media-type.ts';
 import { childFolder, type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../../domain/path.ts';
 import {
   existsAlready,
@@ -9,6 +8,7 @@ import {
   requireEtag,
 } from '../../../domain/problems.ts';
 import type { FileEntry, Replacing, WriteCondition } from '../../../domain/store.ts';
+import { fileEntry } from '../branch/file-entry.ts';
 import { isReserved, MARKER_CONTENT, MARKER_ENTRY, markerOf, requireWritable } from '../branch/markers.ts';
 import { EXECUTABLE, FILE, isFile, isFolder, type TreeEntry } from '../branch/objects.ts';
 import type { Draft } from './draft.ts';
@@ -30,11 +30,6 @@ export interface StoredBlob {
   readonly sha: string;
   readonly size: number;
   readonly content?: string | undefined;
-}
-
-/** What is known of a file. */
-export function fileEntry(path: FilePath, { sha, size }: Pick<TreeEntry, 'sha' | 'size'>): FileEntry {
-  return { kind: 'file', path, size, etag: sha, modified: null, type: mediaTypeOf(path) };
 }
 
 export function putFile(file: FilePath, blob: StoredBlob, condition?: WriteCondition): Change<FileEntry> {

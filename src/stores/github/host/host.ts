@@ -1,9 +1,11 @@
-import { PassThrough, pipeline, Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { asError, StoreError } from '../../../domain/error.ts';
+import { StoreError } from '../../../domain/error.ts';
 import type { Cancellable } from '../../../domain/store.ts';
-import type { TreeEntry } from '../branch/objects.ts';
+import { LATER } from '../../network.ts';
+import { FOLDER, SUBMODULE, type TreeEntry } from '../branch/objects.ts';
 import type { GitHubOptions } from '../settings.ts';
+import { bytesOf, downloadUrlIn, isSha } from './answers.ts';
 import { createAsking } from './asking.ts';
 import { LONG, UPLOAD } from './client.ts';
 import type { QuotaKeeper } from './quota.ts';
@@ -85,7 +87,7 @@ export function connect(options: GitHubOptions): Host {
 
   /** What an answer has to have. */
   const requireSha = (sha: unknown): string => {
-    if (typeof sha === 'string' && /^[0-9a-f]{40}$/.test(sha)) return sha;
+    if (isSha(sha)) return sha;
     throw noHost(options.apiUrl);
   };
 
@@ -171,7 +173,7 @@ export function connect(options: GitHubOptions): Host {
           request: { ...request, parseSuccessResponseBody: false },
         }),
       );
-      return telling(data as ReadableStream<Uint8Array> | null, (error) => translate(error, 'reads'));
+      return bytesOf(data as ReadableStream<Uint8Array> | null, (error) => translate(error, 'reads'));
     },
 
     async createBlob(body, { signal }) {
@@ -270,32 +272,15 @@ export function connect(options: GitHubOptions): Host {
   };
 }
 
-/** The client reads an answer as JSON if its type is plainly that, and gives others as a text. */
-function downloadUrlIn(data: unknown): string | undefined {
-  const file: unknown = typeof data === 'string' ? JSON.parse(data) : data;
-  if (typeof file !== 'object' || file === null || !('download_url' in file)) return undefined;
-  return typeof file.download_url === 'string' ? file.download_url : undefined;
-}
-
 /** An edit in the words of the interface. */
 function asTold({ path, mode, ...change }: TreeEdit) {
-  const type = mode === '040000' ? ('tree' as const) : mode === '160000' ? ('commit' as const) : ('blob' as const);
+  const type = mode === FOLDER ? ('tree' as const) : mode === SUBMODULE ? ('commit' as const) : ('blob' as const);
   return { path, mode: mode as '100644' | '100755' | '040000' | '160000' | '120000', type, ...change };
 }
 
 function renamedBranch(before: string, now: string): StoreError {
   const message = `The branch ${before} has the name ${now} now: set GITHUB_BRANCH to it.`;
-  return new StoreError('unavailable', message, { retryAfter: 30 });
-}
-
-/** The bytes of an answer, whose errors are those that callers act on. */
-function telling(body: ReadableStream<Uint8Array> | null, translated: (error: unknown) => unknown): Readable {
-  const told = new PassThrough({
-    destroy: (error, done) => done(error && asError(translated(error))),
-  });
-  // Whichever of the two ends early ends the other.
-  pipeline(body ? Readable.fromWeb(body) : Readable.from([]), told, () => {});
-  return told;
+  return new StoreError('unavailable', message, { retryAfter: LATER });
 }
 
 /** An object was there a moment ago: the branch was moved by force, and the host has cleaned up. */
