@@ -1,21 +1,17 @@
-import { isUtf8 } from 'node:buffer';
-import { readdir } from 'node:fs/promises';
-import { comparePaths, type FilePath, type FolderPath, foundFile, foundFolder, ROOT } from '../../domain/path.ts';
 import type { Entry, Store } from '../../domain/store.ts';
 import { pageOf } from '../page.ts';
+import { type Child, createChildrenReader } from './children.ts';
 import { entryOf } from './entry.ts';
 import { lookUp } from './place.ts';
-import { type Folder, OWN_FOLDER, type Root } from './root.ts';
+import type { Folder, Root } from './root.ts';
 import { translate } from './translate.ts';
-
-/** A child as its folder tells it: of a file, nothing but the name is known yet. */
-type Child = { kind: 'file'; path: FilePath; name: string } | { kind: 'folder'; path: FolderPath; name: string };
 
 /**
  * The listing of folders. Left out is what no path can name (names that are not UTF-8, or break a rule), and what
  * is neither a file nor a folder (links, devices): counted, and told through `warn`.
  */
 export function createLister(root: Root, warn: (message: string, details: object) => void): Store['list'] {
+  const readChildren = createChildrenReader();
   return async (path, { cursor, limit } = {}) => {
     try {
       await using folder = await root.openFolder(path);
@@ -31,32 +27,6 @@ export function createLister(root: Root, warn: (message: string, details: object
       throw translate(error, path);
     }
   };
-}
-
-async function readChildren(folder: Folder, path: FolderPath): Promise<{ children: Child[]; leftOut: number }> {
-  const children: Child[] = [];
-  let leftOut = 0;
-  for (const entry of await readdir(folder.path, { withFileTypes: true, encoding: 'buffer' })) {
-    const name = entry.name.toString();
-    if (path === ROOT && name === OWN_FOLDER) continue;
-    const child = isUtf8(entry.name) && childOf(path, name, entry);
-    if (child) children.push(child);
-    else leftOut++;
-  }
-  return { children: children.toSorted((left, right) => comparePaths(left.path, right.path)), leftOut };
-}
-
-function childOf(
-  folder: FolderPath,
-  name: string,
-  entry: { isFile(): boolean; isDirectory(): boolean },
-): Child | undefined {
-  if (entry.isDirectory()) {
-    const path = foundFolder(folder, name);
-    return path === undefined ? undefined : { kind: 'folder', path, name };
-  }
-  const path = entry.isFile() ? foundFile(folder, name) : undefined;
-  return path === undefined ? undefined : { kind: 'file', path, name };
 }
 
 /** How many files are looked at in one go: enough to keep the disk busy, few enough to hold little memory. */
