@@ -51,6 +51,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
+  closeWhatIsAnswered(app);
   answerFailures(app);
   logRequests(app);
   tellQuota(app, service);
@@ -60,6 +61,21 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   await app.register(async (routes: App) => registerRoutes(routes, service));
   refuseOtherMethods(app, methodsOf);
   return app;
+}
+
+/**
+ * While the service stops: an answer that had begun before promised to keep its connection, which nobody would end
+ * then. Those that begin later say that it closes.
+ */
+function closeWhatIsAnswered(app: App): void {
+  let isClosing = false;
+  app.addHook('preClose', async () => {
+    isClosing = true;
+  });
+  app.addHook('onResponse', async () => {
+    // Only in the next turn the server takes the connection for idle.
+    if (isClosing) setImmediate(() => app.server.closeIdleConnections());
+  });
 }
 
 async function registerRoutes(app: App, service: Service): Promise<void> {

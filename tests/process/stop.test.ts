@@ -61,6 +61,22 @@ describe('SIGTERM', () => {
       assert.deepEqual(await ends(holdall), { code: 0, signal: null });
     });
 
+    it(`ends with 0 when a kept connection has had the answer that was under way (WORKERS=${WORKERS})`, async (t) => {
+      const holdall = await startHoldall(t, { settings: { WORKERS, SHUTDOWN_TIMEOUT: '3600' } });
+      await writeFile(join(holdall.root, 'large'), '');
+      await truncate(join(holdall.root, 'large'), LARGE);
+      const path = await signedPath(holdall.port, 'large');
+      const kept = connect(holdall.port, '127.0.0.1');
+      atEnd(t, () => kept.destroy());
+      kept.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+      await new Promise((resolve) => kept.once('readable', resolve));
+
+      holdall.signal('SIGTERM');
+      await until('new connections are refused', () => isRefused(holdall.port));
+      assert.ok((await buffer(kept)).length > LARGE);
+      assert.deepEqual(await ends(holdall), { code: 0, signal: null });
+    });
+
     it(`cuts off what is not finished after SHUTDOWN_TIMEOUT, and leaves no debris (WORKERS=${WORKERS})`, async (t) => {
       const holdall = await startHoldall(t, { settings: { WORKERS, SHUTDOWN_TIMEOUT: '1' } });
       const { root } = holdall;
