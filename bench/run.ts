@@ -4,8 +4,9 @@ import { UsageError } from './harness/benchmark.ts';
 import { memory } from './memory.ts';
 import { peers } from './peers.ts';
 import { s3 } from './s3.ts';
+import { web } from './web.ts';
 
-const benchmarks: readonly Benchmark[] = [peers, memory, s3, github];
+const benchmarks: readonly Benchmark[] = [peers, memory, s3, github, web];
 
 process.exitCode = await runBenchmark(process.argv.slice(2));
 

@@ -10,11 +10,29 @@ import { delimiter, join } from 'node:path';
  */
 export function requireCommands(packageOf) {
   const missing = Object.keys(packageOf).filter((command) => !isInstalled(command));
+  install(
+    missing,
+    missing.map((command) => packageOf[command] ?? command),
+  );
+}
+
+/** Sees in the same way to it that there is a font with the characters of Chinese: without one, a browser draws boxes. */
+export function requireChineseFont() {
+  requireCommands({ 'fc-list': 'fontconfig' });
+  const fonts = execFileSync('fc-list', [':lang=zh'], { encoding: 'utf8' });
+  if (fonts === '') install(['a font for Chinese'], ['fonts-noto-cjk']);
+}
+
+/**
+ * @param {readonly string[]} missing what is not there; nothing is done where that is nothing
+ * @param {readonly string[]} packages those that bring it
+ */
+function install(missing, packages) {
   if (missing.length === 0) return;
-  const packages = [...new Set(missing.map((command) => packageOf[command] ?? command))];
+  const wanted = [...new Set(packages)];
   if (process.getuid?.() !== 0 || !isInstalled('apt-get')) {
     throw new Error(
-      `Missing: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${packages.join(' ')}`,
+      `Missing: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${wanted.join(' ')}`,
     );
   }
   const run = (/** @type {string[]} */ ...parameters) =>
@@ -23,7 +41,7 @@ export function requireCommands(packageOf) {
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     });
   run('update');
-  run('install', '--yes', '--no-install-recommends', ...packages);
+  run('install', '--yes', '--no-install-recommends', ...wanted);
 }
 
 /** @param {string} command */

@@ -3,10 +3,11 @@ import { once } from 'node:events';
 // By its default export: a Node.js that is too old lacks `globSync`, and would not get as far as saying so.
 import fs from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { requireNode } from '../bin/require-node.js';
-import { requireCommands } from './debian-packages.js';
+import { requireChineseFont, requireCommands } from './debian-packages.js';
 
-// Runs the tests: all, or the files that are named. Arguments that begin with "-" go to Node's test runner.
+// Builds the web page and runs the tests: all, or the files that are named. Arguments that begin with "-" go to Node's test runner.
 
 requireNode();
 
@@ -35,8 +36,10 @@ if (interruptedBy) process.exitCode = 128 + constants.signals[interruptedBy];
 
 /** Returns the exit code. */
 async function runTests() {
-  provideCommands({ bash: 'bash', curl: 'curl', git: 'git', mount: 'mount', mkfifo: 'coreutils' });
-  if (!needObjectStore()) return runFiles({});
+  provide(() => requireCommands({ bash: 'bash', curl: 'curl', git: 'git', mount: 'mount', mkfifo: 'coreutils' }));
+  if (willRun('tests/web/')) provide(requireBrowser);
+  await buildPage();
+  if (!willRun('s3')) return runFiles({});
   const { environmentOf, isObjectStoreNamed, testObjectStore } = await import('../tests/servers/object-store.ts');
   if (isObjectStoreNamed()) return runFiles(environmentOf(testObjectStore()));
   const ceph = await startOwnCeph();
@@ -47,9 +50,26 @@ async function runTests() {
   }
 }
 
-/** All tests together need one, and those whose path says so. */
-function needObjectStore() {
-  return files.length === 0 || [...files, ...fs.globSync(files)].some((file) => file.includes('s3'));
+/** The service does not start without the page, nor do its tests. */
+async function buildPage() {
+  const script = fileURLToPath(new URL('./build-page.js', import.meta.url));
+  const [code] = await once(spawn(process.execPath, [script], { stdio: 'inherit' }), 'exit');
+  if (code !== 0) throw new Error('The web page could not be built, or is over its budget.');
+}
+
+/**
+ * Whether a test will run whose path has this in it: `s3` for those that need an object store.
+ *
+ * @param {string} part
+ */
+function willRun(part) {
+  return files.length === 0 || [...files, ...fs.globSync(files)].some((file) => file.includes(part));
+}
+
+/** The one that opens the page in the tests, and characters for each language that the page speaks. */
+function requireBrowser() {
+  requireCommands({ chromium: 'chromium' });
+  requireChineseFont();
 }
 
 /** One for the whole run, as each takes two seconds and 120 MB. */
@@ -58,20 +78,20 @@ async function startOwnCeph() {
   const { HOW_TO_NAME_ANOTHER } = await import('../tests/servers/object-store.ts');
   const commands = Object.keys(CEPH_COMMANDS).join(', ');
   const packages = [...new Set(Object.values(CEPH_COMMANDS))].join(', ');
-  provideCommands(
-    CEPH_COMMANDS,
+  provide(
+    () => requireCommands(CEPH_COMMANDS),
     `\nThose of an object store start one with ${commands} (Debian: ${packages}). ${HOW_TO_NAME_ANOTHER}`,
   );
   return startCeph(interrupted.signal);
 }
 
 /**
- * @param {Readonly<Record<string, string>>} packageOf the package that brings each command
+ * @param {() => void} require installs what is missing, or throws
  * @param {string} alternative what else would do
  */
-function provideCommands(packageOf, alternative = '') {
+function provide(require, alternative = '') {
   try {
-    requireCommands(packageOf);
+    require();
   } catch (error) {
     throw new Error(`The tests need what this machine lacks. ${messageOf(error)}${alternative}`, { cause: error });
   }

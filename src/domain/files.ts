@@ -3,6 +3,7 @@ import { isStoreError, quoted, StoreError } from './error.ts';
 import { createFolderOperations, type FolderOperations } from './folder-operations.ts';
 import { limitSize } from './limit-size.ts';
 import { mediaTypeOfUpload } from './media-type.ts';
+import { MAX_PAGE } from './page-size.ts';
 import { childFile, childFolder, type FilePath, type FolderPath, nameOf, parentOf, ROOT } from './path.ts';
 import type { ByteRange } from './range.ts';
 import { spool } from './spool.ts';
@@ -12,9 +13,6 @@ import type { FolderOptions } from './tree-operations.ts';
 
 /** Files of this many bytes and more are not served directly, but by a presigned URL: the 6 MB of the interface. */
 export const DIRECT_LIMIT = 6 * 1024 * 1024;
-
-/** The most entries on one page of a listing, and their number where none is asked for. */
-export const MAX_PAGE = 1000;
 
 export interface FilesOptions {
   /** The largest upload, in bytes; unlimited where undefined. */

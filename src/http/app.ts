@@ -2,18 +2,20 @@ import { isUtf8 } from 'node:buffer';
 import { METHODS } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Ajv } from 'ajv';
-import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
+import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { describeApi } from './api-description.ts';
 import { HttpError } from './errors.ts';
-import { answerFailures } from './failures.ts';
+import { answerFailures, sendFailure } from './failures.ts';
 import { createLongOperations } from './long-operations.ts';
 import { collectMethods, refuseOtherMethods } from './methods.ts';
+import { isListed } from './page/links.ts';
 import { tellQuota } from './quota.ts';
-import { logRequests, requestId } from './request-log.ts';
+import { followRequest, logRequests, requestId } from './request-log.ts';
+import { assetRoutes } from './routes/assets.ts';
 import { fetchRoute } from './routes/fetch.ts';
 import { deleteFileRoute, renameFileRoute } from './routes/files.ts';
 import { deleteFolderRoute, folderRoutes } from './routes/folders.ts';
-import { listingRoutes } from './routes/listing.ts';
+import { failListing, listingRoutes } from './routes/listing.ts';
 import { signedRoute } from './routes/signed.ts';
 import { systemRoutes } from './routes/system.ts';
 import { thumbnailRoute } from './routes/thumbnail.ts';
@@ -44,6 +46,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
     // A request that comes while the service stops is answered; its connection is closed after it.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => void answerUnrouted(service, error, request, reply),
     ...answerFailures.options,
     http: { ...answerFailures.options.http, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE },
   }).withTypeProvider<TypeBoxTypeProvider>();
@@ -61,6 +64,23 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   await app.register(async (routes: App) => registerRoutes(routes, service));
   refuseOtherMethods(app, methodsOf);
   return app;
+}
+
+/** Answers a mistake in a URL that is found before any route and hook. */
+async function answerUnrouted(
+  service: Service,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  followRequest(request, reply);
+  const isReading = request.method === 'GET' || request.method === 'HEAD';
+  if (!isReading || !isListed(request.url)) return void sendFailure(error, request, reply);
+  try {
+    await failListing(service, error, request, reply);
+  } catch (reason) {
+    sendFailure(reason, request, reply);
+  }
 }
 
 /**
@@ -97,7 +117,8 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     folderRoutes(json, service, operations);
     transferRoutes(json, service, operations);
   });
-  listingRoutes(app, service);
+  await app.register(async (listing: App) => listingRoutes(listing, service));
+  await app.register(async (assets: App) => assetRoutes(assets, service));
   fetchRoute(app, service);
   thumbnailRoute(app, service);
   systemRoutes(app, service);

@@ -4,7 +4,9 @@ import type { Socket } from 'node:net';
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
 import { quoted } from '../domain/error.ts';
 import { HttpError, type Problem, problemOf } from './errors.ts';
-import { followRequest, REQUEST_ID, requestId } from './request-log.ts';
+import { JSON_TYPE } from './headers.ts';
+import { REQUEST_ID, requestId } from './request-log.ts';
+import type { Failure } from './schemas.ts';
 import type { App } from './service.ts';
 
 /** Every failure, wherever it is found, is answered with the envelope of the interface. */
@@ -22,18 +24,21 @@ export function answerFailures(app: App): void {
   app.server.on('checkExpectation', refuseExpectation);
 }
 
-/** What the framework has to be told when it is made: mistakes that it finds before any route and hook. */
+/** What the framework has to be told when it is made, of mistakes that it finds before there is a request. */
 answerFailures.options = {
-  frameworkErrors: (error, request, reply) => {
-    followRequest(request, reply);
-    sendFailure(error, request, reply);
-  },
   clientErrorHandler: (error, socket) => refuseConnection(error, socket),
   // Node would answer the lack of one without an envelope.
   http: { requireHostHeader: false },
 } satisfies FastifyHttpOptions<Server>;
 
-function sendFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/** Answers with the envelope of a failure, as JSON. */
+export function sendFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const envelope = beginFailure(error, request, reply);
+  return reply.type(JSON_TYPE).send(envelope);
+}
+
+/** Logs an error, gives `reply` its status and headers, and says what the client is to be told. */
+export function beginFailure(error: unknown, request: FastifyRequest, reply: FastifyReply): Failure {
   const problem = problemOf(error, request.id);
   const hasLeft = reply.raw.destroyed || (request.raw.destroyed && !request.raw.complete);
   if (problem.status === 500 && !hasLeft) request.log.error({ err: error }, 'A request failed.');
@@ -42,12 +47,11 @@ function sendFailure(error: unknown, request: FastifyRequest, reply: FastifyRepl
   for (const name of ['content-length', 'content-disposition', 'etag', 'last-modified', 'cache-control'])
     reply.removeHeader(name);
   if (problem.retryAfter !== undefined) reply.header('retry-after', problem.retryAfter);
-  return reply.code(problem.status).type(JSON_TYPE).send(envelopeOf(problem));
+  reply.code(problem.status);
+  return envelopeOf(problem);
 }
 
-const JSON_TYPE = 'application/json; charset=utf-8';
-
-function envelopeOf({ message }: Pick<Problem, 'message'>): { success: false; error: string } {
+function envelopeOf({ message }: Pick<Problem, 'message'>): Failure {
   return { success: false, error: message };
 }
 

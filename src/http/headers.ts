@@ -14,6 +14,8 @@ export function fileHeaders(file: FileEntry): Record<string, string> {
 /** What may be kept, but has to be asked after each time, and not by caches that serve several people. */
 export const CACHE_CONTROL = 'private, no-cache';
 
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
 /**
  * Headers that keep a file which a browser opens from acting in the name of the person who looks at it: its type
  * is not guessed, and its scripts do not run. The viewers of browsers for PDF are scripts themselves.

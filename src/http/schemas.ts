@@ -1,14 +1,16 @@
 import { type Static, Type } from 'typebox';
-import { MAX_PAGE } from '../domain/files.ts';
+import { MAX_PAGE } from '../domain/page-size.ts';
 
 /*
- * The JSON shapes of the interface: one source for validation, types and the OpenAPI document.
+ * The JSON shapes of the interface: one source for validation, types and the OpenAPI document. The web page takes its
+ * types from here, and so there is nothing here, nor in what is imported, that a browser does not have.
  */
 
 export const Failure = Type.Object(
   { success: Type.Literal(false), error: Type.String({ description: 'What was wrong, and with which value.' }) },
   { title: 'Failure' },
 );
+export type Failure = Static<typeof Failure>;
 
 export const Success = Type.Object({ success: Type.Literal(true), message: Type.String() }, { title: 'Success' });
 
@@ -90,7 +92,27 @@ export const ListingQuery = Type.Object({
     Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: MAX_PAGE, description: 'The most entries to give.' }),
   ),
   cursor: Type.Optional(Type.String({ description: 'The `cursor` of the page before.' })),
+  preview: Type.Optional(
+    Type.String({
+      description: 'For the web page, which shows the file of this name; it changes nothing of a listing.',
+    }),
+  ),
 });
+
+/** What the web page is told by the document that it comes in. */
+export interface Embedded {
+  /** The root of the service, relative to the URL of the document, with a `/` at its end. */
+  readonly base: string;
+  /** The folder that was asked for; empty for the root, and where the URL names none. */
+  readonly folder: string;
+  /** The status that the answer has as JSON, and the document too. */
+  readonly status: number;
+  readonly answer: Listing | Failure;
+  /** Whether every change is refused. */
+  readonly readOnly: boolean;
+  /** Bytes of the largest upload; null where only the store has a limit. */
+  readonly maxUploadSize: number | null;
+}
 
 export const FileQuery = Type.Object({
   download: Type.Optional(Type.String({ description: "`1`: as an attachment of the file's name." })),

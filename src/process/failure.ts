@@ -1,12 +1,13 @@
 import { SettingsError } from '../config/config.ts';
 import { isStoreError } from '../domain/error.ts';
+import { PageNotBuilt } from '../http/page/web-page.ts';
 
 /**
  * Why the service can't start, in the one line (or list of mistakes) that a person needs; undefined for what is a
  * fault of ours, which wants its stack.
  */
 export function explainStart(error: unknown): string | undefined {
-  if (error instanceof SettingsError || isStoreError(error)) return error.message;
+  if (error instanceof SettingsError || error instanceof PageNotBuilt || isStoreError(error)) return error.message;
   if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined;
   if (error.syscall === 'getaddrinfo') {
     const name = 'hostname' in error ? String(error.hostname) : '';

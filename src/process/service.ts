@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { createFiles } from '../domain/files.ts';
 import { buildApp } from '../http/app.ts';
+import { BUILT_PAGE, readWebPage, type WebPage } from '../http/page/web-page.ts';
 import { observe } from '../layers/observe.ts';
 import { readOnly } from '../layers/read-only.ts';
 import { retry } from '../layers/retry.ts';
@@ -31,6 +32,7 @@ const RETRIES = { attempts: 3, delay: 100 };
 
 /** Opens the store and listens. Throws an error that a person can act on when either is not possible. */
 export async function startService(config: Config, logger: Logger): Promise<RunningService> {
+  const page = await readWebPage(BUILT_PAGE);
   const opened = await openStore(config, {
     debug: (message, details) => logger.debug(details, message),
     info: (message, details) => logger.info(details, message),
@@ -38,14 +40,14 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
   });
   try {
     await opened.store.check?.();
-    return await serve(opened, config, logger);
+    return await serve(opened, page, config, logger);
   } catch (error) {
     await opened.store.close?.();
     throw error;
   }
 }
 
-async function serve(opened: OpenedStore, config: Config, logger: Logger): Promise<RunningService> {
+async function serve(opened: OpenedStore, page: WebPage, config: Config, logger: Logger): Promise<RunningService> {
   const retried = opened.retries ? opened.store : retry(opened.store, RETRIES);
   const observed = observe(config.READ_ONLY ? readOnly(retried) : retried, (call) => logger.debug(call, 'store'));
   const files = createFiles(observed, {
@@ -59,7 +61,18 @@ async function serve(opened: OpenedStore, config: Config, logger: Logger): Promi
     renders: Math.max(1, Math.floor(availableParallelism() / config.WORKERS)),
     warn: (message, error) => logger.warn({ err: error }, message),
   });
-  const app = await buildApp({ files, thumbnails, signer: opened.signer }, logger);
+  const app = await buildApp(
+    {
+      files,
+      thumbnails,
+      signer: opened.signer,
+      page,
+      contentOrigins: opened.contentOrigins,
+      readOnly: config.READ_ONLY,
+      maxUploadSize: config.MAX_UPLOAD_SIZE,
+    },
+    logger,
+  );
   const url = await app.listen({ host: config.HOST, port: config.PORT });
 
   return {

@@ -5,8 +5,10 @@ import type { Config } from '../config/config.ts';
 import type { Store } from '../domain/store.ts';
 import type { UrlSigner } from '../domain/url-signer.ts';
 import { openDisk } from './disk/disk.ts';
+import { repositoryOrigins } from './github/content-origins.ts';
 import { openGitHub } from './github/github.ts';
 import type { StoreLog } from './log.ts';
+import { bucketOrigins } from './s3/content-origins.ts';
 import { openS3 } from './s3/s3.ts';
 
 /** A store as the settings have it, and what comes with it. */
@@ -16,6 +18,8 @@ export interface OpenedStore {
   readonly name: string;
   /** Checks the store's presigned URLs, where it is for the service to answer them. */
   readonly signer?: UrlSigner;
+  /** Where the URLs that the store gives of files lead, if not to the service itself. */
+  readonly contentOrigins: readonly string[];
   /** Whether it tries again by itself what may succeed a little later. */
   readonly retries: boolean;
   /** Where to keep what can be made again, if nobody says otherwise. */
@@ -32,7 +36,7 @@ export async function openStore(config: Config, log: StoreLog): Promise<OpenedSt
         signingKey: config.SIGNING_KEY,
         warn,
       });
-      return { store, signer, name: root, retries: false, cacheFolder: join(ownFolder, 'cache') };
+      return { store, signer, contentOrigins: [], name: root, retries: false, cacheFolder: join(ownFolder, 'cache') };
     }
     case 's3':
     case 'r2':
@@ -42,7 +46,7 @@ export async function openStore(config: Config, log: StoreLog): Promise<OpenedSt
   }
 }
 
-function openBucket(config: Config, warn: (message: string, details: object) => void): OpenedStore {
+async function openBucket(config: Config, warn: (message: string, details: object) => void): Promise<OpenedStore> {
   const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
   if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
     throw new Error('The settings of the bucket were not checked.');
@@ -59,7 +63,8 @@ function openBucket(config: Config, warn: (message: string, details: object) => 
     warn,
   });
   const name = `${config.S3_ENDPOINT ?? `https://s3.${config.S3_REGION}.amazonaws.com`}/${bucket}`;
-  return { store, name, retries: true, cacheFolder: cacheFolderOf(name) };
+  const contentOrigins = await bucketOrigins(store, config.S3_PUBLIC_URL);
+  return { store, contentOrigins, name, retries: true, cacheFolder: cacheFolderOf(name) };
 }
 
 function openRepository(config: Config, log: StoreLog): OpenedStore {
@@ -85,7 +90,7 @@ function openRepository(config: Config, log: StoreLog): OpenedStore {
     cache: { folder: join(config.CACHE_DIR ?? cacheFolder, 'blobs'), size: config.GITHUB_CACHE_SIZE },
     log,
   });
-  return { store, name, retries: true, cacheFolder };
+  return { store, contentOrigins: repositoryOrigins(apiUrl), name, retries: true, cacheFolder };
 }
 
 /** A folder of this machine for what is served, told from those of others by its name. */

@@ -6,6 +6,8 @@ import { pino } from 'pino';
 import { createFiles, type FilesOptions } from '../../src/domain/files.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { buildApp } from '../../src/http/app.ts';
+import { BUILT_PAGE, readWebPage } from '../../src/http/page/web-page.ts';
+import type { Service } from '../../src/http/service.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
 import type { Backend } from '../contract/backend.ts';
 
@@ -21,12 +23,16 @@ export interface TestService {
   stop(): Promise<void>;
 }
 
-export interface ServiceOptions extends Partial<FilesOptions> {
+export interface ServiceOptions extends Partial<FilesOptions & Pick<Service, 'contentOrigins' | 'readOnly'>> {
   /** Puts something between the service and its store: a fault, a look. */
   readonly wrap?: (store: Store) => Store;
 }
 
-export async function startService(backend: Backend, { wrap, ...options }: ServiceOptions = {}): Promise<TestService> {
+export async function startService(
+  backend: Backend,
+  { wrap, contentOrigins = [], readOnly = false, ...options }: ServiceOptions = {},
+): Promise<TestService> {
+  const page = await readWebPage(BUILT_PAGE);
   const { store: opened, signer, close } = await backend.open();
   const store = wrap ? wrap(opened) : opened;
   const cacheFolder = await mkdtemp(join(tmpdir(), 'holdall-test-cache-'));
@@ -34,7 +40,8 @@ export async function startService(backend: Backend, { wrap, ...options }: Servi
   const logger = pino({ level: 'debug', base: null }, { write: (line: string) => void log.push(JSON.parse(line)) });
   const files = createFiles(store, { presignExpires: 60, ...options });
   const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, renders: 2 });
-  const app = await buildApp({ files, thumbnails, signer }, logger);
+  const { maxUploadSize } = options;
+  const app = await buildApp({ files, thumbnails, signer, page, contentOrigins, readOnly, maxUploadSize }, logger);
   await app.listen({ host: '127.0.0.1', port: 0 });
   return {
     port: (app.server.address() as AddressInfo).port,

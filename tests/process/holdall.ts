@@ -45,6 +45,8 @@ export interface Start {
   readonly settings?: Readonly<Record<string, string>>;
   /** What runs the script, instead of the Node that runs the tests: a program and its first arguments. */
   readonly command?: readonly [string, ...string[]];
+  /** The script of the command, where it is that of another checkout. */
+  readonly script?: string;
 }
 
 /** Starts the service and waits until it is ready. It ends with the test, however that ends. */
@@ -135,12 +137,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 /** Starts the command in an empty working directory, so that no `.env` is read, and with nothing of our environment. */
 async function launch(
   t: TestContext,
-  { settings, command = [process.execPath], args = [] }: Start & { args?: readonly string[] },
+  { settings, command = [process.execPath], script = SCRIPT, args = [] }: Start & { args?: readonly string[] },
 ): Promise<{ child: ChildProcessByStdio<null, Readable, Readable>; pid: number; ended: Promise<End> }> {
   const cwd = await temporaryFolder(t);
   const [program, ...before] = command;
   const { PATH } = process.env;
-  const child = spawn(program, [...before, SCRIPT, ...args], {
+  const child = spawn(program, [...before, script, ...args], {
     cwd,
     env: { PATH, HOST: '127.0.0.1', PORT: '0', WORKERS: '1', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

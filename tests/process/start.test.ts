@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { version } from '../../src/version.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
 import { jsonOf, send } from '../http/client.ts';
@@ -79,6 +80,18 @@ describe('a start', () => {
     const ran = await runHoldall(t, { settings: { DISK_ROOT: root } });
     assertRefused(ran, /full/);
   });
+
+  for (const WORKERS of ['1', '2']) {
+    it(`is refused in one line where the web page was not built (WORKERS=${WORKERS})`, async (t) => {
+      const checkout = await temporaryFolder(t);
+      const ours = fileURLToPath(new URL('../../', import.meta.url));
+      for (const part of ['bin', 'src', 'package.json'])
+        await cp(join(ours, part), join(checkout, part), { recursive: true });
+      await symlink(join(ours, 'node_modules'), join(checkout, 'node_modules'));
+      const ran = await runHoldall(t, { script: join(checkout, 'bin/holdall.js'), settings: { WORKERS } });
+      assertRefused(ran, /^holdall: The web page is not built .*: run "npm run build"\.$/m);
+    });
+  }
 
   it('names every bad setting at once, a line each with an example, and prints no secret', async (t) => {
     const secret = 'hunter2-hunter2';

@@ -1,42 +1,68 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Type } from 'typebox';
 import { quoted } from '../../domain/error.ts';
 import { type FolderPath, nameOf, parseFolder, ROOT } from '../../domain/path.ts';
-import type { Entry } from '../../domain/store.ts';
+import type { Entry, Listing as StoreListing } from '../../domain/store.ts';
 import { clientSignal } from '../client-signal.ts';
 import { HttpError } from '../errors.ts';
+import { beginFailure } from '../failures.ts';
+import { answerListing } from '../page/answer-listing.ts';
 import { quote } from '../preconditions.ts';
 import { Failure, Listing, ListingQuery, PathParameter } from '../schemas.ts';
 import type { App, Service } from '../service.ts';
 
-export function listingRoutes(app: App, { files }: Service): void {
+export function listingRoutes(app: App, service: Service): void {
   const shared = {
     tags: ['Folders'],
     summary: 'List a folder',
-    description: 'The folder is the path or `prefix`; `prefix` reaches those that a route hides, such as `file/`.',
+    description:
+      'The folder is the path or `prefix`; `prefix` reaches those that a route hides, such as `file/`. Who prefers HTML to JSON gets the web page.',
     querystring: ListingQuery,
-    response: { 200: Listing, '4xx': Failure, '5xx': Failure },
+    response: { 200: asPageToo(Listing), '4xx': asPageToo(Failure), '5xx': asPageToo(Failure) },
   };
 
   const list = async (
     folder: FolderPath,
     query: { cursor?: string; limit?: number },
-    signal: AbortSignal,
-  ): Promise<Listing> => {
-    const { entries, cursor } = await files.list(folder, { cursor: query.cursor, limit: query.limit, signal });
-    return { success: true, prefix: folder, entries: entries.map(describe), ...(cursor !== undefined && { cursor }) };
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const { cursor, limit } = query;
+    const listing = await service.files.list(folder, { cursor, limit, signal: clientSignal(reply) });
+    return answerListing(service, request, reply, { folder, answer: envelopeOf(folder, listing) });
   };
 
-  app.get('/', { schema: shared, preValidation: requireUtf8Query }, async ({ query }, reply) =>
-    list(folderOf('', query.prefix), query, clientSignal(reply)),
+  app.setErrorHandler((error, request, reply) => failListing(service, error, request, reply));
+  app.get('/', { schema: shared, preValidation: checkQuery }, async (request, reply) =>
+    list(folderOf('', request.query.prefix), request.query, request, reply),
   );
-  app.get(
-    '/*',
-    { schema: { ...shared, params: PathParameter }, preValidation: requireUtf8Query },
-    async ({ params, query }, reply) => list(folderOf(params['*'], query.prefix), query, clientSignal(reply)),
+  app.get('/*', { schema: { ...shared, params: PathParameter }, preValidation: checkQuery }, async (request, reply) =>
+    list(folderOf(request.params['*'], request.query.prefix), request.query, request, reply),
   );
 }
 
+/** Answers a listing that can't be given with the reason, in the form that the listing would have had. */
+export async function failListing(
+  service: Service,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const answer = beginFailure(error, request, reply);
+  return answerListing(service, request, reply, { folder: folderAsked(request), answer });
+}
+
+/** A JSON answer that comes as the web page as well, which has it embedded. */
+function asPageToo<Schema>(schema: Schema) {
+  return { content: { 'application/json': { schema }, 'text/html': { schema: Type.String() } } };
+}
+
+async function checkQuery(request: FastifyRequest): Promise<void> {
+  requireUtf8Query(request);
+}
+
 /** The router's parser of queries leaves escapes that are not UTF-8 as they are, as if they were names. */
-async function requireUtf8Query({ url }: { url: string }): Promise<void> {
+function requireUtf8Query({ url }: FastifyRequest): void {
   try {
     decodeURIComponent(url.slice(url.indexOf('?') + 1));
   } catch {
@@ -54,6 +80,25 @@ function folderOf(path: string, prefix: string | undefined): FolderPath {
     400,
     `The path names the folder ${quoted(byPath)} and "prefix" the folder ${quoted(byQuery)}: give one of them.`,
   );
+}
+
+/** The folder that a request is about, whatever is wrong with it; empty where it can't be told. */
+function folderAsked(request: FastifyRequest): string {
+  try {
+    requireUtf8Query(request);
+    return folderOf(textIn(request.params, '*') ?? '', textIn(request.query, 'prefix'));
+  } catch {
+    return '';
+  }
+}
+
+function textIn(fields: unknown, name: string): string | undefined {
+  const value: unknown = typeof fields === 'object' && fields !== null ? Reflect.get(fields, name) : undefined;
+  return typeof value === 'string' ? value : undefined;
+}
+
+function envelopeOf(folder: FolderPath, { entries, cursor }: StoreListing): Listing {
+  return { success: true, prefix: folder, entries: entries.map(describe), ...(cursor !== undefined && { cursor }) };
 }
 
 function describe(entry: Entry): Listing['entries'][number] {

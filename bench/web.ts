@@ -1,0 +1,175 @@
+import { mkdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { requireCommands } from '../scripts/debian-packages.js';
+import type { Benchmark } from './harness/benchmark.ts';
+import { readNames, readNumber } from './harness/benchmark.ts';
+import { formatFigure, formatMegabytes, formatSpread, median } from './harness/figures.ts';
+import { describeMachine } from './harness/machine.ts';
+import { createManyFiles } from './harness/many-files.ts';
+import type { ListingPage, Visit } from './harness/page-listing.ts';
+import { holdallPage, nginxPage, scrollSteps, visitListing } from './harness/page-listing.ts';
+import { run } from './harness/processes.ts';
+import { ensurePrograms, readVersions } from './harness/programs.ts';
+import { publish } from './harness/results.ts';
+import type { Column } from './harness/table.ts';
+import { formatTable } from './harness/table.ts';
+import { makeTemporaryFolder } from './harness/temporary-folder.ts';
+
+/** How the web page bears large folders, in a real browser, beside the plainest page there is. */
+export const web: Benchmark = {
+  name: 'web',
+  question: 'How soon is a large folder on the screen, how smoothly does it scroll, and what memory does it take?',
+  options: [
+    '--rounds N        how often each is measured (3)',
+    '--cases LIST      of folder-10000,folder-100000 (all)',
+    '--only LIST       of holdall,nginx (all)',
+    '--folder PATH     where the files are, for as long as it runs (/var/tmp)',
+    '--service FILE    the service to measure (bin/holdall.js of this checkout)',
+    "The browser is Debian's Chromium, without a window.",
+  ],
+  run: async (args, signal) => {
+    const options = readOptions(args);
+    requireCommands({ chromium: 'chromium' });
+    const programs = options.only.includes('nginx') ? (['nginx'] as const) : [];
+    await ensurePrograms(programs, signal);
+    // The entries of the folders, and the profiles of the browser.
+    await using temporary = await makeTemporaryFolder(options.folder, 2 ** 30);
+    const machine = await describeMachine(temporary.path, options.service);
+    const measurements: Measurement[] = [];
+    for (const count of options.counts) {
+      measurements.push(...(await measureFolder(count, options, temporary.path, signal)));
+    }
+    await publish({
+      name: 'web',
+      machine,
+      versions: { chromium: await readChromiumVersion(signal), ...(await readVersions(programs, signal)) },
+      report: [...options.counts.map((count) => formatFolder(count, measurements)), notes(options)].join('\n\n'),
+      measurements,
+    });
+  },
+};
+
+async function readChromiumVersion(signal: AbortSignal): Promise<string> {
+  const { stdout } = await run({ file: 'chromium', args: ['--version'] }, signal);
+  return /\d+(\.\d+)+/.exec(stdout)?.[0] ?? 'unknown';
+}
+
+const allCases = { 'folder-10000': 10_000, 'folder-100000': 100_000 } as const;
+
+interface Options {
+  readonly rounds: number;
+  /** How many entries the folders have. */
+  readonly counts: readonly number[];
+  readonly only: readonly string[];
+  readonly folder: string;
+  /** The file that starts the service. */
+  readonly service: string;
+}
+
+/** All visits of one page to one folder, in the order of the rounds. */
+interface Measurement {
+  readonly count: number;
+  readonly name: string;
+  readonly visits: Visit[];
+}
+
+function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rounds: { type: 'string', default: '3' },
+      cases: { type: 'string' },
+      only: { type: 'string' },
+      folder: { type: 'string', default: '/var/tmp' },
+      service: { type: 'string', default: join(import.meta.dirname, '../bin/holdall.js') },
+    },
+  });
+  const cases = readNames('cases', values.cases, Object.keys(allCases));
+  return {
+    rounds: readNumber('rounds', values.rounds, 1),
+    counts: Object.entries(allCases).flatMap(([id, count]) => (cases.includes(id) ? [count] : [])),
+    only: readNames('only', values.only, ['holdall', 'nginx']),
+    folder: resolve(values.folder),
+    service: resolve(values.service),
+  };
+}
+
+/** The order is reversed every round, so that none is always the one after the heaviest. */
+async function measureFolder(
+  count: number,
+  { rounds, only, service }: Options,
+  parent: string,
+  signal: AbortSignal,
+): Promise<Measurement[]> {
+  const pages: readonly ListingPage[] = [holdallPage(service), nginxPage].filter(({ server }) =>
+    only.includes(server.name),
+  );
+  const root = join(parent, `root-${count}`);
+  await mkdir(root);
+  createManyFiles(root, count);
+  const measurements = pages.map((page) => ({ page, count, name: page.server.name, visits: [] as Visit[] }));
+  for (let round = 1; round <= rounds; round++) {
+    const order = round % 2 === 1 ? measurements : measurements.toReversed();
+    for (const { page, name, visits } of order) {
+      signal.throwIfAborted();
+      process.stderr.write(`bench: ${titleOf(count)}, round ${round} of ${rounds}: ${name}\n`);
+      const scratch = join(parent, `scratch-${count}-${round}-${name}`);
+      visits.push(await visitListing(page, { root, scratch }, count, signal));
+    }
+  }
+  return measurements.map(({ name, visits }) => ({ count, name, visits }));
+}
+
+function titleOf(count: number): string {
+  return `A folder of ${count.toLocaleString('en-US')} entries`;
+}
+
+function formatFolder(count: number, measurements: readonly Measurement[]): string {
+  const columns: Column[] = [
+    { heading: 'page', align: 'left' },
+    ...figures.map(({ heading }): Column => ({ heading, align: 'right' })),
+  ];
+  const rows = measurements
+    .filter((measurement) => measurement.count === count)
+    .map(({ name, visits }) => [name, ...figures.map(({ cell }) => cell(visits))]);
+  return `### ${titleOf(count)}\n\n${formatTable(columns, rows)}`;
+}
+
+interface Figure {
+  readonly heading: string;
+  cell(visits: readonly Visit[]): string;
+}
+
+const medianOf = (visits: readonly Visit[], figure: keyof Visit) => median(visits.map((visit) => visit[figure]));
+const spreadOf = (visits: readonly Visit[], figure: keyof Visit) => formatSpread(visits.map((visit) => visit[figure]));
+
+const figures: readonly Figure[] = [
+  { heading: 'first row, ms', cell: (visits) => formatFigure(medianOf(visits, 'firstRow')) },
+  { heading: 'least – most', cell: (visits) => spreadOf(visits, 'firstRow') },
+  { heading: 'interactive, ms', cell: (visits) => formatFigure(medianOf(visits, 'interactive')) },
+  { heading: 'least – most', cell: (visits) => spreadOf(visits, 'interactive') },
+  { heading: 'frames over 50 ms', cell: (visits) => formatFigure(medianOf(visits, 'slowFrames')) },
+  { heading: 'slowest frame, ms', cell: (visits) => formatFigure(medianOf(visits, 'slowestFrame')) },
+  { heading: 'JS heap, MB', cell: (visits) => formatMegabytes(medianOf(visits, 'heap')) },
+  { heading: 'renderer, MB', cell: (visits) => formatMegabytes(medianOf(visits, 'renderer')) },
+  { heading: 'nodes', cell: (visits) => formatFigure(medianOf(visits, 'nodes')) },
+];
+
+/** What a reader must know so that the figures do not mislead. */
+function notes({ rounds }: Options): string {
+  return [
+    `- Rounds: ${rounds}. Medians, the order reversed every round, a fresh process of the server and a fresh browser for` +
+      ' each visit; the server has answered one request for the page before.',
+    '- Times are since the navigation began. First row: the frame with the first entry was drawn. Interactive: all entries' +
+      ' are in the page, and no frame took 50 ms in the half second after that moment.',
+    `- Scrolling: from the top to the end in ${scrollSteps} steps, one a frame, by script. The last entry has to be shown` +
+      ' then. Frames are counted by the time between them; what the compositor draws by itself is not.',
+    "- Memory after scrolling: the JavaScript heap after garbage was collected; the renderer's process, shared pages in" +
+      ' part, in MB of 1,000,000 bytes. Nodes are those that the browser keeps, in the document or not.',
+    '- The entries are hard links to a few files of some bytes. Browser and server share the cores and this machine; the' +
+      ' browser has no window and no GPU.',
+    "- nginx's page (autoindex) is one document with a line for each entry, and nothing to do with them but to open one: the" +
+      ' limit of a page that keeps all entries in the document.',
+  ].join('\n');
+}

@@ -1,0 +1,80 @@
+import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { requireNode } from '../bin/require-node.js';
+
+// Builds the web page into web/dist, with what it loads compressed beforehand, and holds it to its budget.
+
+requireNode();
+
+/** Bytes, gzipped, of what is loaded before the page is there. */
+const BUDGET = { script: 60_000, styles: 12_000 };
+
+const WEB = fileURLToPath(new URL('../web/', import.meta.url));
+
+const compressGzip = promisify(gzip);
+const compressBrotli = promisify(brotliCompress);
+
+// After a look at the version of Node.js: one that is too old does not read TypeScript.
+const { BUILT_PAGE, readWebPage } = await import('../src/http/page/web-page.ts');
+
+// Aside, and then put in its place when it is whole: a service may be running on the one before.
+const building = await mkdtemp(join(WEB, '.build-'));
+try {
+  await buildInto(building);
+  const page = await readWebPage(building);
+  const sizes = await compressFolder(page.assets);
+  await rm(BUILT_PAGE, { recursive: true, force: true });
+  await rename(building, BUILT_PAGE);
+  process.exitCode = keepsToBudget(page, sizes) ? 0 : 1;
+} finally {
+  await rm(building, { recursive: true, force: true });
+}
+
+/** @param {string} folder */
+async function buildInto(folder) {
+  const { build } = await import('vite').catch((/** @type {unknown} */ error) => {
+    throw new Error('The web page is built with Vite, which "npm ci" installs.', { cause: error });
+  });
+  await build({ configFile: join(WEB, 'vite.config.ts'), logLevel: 'warn', build: { outDir: folder } });
+}
+
+/**
+ * Puts `.gz` and `.br` beside each file that they make smaller. Returns the gzipped sizes by name.
+ *
+ * @param {string} folder
+ */
+async function compressFolder(folder) {
+  /** @type {Map<string, number>} */
+  const sizes = new Map();
+  for (const name of await readdir(folder)) {
+    const bytes = await readFile(join(folder, name));
+    const gzipped = await compressGzip(bytes, { level: constants.Z_BEST_COMPRESSION });
+    const brotli = await compressBrotli(bytes);
+    sizes.set(name, gzipped.length);
+    if (gzipped.length < bytes.length) await writeFile(join(folder, `${name}.gz`), gzipped);
+    if (brotli.length < bytes.length) await writeFile(join(folder, `${name}.br`), brotli);
+  }
+  return sizes;
+}
+
+/**
+ * Prints what is loaded before the page is there, and says whether it is within the budget.
+ *
+ * @param {import('../src/http/page/web-page.ts').WebPage} page
+ * @param {ReadonlyMap<string, number>} sizes gzipped, by name
+ */
+function keepsToBudget({ script, imports, early, styles }, sizes) {
+  const loaded = { script: [script, ...imports, ...(early === undefined ? [] : [early])], styles };
+  let isKept = true;
+  for (const kind of /** @type {const} */ (['script', 'styles'])) {
+    let bytes = 0;
+    for (const name of loaded[kind]) bytes += sizes.get(name) ?? 0;
+    const isWithin = bytes <= BUDGET[kind];
+    isKept &&= isWithin;
+    process.stdout.write(`${kind}: ${bytes} of ${BUDGET[kind]} bytes${isWithin ? '' : ', over the budget'}\n`);
+  }
+  return isKept;
+}

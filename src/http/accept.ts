@@ -1,0 +1,63 @@
+/*
+ * What a client would rather have, by the weights that it gives (RFC 9110, sections 12.4.2 to 12.5.3).
+ */
+
+/**
+ * Whether a client that sends this `Accept` prefers `type` to `other`: by the weights of the ranges that fit them
+ * most closely. Of equal weights, the type wins that is fitted more closely, so that `text/html, *\/*` prefers HTML.
+ * Who says nothing, or takes anything, prefers neither.
+ */
+export function prefers(accept: string | undefined, type: string, other: string): boolean {
+  const ranges = parseWeighted(accept);
+  const [wanted, rival] = [closestFit(ranges, type), closestFit(ranges, other)];
+  if (wanted.weight !== rival.weight) return wanted.weight > rival.weight;
+  return wanted.weight > 0 && wanted.closeness > rival.closeness;
+}
+
+/**
+ * The one of `codings` that a client that sends this `Accept-Encoding` gives the most weight, the first of equal ones;
+ * undefined where it takes none of them.
+ */
+export function preferredCoding<Coding extends string>(
+  acceptEncoding: string | undefined,
+  codings: readonly Coding[],
+): Coding | undefined {
+  const taken = parseWeighted(acceptEncoding);
+  const weightOf = (coding: Coding) =>
+    (taken.find(({ name }) => name === coding) ?? taken.find(({ name }) => name === '*'))?.weight ?? 0;
+  const [best] = codings.filter((coding) => weightOf(coding) > 0).toSorted((a, b) => weightOf(b) - weightOf(a));
+  return best;
+}
+
+interface Weighted {
+  readonly name: string;
+  /** From 0, "not acceptable", to 1. */
+  readonly weight: number;
+}
+
+/** The elements of a list with weights. One whose weight is none is left out. */
+function parseWeighted(header = ''): Weighted[] {
+  return header
+    .split(',')
+    .map((element) => {
+      const [name = '', ...parameters] = element.split(';').map((part) => part.trim().toLowerCase());
+      const weight = parameters.find((parameter) => parameter.startsWith('q='));
+      return { name, weight: weight === undefined ? 1 : Number(weight.slice(2)) };
+    })
+    .filter(({ name, weight }) => name !== '' && weight >= 0 && weight <= 1);
+}
+
+/**
+ * The weight of the range that fits a type most closely, the largest of several; no weight where none fits. Other
+ * parameters of a range say which variant of the type is meant, and there is one only.
+ */
+function closestFit(ranges: readonly Weighted[], type: string): { weight: number; closeness: number } {
+  const [kind = ''] = type.split('/');
+  // Programs write a lone `*` as well.
+  const fitting: readonly (readonly string[])[] = [['*/*', '*'], [`${kind}/*`], [type]];
+  for (const closeness of [2, 1, 0]) {
+    const weights = ranges.filter(({ name }) => fitting[closeness]?.includes(name)).map(({ weight }) => weight);
+    if (weights.length > 0) return { weight: Math.max(...weights), closeness };
+  }
+  return { weight: 0, closeness: 0 };
+}

@@ -1,0 +1,26 @@
+import fastifyStatic from '@fastify/static';
+import { HttpError } from '../errors.ts';
+import { sendFailure } from '../failures.ts';
+import type { App, Service } from '../service.ts';
+
+/** Seconds of a year, the longest that caches are told. */
+const YEAR = 365 * 24 * 60 * 60;
+
+/** What the web page loads. The names tell the contents, so that nothing is ever asked for again. */
+export async function assetRoutes(app: App, { page }: Pick<Service, 'page'>): Promise<void> {
+  // A path that leads elsewhere is one where nothing is.
+  app.setErrorHandler((error, request, reply) => {
+    const isForbidden = error instanceof Error && 'statusCode' in error && error.statusCode === 403;
+    return sendFailure(isForbidden ? new HttpError(404, 'There is no such asset.') : error, request, reply);
+  });
+  await app.register(fastifyStatic, {
+    root: page.assets,
+    prefix: '/-/assets/',
+    decorateReply: false,
+    index: false,
+    preCompressed: true,
+    maxAge: YEAR * 1000,
+    immutable: true,
+    setHeaders: (reply) => void reply.header('x-content-type-options', 'nosniff'),
+  });
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { preferredCoding, prefers } from '../../src/http/accept.ts';
+
+describe('prefers', () => {
+  for (const [accept, isHtml] of [
+    // What browsers send when they open a page: Firefox, Chrome, Safari.
+    ['text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', true],
+    [
+      'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7',
+      true,
+    ],
+    ['text/html', true],
+    ['TEXT/HTML', true],
+    ['text/*', true],
+    ['text/html;level=1', true],
+    ['text/html; charset=utf-8', true],
+    ['text/html, */*', true],
+    ['text/*, */*;q=0.9', true],
+    ['text/html;q=0.1', true],
+    ['text/html;q=.2', true],
+    ['text/html, application/json;q=0.9', true],
+    ['application/json;q=0.9, text/html', true],
+    ['application/*;q=0.9, text/html', true],
+    ['*/*, application/json;q=0.5', true],
+    ['*, application/json;q=0.5', true],
+    ['application/json;q=0, */*', true],
+    // What programs send: curl, fetch, scripts.
+    [undefined, false],
+    ['', false],
+    ['*/*', false],
+    ['*', false],
+    ['application/json', false],
+    ['application/json, text/plain, */*', false],
+    ['application/json, text/html;q=0.9', false],
+    ['application/json, text/html', false],
+    ['text/html, application/json', false],
+    ['text/html;q=0.5, application/json;q=0.5', false],
+    ['text/html;q=0.8, */*', false],
+    ['text/html;q=0.5, application/*;q=0.6', false],
+    ['text/html;q=0', false],
+    ['text/html;q=0, */*', false],
+    ['text/html;q=0.000, text/*', false],
+    ['text/*;q=0.5, application/json', false],
+    ['text/html;q=much', false],
+    ['text/html;q=2', false],
+    ['text/htmlx', false],
+    ['application/xhtml+xml', false],
+    ['image/png', false],
+    [',,;q=1,', false],
+  ] as const) {
+    it(`${isHtml ? 'HTML' : 'JSON'} for Accept: ${accept ?? '(none)'}`, () =>
+      assert.equal(prefers(accept, 'text/html', 'application/json'), isHtml));
+  }
+});
+
+describe('preferredCoding', () => {
+  for (const [acceptEncoding, coding] of [
+    ['gzip, deflate, br, zstd', 'br'],
+    ['gzip', 'gzip'],
+    ['GZIP', 'gzip'],
+    ['br;q=0.5, gzip', 'gzip'],
+    ['*', 'br'],
+    ['br;q=0, *', 'gzip'],
+    ['identity', undefined],
+    ['br;q=0, gzip;q=0', undefined],
+    ['deflate', undefined],
+    ['', undefined],
+    [undefined, undefined],
+  ] as const) {
+    it(`${coding ?? 'none'} for Accept-Encoding: ${acceptEncoding ?? '(none)'}`, () =>
+      assert.equal(preferredCoding(acceptEncoding, ['br', 'gzip']), coding));
+  }
+});

@@ -1,0 +1,520 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { StoreError } from '../../src/domain/error.ts';
+import { renderDocument } from '../../src/http/page/document.ts';
+import { BUILT_PAGE, PageNotBuilt, readWebPage, type WebPage } from '../../src/http/page/web-page.ts';
+import type { Listing } from '../../src/http/schemas.ts';
+import { disk } from '../contract/backend.ts';
+import { NAMES } from '../contract/names.ts';
+import { type Answer, assertFailure, escapePath, jsonOf, plant, send } from './client.ts';
+import { startService, type TestService } from './service.ts';
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+/** Names that would be something else than text, if anything took them for it. */
+const HOSTILE = [
+  ...NAMES,
+  '<!--',
+  '<!--<script>',
+  ']]>',
+  '<noscript>',
+  '&lt;script&gt;',
+  '&#60;script&#62;',
+  '${alert(1)}',
+  'javascript:alert(1)',
+  '\u2029',
+  '\u202e\u2066evil',
+  `"onclick="alert(1)`,
+  '长'.repeat(80),
+  'x'.repeat(200),
+];
+
+describe('The web page', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService(disk);
+    await plant(service.port, { 'photos/2026/cat.jpg': 'x', 'photos/a.txt': 'a', 'empty/': null });
+    for (const name of HOSTILE) await plant(service.port, { [`hostile/${name}`]: '', [`folders/${name}/x`]: '' });
+    await plant(service.port, { 'hostile/</script><script>alert(1)</script>': '', 'hostile/</noscript>': '' });
+    await plant(service.port, { 'file/in/x.txt': 'x', 'file/y.txt': 'y', 'thumb/x.txt': 'x', '-/x.txt': 'x' });
+  });
+  after(() => service.stop());
+
+  const get = (path: string, headers: Record<string, string> = {}) => send(service.port, path, { headers });
+  const open = (path: string, headers: Record<string, string> = {}) => get(path, { accept: BROWSER, ...headers });
+
+  describe('is what a listing is for who prefers HTML to JSON', () => {
+    for (const path of ['/', '/photos/', '/photos', '/?prefix=photos/2026', '/photos/?limit=1&preview=a.txt']) {
+      it(`${path} has the JSON answer embedded`, async () => {
+        const [page, json] = [await open(path), await get(path)];
+        assert.equal(page.status, 200);
+        assert.equal(page.headers['content-type'], 'text/html; charset=utf-8');
+        assert.equal(json.headers['content-type'], 'application/json; charset=utf-8');
+        const { answer, status, folder, readOnly, maxUploadSize } = embeddedIn(page);
+        assert.deepEqual(answer, jsonOf(json));
+        assert.deepEqual([status, readOnly, maxUploadSize], [200, false, null]);
+        assert.equal(folder, jsonOf(json)['prefix']);
+      });
+    }
+
+    it('a cursor leads on, in the page as in JSON', async () => {
+      const { cursor } = jsonOf(await get('/photos?limit=1'));
+      const path = `/photos?cursor=${encodeURIComponent(String(cursor))}`;
+      assert.deepEqual(embeddedIn(await open(path)).answer, jsonOf(await get(path)));
+    });
+
+    it('?preview= changes nothing of JSON', async () =>
+      assert.deepEqual(jsonOf(await get('/photos?preview=a.txt')), jsonOf(await get('/photos'))));
+
+    it('caches are told what the answer depends on, and to ask each time', async () => {
+      for (const path of ['/', '/photos/', '/missing', '/photos?limit=0', '/100%']) {
+        const [page, json] = [await open(path), await get(path)];
+        assert.equal(page.headers.vary, 'Accept, Accept-Encoding', path);
+        assert.equal(json.headers.vary, 'Accept', path);
+        for (const { headers } of [page, json]) assert.equal(headers['cache-control'], 'private, no-cache', path);
+      }
+    });
+
+    it('HEAD gives the headers of GET', async () => {
+      for (const path of ['/photos/', '/missing', '/100%']) {
+        const whole = await open(path);
+        const head = await send(service.port, path, { method: 'HEAD', headers: { accept: BROWSER } });
+        const { date: _1, 'x-request-id': _2, ...expected } = whole.headers;
+        const { date: _3, 'x-request-id': _4, ...headers } = head.headers;
+        assert.deepEqual([head.status, head.body.length, headers], [whole.status, 0, expected], path);
+      }
+    });
+
+    it('it comes compressed as the client takes it', async () => {
+      const plain = (await open('/photos/')).body.toString();
+      for (const [accepted, coding, unpack] of [
+        ['gzip, deflate, br, zstd', 'br', brotliDecompressSync],
+        ['gzip', 'gzip', gunzipSync],
+      ] as const) {
+        const { headers, body } = await open('/photos/', { 'accept-encoding': accepted });
+        assert.equal(headers['content-encoding'], coding);
+        assert.equal(unpack(body).toString(), plain);
+      }
+      assert.equal((await open('/photos/')).headers['content-encoding'], undefined);
+    });
+
+    it('says what may be changed', async () => {
+      const strict = await startService(disk, { readOnly: true, maxUploadSize: 1234 });
+      try {
+        const { readOnly, maxUploadSize } = embeddedIn(await send(strict.port, '/', { headers: { accept: BROWSER } }));
+        assert.deepEqual([readOnly, maxUploadSize], [true, 1234]);
+      } finally {
+        await strict.stop();
+      }
+    });
+  });
+
+  describe('shows failures, with their statuses', () => {
+    for (const [path, status, folder, error] of [
+      ['/missing', 404, 'missing/', /no folder "missing\/"/],
+      ['/photos/a.txt', 404, 'photos/a.txt/', /no folder/],
+      ['/?prefix=missing/deep', 404, 'missing/deep/', /no folder/],
+      ['/photos//x', 400, '', /empty segment/],
+      ['/photos?limit=0', 400, 'photos/', /limit/],
+      ['/photos?prefix=other', 400, '', /give one of them/],
+      ['/?prefix=%ff', 400, '', /UTF-8/],
+      ['/?prefix=a&prefix=b', 400, '', /prefix/],
+      ['/100%', 400, '', /UTF-8/],
+      ['/%ff/x/', 400, '', /UTF-8/],
+    ] as const) {
+      it(`${path} is a ${status}`, async () => {
+        const page = await open(path);
+        const embedded = embeddedIn(page);
+        assert.deepEqual([page.status, embedded.status, embedded.folder], [status, status, folder]);
+        assert.equal(new URL(`${embedded.base}-/assets/`, `http://host${path}`).pathname, '/-/assets/');
+        assert.match(String(embedded.answer['error']), error);
+        assert.equal(embedded.answer['success'], false);
+        assertFailure(await get(path), status, error);
+      });
+    }
+
+    for (const [status, error] of [
+      [503, new StoreError('unavailable', 'The store is out of reach.', { retryAfter: 7 })],
+      [500, new Error('a secret')],
+    ] as const) {
+      it(`a store that fails is a ${status}`, async () => {
+        const broken = await startService(disk, {
+          wrap: (store) => ({
+            ...store,
+            async list() {
+              throw error;
+            },
+          }),
+        });
+        try {
+          const page = await send(broken.port, '/photos/', { headers: { accept: BROWSER } });
+          assert.equal(page.status, status);
+          assert.equal(page.headers['retry-after'], status === 503 ? '7' : undefined);
+          assert.equal(embeddedIn(page).status, status);
+          assert.equal(embeddedIn(page).folder, 'photos/');
+          assert.doesNotMatch(page.body.toString(), /secret/);
+        } finally {
+          await broken.stop();
+        }
+      });
+    }
+
+    it('of listings alone: all others are JSON, whatever is preferred', async () => {
+      assertFailure(await open('/-/nothing'), 404, /no route/);
+      assertFailure(await open('/file/missing'), 404, /no file/);
+      assertFailure(await open('/file/100%'), 400, /UTF-8/);
+      assertFailure(await open('/-/100%'), 400, /UTF-8/);
+      assertFailure(await send(service.port, '/', { method: 'PUT', headers: { accept: BROWSER } }), 405, /PUT/);
+      assertFailure(await send(service.port, '/100%', { method: 'POST', headers: { accept: BROWSER } }), 400, /UTF-8/);
+    });
+  });
+
+  describe('is below whatever path a proxy serves it at', () => {
+    for (const path of [
+      '/',
+      '/photos',
+      '/photos/',
+      '/photos/2026',
+      '/photos/2026/',
+      '/photos%2F2026/',
+      '/photos/?prefix=photos',
+      '/?prefix=file/',
+      '/?prefix=file/in/',
+      '/photos/?limit=1',
+      '/hostile',
+      '/folders/',
+      '/missing/deep/',
+      '/100%/x',
+    ]) {
+      it(`${path} names everything relative to itself`, async () => {
+        const html = (await open(path)).body.toString();
+        for (const root of ['/', '/below/a/']) {
+          const asked = `http://host${root.slice(0, -1)}${path}`;
+          assert.equal(new URL(embeddedIn(html).base, asked).pathname, root);
+          const urls = [...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, url = '']) => decodeText(url));
+          assert.ok(urls.length >= 2);
+          for (const url of urls) {
+            assert.match(url, /^\.{1,2}\//);
+            assert.ok(new URL(url, asked).href.startsWith(`http://host${root}`), url);
+          }
+        }
+      });
+    }
+  });
+
+  it('is no place for names that are something else than text', async () => {
+    for (const folder of ['hostile', 'hostile/<', 'hostile/</script><script>alert(1)<', 'folders']) {
+      const url = `/${escapePath(folder)}`;
+      const html = (await open(url)).body.toString();
+      assert.deepEqual(embeddedIn(html).answer, jsonOf(await get(url)));
+      // All that is markup is ours: the rest has neither tags nor comments, and no quote ends an attribute.
+      const elements = [...html.matchAll(/<[^>]*>?/g)].map(([tag]) => tag);
+      for (const tag of elements) assert.match(tag, OUR_TAGS);
+      assert.equal(elements.filter((tag) => tag === '</noscript>').length, 1);
+      assert.doesNotMatch(jsonIn(html), /[<\u2028\u2029]/);
+    }
+  });
+
+  describe('without scripts', () => {
+    it('is a list of links to what is there', async () => {
+      for (const folder of ['', 'hostile', 'folders', 'photos', 'file', 'thumb', '-']) {
+        const asked = `/?prefix=${encodeURIComponent(folder)}`;
+        const { entries } = jsonOf(await get(asked)) as { entries: { type: string; name: string; path: string }[] };
+        const links = linksIn(await open(asked));
+        assert.deepEqual(
+          links.map(({ text }) => text),
+          entries.map(({ type, name }) => (type === 'folder' ? `${name}/` : name)),
+        );
+        for (const [index, { type, path }] of entries.entries()) {
+          const { pathname, search } = new URL(links[index]?.url ?? '', `http://host${asked}`);
+          const answer = await get(pathname + search);
+          assert.equal(answer.status, 200, path);
+          if (type === 'folder') assert.equal(jsonOf(answer)['prefix'], path);
+        }
+      }
+    });
+
+    it('leads to the next page', async () => {
+      for (const asked of [
+        '/photos?limit=1',
+        '/?prefix=photos&limit=1',
+        '/?limit=1',
+        '/?prefix=hostile&limit=3',
+        '/?prefix=file&limit=1',
+      ]) {
+        const next = linksIn(await open(asked)).at(-1);
+        assert.equal(next?.text, 'More');
+        const { pathname, search } = new URL(next.url, `http://host${asked}`);
+        const { cursor, prefix } = jsonOf(await get(asked));
+        const page = embeddedIn(await open(pathname + search));
+        const path = `/?prefix=${encodeURIComponent(String(prefix))}&cursor=${encodeURIComponent(String(cursor))}`;
+        assert.deepEqual(page.answer, jsonOf(await get(path)));
+      }
+    });
+
+    it('says what failed', async () =>
+      assert.match((await open('/miss<ing')).body.toString(), /no folder &#34;miss&#60;/));
+  });
+
+  describe('is allowed little', () => {
+    it('by a policy without exceptions, on every status', async () => {
+      for (const path of ['/', '/missing', '/photos?limit=0', '/100%']) {
+        const { headers } = await open(path);
+        const directives = directivesOf(headers);
+        assert.deepEqual(
+          [directives['default-src'], directives['script-src'], directives['style-src']],
+          ["'none'", "'self'", "'self'"],
+        );
+        assert.deepEqual([directives['base-uri'], directives['frame-ancestors']], ["'none'", "'none'"]);
+        assert.equal(directives['require-trusted-types-for'], "'script'");
+        assert.doesNotMatch(String(headers['content-security-policy']), /unsafe-|\*|data:|https?:/);
+        assert.equal(headers['x-content-type-options'], 'nosniff');
+        assert.equal(headers['referrer-policy'], 'same-origin');
+        assert.equal(headers['cross-origin-opener-policy'], 'same-origin');
+      }
+    });
+
+    it('but contents from where the store has them', async () => {
+      const origins = ['https://files.example.org', 'http://127.0.0.1:9000', 'https://my_bucket.example.org:8443'];
+      const hostile = ["https://x;script-src'unsafe-inline'", 'https://x,y', 'https://x y', 'https://x\r\nx: y', '*'];
+      const elsewhere = await startService(disk, { contentOrigins: [...origins, ...hostile, 'http://[::1]:9000'] });
+      try {
+        const { headers } = await send(elsewhere.port, '/', { headers: { accept: BROWSER } });
+        const directives = directivesOf(headers);
+        const contents = ["'self'", ...origins].join(' ');
+        assert.deepEqual(
+          ['img-src', 'media-src', 'connect-src', 'frame-src'].map((name) => directives[name]),
+          [`${contents} blob:`, `${contents} blob:`, contents, contents],
+        );
+        assert.deepEqual(Object.keys(directives), Object.keys(directivesOf((await open('/')).headers)));
+        assert.equal(directives['script-src'], "'self'");
+      } finally {
+        await elsewhere.stop();
+      }
+    });
+
+    it('and may frame a PDF', async () => {
+      await plant(service.port, { 'papers/a.pdf': '%PDF-1.4' });
+      const { headers } = await get('/file/papers/a.pdf');
+      assert.equal(headers['content-type'], 'application/pdf');
+      assert.equal(headers['x-frame-options'], undefined);
+      assert.equal(headers['content-security-policy'], undefined);
+    });
+  });
+});
+
+describe('What the web page loads', () => {
+  let service: TestService;
+  let names: readonly string[];
+  before(async () => {
+    service = await startService(disk);
+    const html = await send(service.port, '/', { headers: { accept: BROWSER } });
+    names = [...html.body.toString().matchAll(/ (?:href|src)="\.\/-\/assets\/([^"]*)"/g)].map(([, name = '']) => name);
+  });
+  after(() => service.stop());
+
+  const get = (name: string, headers: Record<string, string> = {}, method = 'GET') =>
+    send(service.port, `/-/assets/${name}`, { headers, method });
+
+  it('is there, may be kept for good, and is of the type that it is', async () => {
+    assert.ok(names.some((name) => name.endsWith('.js')));
+    for (const name of names) {
+      const { status, headers, body } = await get(name);
+      assert.equal(status, 200, name);
+      assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable');
+      assert.equal(headers['x-content-type-options'], 'nosniff');
+      assert.match(headers['content-type'] ?? '', TYPES[name.slice(name.lastIndexOf('.'))] ?? /^$/, name);
+      assert.match(String(headers['x-request-id']), /./);
+      const head = await get(name, {}, 'HEAD');
+      assert.deepEqual([head.status, head.headers['content-length']], [200, String(body.length)]);
+      assert.equal((await get(name, { 'if-none-match': headers.etag ?? '' })).status, 304);
+    }
+  });
+
+  it('was compressed beforehand', async () => {
+    const script = names.find((name) => name.startsWith('main-')) ?? '';
+    const plain = await get(script);
+    for (const [coding, unpack] of [
+      ['br', brotliDecompressSync],
+      ['gzip', gunzipSync],
+    ] as const) {
+      const { headers, body } = await get(script, { 'accept-encoding': coding });
+      assert.equal(headers['content-encoding'], coding);
+      assert.equal(headers['content-type'], plain.headers['content-type']);
+      assert.match(headers.vary ?? '', /accept-encoding/i);
+      assert.equal(headers['cache-control'], plain.headers['cache-control']);
+      assert.ok(body.length < plain.body.length);
+      assert.deepEqual(unpack(body), plain.body);
+    }
+  });
+
+  it('is every file of the build, and nothing beside it', async () => {
+    for (const name of await readdir(join(BUILT_PAGE, 'assets'))) assert.equal((await get(name)).status, 200, name);
+    for (const name of [
+      '',
+      'none.js',
+      'none.js.br',
+      '../.vite/manifest.json',
+      '..%2f.vite%2fmanifest.json',
+      '%2e%2e/.vite/manifest.json',
+      '%2e%2e%5c.vite%5cmanifest.json',
+      '../../../package.json',
+      '/etc/passwd',
+      '%2fetc%2fpasswd',
+      '%00',
+      './x',
+    ]) {
+      for (const coding of ['identity', 'br']) {
+        assertFailure(await get(name, { 'accept-encoding': coding, accept: BROWSER }), 404, /./);
+      }
+    }
+    assertFailure(await get(names[0] ?? '', {}, 'POST'), 405, /GET, HEAD/);
+  });
+});
+
+describe('The document', () => {
+  const page: WebPage = {
+    assets: '/assets',
+    script: 'main.js',
+    imports: ['shared.js'],
+    styles: ['main.css', 'shared.css'],
+    early: 'early.js',
+    icon: 'mark.svg',
+  };
+  const answer: Listing = { success: true, prefix: 'a/', entries: [] };
+  const html = renderDocument(page, {
+    base: '../',
+    folder: 'a/',
+    status: 200,
+    answer,
+    readOnly: false,
+    maxUploadSize: null,
+  });
+
+  it('loads what was built, what comes before the first paint first', () => {
+    const head = html.slice(0, html.indexOf('</head>'));
+    const places = [
+      '<title>a – Holdall</title>',
+      '<link rel="icon" type="image/svg+xml" href="../-/assets/mark.svg">',
+      '<script src="../-/assets/early.js"></script>',
+      '<link rel="stylesheet" href="../-/assets/main.css">',
+      '<link rel="stylesheet" href="../-/assets/shared.css">',
+      '<link rel="modulepreload" href="../-/assets/shared.js">',
+      '<script type="module" src="../-/assets/main.js"></script>',
+    ].map((element) => head.indexOf(element));
+    assert.ok(
+      places.every((place) => place > 0),
+      String(places),
+    );
+    assert.deepEqual(
+      places,
+      places.toSorted((left, right) => left - right),
+    );
+  });
+});
+
+describe('readWebPage', () => {
+  it('finds what the entry needs at once, and not what it loads later', async () => {
+    const page = await readBuilt({
+      'src/main.tsx': {
+        file: 'assets/main.js',
+        isEntry: true,
+        imports: ['_shared.js'],
+        dynamicImports: ['src/late.tsx'],
+        css: ['assets/main.css'],
+      },
+      '_shared.js': { file: 'assets/shared.js', imports: ['_deep.js', 'src/main.tsx'], css: ['assets/shared.css'] },
+      '_deep.js': { file: 'assets/deep.js', css: ['assets/shared.css'] },
+      'src/late.tsx': { file: 'assets/late.js', imports: ['_shared.js'], css: ['assets/late.css'] },
+      'src/early.ts': { file: 'assets/early.js', isEntry: true },
+      'src/mark.svg': { file: 'assets/mark.svg' },
+    });
+    const { assets: _, ...names } = page;
+    assert.deepEqual(names, {
+      script: 'main.js',
+      imports: ['shared.js', 'deep.js'],
+      styles: ['main.css', 'shared.css'],
+      early: 'early.js',
+      icon: 'mark.svg',
+    });
+  });
+
+  for (const [what, manifest] of [
+    ['has no entry', { 'src/other.tsx': { file: 'assets/other.js' } }],
+    ['is of another shape', { 'src/main.tsx': { file: 1 } }],
+    ['names files elsewhere', { 'src/main.tsx': { file: '../main.js' } }],
+    ['is no object', null],
+  ] as const) {
+    it(`refuses a build that ${what}, and says what to do`, async () =>
+      assert.rejects(readBuilt(manifest), (error) => {
+        assert.ok(error instanceof PageNotBuilt);
+        assert.match(error.message, /^[^\n]*: run "npm run build"\.$/);
+        return true;
+      }));
+  }
+});
+
+async function readBuilt(manifest: unknown): Promise<WebPage> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdall-test-page-'));
+  try {
+    await mkdir(join(folder, '.vite'));
+    await writeFile(join(folder, '.vite/manifest.json'), JSON.stringify(manifest));
+    return await readWebPage(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+const TYPES: Readonly<Record<string, RegExp>> = {
+  '.js': /^(application|text)\/javascript; charset=utf-8$/,
+  '.css': /^text\/css; charset=utf-8$/,
+  '.svg': /^image\/svg\+xml/,
+};
+
+/** Everything in angle brackets that the document may have. */
+const OUR_TAGS =
+  /^<(!doctype html|html lang="en"|meta [\w"=,; -]+|link rel="[a-z]+"( type="image\/svg\+xml")? href="[\w./-]+"|script( type="module")? src="[\w./-]+"|div id="page"|script type="application\/json" id="embedded"|a href="[^"<>']*"|\/?(title|head|body|noscript|p|ul|li|bdi|a)|\/(html|div|script))>$/;
+
+interface EmbeddedAnswer {
+  readonly base: string;
+  readonly folder: string;
+  readonly status: number;
+  readonly answer: Record<string, unknown>;
+  readonly readOnly: boolean;
+  readonly maxUploadSize: number | null;
+}
+
+function embeddedIn(page: Answer | string): EmbeddedAnswer {
+  return JSON.parse(jsonIn(typeof page === 'string' ? page : page.body.toString()));
+}
+
+/** The text that is embedded, found as a browser finds it: up to the first end of a script. */
+function jsonIn(html: string): string {
+  const [, json = ''] = /<script type="application\/json" id="embedded">(.*?)<\/script/s.exec(html) ?? [];
+  return json;
+}
+
+/** The links of the list for people without scripts. */
+function linksIn(page: Answer): { url: string; text: string }[] {
+  const [, list = ''] = /<noscript>(.*?)<\/noscript/s.exec(page.body.toString()) ?? [];
+  return [...list.matchAll(/<a href="([^"]*)">(.*?)<\/a>/gs)].map(([, url = '', text = '']) => ({
+    url: decodeText(url),
+    text: decodeText(text.replace(/<\/?bdi>/g, '')),
+  }));
+}
+
+const decodeText = (html: string) => html.replace(/&#(\d+);/g, (_, code) => String.fromCharCode(Number(code)));
+
+function directivesOf(headers: Answer['headers']): Record<string, string> {
+  const policy = String(headers['content-security-policy']);
+  return Object.fromEntries(
+    policy.split('; ').map((directive) => {
+      const [name = '', ...values] = directive.split(' ');
+      return [name, values.join(' ')];
+    }),
+  );
+}

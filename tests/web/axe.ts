@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import axe, { type AxeResults, type Result, type RunOptions } from 'axe-core';
+import type { Page } from 'playwright-core';
+
+/**
+ * Fails where axe finds fault with the page as it is now, with each rule, the elements that break it and what to do.
+ * What axe can't decide by itself is told as a diagnostic of the test.
+ */
+export async function assertAccessible(
+  page: Page,
+  t: TestContext,
+  { state }: { readonly state: string },
+): Promise<void> {
+  // By the debugger, which the page's policy does not hold; a `script` element would be refused.
+  if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(axe.source);
+  const { violations, incomplete } = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(OPTIONS)})`);
+  for (const undecided of incomplete) t.diagnostic(`${state}: axe can't tell about ${describeUndecided(undecided)}`);
+  if (violations.length > 0) assert.fail(`${state} is not accessible:\n\n${violations.map(describe).join('\n\n')}`);
+}
+
+const OPTIONS: RunOptions = {
+  runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] },
+  // The rule of WCAG 2.2, which axe leaves out unless it is named.
+  rules: { 'target-size': { enabled: true } },
+  resultTypes: ['violations', 'incomplete'],
+};
+
+function describe({ id, impact, help, helpUrl, nodes }: Result): string {
+  const elements = nodes.map(({ target, html, failureSummary = '' }) =>
+    [`${target.join(' ')}: ${html}`, ...failureSummary.split('\n')].join('\n    '),
+  );
+  return [`${id} (${impact ?? 'no impact given'}): ${help}. ${helpUrl}`, ...elements].join('\n  ');
+}
+
+/** The rule, with how many elements it is open for each reason. */
+function describeUndecided({ id, nodes }: Result): string {
+  const reasons = Map.groupBy(nodes, ({ any, all, none }) =>
+    [...any, ...all, ...none].map(({ message }) => message).join(' '),
+  );
+  return [id, ...Array.from(reasons, ([reason, { length }]) => `${length} × ${reason}`)].join('; ');
+}

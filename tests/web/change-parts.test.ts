@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { signal } from '@preact/signals';
+import { createClipboard } from '../../web/src/changes/clipboard.ts';
+import { problemOfName } from '../../web/src/changes/names.ts';
+import { createOperations, type Operation } from '../../web/src/changes/operations.ts';
+import { createTurns } from '../../web/src/changes/turns.ts';
+import { createChangeLog, withChanges } from '../../web/src/folder/change-log.ts';
+import { freeName } from '../../web/src/paths.ts';
+import type { Entry } from '../../web/src/service/service.ts';
+import { ServiceError } from '../../web/src/service/service-error.ts';
+
+describe('A name', () => {
+  const problem = (name: string, { folder = '', isFolder = false, taken = [] as readonly string[] } = {}) =>
+    problemOfName(name, { folder, isFolder, isTaken: (other) => taken.includes(other) });
+
+  it('is refused for what the service would refuse, and for nothing else', () => {
+    assert.equal(problem(''), 'empty');
+    assert.equal(problem('a/b'), 'slash');
+    assert.equal(problem('.'), 'dots');
+    assert.equal(problem('..'), 'dots');
+    assert.equal(problem('a\nb'), 'control');
+    assert.equal(problem('\u007f'), 'control');
+    assert.equal(problem('half \ud83c'), 'control');
+    assert.equal(problem('a', { taken: ['a'] }), 'taken');
+    for (const odd of [' ', ' a ', '...', '~', 'a\\b', 'CON', 'e\u0301', '\u202e', '🎉', 'x'.repeat(255)]) {
+      assert.equal(problem(odd), undefined, JSON.stringify(odd));
+    }
+  });
+
+  it('is measured in bytes, alone and with its folder', () => {
+    assert.equal(problem('é'.repeat(127)), undefined);
+    assert.equal(problem('é'.repeat(128)), 'long');
+    const folder = `${'x'.repeat(250)}/`.repeat(4);
+    assert.equal(problem('y'.repeat(20), { folder }), undefined);
+    assert.equal(problem('y'.repeat(20), { folder, isFolder: true }), 'deep');
+  });
+
+  it('is numbered before the extension, which folders have none of', () => {
+    const taken = new Set(['a.txt', 'a (2).txt', 'v1.2', 'x.tar.gz']);
+    const isTaken = (name: string) => taken.has(name);
+    assert.equal(freeName('a.txt', isTaken), 'a (3).txt');
+    assert.equal(freeName('x.tar.gz', isTaken), 'x (2).tar.gz');
+    assert.equal(freeName('v1.2', isTaken, true), 'v1.2 (2)');
+    assert.equal(freeName('b.txt', isTaken), 'b.txt');
+  });
+});
+
+describe('The clipboard', () => {
+  it('follows what is renamed or moved, and forgets what is deleted', () => {
+    const clipboard = createClipboard();
+    clipboard.put({ kind: 'move', paths: ['a/b.txt', 'ab.txt', 'c/'] });
+    clipboard.follow('a/', 'z/');
+    assert.deepEqual(clipboard.clip.value?.paths, ['z/b.txt', 'ab.txt', 'c/']);
+    clipboard.follow('ab.txt', 'd.txt');
+    assert.ok(clipboard.isCut('d.txt'));
+    assert.ok(!clipboard.isCut('ab.txt'));
+    clipboard.forget('z/');
+    clipboard.forget('c/');
+    assert.deepEqual(clipboard.clip.value?.paths, ['d.txt']);
+    clipboard.forget('d.txt');
+    assert.equal(clipboard.clip.value, null);
+  });
+});
+
+describe('Changes of the same', () => {
+  const order = async (...changes: readonly Parameters<ReturnType<typeof createTurns>['inTurn']>[0][]) => {
+    const turns = createTurns();
+    const told: string[] = [];
+    const work = changes.map((touched, index) =>
+      turns.inTurn(touched, async () => {
+        told.push(`begin ${index}`);
+        await new Promise((resolve) => setImmediate(resolve));
+        told.push(`end ${index}`);
+      }),
+    );
+    await Promise.all(work);
+    return told.join(', ');
+  };
+  const apart = 'begin 0, end 0, begin 1, end 1';
+  const together = 'begin 0, begin 1, end 0, end 1';
+
+  it('come one after the other, others do not wait', async () => {
+    assert.equal(await order({ written: ['a'] }, { written: ['a'] }), apart);
+    assert.equal(await order({ written: ['a/'] }, { written: ['a/b/c'] }), apart);
+    assert.equal(await order({ written: ['a/b/c'] }, { written: ['a/'] }), apart);
+    assert.equal(await order({ written: ['a/'] }, { written: ['ab/'] }), together);
+    assert.equal(await order({ read: ['a/'], written: ['x'] }, { read: ['a/b'], written: ['y'] }), together);
+    assert.equal(await order({ read: ['a/'], written: ['x'] }, { written: ['a/b'] }), apart);
+  });
+
+  it('go on after one that failed', async () => {
+    const turns = createTurns();
+    const failing = turns.inTurn({ written: ['a'] }, () => Promise.reject(new Error('no')));
+    const next = turns.inTurn({ written: ['a'] }, async () => 'done');
+    await assert.rejects(failing, /no/);
+    assert.equal(await next, 'done');
+  });
+});
+
+describe('The log of changes', () => {
+  const file = (path: string, etag = ''): Entry => {
+    const name = path.slice(path.lastIndexOf('/') + 1);
+    return { type: 'file', path, name, size: 1, modified: null, contentType: 'text/plain', etag };
+  };
+  const compareNames = (left: string, right: string) => (left < right ? -1 : left > right ? 1 : 0);
+  const shown = (entries: readonly Entry[], changes: Parameters<typeof withChanges>[1], folder = '') =>
+    withChanges(entries, changes, { folder, compareNames }).map(({ path }) => path);
+
+  it('puts changes on top of what was read, in their order', () => {
+    const read = [file('a'), file('b'), file('c')];
+    assert.deepEqual(shown(read, [{ removed: ['b'], added: [file('bb')] }]), ['a', 'bb', 'c']);
+    assert.deepEqual(shown(read, [{ added: [file('d')] }, { removed: ['d'] }]), ['a', 'b', 'c']);
+    assert.deepEqual(shown(read, [{ removed: ['a'] }, { added: [file('a')] }]), ['a', 'b', 'c']);
+    assert.deepEqual(shown(read, [{ added: [file('x/d')], removed: ['x/a'] }]), ['a', 'b', 'c']);
+    assert.deepEqual(shown([file('x/a')], [{ added: [file('x/d')], removed: ['x/a'] }], 'x/'), ['x/d']);
+  });
+
+  it('keeps what was done after a reading began, and what is not answered', () => {
+    let settled = 0;
+    const log = createChangeLog(() => settled++);
+    const early = log.begin({ removed: ['early'] });
+    const open = log.begin({ removed: ['open'] });
+    early.settle();
+    const reading = log.now();
+    log.begin({ removed: ['late'] }).settle();
+    log.begin({ removed: ['refused'] }).takeBack();
+    assert.equal(log.isWaiting, true);
+    assert.deepEqual(
+      log.forgetBefore(reading).map(({ removed }) => removed),
+      [['early']],
+    );
+    assert.deepEqual(
+      log.changes.value.map(({ removed }) => removed),
+      [['open'], ['late']],
+    );
+    assert.equal(settled, 0);
+    open.settle();
+    open.takeBack();
+    assert.equal(settled, 1);
+    assert.equal(log.changes.value.length, 2);
+    assert.equal(log.forgetBefore(Number.POSITIVE_INFINITY).length, 2);
+  });
+});
+
+describe('An operation', () => {
+  it('works on a few at once, and tells what became of each', async () => {
+    const { perform } = createOperations(signal<readonly Operation[]>([]));
+    let atOnce = 0;
+    let most = 0;
+    const items = Array.from({ length: 10 }, (_, index) => ({ path: `${index}` }));
+    const outcome = await perform('Trying', items, async ({ path }, { stop }) => {
+      most = Math.max(most, ++atOnce);
+      await new Promise((resolve) => setImmediate(resolve));
+      atOnce--;
+      if (path === '1') throw new ServiceError(500, 'no');
+      if (path === '5') stop();
+      return path;
+    });
+    assert.equal(most, 4);
+    assert.deepEqual(
+      outcome.failed.map(({ item }) => item.path),
+      ['1'],
+    );
+    assert.ok(outcome.left.length > 0 && outcome.interrupted.length === 0);
+    assert.equal(outcome.done.length + outcome.failed.length + outcome.left.length, 10);
+  });
+
+  it('is shown after a moment, sums up its progress, and cancels the work on folders alone', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const running = signal<readonly Operation[]>([]);
+    const { perform } = createOperations(running);
+    const waiting = new Map<string, { finish: () => void }>();
+    const items = [{ path: 'file', size: 5 }, { path: 'folder/' }];
+    const outcome = perform('Trying', items, ({ path }, { signal: cancelled, onProgress }) => {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      cancelled?.addEventListener('abort', () => reject(cancelled.reason));
+      waiting.set(path, { finish: resolve });
+      if (path === 'folder/') onProgress({ done: 3, total: 10, bytes: 30 });
+      return promise;
+    });
+    assert.equal(running.value.length, 0);
+    t.mock.timers.tick(400);
+    const [operation] = running.value;
+    assert.deepEqual(operation?.progress.value, { done: 3, total: 11, bytes: 30 });
+    operation?.cancel();
+    waiting.get('file')?.finish();
+    const { done, interrupted } = await outcome;
+    assert.deepEqual([done.map(({ item }) => item.path), interrupted.map(({ path }) => path)], [['file'], ['folder/']]);
+    assert.equal(running.value.length, 0);
+  });
+});

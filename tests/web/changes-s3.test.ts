@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { until } from '../process/until.ts';
+import { openPage } from './browser.ts';
+import { startSite } from './site.ts';
+
+test('What is changed on the page is changed in the bucket', async (t) => {
+  const files = { 'a.txt': 'a', 'b.txt': 'b', 'folder/a.txt': 'old a', 'folder/deep/x.txt': 'x' };
+  const site = await startSite(t, { store: 's3', files });
+  const page = await openPage(t, {
+    url: site.url,
+    width: 'desktop',
+    theme: 'light',
+    language: 'en',
+    allowedOrigins: site.bucketOrigins,
+    // The conflict, and the look whether it is with a folder.
+    expectedErrors: [/409/, /404/],
+  });
+  await row(page, 'a.txt').click();
+
+  await page.keyboard.press('Alt+n');
+  await page.getByRole('dialog').getByRole('textbox').fill('new & odd? ');
+  await page.keyboard.press('Enter');
+  await row(page, 'new & odd? /').waitFor();
+  await until('the folder is there', () => site.exists('new & odd? /'));
+
+  await row(page, 'folder/').click();
+  await page.keyboard.press('F2');
+  await page.keyboard.type('renamed');
+  await page.keyboard.press('Enter');
+  await until('nothing is left of the folder by its old name', async () => !(await site.exists('folder/')));
+  assert.ok(await site.exists('renamed/deep/x.txt'));
+
+  await row(page, 'a.txt').click();
+  await row(page, 'b.txt').click({ modifiers: ['Control'] });
+  await page.keyboard.press('Control+Shift+m');
+  await page.getByRole('option', { name: 'renamed' }).click();
+  await page.getByRole('button', { name: 'Move 2 items here' }).click();
+  await page.getByRole('button', { name: 'Keep both' }).click();
+  await until('both are moved', async () => (await site.exists('renamed/a (2).txt')) && site.exists('renamed/b.txt'));
+  assert.equal((await site.read('renamed/a.txt')).toString(), 'old a');
+  const moved = page.getByRole('listitem').filter({ hasText: '2 files moved' });
+  await moved.getByRole('button', { name: 'Undo' }).click();
+  await row(page, 'a.txt').waitFor();
+  await until(
+    'both are back',
+    async () => !(await site.exists('renamed/a (2).txt')) && !(await site.exists('renamed/b.txt')),
+  );
+  assert.ok((await site.exists('a.txt')) && (await site.exists('b.txt')));
+
+  await row(page, 'renamed/').click();
+  await page.keyboard.press('Delete');
+  await page.getByRole('button', { name: 'Delete folder' }).click();
+  await until('the folder is gone', async () => !(await site.exists('renamed/')));
+  assert.deepEqual(await site.paths(), ['a.txt', 'b.txt']);
+});
+
+function row(page: Page, path: string): Locator {
+  return page.locator(`[data-path="${path}"]`);
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { until } from '../process/until.ts';
+import {
+  dragPaths,
+  dropPaths,
+  localFolder,
+  openSite,
+  pasteFile,
+  picked,
+  row,
+  storedText,
+  trayTells,
+} from './uploading.ts';
+
+const FILES = { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c', 'box/': '', 'box/inner/': '', 'other/x.txt': 'x' };
+
+const hint = (page: Page) => page.locator('.drop-hint');
+const name = (page: Page, path: string) => row(page, path).locator('.entry-name').first();
+const crumb = (page: Page, label: string) =>
+  page.getByRole('navigation').getByRole('link', { name: label, exact: true });
+
+/** Holds what is at `from` over each of the places, one after the other. */
+async function drag(page: Page, from: Locator, ...places: readonly Locator[]): Promise<void> {
+  await from.hover();
+  await page.mouse.down();
+  for (const place of places) await moveTo(page, place);
+}
+
+async function moveTo(page: Page, place: Locator): Promise<void> {
+  const box = await place.boundingBox();
+  assert.ok(box);
+  await page.mouse.move(box.x + Math.min(box.width / 2, 60), box.y + box.height / 2, { steps: 4 });
+}
+
+/** Whether the page keeps the browser from doing what it does with a file by itself, which is to show it. */
+function isPrevented(element: Element): Record<string, boolean> {
+  const dataTransfer = new DataTransfer();
+  dataTransfer.items.add(new File(['<title>Elsewhere</title>'], 'f.html'));
+  const happen = (type: string) => {
+    const event = new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true });
+    element.dispatchEvent(event);
+    return event.defaultPrevented;
+  };
+  return { dragover: happen('dragover'), drop: happen('drop') };
+}
+
+describe('Dragging entries', () => {
+  it('moves one into a folder', async (t) => {
+    const { site, page } = await openSite(t, { files: FILES });
+    await drag(page, name(page, 'a.txt'), row(page, 'box/'));
+    await hint(page)
+      .getByText(/Move 1 item to .*box/)
+      .waitFor();
+    await page.mouse.up();
+    await until('it is there', () => site.exists('box/a.txt'));
+    assert.equal(await site.exists('a.txt'), false);
+    await row(page, 'a.txt').waitFor({ state: 'detached' });
+    assert.equal(await hint(page).count(), 0);
+  });
+
+  it('takes all along that are selected, and copies with Ctrl', async (t) => {
+    const { site, page } = await openSite(t, { files: FILES });
+    await name(page, 'a.txt').click();
+    await name(page, 'c.txt').click({ modifiers: ['Control'] });
+    await drag(page, name(page, 'c.txt'));
+    await page.keyboard.down('Control');
+    await moveTo(page, row(page, 'box/'));
+    await hint(page)
+      .getByText(/Copy 2 items to .*box/)
+      .waitFor();
+    await page.mouse.up();
+    await page.keyboard.up('Control');
+    await until('they are there', async () => (await site.exists('box/a.txt')) && (await site.exists('box/c.txt')));
+    assert.ok(await site.exists('a.txt'));
+    assert.equal(await site.exists('box/b.txt'), false);
+  });
+
+  it('moves up by the path above the list', async (t) => {
+    const { site, page } = await openSite(t, { files: FILES, folder: 'other/' });
+    await drag(page, name(page, 'other/x.txt'), crumb(page, 'Files'));
+    await hint(page)
+      .getByText(/Move 1 item to .*Files/)
+      .waitFor();
+    await page.mouse.up();
+    await until('it is there', () => site.exists('x.txt'));
+    assert.equal(await storedText(site, 'x.txt'), 'x');
+  });
+
+  it('opens a folder that it is held over, and drops into one inside', async (t) => {
+    const { site, page } = await openSite(t, { files: FILES });
+    await drag(page, name(page, 'a.txt'), row(page, 'box/'));
+    await row(page, 'box/inner/').waitFor();
+    await moveTo(page, row(page, 'box/inner/'));
+    await hint(page)
+      .getByText(/Move 1 item to .*inner/)
+      .waitFor();
+    await page.mouse.up();
+    await until('it is there', () => site.exists('box/inner/a.txt'));
+    assert.equal(await site.exists('a.txt'), false);
+  });
+
+  it('does nothing on itself, where it is, or when it is given up', async (t) => {
+    const { site, page } = await openSite(t, { files: FILES });
+    const before = await site.paths();
+    await drag(page, name(page, 'box/'), row(page, 'box/'), row(page, 'a.txt'));
+    assert.equal(await hint(page).count(), 0);
+    await page.mouse.up();
+    await drag(page, name(page, 'a.txt'), row(page, 'box/'));
+    await hint(page).waitFor();
+    await page.keyboard.press('Escape');
+    await hint(page).waitFor({ state: 'detached' });
+    await page.mouse.up();
+    await page.reload();
+    await row(page, 'box/').waitFor();
+    assert.deepEqual(await site.paths(), before);
+  });
+});
+
+describe('Dragging files from elsewhere', () => {
+  it('says where they would go, and ends when they leave', async (t) => {
+    const { page } = await openSite(t, { files: FILES, folder: 'other/' });
+    const local = await localFolder(t, { 'f.txt': 'f' });
+    const files = [join(local, 'f.txt')];
+    await dragPaths(page, page.locator('[data-region="list"]'), files);
+    await hint(page)
+      .getByText(/Drop into .*other/)
+      .waitFor();
+    await dragPaths(page, crumb(page, 'Files'), files, ['dragOver']);
+    await hint(page)
+      .getByText(/Drop into .*Files/)
+      .waitFor();
+    await dragPaths(page, crumb(page, 'Files'), files, ['dragCancel']);
+    await hint(page).waitFor({ state: 'detached' });
+  });
+
+  it('never leaves the page, wherever they are dropped', async (t) => {
+    const { site, page } = await openSite(t, { files: FILES });
+    const local = await localFolder(t, { 'f.html': '<title>Elsewhere</title>' });
+    const before = await site.paths();
+    const { url } = site;
+    for (const place of [page.getByRole('banner'), page.getByRole('searchbox'), page.locator('.toolbar')]) {
+      await dropPaths(page, place.first(), [join(local, 'f.html')]);
+      assert.equal(page.url(), url);
+      assert.deepEqual(await place.first().evaluate(isPrevented), { dragover: true, drop: true });
+    }
+    await row(page, 'a.txt').waitFor();
+    assert.deepEqual(await site.paths(), before);
+  });
+
+  it('takes what a program offers as files without paths', async (t) => {
+    const { site, page } = await openSite(t);
+    await page.locator('[data-region="list"]').evaluate((element) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(['from mail'], 'attached.txt'));
+      for (const type of ['dragenter', 'dragover', 'drop']) {
+        element.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+      }
+    });
+    await trayTells(page, '1 file uploaded');
+    assert.equal(await storedText(site, 'attached.txt'), 'from mail');
+  });
+
+  it('is refused by a service that is read-only, which is said', async (t) => {
+    const { site, page } = await openSite(t, { files: FILES, settings: { READ_ONLY: 'true' } });
+    const before = await site.paths();
+    const local = await localFolder(t, { 'f.txt': 'f' });
+    const list = page.locator('[data-region="list"]');
+    await dragPaths(page, list, [join(local, 'f.txt')]);
+    await hint(page).getByText('read-only').waitFor();
+    await dragPaths(page, list, [join(local, 'f.txt')], ['drop']);
+    await pasteFile(page, picked('p.txt', 'p'));
+    await page.getByText('Nothing can be changed here').first().waitFor();
+    assert.deepEqual(await site.paths(), before);
+    assert.deepEqual(
+      site.log().filter(({ method }) => method === 'POST'),
+      [],
+    );
+  });
+});

@@ -1,0 +1,349 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { until } from '../process/until.ts';
+import { assertAccessible } from './axe.ts';
+import { openPage, type Visit } from './browser.ts';
+import { HOSTILE_NAMES, photo } from './samples.ts';
+import { fillFolder, startSite } from './site.ts';
+
+/** Whoever looks in the usual way. */
+const DESKTOP = { width: 'desktop', theme: 'light', language: 'en' } as const satisfies Partial<Visit>;
+const PHONE = { ...DESKTOP, width: 'phone' } as const;
+
+/** The names that are shown, from above. */
+async function names(page: Page): Promise<string[]> {
+  return page.locator('[data-path] .entry-name').evaluateAll((found) => {
+    const at = (element: Element) => element.closest('[data-path]')?.getBoundingClientRect() ?? new DOMRect();
+    const sorted = found.toSorted((left, right) => at(left).top - at(right).top || at(left).left - at(right).left);
+    return sorted.map((element) => element.textContent ?? '');
+  });
+}
+
+async function selected(page: Page): Promise<string[]> {
+  const found = page.locator('[data-path][aria-selected="true"]');
+  return (await found.evaluateAll((all) => all.map((element) => element.getAttribute('data-path') ?? ''))).toSorted();
+}
+
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('data-path') ?? null);
+const row = (page: Page, path: string) => page.locator(`[data-path="${path}"]`);
+const isShown = (page: Page, path: string) => row(page, path).waitFor();
+
+/** The centre of the empty part of a row: right of its name. */
+async function besideName(page: Page, path: string): Promise<{ x: number; y: number }> {
+  const box = await row(page, path).boundingBox();
+  assert.ok(box);
+  return { x: box.x + box.width * 0.5, y: box.y + box.height / 2 };
+}
+
+const FILES = {
+  'file 1.txt': 'one',
+  'file 2.txt': 'two',
+  'file 10.txt': 'a little longer',
+  'Änderung.md': '#',
+  'zebra.bin': 'z'.repeat(5000),
+  'album/': '',
+  'Music/': '',
+  'Music/song.mp3': 'la',
+  'Music/live/': '',
+};
+
+async function openFiles(t: TestContext, visit: Partial<Visit> = {}, files: Record<string, string> = FILES) {
+  const site = await startSite(t, { store: 'disk', files });
+  const page = await openPage(t, { ...DESKTOP, ...visit, url: site.url });
+  await page.locator('html[data-listing="complete"]').waitFor();
+  return { site, page };
+}
+
+describe('A folder in the browser', () => {
+  it('is shown by what came with the page, without another request', async (t) => {
+    const site = await startSite(t, { store: 'disk', files: FILES });
+    const page = await openPage(t, { ...DESKTOP, url: site.url });
+    await isShown(page, 'file 1.txt');
+    const listings = site.log().filter(({ route }) => route === '/');
+    assert.equal(listings.length, 1);
+  });
+
+  it('has folders first, and names in the order in which a person counts', async (t) => {
+    const { page } = await openFiles(t);
+    const expected = ['album', 'Music', 'Änderung.md', 'file 1.txt', 'file 2.txt', 'file 10.txt', 'zebra.bin'];
+    assert.deepEqual(await names(page), expected);
+  });
+
+  it('sorts by each column, back and forth, and keeps the order through a reload', async (t) => {
+    const { page } = await openFiles(t);
+    await page.getByRole('button', { name: 'Size' }).click();
+    assert.deepEqual((await names(page)).slice(2, 4), ['zebra.bin', 'file 10.txt']);
+    assert.equal(await page.getByRole('columnheader', { name: 'Size' }).getAttribute('aria-sort'), 'descending');
+    await page.getByRole('button', { name: 'Size' }).click();
+    assert.deepEqual((await names(page)).at(-1), 'zebra.bin');
+    await page.reload();
+    await isShown(page, 'zebra.bin');
+    assert.deepEqual((await names(page)).at(-1), 'zebra.bin');
+    await page.getByRole('button', { name: 'Name' }).click();
+    await page.getByRole('button', { name: 'Name' }).click();
+    assert.deepEqual(await names(page), [
+      'Music',
+      'album',
+      'zebra.bin',
+      'file 10.txt',
+      'file 2.txt',
+      'file 1.txt',
+      'Änderung.md',
+    ]);
+  });
+
+  it('filters as one types, whatever the case and the accents', async (t) => {
+    const { page } = await openFiles(t);
+    await page.keyboard.press('/');
+    await page.keyboard.type('ANDER');
+    await until('one is left', async () => (await names(page)).length === 1);
+    assert.deepEqual(await names(page), ['Änderung.md']);
+    await page.keyboard.press('Escape');
+    await until('all are there', async () => (await names(page)).length === 7);
+    await page.keyboard.type('nothing of this name');
+    await page.getByText('Nothing here is called “nothing of this name”.').waitFor();
+    await assertAccessible(page, t, { state: 'nothing matches' });
+  });
+
+  it('is opened by a deep link, and left and found again by the history, at the same sight', async (t) => {
+    const many = Object.fromEntries(Array.from({ length: 300 }, (_, index) => [`deep/er/${index}.txt`, '']));
+    const site = await startSite(t, { store: 'disk', files: { ...many, 'deep/er/inner/last.txt': '' } });
+    const page = await openPage(t, { ...DESKTOP, url: `${site.url}deep/er/` });
+    await isShown(page, 'deep/er/inner/');
+    await row(page, 'deep/er/inner/').dblclick();
+    await isShown(page, 'deep/er/inner/last.txt');
+    assert.equal(page.url(), `${site.url}deep/er/inner/`);
+    await page.reload();
+    await isShown(page, 'deep/er/inner/last.txt');
+    await page.keyboard.press('Backspace');
+    await isShown(page, 'deep/er/inner/');
+    await until('the folder one came from has the focus', async () => (await focused(page)) === 'deep/er/inner/');
+
+    await page.keyboard.press('End');
+    await isShown(page, 'deep/er/299.txt');
+    const scrolled = await page.locator('[data-scroller]').evaluate((element) => element.scrollTop);
+    assert.ok(scrolled > 1000);
+    await page.keyboard.press('Alt+ArrowUp');
+    await isShown(page, 'deep/er/');
+    await page.goBack();
+    await isShown(page, 'deep/er/299.txt');
+    assert.equal(await page.locator('[data-scroller]').evaluate((element) => element.scrollTop), scrolled);
+    assert.equal(await focused(page), 'deep/er/299.txt');
+  });
+
+  it('takes hostile names as the text that they are', async (t) => {
+    const files = Object.fromEntries(HOSTILE_NAMES.map((name) => [`${name}/${name}`, 'x']));
+    const { page, site } = await openFiles(t, {}, { ...files, 'file/hidden by a route.txt': 'x' });
+    assert.deepEqual((await names(page)).toSorted(), [...HOSTILE_NAMES, 'file'].toSorted());
+    for (const name of HOSTILE_NAMES) {
+      await page.locator(`[data-path=${JSON.stringify(`${name}/`)}]`).dblclick();
+      await page.locator(`[data-path=${JSON.stringify(`${name}/${name}`)}]`).waitFor();
+      assert.deepEqual(await names(page), [name]);
+      await page.reload();
+      await page.locator(`[data-path=${JSON.stringify(`${name}/${name}`)}]`).waitFor();
+      await page.goto(site.url);
+      await isShown(page, 'file/');
+    }
+    await row(page, 'file/').dblclick();
+    await isShown(page, 'file/hidden by a route.txt');
+    await page.reload();
+    await isShown(page, 'file/hidden by a route.txt');
+  });
+
+  it('says what is wrong, and what to do, where there is no such folder', async (t) => {
+    const site = await startSite(t, { store: 'disk', files: FILES });
+    const url = `${site.url}Music/gone/`;
+    const page = await openPage(t, { ...DESKTOP, url, expectedErrors: [/404.*gone/] });
+    await page.getByText('There is no such folder.').waitFor();
+    await assertAccessible(page, t, { state: 'no such folder' });
+    await page.getByRole('button', { name: 'Up one folder' }).first().click();
+    await isShown(page, 'Music/song.mp3');
+  });
+
+  it('keeps what it shows while the service is away, says so, and goes on when it is back', async (t) => {
+    const site = await startSite(t, { store: 'disk', files: FILES });
+    const page = await openPage(t, { ...DESKTOP, url: site.url, expectedErrors: [/ERR_CONNECTION_REFUSED/] });
+    await isShown(page, 'Music/');
+    await site.stop();
+    await row(page, 'Music/').dblclick();
+    await page.getByText('The service can’t be reached.').first().waitFor();
+    await site.restart();
+    await page.getByRole('button', { name: 'Retry' }).first().click();
+    await isShown(page, 'Music/song.mp3');
+  });
+
+  it('is empty with a way to fill it', async (t) => {
+    const { page } = await openFiles(t, {}, {});
+    await page.getByText('Nothing here yet.').waitFor();
+    await assertAccessible(page, t, { state: 'an empty folder' });
+    await page.getByRole('main').getByRole('button', { name: 'New folder' }).last().click();
+    await page.getByRole('dialog').waitFor();
+  });
+
+  it('shows thumbnails of images, in the list and as tiles', async (t) => {
+    const pictures = { 'a.jpg': await photo(1), 'b.png': await photo(2, { format: 'png' }), 'c.txt': 'x' };
+    const site = await startSite(t, { store: 'disk', files: pictures });
+    const page = await openPage(t, { ...DESKTOP, url: site.url });
+    for (const view of ['list', 'grid']) {
+      await page.evaluate(`localStorage.setItem('holdall', '{"view":"${view}"}')`);
+      await page.reload();
+      await until('both are drawn', async () => {
+        const images = page.locator('.thumbnail img');
+        const widths = await images.evaluateAll((all) => all.map((image) => (image as HTMLImageElement).naturalWidth));
+        return widths.length === 2 && widths.every((width) => width === 320);
+      });
+      await assertAccessible(page, t, { state: `a ${view}` });
+    }
+  });
+});
+
+describe('Selecting', () => {
+  it('goes by click, with Ctrl, with Shift, by the boxes, and ends beside all entries', async (t) => {
+    const { page } = await openFiles(t);
+    await row(page, 'Music/').click();
+    assert.deepEqual(await selected(page), ['Music/']);
+    await row(page, 'file 2.txt').click({ modifiers: ['Shift'] });
+    assert.deepEqual(await selected(page), ['Music/', 'file 1.txt', 'file 2.txt', 'Änderung.md'].toSorted());
+    await row(page, 'file 1.txt').click({ modifiers: ['Control'] });
+    assert.deepEqual(await selected(page), ['Music/', 'file 2.txt', 'Änderung.md'].toSorted());
+    await row(page, 'zebra.bin').locator('[data-check]').click();
+    assert.deepEqual(await selected(page), ['Music/', 'file 2.txt', 'zebra.bin', 'Änderung.md'].toSorted());
+    const last = await page.locator('[data-scroller]').boundingBox();
+    assert.ok(last);
+    await page.mouse.click(last.x + last.width / 2, last.y + last.height - 20);
+    assert.deepEqual(await selected(page), []);
+  });
+
+  it('goes by a rubber band, in the list and among tiles', async (t) => {
+    const { page } = await openFiles(t);
+    const from = await besideName(page, 'Music/');
+    const to = await besideName(page, 'file 2.txt');
+    await page.mouse.move(from.x, from.y);
+    await page.mouse.down();
+    await page.mouse.move(to.x + 30, to.y, { steps: 4 });
+    await page.locator('.rubber-band').waitFor();
+    await page.mouse.up();
+    const expected = ['Music/', 'file 1.txt', 'file 2.txt', 'Änderung.md'].toSorted();
+    assert.deepEqual(await selected(page), expected);
+
+    await page.getByRole('button', { name: 'Grid' }).first().click();
+    await page.getByRole('gridcell').first().waitFor();
+    assert.deepEqual(await selected(page), expected);
+    const scroller = await page.locator('[data-scroller]').boundingBox();
+    const first = await row(page, 'Music/').boundingBox();
+    assert.ok(scroller && first);
+    await page.mouse.move(scroller.x + 2, scroller.y + scroller.height - 40);
+    await page.mouse.down();
+    await page.mouse.move(first.x + 30, first.y + 30, { steps: 4 });
+    await page.mouse.up();
+    assert.deepEqual(await selected(page), ['Music/', 'album/']);
+  });
+
+  it('goes by the keyboard alone', async (t) => {
+    const { page } = await openFiles(t);
+    const at = async (path: string, chosen: string[]) => {
+      assert.equal(await focused(page), path);
+      assert.deepEqual(await selected(page), chosen.toSorted());
+    };
+    await page.keyboard.press('ArrowDown');
+    await at('album/', ['album/']);
+    await page.keyboard.press('Shift+ArrowDown');
+    await page.keyboard.press('Shift+ArrowDown');
+    await at('Änderung.md', ['album/', 'Music/', 'Änderung.md']);
+    await page.keyboard.press('Shift+ArrowUp');
+    await at('Music/', ['album/', 'Music/']);
+    await page.keyboard.press('Control+End');
+    await at('zebra.bin', ['album/', 'Music/']);
+    await page.keyboard.press('Space');
+    await at('zebra.bin', ['album/', 'Music/', 'zebra.bin']);
+    await page.keyboard.press('Home');
+    await at('album/', ['album/']);
+    await page.keyboard.press('PageDown');
+    await at('zebra.bin', ['zebra.bin']);
+    await page.keyboard.type('file 1');
+    await at('file 1.txt', ['file 1.txt']);
+    await page.keyboard.press('Control+a');
+    assert.equal((await selected(page)).length, 7);
+    await page.keyboard.press('Escape');
+    assert.deepEqual(await selected(page), []);
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await isShown(page, 'Music/song.mp3');
+    await until('the first entry has the focus', async () => (await focused(page)) === 'Music/live/');
+  });
+
+  it('leads through tiles by the arrows, from row to row', async (t) => {
+    const { page } = await openFiles(t, { width: 'tablet' });
+    await page.getByRole('button', { name: 'Grid' }).first().click();
+    await page.getByRole('gridcell').first().focus();
+    await page.keyboard.press('ArrowRight');
+    assert.equal(await focused(page), 'Music/');
+    const columns = Number(await page.getByRole('grid').getAttribute('aria-colcount'));
+    assert.ok(columns >= 3 && columns <= 6, `${columns} columns`);
+    await page.keyboard.press('Home');
+    await page.keyboard.press('ArrowDown');
+    assert.equal(
+      (await names(page))[columns],
+      await row(page, (await focused(page)) ?? '')
+        .locator('.entry-name')
+        .textContent(),
+    );
+  });
+
+  it('begins with a long press on a phone, goes on with taps, and a tap alone opens', async (t) => {
+    const { page } = await openFiles(t, PHONE);
+    const client = await page.context().newCDPSession(page);
+    const press = async (path: string) => {
+      const box = await row(page, path).boundingBox();
+      assert.ok(box);
+      const touchPoints = [{ x: box.x + box.width / 2, y: box.y + box.height / 2 }];
+      await client.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints });
+      await until('it is selected', async () => (await selected(page)).includes(path));
+      await client.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+    };
+    await press('file 2.txt');
+    assert.deepEqual(await selected(page), ['file 2.txt']);
+    await row(page, 'Music/').tap();
+    assert.deepEqual(await selected(page), ['Music/', 'file 2.txt']);
+    await row(page, 'Music/').tap();
+    await row(page, 'file 2.txt').tap();
+    assert.deepEqual(await selected(page), []);
+    await row(page, 'Music/').tap();
+    await isShown(page, 'Music/song.mp3');
+  });
+
+  it('offers what can be done by a right click, and by the key for that', async (t) => {
+    const { page } = await openFiles(t);
+    await row(page, 'file 2.txt').click({ button: 'right' });
+    await page.getByRole('menuitem', { name: /^Rename/ }).waitFor();
+    assert.deepEqual(await selected(page), ['file 2.txt']);
+    await assertAccessible(page, t, { state: 'the menu of an entry' });
+    await page.keyboard.press('Escape');
+    await until('the entry has the focus again', async () => (await focused(page)) === 'file 2.txt');
+    await page.keyboard.press('Shift+F10');
+    await page.getByRole('menuitem', { name: /^Rename/ }).waitFor();
+  });
+});
+
+describe('A folder of 100,000 files', () => {
+  it('is shown at once, read to its end, ordered, and selected with Shift', { timeout: 120_000 }, async (t) => {
+    const site = await startSite(t, { store: 'disk' });
+    await fillFolder(site, 'many', 100_000);
+    const page = await openPage(t, { ...DESKTOP, url: `${site.url}many/` });
+    await page.locator('[data-path]').first().waitFor();
+    await page.locator('html[data-listing="complete"]').waitFor({ timeout: 90_000 });
+    assert.ok((await page.locator('[data-path]').count()) < 200);
+    assert.equal(await page.getByRole('grid').getAttribute('aria-rowcount'), '100001');
+
+    await page.locator('[data-path]').first().click();
+    await page.keyboard.press('Shift+End');
+    await until('the last is in sight', async () => (await focused(page)) !== null);
+    await page.getByText('100,000 selected').first().waitFor();
+    const order = (await names(page)).slice(-20);
+    assert.deepEqual(order, order.toSorted(new Intl.Collator('en', { numeric: true }).compare));
+    await page.keyboard.press('Home');
+    await page.getByText('1 selected').first().waitFor();
+  });
+});

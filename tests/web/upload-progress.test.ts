@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { until } from '../process/until.ts';
+import { assertAccessible } from './axe.ts';
+import { openSite, picked, row, throttleUploads, tray, trayTells, upload, uploadFiles } from './uploading.ts';
+
+describe('Uploads on their way', () => {
+  it('are cancelled without a trace, and what is done is shown while others go on', async (t) => {
+    const { site, page } = await openSite(t);
+    await throttleUploads(page, 200_000);
+    const large = Buffer.alloc(2_000_000);
+    await uploadFiles(page, [picked('one.bin', large), picked('two.bin', large), picked('small.txt', 'done')]);
+    await until('some of it was sent', async () => Number(await barOf(page, 'one.bin')) > 0);
+    await row(page, 'small.txt').waitFor();
+    await page.getByRole('button', { name: /Cancel .*one\.bin/ }).click();
+    await upload(page, 'one.bin').getByText('Cancelled').waitFor();
+    await upload(page, 'two.bin').getByRole('progressbar').waitFor();
+    await page.getByRole('button', { name: 'Cancel all' }).click();
+    await trayTells(page, '2 cancelled');
+    await until('the service knows', () => site.log().filter(({ route }) => route === '/upload').length === 3);
+    assert.deepEqual(await site.paths(), ['small.txt']);
+    assert.equal(await row(page, 'one.bin').count(), 0);
+  });
+
+  it('tell how far they are, and ask before the page is left, until they are done', async (t) => {
+    const { page } = await openSite(t);
+    const asked: string[] = [];
+    page.on('dialog', (dialog) => {
+      asked.push(dialog.type());
+      void dialog.dismiss();
+    });
+    await throttleUploads(page, 250_000);
+    await uploadFiles(page, [picked('one.bin', Buffer.alloc(500_000)), picked('two.bin', Buffer.alloc(500_000))]);
+    const parts: number[] = [];
+    await trayTells(page, /Uploading 1 of 2.*%.*kB\/s.*left/);
+    await page.reload({ timeout: 1_000 }).catch(() => {});
+    assert.deepEqual(asked, ['beforeunload']);
+    await until('it is done', async () => {
+      const now = await tray(page)
+        .locator('> .progress-bar')
+        .getAttribute('aria-valuenow', { timeout: 500 })
+        .catch(() => null);
+      if (now !== null) parts.push(Number(now));
+      return (await tray(page).getByText('2 files uploaded').count()) > 0;
+    });
+    assert.deepEqual(
+      parts,
+      parts.toSorted((left, right) => left - right),
+    );
+    assert.ok(parts.some((part) => part > 20 && part < 90));
+    await page.reload();
+    assert.equal(asked.length, 1);
+  });
+
+  it('fail with words when the service is gone, and are completed by Retry', async (t) => {
+    const expectedErrors = [/ERR_CONNECTION_(REFUSED|RESET)|ERR_EMPTY_RESPONSE|ERR_SOCKET/];
+    const { site, page } = await openSite(t, { visit: { expectedErrors } });
+    await page.clock.install();
+    const session = await throttleUploads(page, 300_000);
+    const bytes = Buffer.alloc(1_500_000, 'holdall');
+    await uploadFiles(page, [picked('one.bin', bytes), picked('two.bin', 'two')]);
+    await until('some of it was sent', async () => Number(await barOf(page, 'one.bin')) > 0);
+    await site.kill();
+    await until('it has failed', async () => {
+      await page.clock.runFor(2_000);
+      return (await tray(page).getByText('1 failed').or(tray(page).getByText('2 failed')).count()) > 0;
+    });
+    await upload(page, 'one.bin').getByText('The service can’t be reached.').waitFor();
+    assert.equal(await site.exists('one.bin'), false);
+    await site.restart();
+    await session.detach();
+    await tray(page)
+      .getByRole('button', { name: /^Retry/ })
+      .first()
+      .click();
+    await trayTells(page, /[12] files? uploaded/);
+    assert.ok(bytes.equals(await site.read('one.bin')));
+  });
+});
+
+describe('The tray', () => {
+  it('goes by itself when all went well, but not while it is pointed at', async (t) => {
+    const { page } = await openSite(t);
+    await page.clock.install();
+    await uploadFiles(page, picked('a.txt', 'a'));
+    await trayTells(page, '1 file uploaded');
+    await tray(page).hover();
+    await page.clock.runFor(20_000);
+    assert.equal(await tray(page).count(), 1);
+    await page.mouse.move(200, 300);
+    await page.clock.runFor(20_000);
+    await tray(page).waitFor({ state: 'detached' });
+  });
+
+  it('is one line on a phone, above the actions, and opens to the files', async (t) => {
+    const { page } = await openSite(t, { visit: { width: 'phone' } });
+    const chooser = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Upload', exact: true }).click();
+    await page.getByRole('menuitem', { name: 'Upload files' }).click();
+    await (await chooser).setFiles([picked('a.txt', 'a'), picked('b.txt', 'b')]);
+    await trayTells(page, '2 files uploaded');
+    assert.equal(await upload(page, 'a.txt').count(), 0);
+    await assertAccessible(page, t, { state: 'The folded tray on a phone' });
+    await tray(page).getByRole('button', { expanded: false }).click();
+    await upload(page, 'a.txt').waitFor();
+    await assertAccessible(page, t, { state: 'The open tray on a phone' });
+  });
+});
+
+async function barOf(page: Page, name: string): Promise<string | null> {
+  const bar = upload(page, name).getByRole('progressbar');
+  return (await bar.count()) > 0 ? await bar.getAttribute('aria-valuenow') : null;
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import { until } from '../process/until.ts';
+import { assertAccessible } from './axe.ts';
+import { HOSTILE_NAMES, photo } from './samples.ts';
+import {
+  dropPaths,
+  localFolder,
+  openSite,
+  pasteFile,
+  picked,
+  row,
+  storedText,
+  tray,
+  trayTells,
+  upload,
+  uploadFiles,
+  uploadFolder,
+} from './uploading.ts';
+
+const view = (page: Page) => page.locator('[data-region="list"]');
+
+describe('Uploading files', () => {
+  it('stores each byte for byte, and shows it at once', async (t) => {
+    const { site, page } = await openSite(t, { folder: 'photos/', files: { 'photos/': '' } });
+    const bytes = Buffer.from(Array.from({ length: 3_000_000 }, (_, index) => (index * 31 + (index >> 8)) & 255));
+    await uploadFiles(page, [picked('a.bin', bytes), picked('empty.txt', ''), picked('note.md', '# Hi')]);
+    await trayTells(page, '3 files uploaded');
+    assert.deepEqual(await site.paths(), ['photos/a.bin', 'photos/empty.txt', 'photos/note.md']);
+    assert.ok(bytes.equals(await site.read('photos/a.bin')));
+    assert.equal((await site.read('photos/empty.txt')).length, 0);
+    for (const path of await site.paths()) await row(page, path).waitFor();
+    await assertAccessible(page, t, { state: 'The tray with what was uploaded' });
+  });
+
+  it('keeps the folders of a folder that is picked', async (t) => {
+    const { site, page } = await openSite(t);
+    const local = await localFolder(t, { 'trip/a.txt': 'a', 'trip/day 1/b.txt': 'b', 'trip/day 1/raw/c.txt': 'c' });
+    await uploadFolder(page, join(local, 'trip'));
+    await trayTells(page, '3 files uploaded');
+    assert.deepEqual(await site.paths(), ['trip/a.txt', 'trip/day 1/b.txt', 'trip/day 1/raw/c.txt']);
+    assert.equal(await storedText(site, 'trip/day 1/raw/c.txt'), 'c');
+    await row(page, 'trip/').waitFor();
+  });
+
+  it('keeps what is in dropped folders, empty ones too', async (t) => {
+    const { site, page } = await openSite(t);
+    const many = Object.fromEntries(Array.from({ length: 130 }, (_, at) => [`box/many/${at}.txt`, `${at}`]));
+    const local = await localFolder(t, {
+      ...many,
+      'box/deep/er/x.txt': 'x',
+      'box/empty/inside/': '',
+      'single.txt': 's',
+    });
+    await dropPaths(page, view(page), [join(local, 'box'), join(local, 'single.txt')]);
+    await trayTells(page, '132 files uploaded');
+    const paths = await site.paths();
+    assert.equal(paths.length, 132);
+    assert.ok(paths.includes('box/deep/er/x.txt') && paths.includes('single.txt'));
+    assert.equal(await storedText(site, 'box/many/129.txt'), '129');
+    assert.ok(await site.exists('box/empty/inside/'));
+  });
+
+  it('puts what is dropped on a folder into that folder', async (t) => {
+    const { site, page } = await openSite(t, { files: { 'inbox/': '', 'x.txt': 'x' } });
+    const local = await localFolder(t, { 'letter.txt': 'Dear' });
+    await dropPaths(page, row(page, 'inbox/'), [join(local, 'letter.txt')]);
+    await trayTells(page, '1 file uploaded');
+    assert.equal(await storedText(site, 'inbox/letter.txt'), 'Dear');
+  });
+
+  it('takes what is pasted, and gives a picture without a name one of its own', async (t) => {
+    const { site, page } = await openSite(t);
+    await pasteFile(page, picked('letter.txt', 'Dear'));
+    await trayTells(page, '1 file uploaded');
+    const drawn = await photo(1, { width: 40, height: 30, format: 'png' });
+    await pasteFile(page, { name: 'image.png', mimeType: 'image/png', buffer: drawn });
+    await until('the picture is stored', async () => (await site.paths()).length === 2);
+    const [letter, picture] = (await site.paths()).toReversed();
+    assert.equal(letter, 'letter.txt');
+    assert.ok(picture && drawn.equals(await site.read(picture)));
+    assert.match(picture, /^Pasted image \d{4}-\d\d-\d\d \d\d\.\d\d\.\d\d\.png$/);
+  });
+
+  it('keeps every name as it is', async (t) => {
+    const { site, page } = await openSite(t);
+    await uploadFiles(
+      page,
+      HOSTILE_NAMES.map((name) => picked(name, `this is ${name}`)),
+    );
+    await trayTells(page, `${HOSTILE_NAMES.length} files uploaded`);
+    assert.deepEqual(await site.paths(), [...HOSTILE_NAMES].toSorted());
+    for (const name of HOSTILE_NAMES) assert.equal(await storedText(site, name), `this is ${name}`);
+  });
+
+  it('says in the service’s words why a name is refused', async (t) => {
+    const { site, page } = await openSite(t, { visit: { expectedErrors: [/status of 400/] } });
+    await uploadFiles(page, [picked('bell\u0007.txt', 'x'), picked('good.txt', 'y')]);
+    await trayTells(page, '1 failed');
+    await upload(page, 'bell').getByText('contains a control character').waitFor();
+    assert.deepEqual(await site.paths(), ['good.txt']);
+  });
+
+  it('gets 500 small files done, with a tray that draws only what is seen', async (t) => {
+    const { site, page } = await openSite(t);
+    await uploadFiles(
+      page,
+      Array.from({ length: 500 }, (_, index) => picked(`${index}.txt`, `${index}`)),
+    );
+    await trayTells(page, 'Uploading');
+    assert.ok((await tray(page).getByRole('listitem').count()) < 40);
+    await trayTells(page, '500 files uploaded');
+    assert.equal((await site.paths()).length, 500);
+    assert.equal(await storedText(site, '321.txt'), '321');
+  });
+
+  it('tells at once of a file that is too large, and sends nothing of it', async (t) => {
+    const { site, page } = await openSite(t, { settings: { MAX_UPLOAD_SIZE: '1000' } });
+    await uploadFiles(page, [picked('large.bin', Buffer.alloc(1001)), picked('small.bin', Buffer.alloc(1000))]);
+    await upload(page, 'large.bin').getByText('Larger than the 1 kB that may be uploaded.').waitFor();
+    await trayTells(page, '1 file uploaded');
+    assert.deepEqual(await site.paths(), ['small.bin']);
+    assert.equal(site.log().filter(({ route }) => route === '/upload').length, 1);
+    assert.equal(await tray(page).getByRole('button', { name: 'Retry' }).count(), 0);
+  });
+});

@@ -1,0 +1,224 @@
+import type { IconName } from '../controls/icons.ts';
+import type { Page } from '../page.ts';
+import { parentOf, ROOT } from '../paths.ts';
+import type { Entry } from '../service/service.ts';
+import type { Text } from '../text/language.ts';
+import { copyLinks } from './copy-links.ts';
+import { download } from './download.ts';
+
+export type ActionId = keyof Text['actions'];
+
+/** Something that a person can do, by the toolbar, the menu and the keyboard alike. */
+export interface Action {
+  readonly id: ActionId;
+  readonly icon: IconName;
+  /** The keys that do it, the one that is shown first. */
+  readonly keys: readonly string[];
+  /** Items of one group stand together in menus. */
+  readonly group: 'open' | 'clipboard' | 'change' | 'create' | 'show';
+  readonly isDangerous?: boolean;
+  /** Whether it changes what is stored, which a read-only service does not take. */
+  readonly isChange?: boolean;
+  /** Whether it can be done now; what can't is not shown. */
+  readonly isAvailable: (page: Page) => boolean;
+  readonly run: (page: Page) => void;
+}
+
+const selected = ({ selection }: Page): readonly Entry[] => selection.entries.value;
+const pathsOf = (entries: readonly Entry[]) => entries.map(({ path }) => path);
+const hasSelection = (page: Page) => page.selection.count.value > 0;
+const only = (page: Page): Entry | undefined => (page.selection.count.value === 1 ? selected(page)[0] : undefined);
+const always = () => true;
+
+/** Every action, in the order in which menus show them. */
+const ALL: readonly Action[] = [
+  {
+    id: 'open',
+    icon: 'folder',
+    keys: ['Enter', 'mod+ArrowDown'],
+    group: 'open',
+    isAvailable: (page) => only(page) !== undefined,
+    run: (page) => open(page, only(page)),
+  },
+  {
+    id: 'download',
+    icon: 'download',
+    keys: ['mod+shift+s'],
+    group: 'open',
+    isAvailable: (page) => selected(page).some(({ type }) => type === 'file'),
+    run: (page) => download(page, selected(page)),
+  },
+  {
+    id: 'copyLink',
+    icon: 'link',
+    keys: ['mod+shift+c'],
+    group: 'open',
+    isAvailable: hasSelection,
+    run: (page) => void copyLinks(page, selected(page)),
+  },
+  {
+    id: 'cut',
+    icon: 'cut',
+    keys: ['mod+x'],
+    group: 'clipboard',
+    isChange: true,
+    isAvailable: hasSelection,
+    run: (page) => keep(page, 'move'),
+  },
+  {
+    id: 'copy',
+    icon: 'copy',
+    keys: ['mod+c'],
+    group: 'clipboard',
+    isChange: true,
+    isAvailable: hasSelection,
+    run: (page) => keep(page, 'copy'),
+  },
+  {
+    id: 'paste',
+    icon: 'paste',
+    // Done by the event `paste`, which brings files from elsewhere as well.
+    keys: ['mod+v'],
+    group: 'clipboard',
+    isChange: true,
+    isAvailable: ({ clipboard }) => clipboard.clip.value !== null,
+    run: paste,
+  },
+  {
+    id: 'rename',
+    icon: 'rename',
+    keys: ['F2'],
+    group: 'change',
+    isChange: true,
+    isAvailable: (page) => only(page) !== undefined,
+    run: (page) => {
+      page.changes.renaming.value = only(page)?.path ?? null;
+    },
+  },
+  {
+    id: 'moveTo',
+    icon: 'move',
+    keys: ['mod+shift+m'],
+    group: 'change',
+    isChange: true,
+    isAvailable: hasSelection,
+    run: (page) => void page.changes.transferElsewhere('move', pathsOf(selected(page))),
+  },
+  {
+    id: 'copyTo',
+    icon: 'copy',
+    keys: ['mod+shift+d'],
+    group: 'change',
+    isChange: true,
+    isAvailable: hasSelection,
+    run: (page) => void page.changes.transferElsewhere('copy', pathsOf(selected(page))),
+  },
+  {
+    id: 'delete',
+    icon: 'delete',
+    keys: ['Delete', 'mod+Backspace'],
+    group: 'change',
+    isDangerous: true,
+    isChange: true,
+    isAvailable: hasSelection,
+    run: (page) => void page.changes.remove(selected(page)),
+  },
+  {
+    id: 'newFolder',
+    icon: 'new-folder',
+    keys: ['alt+n'],
+    group: 'create',
+    isChange: true,
+    isAvailable: isShown,
+    run: (page) => void page.changes.createFolder(),
+  },
+  {
+    id: 'upload',
+    icon: 'upload',
+    keys: ['alt+u'],
+    group: 'create',
+    isChange: true,
+    isAvailable: isShown,
+    run: ({ uploads }) => uploads.pick('files'),
+  },
+  {
+    id: 'uploadFolder',
+    icon: 'upload',
+    keys: ['alt+shift+u'],
+    group: 'create',
+    isChange: true,
+    isAvailable: isShown,
+    run: ({ uploads }) => uploads.pick('folder'),
+  },
+  {
+    id: 'selectAll',
+    icon: 'check',
+    keys: ['mod+a'],
+    group: 'show',
+    isAvailable: ({ folder }) => folder.entries.value.length > 0,
+    run: ({ selection }) => selection.all(),
+  },
+  {
+    id: 'refresh',
+    icon: 'refresh',
+    keys: ['alt+r'],
+    group: 'show',
+    isAvailable: always,
+    run: ({ folder }) => void folder.refresh(),
+  },
+  {
+    id: 'up',
+    icon: 'arrow-up',
+    keys: ['Backspace', 'alt+ArrowUp', 'mod+ArrowUp'],
+    group: 'show',
+    isAvailable: ({ folder }) => folder.path.value !== ROOT,
+    run: ({ folder, location }) => location.openFolder(parentOf(folder.path.value)),
+  },
+  {
+    id: 'details',
+    icon: 'details',
+    keys: ['alt+Enter'],
+    group: 'show',
+    isAvailable: always,
+    run: ({ details }) => {
+      details.isOpen.value = !details.isOpen.value;
+    },
+  },
+];
+
+/** The actions that there are: without those that change something, where the service takes no changes. */
+export function actionsOf({ readOnly }: Page): readonly Action[] {
+  return readOnly ? ALL.filter(({ isChange }) => !isChange) : ALL;
+}
+
+/** One action, where there is it and it can be done now. */
+export function availableAction(page: Page, id: ActionId): Action | undefined {
+  const action = actionsOf(page).find((candidate) => candidate.id === id);
+  return action?.isAvailable(page) ? action : undefined;
+}
+
+/** Opens a folder, or the preview of a file. */
+export function open({ location }: Page, entry: Entry | undefined): void {
+  if (entry?.type === 'folder') location.openFolder(entry.path);
+  else if (entry) location.openPreview(entry.path);
+}
+
+/** Copies or moves what was cut or copied into the folder that is shown. */
+export function paste({ clipboard, changes, folder }: Page): void {
+  const clip = clipboard.clip.value;
+  if (!clip) return;
+  // What was moved is elsewhere now, and can't be moved from here again.
+  if (clip.kind === 'move') clipboard.clear();
+  void changes.transfer(clip.kind, clip.paths, folder.path.value);
+}
+
+function keep(page: Page, kind: 'copy' | 'move'): void {
+  const { text } = page.language.value;
+  const entries = selected(page);
+  page.clipboard.put({ kind, paths: pathsOf(entries) });
+  page.messages.announce(kind === 'move' ? text.clipboard.cut(entries.length) : text.clipboard.copied(entries.length));
+}
+
+function isShown({ folder }: Page): boolean {
+  return folder.state.value === 'ready';
+}

@@ -1,0 +1,53 @@
+import { useShortcuts } from './actions/shortcuts.ts';
+import { OpenDialogs } from './controls/dialog.tsx';
+import { Sprite } from './controls/icon.tsx';
+import { OpenedMenu } from './controls/menu.tsx';
+import { DetailsPanel } from './details/details-panel.tsx';
+import { DropHint } from './dragging/drop-hint.tsx';
+import { FolderView } from './folder/folder-view.tsx';
+import { MessageList } from './messages/message-list.tsx';
+import { usePage } from './page.ts';
+import { Preview } from './previews/preview.tsx';
+import { ProblemBanner } from './shell/problem-banner.tsx';
+import { Toolbar } from './shell/toolbar.tsx';
+import { TopBar } from './shell/top-bar.tsx';
+import { Tray } from './uploads/tray.tsx';
+import './app.css';
+
+/** The page as a whole. */
+export function App() {
+  useShortcuts();
+  return (
+    <>
+      <Sprite />
+      <div class="page">
+        <TopBar />
+        <main>
+          <Toolbar />
+          <ProblemBanner />
+          <div class="content">
+            <FolderView />
+          </div>
+        </main>
+        <DetailsPanel />
+      </div>
+      <DropHint />
+      <Preview />
+      <Floating />
+      <OpenDialogs />
+      <OpenedMenu />
+    </>
+  );
+}
+
+/** What lies over the page at its lower edge: messages at the left and the tray at the right, on a phone above it. */
+function Floating() {
+  const { location } = usePage();
+  return (
+    <div class="floating">
+      {/* The preview has the messages in itself, since nothing outside of its dialog can be reached. */}
+      {location.place.value.preview === null && <MessageList />}
+      <Tray />
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+import type { Text } from '../text/language.ts';
+import type { FolderCreation } from './create-folder.ts';
+import type { TransferKind } from './steps.ts';
+import type { Tools } from './tools.ts';
+import type { Transfers } from './transfer.ts';
+import { whatOf } from './words.ts';
+
+/** Asks for a folder, and copies or moves into it. */
+export function createTransferElsewhere(
+  { dialogs, folder, service, language, messages }: Tools,
+  { transfer, create }: Pick<Transfers, 'transfer'> & Pick<FolderCreation, 'create'>,
+): (kind: TransferKind, paths: readonly string[]) => Promise<void> {
+  return async (kind, paths) => {
+    if (paths.length === 0) return;
+    const start = folder.path.value;
+    try {
+      const { askForFolder } = await import('./folder-picker.tsx');
+      const target = await askForFolder({ dialogs, service, create, kind, paths, start });
+      if (target !== null) await transfer(kind, paths, target);
+    } catch {
+      // The part of the page that asks could not be loaded.
+      const { text } = language.value;
+      messages.say({
+        kind: 'error',
+        text: notDone(kind, text)(whatOf(paths, text)),
+        detail: text.problems.unreachable,
+      });
+    }
+  };
+}
+
+const notDone = (kind: TransferKind, { changes }: Text) => (kind === 'copy' ? changes.notCopied : changes.notMoved);

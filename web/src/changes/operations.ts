@@ -1,0 +1,149 @@
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { isFolderPath } from '../paths.ts';
+import type { Progress } from '../service/ask.ts';
+import { asServiceError, isAbort, type ServiceError } from '../service/service-error.ts';
+
+/** A change that is under way. */
+export interface Operation {
+  readonly id: number;
+  /** What is being done, in words: `Moving 3 items to “Photos”`. */
+  readonly title: string;
+  readonly progress: ReadonlySignal<Progress>;
+  cancel(): void;
+}
+
+/** One of the files and folders that an operation is about. */
+export interface Item {
+  /** As of the listing: a folder's has a "/" at its end. */
+  readonly path: string;
+  /** Bytes, where they are known; a folder tells its own by its progress. */
+  readonly size?: number | undefined;
+}
+
+/** What an operation gives to the work on one item. */
+export interface Under {
+  /** Cancels the work on a folder; undefined for files, of which the service goes on with each that it was asked for. */
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: (progress: Progress) => void;
+  /** Begins no further item. */
+  readonly stop: () => void;
+}
+
+/** What became of the items: each is in one of the lists. */
+export interface Outcome<Worked extends Item, Result> {
+  readonly done: readonly { readonly item: Worked; readonly result: Result }[];
+  readonly failed: readonly Failed<Worked>[];
+  /** Cancelled on their way. */
+  readonly interrupted: readonly Worked[];
+  /** Those that were not begun when it was cancelled. */
+  readonly left: readonly Worked[];
+}
+
+export interface Failed<Worked extends Item> {
+  readonly item: Worked;
+  readonly error: ServiceError;
+}
+
+export interface Operations {
+  /** Works on all items, a few at a time; what fails keeps nothing else from being done. */
+  perform<Worked extends Item, Result>(
+    title: string,
+    items: readonly Worked[],
+    work: (item: Worked, under: Under) => Promise<Result>,
+  ): Promise<Outcome<Worked, Result>>;
+}
+
+/** How many items are worked on at once. */
+const AT_ONCE = 4;
+/** Milliseconds after which an operation is shown. */
+const SHOWN_AFTER = 400;
+
+/** `running` has those that take longer than a moment. */
+export function createOperations(running: Signal<readonly Operation[]>): Operations {
+  let last = 0;
+
+  return {
+    async perform<Worked extends Item, Result>(
+      title: string,
+      items: readonly Worked[],
+      work: (item: Worked, under: Under) => Promise<Result>,
+    ): Promise<Outcome<Worked, Result>> {
+      const controller = new AbortController();
+      const count = countProgress(items);
+      let isStopped = false;
+      const stop = () => {
+        isStopped = true;
+      };
+      const cancel = () => {
+        stop();
+        controller.abort();
+      };
+      const operation = { id: ++last, title, progress: count.progress, cancel };
+      const showing = setTimeout(() => {
+        running.value = [...running.value, operation];
+      }, SHOWN_AFTER);
+
+      const done: { item: Worked; result: Result }[] = [];
+      const failed: Failed<Worked>[] = [];
+      const interrupted: Worked[] = [];
+      const left: Worked[] = [];
+      const one = async (item: Worked) => {
+        const onProgress = (part: Progress) => count.progressOf(item, part);
+        const under = { signal: isFolderPath(item.path) ? controller.signal : undefined, onProgress, stop };
+        try {
+          done.push({ item, result: await work(item, under) });
+        } catch (error) {
+          if (isAbort(error)) interrupted.push(item);
+          else failed.push({ item, error: asServiceError(error) });
+        }
+        count.end(item);
+      };
+      const waiting = items.values();
+      const workOff = async () => {
+        for (const item of waiting) {
+          if (isStopped) left.push(item);
+          else await one(item);
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, workOff));
+
+      clearTimeout(showing);
+      running.value = running.value.filter((other) => other !== operation);
+      return { done, failed, interrupted, left };
+    },
+  };
+}
+
+/** The sum of all items: files, those in folders included. How many is not known until each folder has told. */
+function countProgress(items: readonly Item[]) {
+  const parts = new Map(
+    items.map((item): [Item, Progress] => [item, { done: 0, total: isFolderPath(item.path) ? null : 1, bytes: 0 }]),
+  );
+  const sum = { done: 0, total: 0, bytes: 0, unknown: 0 };
+  const count = ({ done, total, bytes }: Progress, sign: 1 | -1) => {
+    sum.done += sign * done;
+    sum.bytes += sign * bytes;
+    sum.total += sign * (total ?? 0);
+    sum.unknown += total === null ? sign : 0;
+  };
+  const summed = (): Progress => ({ done: sum.done, total: sum.unknown > 0 ? null : sum.total, bytes: sum.bytes });
+  for (const part of parts.values()) count(part, 1);
+  const progress = signal(summed());
+
+  const progressOf = (item: Item, next: Progress) => {
+    const before = parts.get(item);
+    if (before) count(before, -1);
+    count(next, 1);
+    parts.set(item, next);
+    progress.value = summed();
+  };
+  return {
+    progress,
+    progressOf,
+    end(item: Item) {
+      const { done = 0, total = 0, bytes = 0 } = parts.get(item) ?? {};
+      const all = total ?? done;
+      progressOf(item, { done: all, total: all, bytes: isFolderPath(item.path) ? bytes : (item.size ?? 0) });
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import { useState } from 'preact/hooks';
+import { useLanguage } from '../page.ts';
+import { nameOf, ROOT } from '../paths.ts';
+import { Button } from './button.tsx';
+import { Dialog } from './dialog.tsx';
+import type { Dialogs } from './dialogs.ts';
+import './conflict-question.css';
+
+type Kind = 'file' | 'folder';
+
+export interface Conflict {
+  /** The name that both have. */
+  readonly name: string;
+  /** The path of the folder that has the name already. */
+  readonly folder: string;
+  /** How many items come after this one, of which some may conflict as well. */
+  readonly remaining: number;
+  /** What arrives and what is there. A thing of one kind can't take the place of one of the other. */
+  readonly kinds: { readonly arriving: Kind; readonly there: Kind };
+}
+
+export interface ConflictAnswer {
+  readonly decision: 'replace' | 'keep-both' | 'skip';
+  /** Whether it holds for the remaining items too. */
+  readonly forAll: boolean;
+}
+
+/** Asks what is to become of a thing whose name is taken; null where a person would rather stop. */
+export function askAboutConflict({
+  dialogs,
+  ...conflict
+}: Conflict & { readonly dialogs: Dialogs }): Promise<ConflictAnswer | null> {
+  return dialogs.ask<ConflictAnswer>((close) => <ConflictQuestion conflict={conflict} close={close} />);
+}
+
+interface ConflictQuestionProps {
+  conflict: Conflict;
+  close: (answer: ConflictAnswer | null) => void;
+}
+
+function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
+  const { name, folder, remaining, kinds } = conflict;
+  const { text } = useLanguage();
+  const [forAll, setForAll] = useState(false);
+  const answer = (decision: ConflictAnswer['decision']) => close({ decision, forAll });
+  const folderName = folder === ROOT ? text.shell.root : nameOf(folder);
+  const canReplace = kinds.arriving === kinds.there;
+
+  return (
+    <Dialog
+      title={text.conflicts.title(name, folderName)}
+      onClose={() => close(null)}
+      onSubmit={() => answer('keep-both')}
+      actions={
+        <>
+          <Button onClick={() => answer('skip')}>{text.conflicts.skip}</Button>
+          {canReplace && <Button onClick={() => answer('replace')}>{text.conflicts.replace}</Button>}
+          <Button kind="primary" type="submit" autofocus>
+            {text.conflicts.keepBoth}
+          </Button>
+        </>
+      }
+    >
+      <div class="conflict-question">
+        <p>{canReplace ? text.conflicts.replacing[kinds.there] : text.conflicts.otherKind[kinds.there]}</p>
+        {remaining > 0 && (
+          <label>
+            <input
+              type="checkbox"
+              checked={forAll}
+              onChange={({ currentTarget }) => setForAll(currentTarget.checked)}
+            />
+            <span>{text.conflicts.forAll(remaining)}</span>
+          </label>
+        )}
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,72 @@
+import { computed, effect } from '@preact/signals';
+import { createChanges } from './changes/changes.ts';
+import { createClipboard } from './changes/clipboard.ts';
+import { createDialogs } from './controls/dialogs.ts';
+import { createMenus } from './controls/menus.ts';
+import { createDetails } from './details/details.ts';
+import { createDragging } from './dragging/dragging.ts';
+import type { Embedded } from './embedded.ts';
+import { createFolder } from './folder/folder.ts';
+import { createLocation } from './location.ts';
+import { createMessages } from './messages/messages.ts';
+import type { Page } from './page.ts';
+import { createPreferences } from './preferences.ts';
+import { createSelection } from './selection/selection.ts';
+import { createService } from './service/service.ts';
+import { createUrls } from './service/urls.ts';
+import { createLanguage } from './text/language.ts';
+import { askBeforeLeaving } from './uploads/leaving.ts';
+import { takePastedFiles } from './uploads/pasted-files.ts';
+import { createUploads } from './uploads/uploads.ts';
+
+/** Makes the page's models, when its language can be spoken, and has them listen for as long as the page lives. */
+export async function createPage(embedded: Embedded): Promise<Page> {
+  const { folder: path, answer, readOnly, maxUploadSize } = embedded;
+  const urls = createUrls(new URL(embedded.base, window.location.href.replace(/[?#].*$/s, '')));
+  const service = createService(urls);
+  const preferences = createPreferences(storage());
+  const language = await createLanguage(preferences, navigator.languages);
+  const preview = new URL(window.location.href).searchParams.get('preview');
+  const location = createLocation(urls, { folder: path, preview: preview ? path + preview : null });
+  const compareNames = computed(() => language.value.formats.compareNames);
+  const folder = createFolder(service, { order: preferences.order, compareNames }, { path, answer });
+  const messages = createMessages();
+  const dialogs = createDialogs();
+  const shared = { service, folder, messages, dialogs, language };
+
+  const selection = createSelection(folder);
+  const clipboard = createClipboard();
+  const changes = createChanges({ ...shared, selection, clipboard });
+  const uploads = createUploads({ ...shared, maxUploadSize });
+
+  takePastedFiles({ uploads, folder, messages, language, readOnly });
+  askBeforeLeaving(computed(() => uploads.isBusy.value || changes.running.value.length > 0));
+  effect(() => folder.open(location.place.value.folder));
+  return {
+    urls,
+    service,
+    preferences,
+    language,
+    location,
+    folder,
+    selection,
+    clipboard,
+    changes,
+    uploads,
+    dragging: createDragging({ folder, location, selection, changes, uploads, urls, language, readOnly }),
+    details: createDetails(),
+    messages,
+    dialogs,
+    menus: createMenus(),
+    readOnly,
+  };
+}
+
+/** Storage may be forbidden as a whole. */
+function storage(): Storage | undefined {
+  try {
+    return window.localStorage;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,153 @@
+import type { ComponentChildren } from 'preact';
+import { EntryIcon } from '../folder/entry-icon.tsx';
+import { Thumbnail } from '../folder/thumbnail.tsx';
+import { typeLabel } from '../folder/type-label.ts';
+import { useLanguage, usePage } from '../page.ts';
+import { nameOf, ROOT, splitName } from '../paths.ts';
+import type { Entry, FileEntry } from '../service/service.ts';
+import { CopyButton } from './copy-button.tsx';
+import { ItemCount } from './item-count.tsx';
+
+/** All that is known of one entry. */
+export function EntryDetails({ entry }: { entry: Entry }) {
+  return (
+    <>
+      <div class="picture">
+        <Thumbnail entry={entry} isMoving={false} />
+      </div>
+      <h3>
+        <bdi>{entry.name}</bdi>
+      </h3>
+      {entry.type === 'file' ? <FileFacts file={entry} /> : <FolderFacts path={entry.path} />}
+    </>
+  );
+}
+
+/** The same of a folder that need not be an entry: the root is none. */
+export function FolderDetails({ path }: { path: string }) {
+  const { text } = useLanguage();
+  const name = nameOf(path);
+  return (
+    <>
+      <div class="picture">
+        <EntryIcon entry={{ type: 'folder', name, path }} />
+      </div>
+      <h3>
+        <bdi>{path === ROOT ? text.shell.root : name}</bdi>
+      </h3>
+      <FolderFacts path={path} />
+    </>
+  );
+}
+
+/** Of several, how many there are and what they weigh. */
+export function SeveralDetails({ entries }: { entries: readonly Entry[] }) {
+  const { text, formats } = useLanguage();
+  const files = entries.filter(({ type }) => type === 'file');
+  const size = files.reduce((sum, file) => sum + (file.type === 'file' ? file.size : 0), 0);
+  return (
+    <>
+      <h3>{text.shell.selected(entries.length)}</h3>
+      <dl>
+        <Fact name={text.details.folders}>{formats.number(entries.length - files.length)}</Fact>
+        <Fact name={text.details.files}>{formats.number(files.length)}</Fact>
+        {files.length > 0 && (
+          <Fact name={text.details.totalSize}>
+            <Size bytes={size} />
+          </Fact>
+        )}
+      </dl>
+    </>
+  );
+}
+
+function FileFacts({ file }: { file: FileEntry }) {
+  const { urls } = usePage();
+  const { text, formats } = useLanguage();
+  const { details } = text;
+  const modified = file.modified === null ? null : new Date(file.modified);
+  return (
+    <dl>
+      <Fact name={text.folder.type}>
+        {typeLabel(file.contentType, text, splitName(file.name).extension)}
+        <span class="secondary">{file.contentType}</span>
+      </Fact>
+      <Fact name={text.folder.size}>
+        <Size bytes={file.size} />
+      </Fact>
+      <Fact name={text.folder.modified}>
+        {modified ? (
+          <time dateTime={modified.toISOString()}>{formats.exactTime(modified)}</time>
+        ) : (
+          text.folder.unknownTime
+        )}
+      </Fact>
+      <PathFact path={file.path} />
+      <LinkFact name={details.link} url={urls.file(file.path)} label={details.copyLink} />
+      {file.publicUrl !== undefined && (
+        <LinkFact name={details.publicLink} url={file.publicUrl} label={details.copyPublicLink} />
+      )}
+      {file.etag !== '' && (
+        <Fact name={details.etag}>
+          <code>{file.etag}</code>
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+function FolderFacts({ path }: { path: string }) {
+  const { urls } = usePage();
+  const { text } = useLanguage();
+  return (
+    <dl>
+      <Fact name={text.folder.type}>{text.types.folder}</Fact>
+      <Fact name={text.details.contains}>
+        <ItemCount key={path} folder={path} />
+      </Fact>
+      {path !== ROOT && <PathFact path={path} />}
+      <LinkFact name={text.details.link} url={urls.page(path)} label={text.details.copyLink} />
+    </dl>
+  );
+}
+
+function PathFact({ path }: { path: string }) {
+  const { details } = useLanguage().text;
+  return (
+    <Fact name={details.path} button={<CopyButton label={details.copyPath} value={path} />}>
+      <bdi>{path}</bdi>
+    </Fact>
+  );
+}
+
+function LinkFact({ name, url, label }: { name: string; url: string; label: string }) {
+  return (
+    <Fact name={name} button={<CopyButton label={label} value={url} />}>
+      <a href={url} target="_blank" rel="noopener noreferrer">
+        {url}
+      </a>
+    </Fact>
+  );
+}
+
+function Size({ bytes }: { bytes: number }) {
+  const { formats } = useLanguage();
+  return (
+    <span class="numbers">
+      {formats.size(bytes)}
+      {bytes >= 1000 && <span class="secondary">{formats.exactSize(bytes)}</span>}
+    </span>
+  );
+}
+
+function Fact({ name, children, button }: { name: string; children: ComponentChildren; button?: ComponentChildren }) {
+  return (
+    <div class="fact">
+      <dt>{name}</dt>
+      <dd>
+        <div>{children}</div>
+        {button}
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+import type { ReadonlySignal } from '@preact/signals';
+import type { Folder } from '../folder/folder.ts';
+import type { Selection } from '../selection/selection.ts';
+import type { Entry } from '../service/service.ts';
+import type { Urls } from '../service/urls.ts';
+import type { Language } from '../text/language.ts';
+import { showDragImage } from './drag-image.ts';
+
+/** Marks a drag that began on a page of ours. */
+const TYPE = 'application/x-holdall';
+
+interface BeginOptions {
+  readonly folder: Folder;
+  readonly selection: Selection;
+  readonly urls: Urls;
+  readonly language: ReadonlySignal<Language>;
+  readonly readOnly: boolean;
+}
+
+/** Begins to drag the entry that the event is at, with all that is selected where it is; gives their paths. */
+export function beginDrag(event: DragEvent, options: BeginOptions): readonly string[] | null {
+  const { folder, selection, urls, language, readOnly } = options;
+  const { target, dataTransfer } = event;
+  const source = target instanceof HTMLElement ? target.closest<HTMLElement>('[data-drag-path]') : null;
+  const path = source?.draggable ? source.dataset['dragPath'] : undefined;
+  const entry = path === undefined ? undefined : folder.entryOf(path);
+  if (!entry || !dataTransfer) return null;
+
+  if (!selection.paths.value.has(entry.path)) selection.only(entry.path);
+  const entries = selection.entries.value;
+  dataTransfer.effectAllowed = readOnly ? 'copy' : 'copyMove';
+  dataTransfer.setData(TYPE, '');
+  offerOutside(dataTransfer, entries, urls);
+  const words = entries.length === 1 ? entry.name : language.value.text.dragging.items(entries.length);
+  showDragImage(dataTransfer, entries.every(({ type }) => type === 'folder') ? 'folder' : 'file', words);
+  return entries.map((each) => each.path);
+}
+
+/** Whether an event is of a drag that `beginDrag` began, on this page or another of ours. */
+export function isOfEntries(transfer: DataTransfer): boolean {
+  return transfer.types.includes(TYPE);
+}
+
+/** What other programs, and the desktop, get where entries are dropped on them. */
+function offerOutside(transfer: DataTransfer, entries: readonly Entry[], urls: Urls): void {
+  const links = entries.map(({ type, path }) => (type === 'folder' ? urls.page(path) : urls.file(path)));
+  transfer.setData('text/uri-list', links.join('\r\n'));
+  transfer.setData('text/plain', links.join('\n'));
+  const [only] = entries;
+  if (entries.length !== 1 || only?.type !== 'file') return;
+  // Chromium alone: it downloads the file to where it is dropped. Colons part the three things that it is told.
+  const [type = ''] = only.contentType.split(';');
+  transfer.setData('DownloadURL', `${type}:${only.name.replaceAll(':', '_')}:${urls.download(only.path)}`);
+}

@@ -1,0 +1,37 @@
+import { Icon } from '../controls/icon.tsx';
+import { useLanguage, usePage } from '../page.ts';
+import { nameOf, ROOT } from '../paths.ts';
+import type { Text } from '../text/language.ts';
+import type { Dragging } from './dragging.ts';
+import './drop-hint.css';
+
+/** Says where what is being dragged would go. */
+export function DropHint() {
+  const { dragging, readOnly } = usePage();
+  const { text } = useLanguage();
+  if (dragging.what.value === null) return null;
+  if (readOnly) return <Hint icon="warning" words={text.dragging.readOnly} />;
+  const words = wordsOf(dragging, text);
+  if (words === '') return null;
+  const isUpload = dragging.what.value === 'files';
+  return <Hint icon={isUpload ? 'upload' : dragging.isCopy.value ? 'copy' : 'move'} words={words} />;
+}
+
+function Hint({ icon, words }: { icon: 'warning' | 'upload' | 'copy' | 'move'; words: string }) {
+  return (
+    <div class="drop-hint">
+      <p>
+        <Icon name={icon} />
+        <span>{words}</span>
+      </p>
+    </div>
+  );
+}
+
+function wordsOf({ what, target, count, isCopy }: Dragging, { dragging, shell }: Text): string {
+  const folder = target.value;
+  if (folder === null) return what.value === 'files' ? dragging.dropHere : '';
+  const name = folder === ROOT ? shell.root : nameOf(folder);
+  if (what.value === 'files') return dragging.drop(name);
+  return isCopy.value ? dragging.copy(count.value, name) : dragging.move(count.value, name);
+}

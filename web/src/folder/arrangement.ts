@@ -1,0 +1,68 @@
+import type { RefObject } from 'preact';
+import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
+import type { Density, View } from '../preferences.ts';
+import { NARROW, useMedia } from '../shell/media.ts';
+
+/** How the entries lie in the view: as rows of so many columns. All lengths are pixels. */
+export interface Arrangement {
+  readonly columns: number;
+  readonly columnWidth: number;
+  readonly rowHeight: number;
+  /** Of the header above the rows. */
+  readonly headerHeight: number;
+  /** Of the part that can be seen. */
+  readonly height: number;
+  /** Around the tiles, at each side. */
+  readonly padding: number;
+}
+
+/** The arrangement of a view in its scroller, kept right while that changes its size. */
+export function useArrangement(view: View, scroller: RefObject<HTMLElement | null>, density: Density): Arrangement {
+  const [size, setSize] = useState<Size>({ width: 0, height: 0 });
+  const isNarrow = useMedia(NARROW);
+
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (!element) return undefined;
+    const measure = () => setSize({ width: element.clientWidth, height: element.clientHeight });
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    measure();
+    return () => observer.disconnect();
+  }, []);
+
+  return useMemo(
+    () => (view === 'list' ? listIn(size, isNarrow) : tilesIn(size, isNarrow)),
+    // The density says how high rows are, by way of the style sheet.
+    [view, size.width, size.height, isNarrow, density],
+  );
+}
+
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Narrow windows have one column, and sort by a menu: a header would say nothing more. */
+function listIn({ width, height }: Size, isNarrow: boolean): Arrangement {
+  const rowHeight = Number.parseFloat(styleOfRoot().getPropertyValue('--row')) * pixelsOfRem();
+  return { columns: 1, columnWidth: width, rowHeight, headerHeight: isNarrow ? 0 : rowHeight, height, padding: 0 };
+}
+
+/** Lengths of tiles in `rem`, which follow the size of text that a person has set. */
+const TILE = { least: 10.5, leastIfNarrow: 8.5, caption: 3.25, padding: 0.75 };
+
+function tilesIn({ width, height }: Size, isNarrow: boolean): Arrangement {
+  const rem = pixelsOfRem();
+  const padding = TILE.padding * rem;
+  const available = Math.max(0, width - 2 * padding);
+  const least = (isNarrow ? TILE.leastIfNarrow : TILE.least) * rem;
+  const columns = Math.max(1, Math.floor(available / least));
+  const columnWidth = available / columns;
+  // The picture is 4 to 3.
+  const rowHeight = Math.round((columnWidth * 3) / 4 + TILE.caption * rem);
+  return { columns, columnWidth, rowHeight, headerHeight: 0, height, padding };
+}
+
+const styleOfRoot = () => getComputedStyle(document.documentElement);
+const pixelsOfRem = () => Number.parseFloat(styleOfRoot().fontSize);

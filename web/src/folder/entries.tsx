@@ -1,0 +1,76 @@
+import type { RefObject } from 'preact';
+import { useRef } from 'preact/hooks';
+import { useLanguage, usePage } from '../page.ts';
+import { nameOf } from '../paths.ts';
+import { usePointing } from '../selection/pointing.ts';
+import { RubberBand, useRubberBand } from '../selection/rubber-band.tsx';
+import { useArrangement } from './arrangement.ts';
+import { ListHeader } from './list-header.tsx';
+import { ListRow } from './list-row.tsx';
+import { useRovingFocus } from './roving-focus.ts';
+import { useSteadyScroll } from './steady-scroll.ts';
+import { TileRow } from './tile-row.tsx';
+import { useVirtualRows } from './virtual-rows.ts';
+
+/** The entries of the folder, as the rows of a list or as tiles: a grid to those who listen to the page. */
+export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | null> }) {
+  const page = usePage();
+  const { folder, preferences } = page;
+  const { text } = useLanguage();
+  const grid = useRef<HTMLDivElement>(null);
+
+  const view = preferences.view.value;
+  const entries = folder.entries.value;
+  const arrangement = useArrangement(view, scroller, preferences.density.value);
+  const { columns, rowHeight, headerHeight } = arrangement;
+  const headerRows = headerHeight > 0 ? 1 : 0;
+  const tabStop = Math.max(0, folder.indexOf(folder.focused.value ?? ''));
+  const virtual = useVirtualRows({
+    scroller,
+    count: Math.ceil(entries.length / columns),
+    rowHeight,
+    headerHeight,
+    kept: Math.floor(tabStop / columns),
+  });
+  useSteadyScroll(scroller, arrangement);
+  useRovingFocus(grid, arrangement, (index) => virtual.scrollTo(Math.floor(index / columns)));
+  const pointing = usePointing();
+  const band = useRubberBand(scroller, arrangement);
+
+  return (
+    <div
+      ref={grid}
+      role="grid"
+      class={`entries ${view}`}
+      aria-label={text.folder.contents(nameOf(folder.path.value) || text.shell.root)}
+      aria-multiselectable="true"
+      aria-rowcount={Math.ceil(entries.length / columns) + headerRows}
+      {...(view === 'grid' && { 'aria-colcount': columns })}
+      {...pointing}
+    >
+      {headerRows > 0 && <ListHeader />}
+      <div role="rowgroup" class="rows" style={{ blockSize: `${virtual.height}px` }}>
+        {virtual.rows.map(({ index, start }) => {
+          const shared = { start, height: rowHeight, isMoving: virtual.isScrolling };
+          if (view === 'grid') {
+            const tiles = entries.slice(index * columns, (index + 1) * columns);
+            return <TileRow key={index} {...shared} tiles={tiles} row={index} columns={columns} tabStop={tabStop} />;
+          }
+          const entry = entries[index];
+          return (
+            entry && (
+              <ListRow
+                key={entry.path}
+                {...shared}
+                entry={entry}
+                position={index + 1 + headerRows}
+                isTabStop={index === tabStop}
+              />
+            )
+          );
+        })}
+        <RubberBand band={band} />
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,98 @@
+import { NameField } from '../changes/name-field.tsx';
+import { useLanguage } from '../page.ts';
+import { splitName } from '../paths.ts';
+import type { Entry } from '../service/service.ts';
+import { Check } from './check.tsx';
+import { EntryName } from './entry-name.tsx';
+import { useEntryState } from './entry-state.ts';
+import { MoreButton } from './more-button.tsx';
+import { Thumbnail } from './thumbnail.tsx';
+import { typeLabel } from './type-label.ts';
+import './list-row.css';
+
+interface ListRowProps {
+  entry: Entry;
+  /** Among all rows of the grid, the header counted; from 1 on. */
+  position: number;
+  /** Pixels from the top of all rows. */
+  start: number;
+  height: number;
+  isTabStop: boolean;
+  isMoving: boolean;
+}
+
+/** One entry of the list. */
+export function ListRow({ entry, position, start, height, isTabStop, isMoving }: ListRowProps) {
+  const { isSelected, isRenamed, attributes, nameAttributes } = useEntryState(entry, isTabStop);
+
+  return (
+    <div
+      role="row"
+      aria-rowindex={position}
+      {...attributes}
+      style={{ transform: `translateY(${start}px)`, blockSize: `${height}px` }}
+    >
+      <div role="gridcell" class="name">
+        <Check entry={entry} isSelected={isSelected} />
+        <span class="label" {...nameAttributes}>
+          <Thumbnail entry={entry} isMoving={isMoving} />
+          {isRenamed ? <NameField entry={entry} /> : <NameAndMore entry={entry} />}
+        </span>
+      </div>
+      <Facts entry={entry} />
+      <div role="gridcell" class="more">
+        <MoreButton />
+      </div>
+    </div>
+  );
+}
+
+/** The name, and below it what narrow windows have no columns for. */
+function NameAndMore({ entry }: { entry: Entry }) {
+  return (
+    <span class="words">
+      <EntryName entry={entry} />
+      {entry.type === 'file' && <Summary entry={entry} />}
+    </span>
+  );
+}
+
+function Summary({ entry }: { entry: Extract<Entry, { type: 'file' }> }) {
+  const { formats } = useLanguage();
+  const time = entry.modified === null ? '' : ` · ${formats.time(new Date(entry.modified))}`;
+  return (
+    <span class="summary numbers" aria-hidden="true">
+      {formats.size(entry.size)}
+      {time}
+    </span>
+  );
+}
+
+function Facts({ entry }: { entry: Entry }) {
+  const { text, formats } = useLanguage();
+  if (entry.type === 'folder') {
+    return (
+      <>
+        <div role="gridcell" class="size" />
+        <div role="gridcell" class="type">
+          {text.types.folder}
+        </div>
+        <div role="gridcell" class="modified" />
+      </>
+    );
+  }
+  const modified = entry.modified === null ? undefined : new Date(entry.modified);
+  return (
+    <>
+      <div role="gridcell" class="size numbers" title={formats.exactSize(entry.size)}>
+        {formats.size(entry.size)}
+      </div>
+      <div role="gridcell" class="type" title={entry.contentType}>
+        {typeLabel(entry.contentType, text, splitName(entry.name).extension)}
+      </div>
+      <div role="gridcell" class="modified numbers" title={modified && formats.exactTime(modified)}>
+        {modified ? formats.time(modified) : text.folder.unknownTime}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,22 @@
+import { Icon } from '../controls/icon.tsx';
+import { useLanguage } from '../page.ts';
+
+/**
+ * Opens the menu of the entry that it stands in, by way of `usePointing`. The keyboard has a key of its own for that,
+ * and the grid is one stop of the Tab key as a whole.
+ */
+export function MoreButton() {
+  const { text } = useLanguage();
+  return (
+    <button
+      class="icon-button"
+      type="button"
+      data-more
+      tabIndex={-1}
+      aria-label={text.controls.more}
+      aria-haspopup="menu"
+    >
+      <Icon name="more" />
+    </button>
+  );
+}

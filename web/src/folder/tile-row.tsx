@@ -1,0 +1,70 @@
+import { NameField } from '../changes/name-field.tsx';
+import { useLanguage } from '../page.ts';
+import type { Entry } from '../service/service.ts';
+import { Check } from './check.tsx';
+import { EntryName } from './entry-name.tsx';
+import { useEntryState } from './entry-state.ts';
+import { MoreButton } from './more-button.tsx';
+import { Thumbnail } from './thumbnail.tsx';
+import './tile-row.css';
+
+interface TileRowProps {
+  tiles: readonly Entry[];
+  row: number;
+  columns: number;
+  start: number;
+  height: number;
+  /** The index of the entry that the Tab key leads to. */
+  tabStop: number;
+  isMoving: boolean;
+}
+
+/** One row of tiles. */
+export function TileRow({ tiles, row, columns, start, height, tabStop, isMoving }: TileRowProps) {
+  const style = {
+    transform: `translateY(${start}px)`,
+    blockSize: `${height}px`,
+    gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))`,
+  };
+  return (
+    <div role="row" class="tile-row" aria-rowindex={row + 1} style={style}>
+      {tiles.map((entry, column) => (
+        <Tile
+          key={entry.path}
+          entry={entry}
+          column={column}
+          isTabStop={row * columns + column === tabStop}
+          isMoving={isMoving}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface TileProps {
+  entry: Entry;
+  column: number;
+  isTabStop: boolean;
+  isMoving: boolean;
+}
+
+function Tile({ entry, column, isTabStop, isMoving }: TileProps) {
+  const { text, formats } = useLanguage();
+  const { isRenamed, isSelected, attributes, nameAttributes } = useEntryState(entry, isTabStop);
+
+  const fact = entry.type === 'file' ? formats.size(entry.size) : text.types.folder;
+
+  return (
+    <div role="gridcell" aria-colindex={column + 1} {...attributes} class={`${attributes.class} tile`}>
+      <div class="sight" {...nameAttributes}>
+        <Thumbnail entry={entry} isMoving={isMoving} />
+      </div>
+      <Check entry={entry} isSelected={isSelected} />
+      <div class="caption">
+        {isRenamed ? <NameField entry={entry} /> : <EntryName entry={entry} />}
+        <span class="summary numbers">{fact}</span>
+      </div>
+      <MoreButton />
+    </div>
+  );
+}

@@ -1,0 +1,26 @@
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { createPage } from './create-page.ts';
+import { readEmbedded } from './embedded.ts';
+import { PageProvider } from './page.ts';
+import { keepAnnouncing } from './shell/announcing.ts';
+import { keepAsking } from './shell/asking-again.ts';
+import { keepDocument } from './shell/document.ts';
+import { watchRegionKeys } from './shell/regions.ts';
+import './styles/tokens.css';
+import './styles/base.css';
+
+const root = document.querySelector('#page');
+if (root) {
+  const page = await createPage(readEmbedded());
+  keepDocument(page);
+  keepAnnouncing(page);
+  keepAsking(page.folder);
+  watchRegionKeys();
+  render(
+    <PageProvider value={page}>
+      <App />
+    </PageProvider>,
+    root,
+  );
+}

@@ -1,0 +1,116 @@
+import type { RefObject } from 'preact';
+import { useRef } from 'preact/hooks';
+import { Button, IconButton } from '../controls/button.tsx';
+import { Icon } from '../controls/icon.tsx';
+import { useLanguage, usePage } from '../page.ts';
+import { focusRegion } from '../shell/regions.ts';
+import { useLeaving } from './leaving.ts';
+import type { Message } from './messages.ts';
+import './message-list.css';
+
+/** The messages that are shown, and what is read out. */
+export function MessageList() {
+  const { messages } = usePage();
+  const { text } = useLanguage();
+  const list = useRef<HTMLUListElement>(null);
+  const { shown, isHeld } = messages;
+  const { drawn, forget } = useLeaving(shown.value);
+
+  return (
+    <>
+      <section
+        class="messages"
+        aria-label={text.messages.label}
+        data-region="messages"
+        onPointerEnter={() => {
+          isHeld.value = true;
+        }}
+        onPointerLeave={() => {
+          isHeld.value = false;
+        }}
+        onFocusIn={() => {
+          isHeld.value = true;
+        }}
+        onFocusOut={() => {
+          isHeld.value = false;
+        }}
+      >
+        <ul ref={list}>
+          {drawn.map(({ message, isLeaving }) => (
+            <Item
+              key={message.id}
+              message={message}
+              isLeaving={isLeaving}
+              list={list}
+              onGone={() => forget(message.id)}
+            />
+          ))}
+        </ul>
+      </section>
+      <p class="visually-hidden" role="status">
+        {messages.announced.value}
+      </p>
+      <p class="visually-hidden" role="alert">
+        {messages.alarmed.value}
+      </p>
+    </>
+  );
+}
+
+interface ItemProps {
+  message: Message;
+  isLeaving: boolean;
+  list: RefObject<HTMLElement | null>;
+  onGone: () => void;
+}
+
+function Item({ message: { id, kind, text, detail, action }, isLeaving, list, onGone }: ItemProps) {
+  const { messages } = usePage();
+  const language = useLanguage();
+  const dismiss = () => {
+    leave(list.current);
+    messages.dismiss(id);
+  };
+  return (
+    <li
+      class={`message ${kind}`}
+      data-message={id}
+      data-leaving={isLeaving || undefined}
+      inert={isLeaving}
+      onAnimationEnd={() => {
+        if (isLeaving) onGone();
+      }}
+    >
+      <Icon name={kind === 'error' ? 'warning' : 'check'} />
+      <div class="words">
+        <p>{text}</p>
+        {detail !== undefined && (
+          <p class="detail" dir="auto">
+            {detail}
+          </p>
+        )}
+      </div>
+      {action && (
+        <Button
+          onClick={() => {
+            dismiss();
+            action.run();
+          }}
+        >
+          {action.label}
+        </Button>
+      )}
+      <IconButton icon="close" label={language.text.controls.dismiss} onClick={dismiss} />
+    </li>
+  );
+}
+
+/** Moves the focus out of a message that goes: to the next one, or back to the list of files. */
+function leave(list: HTMLElement | null): void {
+  const current = document.activeElement?.closest('[data-message]');
+  if (!current || !list?.contains(current)) return;
+  const others = [...list.querySelectorAll<HTMLElement>('[data-message]:not([data-leaving])')];
+  const next = others.filter((message) => message !== current).at(-1);
+  if (next) next.querySelector<HTMLElement>('button')?.focus();
+  else focusRegion('list');
+}

@@ -1,0 +1,23 @@
+import { usePage } from '../page.ts';
+import type { FileEntry } from '../service/service.ts';
+import { ContentProblem } from './content-problem.tsx';
+import { Loading } from './loading.tsx';
+import { NoPreview } from './no-preview.tsx';
+import { useLoaded } from './use-loaded.ts';
+
+interface FailedElementProps {
+  entry: FileEntry;
+  /** What it is if the file itself is there. */
+  reason: string;
+  hint: string;
+  onRetry: () => void;
+}
+
+/** In the place of an image or a video that did not load: the browser does not tell why, so the service is asked. */
+export function FailedElement({ entry, reason, hint, onRetry }: FailedElementProps) {
+  const { service } = usePage();
+  const checked = useLoaded((signal) => service.check(entry.path, signal));
+  if (checked.state === 'loading') return <Loading />;
+  if (checked.state === 'failed') return <ContentProblem entry={entry} error={checked.error} onRetry={onRetry} />;
+  return <NoPreview entry={entry} reason={reason} hint={hint} />;
+}

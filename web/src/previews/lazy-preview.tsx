@@ -1,0 +1,47 @@
+import type { ComponentType } from 'preact';
+import { Button } from '../controls/button.tsx';
+import { Icon } from '../controls/icon.tsx';
+import { useLanguage } from '../page.ts';
+import { Loading } from './loading.tsx';
+import { NoPreview } from './no-preview.tsx';
+import { Notice } from './notice.tsx';
+import { type PreviewKind, previewKindOf } from './preview-kind.ts';
+import { useLoaded } from './use-loaded.ts';
+import type { PreviewProps } from './viewer-tools.ts';
+
+/** The preview of a file, of which the code is loaded when the first of its kind is shown. */
+export function LazyPreview(props: PreviewProps) {
+  const kind = previewKindOf(props.entry);
+  return kind === 'none' ? <NoPreview {...props} /> : <Loaded kind={kind} {...props} />;
+}
+
+type LazyKind = Exclude<PreviewKind, 'none'>;
+
+const media = () => import('./media/media-preview.tsx').then(({ MediaPreview }) => MediaPreview);
+
+const MODULES: Readonly<Record<LazyKind, () => Promise<ComponentType<PreviewProps>>>> = {
+  image: () => import('./image/image-preview.tsx').then(({ ImagePreview }) => ImagePreview),
+  video: media,
+  audio: media,
+  pdf: () => import('./pdf/pdf-preview.tsx').then(({ PdfPreview }) => PdfPreview),
+  markdown: () => import('./markdown/markdown-preview.tsx').then(({ MarkdownPreview }) => MarkdownPreview),
+  json: () => import('./json/json-preview.tsx').then(({ JsonPreview }) => JsonPreview),
+  table: () => import('./table/table-preview.tsx').then(({ TablePreview }) => TablePreview),
+  text: () => import('./text/text-preview.tsx').then(({ TextPreview }) => TextPreview),
+};
+
+/** Those that are there, so that the next file of a kind shows at once. */
+const loaded = new Map<LazyKind, ComponentType<PreviewProps>>();
+
+function Loaded({ kind, ...props }: PreviewProps & { kind: LazyKind }) {
+  const { text } = useLanguage();
+  const fetched = useLoaded(async () => {
+    if (!loaded.has(kind)) loaded.set(kind, await MODULES[kind]());
+  });
+
+  const Component = loaded.get(kind);
+  if (Component) return <Component {...props} />;
+  if (fetched.state !== 'failed') return <Loading />;
+  const actions = <Button onClick={fetched.retry}>{text.controls.retry}</Button>;
+  return <Notice icon={<Icon name="warning" />} title={text.previews.notLoaded} actions={actions} isAlert />;
+}

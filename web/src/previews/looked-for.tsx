@@ -1,0 +1,25 @@
+import { Button } from '../controls/button.tsx';
+import { Icon } from '../controls/icon.tsx';
+import { useLanguage, usePage } from '../page.ts';
+import { Loading } from './loading.tsx';
+import { MissingFile } from './missing-file.tsx';
+import { Notice } from './notice.tsx';
+
+/** Stands in for a file that is not in the listing: it may still come, or there is no such file. */
+export function LookedFor() {
+  const { folder } = usePage();
+  const { text } = useLanguage();
+  const problem = folder.problem.value;
+  if (problem && problem.status !== 404) {
+    const actions = <Button onClick={() => void folder.refresh()}>{text.controls.retry}</Button>;
+    return (
+      <Notice icon={<Icon name="warning" />} title={text.problems.unreachable} actions={actions} isAlert>
+        {problem.message}
+      </Notice>
+    );
+  }
+  if (folder.state.value === 'failed' || folder.listing.value === 'complete') return <MissingFile />;
+  if (folder.listing.value === 'partial') return <Loading />;
+  const actions = <Button onClick={() => folder.readOn()}>{text.previews.readOn}</Button>;
+  return <Notice icon={<Icon name="search" />} title={text.previews.notRead} actions={actions} />;
+}

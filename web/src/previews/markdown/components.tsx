@@ -1,0 +1,23 @@
+import type { Components } from 'hast-util-to-jsx-runtime';
+import { Icon } from '../../controls/icon.tsx';
+import { parentOf } from '../../paths.ts';
+import type { FileEntry } from '../../service/service.ts';
+import type { Text } from '../../text/language.ts';
+import { CodeBlock } from './code-block.tsx';
+import { MarkdownImage } from './markdown-image.tsx';
+import { MarkdownLink } from './markdown-link.tsx';
+
+/** What draws the elements that are more than words, in a text of Markdown. */
+export function componentsOf(entry: FileEntry, { previews }: Text): Partial<Components> {
+  const folder = parentOf(entry.path);
+  return {
+    a: ({ href, id, children }) => <MarkdownLink {...{ folder, href, id, children }} />,
+    img: ({ src, alt }) => <MarkdownImage {...{ folder, src, alt }} />,
+    code: ({ class: language, children }) => <CodeBlock language={language}>{children}</CodeBlock>,
+    input: ({ checked }) => (
+      <span class={`task ${checked ? 'done' : ''}`} role="img" aria-label={checked ? previews.done : previews.toDo}>
+        {checked && <Icon name="check" />}
+      </span>
+    ),
+  };
+}

@@ -1,0 +1,39 @@
+import { toJsxRuntime } from 'hast-util-to-jsx-runtime';
+import { useMemo } from 'preact/hooks';
+import { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
+import { useLanguage } from '../../page.ts';
+import type { FileEntry } from '../../service/service.ts';
+import { componentsOf } from './components.tsx';
+import { parseMarkdown } from './parse-markdown.ts';
+import './markdown.css';
+
+/** A text of Markdown. Its HTML is left out, and what is left is drawn by the page's own components. */
+export function Markdown({ entry, source }: { entry: FileEntry; source: string }) {
+  const { text } = useLanguage();
+  const drawn = useMemo(
+    () =>
+      toJsxRuntime(parseMarkdown(source), {
+        Fragment,
+        jsx,
+        jsxs,
+        elementAttributeNameCase: 'html',
+        // Else the alignment of cells would become `style`.
+        tableCellAlignToStyle: false,
+        components: componentsOf(entry, text),
+      }),
+    [source, entry, text],
+  );
+  return (
+    <div
+      class="markdown-scroller"
+      role="region"
+      aria-label={text.previews.contentsOf(entry.name)}
+      tabIndex={0}
+      data-scroller
+    >
+      <article class="markdown" dir="auto">
+        {drawn}
+      </article>
+    </div>
+  );
+}

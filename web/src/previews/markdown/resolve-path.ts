@@ -1,0 +1,40 @@
+/**
+ * What a link or an image in a file of `folder` leads to: a path of the service (empty for its root), or a place
+ * elsewhere. Undefined where it is nothing that can be followed.
+ */
+export type Destination =
+  | { readonly kind: 'path'; readonly path: string; readonly fragment: string }
+  | { readonly kind: 'fragment'; readonly fragment: string }
+  | { readonly kind: 'elsewhere'; readonly url: string };
+
+export function resolveDestination(folder: string, reference: string): Destination | undefined {
+  if (reference.startsWith('#')) return { kind: 'fragment', fragment: decoded(reference.slice(1)) ?? '' };
+  if (reference.startsWith('//')) return { kind: 'elsewhere', url: `https:${reference}` };
+  if (/^[a-z][a-z\d+.-]*:/i.test(reference)) return { kind: 'elsewhere', url: reference };
+
+  const [, given = '', fragment = ''] = /^([^?#]*)(?:\?[^#]*)?(?:#(.*))?$/s.exec(reference) ?? [];
+  const path = decoded(given);
+  if (path === undefined) return undefined;
+  const segments = path.startsWith('/') ? [] : folder.split('/').slice(0, -1);
+  for (const segment of path.split('/').slice(0, -1)) step(segments, segment);
+  const last = path.split('/').at(-1) ?? '';
+  if (last === '' || last === '.' || last === '..') {
+    step(segments, last);
+    return { kind: 'path', path: segments.map((segment) => `${segment}/`).join(''), fragment };
+  }
+  return { kind: 'path', path: [...segments, last].join('/'), fragment };
+}
+
+/** Above the root there is nothing, and one stays there, as in URLs. */
+function step(segments: string[], segment: string): void {
+  if (segment === '..') segments.pop();
+  else if (segment !== '' && segment !== '.') segments.push(segment);
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,16 @@
+import { Button } from '../controls/button.tsx';
+import { Icon } from '../controls/icon.tsx';
+import { useLanguage, usePage } from '../page.ts';
+import { Notice } from './notice.tsx';
+
+/** Says that there is no such file, or none any more, and leads back to its folder. */
+export function MissingFile() {
+  const { location } = usePage();
+  const { text } = useLanguage();
+  const actions = <Button onClick={() => location.closePreview()}>{text.previews.toFolder}</Button>;
+  return (
+    <Notice icon={<Icon name="file" />} title={text.previews.missing} actions={actions} isAlert>
+      {text.previews.missingHint}
+    </Notice>
+  );
+}

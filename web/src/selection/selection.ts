@@ -1,0 +1,68 @@
+import { computed, type ReadonlySignal, signal } from '@preact/signals';
+import type { Folder } from '../folder/folder.ts';
+import type { Entry } from '../service/service.ts';
+
+/** The entries of the folder that are selected. Those that are gone, or filtered out, are so no more. */
+export interface Selection {
+  readonly paths: ReadonlySignal<ReadonlySet<string>>;
+  /** In the order in which they are shown. */
+  readonly entries: ReadonlySignal<readonly Entry[]>;
+  readonly count: ReadonlySignal<number>;
+  /** This one and no other; what a range begins at from now on. */
+  only(path: string): void;
+  toggle(path: string): void;
+  /** All from where the range begins to here; beside those that were selected where `isAdded`. */
+  extendTo(path: string, isAdded?: boolean): void;
+  set(paths: Iterable<string>): void;
+  all(): void;
+  clear(): void;
+}
+
+export function createSelection(folder: Folder): Selection {
+  const chosen = signal<ReadonlySet<string>>(new Set());
+  let anchor: string | null = null;
+
+  const paths = computed(() => {
+    if (chosen.value.size === 0) return chosen.value;
+    void folder.entries.value;
+    const shown = [...chosen.value].filter((path) => folder.indexOf(path) >= 0);
+    return shown.length === chosen.value.size ? chosen.value : new Set(shown);
+  });
+  const entries = computed(() =>
+    paths.value.size === 0 ? [] : folder.entries.value.filter((entry) => paths.value.has(entry.path)),
+  );
+
+  return {
+    paths,
+    entries,
+    count: computed(() => paths.value.size),
+    only(path) {
+      anchor = path;
+      chosen.value = new Set([path]);
+    },
+    toggle(path) {
+      anchor = path;
+      const next = new Set(paths.value);
+      if (!next.delete(path)) next.add(path);
+      chosen.value = next;
+    },
+    extendTo(path, isAdded = false) {
+      const end = folder.indexOf(path);
+      const begin = anchor === null ? end : folder.indexOf(anchor);
+      if (end < 0) return;
+      if (anchor === null || begin < 0) anchor = path;
+      const [low, high] = begin < 0 ? [end, end] : [Math.min(begin, end), Math.max(begin, end)];
+      const range = folder.entries.value.slice(low, high + 1).map((entry) => entry.path);
+      chosen.value = new Set([...(isAdded ? paths.value : []), ...range]);
+    },
+    set(wanted) {
+      chosen.value = new Set(wanted);
+    },
+    all() {
+      chosen.value = new Set(folder.entries.value.map((entry) => entry.path));
+    },
+    clear() {
+      if (chosen.value.size > 0) chosen.value = new Set();
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** What the service said, or why it could not be asked. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError';
+  /** The HTTP status; 0 where there was no answer. */
+  readonly status: number;
+  /** Seconds after which to ask again, where the service said so. */
+  readonly retryAfter: number | undefined;
+
+  constructor(status: number, message: string, retryAfter?: number) {
+    super(message);
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+
+  /** Whether the same request may succeed a little later: nothing was answered, or the service was busy. */
+  get isPassing(): boolean {
+    return this.status === 0 || this.status === 429 || this.status === 503;
+  }
+}
+
+/** The error of a status and of a body that may be the envelope of a failure. */
+export function failureOf(status: number, body: unknown, retryAfter: string | null): ServiceError {
+  const said =
+    typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string'
+      ? body.error
+      : `The service answered with the status ${status}.`;
+  const seconds = Number(retryAfter ?? Number.NaN);
+  return new ServiceError(status, said, Number.isFinite(seconds) ? seconds : undefined);
+}
+
+/** Any thrown value as what it says of the service; aborted requests are thrown on as they are. */
+export function asServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  if (isAbort(error)) throw error;
+  return new ServiceError(0, '');
+}
+
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError';
+}

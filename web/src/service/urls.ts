@@ -1,0 +1,56 @@
+import { nameOf } from '../paths.ts';
+
+/** Where things are, as absolute URLs. */
+export interface Urls {
+  /** The page of a folder, with the preview of one of its files open where `preview` names one. */
+  page(folder: string, preview?: string | null): string;
+  /** The folder and the preview that a URL of the page names. */
+  placeOf(url: URL): { readonly folder: string; readonly preview: string | null };
+  file(path: string): string;
+  /** The file as an attachment of its name. */
+  download(path: string): string;
+  /** The thumbnail of a file as it is now: another etag is another URL, which no cache has. */
+  thumbnail(path: string, etag: string): string;
+  /** An endpoint, by its path below the service's root. */
+  endpoint(path: string, query?: Readonly<Record<string, string>>): string;
+}
+
+/** First segments below which the service has other things than folders: these are reached by `?prefix=`. */
+const HIDDEN = new Set(['file', 'thumb', '-']);
+
+/** `base`: the service's root, which a proxy may have put anywhere. */
+export function createUrls(base: URL): Urls {
+  const endpoint = (path: string, query: Readonly<Record<string, string>> = {}) => {
+    const url = new URL(base);
+    url.pathname += path;
+    url.search = new URLSearchParams(query).toString();
+    return url.href;
+  };
+
+  return {
+    endpoint,
+    page(folder, preview) {
+      const query: Record<string, string> = preview == null ? {} : { preview: nameOf(preview) };
+      const [first = ''] = folder.split('/');
+      return HIDDEN.has(first) ? endpoint('', { prefix: folder, ...query }) : endpoint(escapePath(folder), query);
+    },
+    placeOf(url) {
+      const path = decodeURIComponent(url.pathname.slice(base.pathname.length));
+      const folder = withSlash(url.searchParams.get('prefix') || path);
+      const preview = url.searchParams.get('preview');
+      return { folder, preview: preview ? folder + preview : null };
+    },
+    file: (path) => endpoint(`file/${escapePath(path)}`),
+    download: (path) => endpoint(`file/${escapePath(path)}`, { download: '1' }),
+    thumbnail: (path, etag) => endpoint(`thumb/${escapePath(path)}`, { v: etag }),
+  };
+}
+
+/** A path for use in a URL's path: every segment escaped, the slashes between them not. */
+export function escapePath(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/');
+}
+
+function withSlash(path: string): string {
+  return path === '' || path.endsWith('/') ? path : `${path}/`;
+}

@@ -1,0 +1,85 @@
+/** Numbers and times in the words of a language. */
+export interface Formats {
+  /** A whole number, with its separators. */
+  readonly number: (value: number) => string;
+  /** Bytes as a person reads them: `1.4 MB`. */
+  readonly size: (bytes: number) => string;
+  /** Bytes exactly: `1,423,112 bytes`. */
+  readonly exactSize: (bytes: number) => string;
+  /** A part of one, as `42%`. */
+  readonly percent: (part: number) => string;
+  readonly speed: (bytesPerSecond: number) => string;
+  /** A span of time, as short as it can be said: `3 min`. */
+  readonly duration: (seconds: number) => string;
+  /** A time as it is said in a list: the hour for today, the day for this year, else with the year. */
+  readonly time: (time: Date) => string;
+  /** Date and time to the second, with the time zone. */
+  readonly exactTime: (time: Date) => string;
+  /** Compares names as a person orders them: `file 2` before `file 10`. */
+  readonly compareNames: (left: string, right: string) => number;
+}
+
+const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte', 'petabyte'] as const;
+
+export function createFormats(locale: string): Formats {
+  const numbers = new Intl.NumberFormat(locale);
+  const percents = new Intl.NumberFormat(locale, { style: 'percent' });
+  const bytes = new Intl.NumberFormat(locale, { style: 'unit', unit: 'byte', unitDisplay: 'long' });
+  const today = new Intl.DateTimeFormat(locale, { timeStyle: 'short' });
+  const thisYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short' });
+  const anyYear = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: 'numeric' });
+  const exactly = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeStyle: 'long' });
+  const collator = new Intl.Collator(locale, { numeric: true, sensitivity: 'base', ignorePunctuation: false });
+
+  const unitOf = cached((key: string) => {
+    const [unit = 'byte', digits = '0', display = 'short'] = key.split(' ');
+    return new Intl.NumberFormat(locale, {
+      style: 'unit',
+      unit,
+      unitDisplay: display === 'narrow' ? 'narrow' : 'short',
+      maximumFractionDigits: Number(digits),
+    });
+  });
+  const inUnits = (value: number): readonly [number, string] => {
+    const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+    return [value / 1000 ** power, UNITS[power] ?? 'byte'];
+  };
+  const digitsOf = (amount: number, unit: string) => (unit !== 'byte' && amount < 10 ? 1 : 0);
+
+  return {
+    number: (value) => numbers.format(value),
+    percent: (part) => percents.format(part),
+    exactSize: (size) => bytes.format(size),
+    size(size) {
+      const [amount, unit] = inUnits(size);
+      if (unit === 'byte') return bytes.format(size);
+      return unitOf(`${unit} ${digitsOf(amount, unit)}`).format(amount);
+    },
+    speed(bytesPerSecond) {
+      const [amount, unit] = inUnits(bytesPerSecond);
+      return unitOf(`${unit}-per-second ${digitsOf(amount, unit)}`).format(amount);
+    },
+    duration(seconds) {
+      if (seconds < 60) return unitOf('second').format(Math.max(1, Math.round(seconds)));
+      if (seconds < 3600) return unitOf('minute').format(Math.round(seconds / 60));
+      return unitOf('hour 1').format(seconds / 3600);
+    },
+    time(time) {
+      const now = new Date();
+      if (time.toDateString() === now.toDateString()) return today.format(time);
+      return (time.getFullYear() === now.getFullYear() ? thisYear : anyYear).format(time);
+    },
+    exactTime: (time) => exactly.format(time),
+    // Names that differ in case alone still have an order of their own.
+    compareNames: (left, right) => collator.compare(left, right) || (left < right ? -1 : left > right ? 1 : 0),
+  };
+}
+
+function cached<Value>(make: (key: string) => Value): (key: string) => Value {
+  const made = new Map<string, Value>();
+  return (key) => {
+    const value = made.get(key) ?? make(key);
+    made.set(key, value);
+    return value;
+  };
+}

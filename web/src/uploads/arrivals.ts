@@ -1,0 +1,86 @@
+import type { PendingChange } from '../folder/change-log.ts';
+import type { Folder } from '../folder/folder.ts';
+import { ancestorsOf, nameOf, parentOf } from '../paths.ts';
+import type { FileEntry } from '../service/service.ts';
+import { pathOf, type QueuedItem } from './upload-item.ts';
+
+/** Has folders show what arrives in them. */
+export interface Arrivals {
+  /** Shows the folders at once that the items will be in. */
+  expect(items: readonly QueuedItem[]): void;
+  /** Shows an item that is stored at `path`. */
+  stored(item: QueuedItem, stored: { readonly path: string; readonly etag: string }): void;
+  /** All that was to arrive has: makes sure that what is shown is what there is. */
+  settle(): void;
+}
+
+/** Milliseconds in which files are put together, and so many more for each entry: a long list takes longer to order. */
+const INTERVAL = 250;
+const INTERVAL_OF_ENTRY = 0.1;
+
+/** Entries of a folder that is not read again only to learn what the service would say of a few of them. */
+const MANY = 5_000;
+
+export function createArrivals(folder: Folder): Arrivals {
+  /** Folders that are shown before anything is in them. */
+  const promised = new Map<string, PendingChange>();
+  const touched = new Set<string>();
+  let arrived: FileEntry[] = [];
+  let flushedAt = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  const flush = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (arrived.length > 0) folder.apply({ added: arrived });
+    arrived = [];
+    flushedAt = performance.now();
+  };
+  const intervalNow = () => INTERVAL + INTERVAL_OF_ENTRY * folder.count.value;
+  const touch = (path: string) => {
+    for (const ancestor of ['', ...ancestorsOf(path)]) {
+      touched.add(parentOf(ancestor));
+      touched.add(ancestor);
+      promised.get(ancestor)?.settle();
+      promised.delete(ancestor);
+    }
+  };
+
+  return {
+    expect(items) {
+      const here = folder.path.value;
+      const expected = new Set<string>();
+      for (const item of items) {
+        const inside = item.kind === 'folder' ? `${pathOf(item)}/` : item.folder;
+        if (!inside.startsWith(here) || inside === here) continue;
+        expected.add(inside.slice(0, inside.indexOf('/', here.length) + 1));
+      }
+      for (const path of expected) {
+        if (folder.entryOf(path) || promised.has(path)) continue;
+        promised.set(path, folder.begin({ added: [{ type: 'folder', path, name: nameOf(path) }] }));
+      }
+    },
+    stored({ kind, file, size }, { path, etag }) {
+      touch(kind === 'folder' ? path : parentOf(path));
+      if (kind === 'folder') return;
+      arrived.push({
+        type: 'file',
+        name: nameOf(path),
+        path,
+        size,
+        modified: new Date().toISOString(),
+        contentType: file?.type || 'application/octet-stream',
+        etag,
+      });
+      timer ??= setTimeout(flush, Math.max(0, flushedAt + intervalNow() - performance.now()));
+    },
+    settle() {
+      flush();
+      for (const pending of promised.values()) pending.takeBack();
+      promised.clear();
+      const isStale = touched.has(folder.path.value) && folder.state.value === 'ready' && folder.count.value <= MANY;
+      touched.clear();
+      if (isStale) void folder.refresh();
+    },
+  };
+}

@@ -1,0 +1,26 @@
+import type { Operation } from '../changes/changes.ts';
+import { IconButton } from '../controls/button.tsx';
+import { useLanguage } from '../page.ts';
+import { ProgressBar } from './progress-bar.tsx';
+
+/** A change that takes a while. */
+export function OperationRow({ operation }: { operation: Operation }) {
+  const { text, formats } = useLanguage();
+  const { title, progress } = operation;
+  const { done, total, bytes } = progress.value;
+  const items =
+    total === null ? text.folder.items(done) : text.uploads.of(formats.number(done), text.folder.items(total));
+
+  return (
+    <li class="operation">
+      <div class="what">
+        <p class="name" dir="auto" title={title}>
+          {title}
+        </p>
+        <ProgressBar label={title} part={total === null || total === 0 ? null : done / total} />
+        <p class="how numbers">{bytes > 0 ? `${items} · ${formats.size(bytes)}` : items}</p>
+      </div>
+      <IconButton icon="close" label={`${text.controls.cancel}: ${title}`} onClick={() => operation.cancel()} />
+    </li>
+  );
+}

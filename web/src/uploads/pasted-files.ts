@@ -1,0 +1,50 @@
+import type { ReadonlySignal } from '@preact/signals';
+import type { Folder } from '../folder/folder.ts';
+import type { Messages } from '../messages/messages.ts';
+import type { Language } from '../text/language.ts';
+import type { Uploads } from './uploads.ts';
+
+interface PastingOptions {
+  readonly uploads: Uploads;
+  readonly folder: Folder;
+  readonly messages: Messages;
+  readonly language: ReadonlySignal<Language>;
+  readonly readOnly: boolean;
+}
+
+/**
+ * Uploads files that are pasted anywhere but into a text, or in front of a dialog, for as long as the page lives. A
+ * paste that brings files is `defaultPrevented` when it reaches the window.
+ */
+export function takePastedFiles({ uploads, folder, messages, language, readOnly }: PastingOptions): void {
+  document.addEventListener('paste', (event) => {
+    const { clipboardData, target } = event;
+    if (!clipboardData || clipboardData.files.length === 0 || isBusyElsewhere(target)) return;
+    event.preventDefault();
+    const { text } = language.value;
+    if (readOnly) return messages.say({ kind: 'error', text: text.dragging.readOnly });
+    const image = pastedImage(clipboardData.files);
+    if (!image) return uploads.addFrom(clipboardData, folder.path.value);
+    const name = `${text.uploads.pastedImage(fileTime(new Date()))}.png`;
+    return uploads.add([{ file: image, folder: folder.path.value, name }]);
+  });
+}
+
+function isBusyElsewhere(target: EventTarget | null): boolean {
+  const isText = target instanceof Element && target.closest('input, textarea, [contenteditable]') !== null;
+  return isText || document.querySelector('dialog[open]') !== null;
+}
+
+/** A picture that never was a file, such as a screenshot: all of these have one name, and the time of the paste. */
+function pastedImage(files: FileList): File | undefined {
+  const [file] = files;
+  const isMadeNow = file && files.length === 1 && Math.abs(Date.now() - file.lastModified) < 5_000;
+  return isMadeNow && file.name === 'image.png' ? file : undefined;
+}
+
+/** Date and time as they can stand in a name anywhere. */
+function fileTime(time: Date): string {
+  const two = (value: number) => String(value).padStart(2, '0');
+  const date = [time.getFullYear(), two(time.getMonth() + 1), two(time.getDate())].join('-');
+  return `${date} ${[time.getHours(), time.getMinutes(), time.getSeconds()].map(two).join('.')}`;
+}

@@ -1,0 +1,73 @@
+import type { Service } from '../service/service.ts';
+import { ServiceError } from '../service/service-error.ts';
+import type { UploadedFile } from '../service/upload.ts';
+import type { Connection } from './connection.ts';
+import { pathOf, type QueuedItem } from './upload-item.ts';
+
+/** Milliseconds to wait before an item is sent once more; after the last one, it has failed. */
+const PAUSES = [1_000, 2_000, 4_000, 8_000];
+
+/** The longest, in milliseconds, that the service may have a person wait. */
+const LONGEST_PAUSE = 120_000;
+
+interface SendingOptions {
+  readonly service: Pick<Service, 'upload' | 'createFolder'>;
+  readonly connection: Connection;
+  /** What a person is told of a file that is there no more. */
+  readonly unreadable: () => string;
+  readonly onSent: (item: QueuedItem, bytes: number) => void;
+}
+
+/**
+ * Gives the way to send one item: again and again where the reason that it did not go passes. Throws a `ServiceError`,
+ * or the signal's reason.
+ */
+export function createSending({ service, connection, unreadable, onSent }: SendingOptions) {
+  /** Whether the service was given up for the last item: the next ones then are tried but once. */
+  let isDown = false;
+
+  const send = async (item: QueuedItem, signal: AbortSignal): Promise<UploadedFile> => {
+    const { file, folder } = item;
+    if (file === undefined) {
+      await service.createFolder(`${pathOf(item)}/`, signal);
+      return { path: `${pathOf(item)}/`, etag: '' };
+    }
+    const onProgress = (bytes: number) => onSent(item, bytes);
+    const replace = item.mayReplace;
+    return service.upload({ file, folder, name: item.storedName.value, replace, signal, onProgress });
+  };
+
+  return async (item: QueuedItem, signal: AbortSignal): Promise<UploadedFile> => {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        await connection.online(signal);
+        const stored = await send(item, signal);
+        isDown = false;
+        return stored;
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        if (error.status === 0 && !(await isReadable(item.file))) throw new ServiceError(400, unreadable());
+        const pause = PAUSES[attempt];
+        if (!error.isPassing) isDown = false;
+        if (!error.isPassing || isDown || pause === undefined || (error.retryAfter ?? 0) * 1000 > LONGEST_PAUSE) {
+          isDown = error.isPassing;
+          throw error;
+        }
+        onSent(item, 0);
+        item.problem.value = error;
+        await connection.pause(Math.max(pause, (error.retryAfter ?? 0) * 1000), signal);
+        item.problem.value = null;
+      }
+    }
+  };
+}
+
+/** Browsers say nothing of why a request did not go, such as that the file was changed since it was chosen. */
+async function isReadable(file: File | undefined): Promise<boolean> {
+  try {
+    await file?.slice(0, 1).arrayBuffer();
+    return true;
+  } catch {
+    return false;
+  }
+}

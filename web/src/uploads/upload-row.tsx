@@ -1,0 +1,92 @@
+import { IconButton } from '../controls/button.tsx';
+import { Icon } from '../controls/icon.tsx';
+import type { IconName } from '../controls/icons.ts';
+import { useLanguage } from '../page.ts';
+import type { Formats } from '../text/formats.ts';
+import type { Text } from '../text/language.ts';
+import type { AllUploads } from './all-uploads.ts';
+import { ProgressBar } from './progress-bar.tsx';
+import { canRetry, isUnfinished, type UploadItem, type UploadState } from './upload-item.ts';
+
+interface UploadRowProps {
+  all: AllUploads;
+  item: UploadItem;
+  /** Which of how many it is, and where, in pixels. */
+  place: { readonly index: number; readonly count: number; readonly top: number; readonly height: number };
+  onFocus: () => void;
+}
+
+export function UploadRow({ all, item, place, onFocus }: UploadRowProps) {
+  const { text, formats } = useLanguage();
+  const state = item.state.value;
+  const words = wordsOf(item, text, formats);
+
+  return (
+    <li
+      class={`upload-row ${state}`}
+      aria-posinset={place.index + 1}
+      aria-setsize={place.count}
+      style={{ insetBlockStart: `${place.top}px`, blockSize: `${place.height}px` }}
+      onFocusCapture={onFocus}
+    >
+      <Icon name={ICONS[state] ?? (item.kind === 'folder' ? 'folder' : 'file')} />
+      <div class="what">
+        <p class="name" dir="auto" title={item.folder + item.name}>
+          {item.name}
+        </p>
+        {state === 'sending' && item.size >= LEAST && (
+          <ProgressBar label={text.uploads.progressOf(item.name)} part={item.sent.value / item.size} />
+        )}
+        <p class="how numbers" title={words}>
+          {words}
+        </p>
+      </div>
+      <RowAction all={all} item={item} />
+    </li>
+  );
+}
+
+/** Bytes below which a bar would be gone before it is seen. */
+const LEAST = 100_000;
+
+/** Those that wait or are on their way show what they are. */
+const ICONS: Partial<Readonly<Record<UploadState, IconName>>> = {
+  done: 'check',
+  failed: 'warning',
+  cancelled: 'close',
+  skipped: 'close',
+};
+
+function RowAction({ all, item }: { all: AllUploads; item: UploadItem }) {
+  const { id, name, state } = item;
+  const { text } = useLanguage();
+  if (isUnfinished(state.value)) {
+    return <IconButton icon="close" label={text.uploads.cancel(name)} onClick={() => all.cancel(id)} />;
+  }
+  if (!canRetry(item)) return null;
+  return <IconButton icon="refresh" label={text.uploads.retry(name)} onClick={() => all.retry(id)} />;
+}
+
+/** How it stands with an item, in words. */
+function wordsOf(item: UploadItem, text: Text, formats: Formats): string {
+  const { states } = text.uploads;
+  const state = item.state.value;
+  const why = item.problem.value && (item.problem.value.message || text.problems.unreachable);
+  switch (state) {
+    case 'sending':
+      if (why) return states.tryingAgain(why);
+      return text.uploads.of(formats.size(item.sent.value), formats.size(item.size));
+    case 'failed':
+      return why ?? '';
+    case 'done':
+      if (item.kind === 'folder') return states.created;
+      if (item.storedName.value !== item.name) return states.doneAs(item.storedName.value);
+      return formats.size(item.size);
+    case 'waiting':
+      return `${states.waiting} · ${formats.size(item.size)}`;
+    case 'asking':
+    case 'cancelled':
+    case 'skipped':
+      return states[state];
+  }
+}

@@ -1,0 +1,25 @@
+import { defineConfig } from 'vite';
+
+/** The web page, built into `web/dist`; `src/http/page` serves it, with the names that the manifest has. */
+export default defineConfig({
+  root: import.meta.dirname,
+  // Relative: the page works wherever a proxy puts the service.
+  base: './',
+  publicDir: false,
+  build: {
+    outDir: 'dist',
+    emptyOutDir: true,
+    manifest: true,
+    target: ['chrome123', 'firefox121', 'safari17.5'],
+    // Nothing may be inlined as a `data:` URL, which the page's policy does not allow.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    rolldownOptions: {
+      input: [`${import.meta.dirname}/src/main.tsx`, `${import.meta.dirname}/src/early.ts`],
+      output: {
+        // What is loaded at first comes in one piece, though parts of it are used by what is loaded later as well.
+        codeSplitting: { groups: [{ name: 'page', test: /[\\/]src[\\/](app|create-page)\.tsx?$/ }] },
+      },
+    },
+  },
+});
