@@ -53,6 +53,18 @@ describe('Uploads on their way', () => {
     assert.equal(asked.length, 1);
   });
 
+  it('wait while there is no connection', async (t) => {
+    const { site, page } = await openSite(t);
+    await uploadFiles(page, picked('first.txt', '1'));
+    await trayTells(page, '1 file uploaded');
+    await page.context().setOffline(true);
+    await uploadFiles(page, picked('second.txt', '2'));
+    await trayTells(page, 'Waiting for a connection');
+    await page.context().setOffline(false);
+    await trayTells(page, '1 file uploaded');
+    assert.deepEqual(await site.paths(), ['first.txt', 'second.txt']);
+  });
+
   it('fail with words when the service is gone, and are completed by Retry', async (t) => {
     const expectedErrors = [/ERR_CONNECTION_(REFUSED|RESET)|ERR_EMPTY_RESPONSE|ERR_SOCKET/];
     const { site, page } = await openSite(t, { visit: { expectedErrors } });

@@ -75,10 +75,10 @@ function SheetContent({ titleId, onClose, children }: SheetProps & { titleId: st
   const { text } = useLanguage();
   return (
     <>
-      <header>
+      <div class="heading">
         <h2 id={titleId}>{text.details.title}</h2>
         <IconButton icon="close" label={text.details.close} onClick={onClose} />
-      </header>
+      </div>
       <div class="sheet-content">{children}</div>
     </>
   );

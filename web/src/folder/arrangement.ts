@@ -8,7 +8,7 @@ export interface Arrangement {
   readonly columns: number;
   readonly columnWidth: number;
   readonly rowHeight: number;
-  /** Of the header above the rows. */
+  /** Of what is above the rows: the header of a list, the space above tiles. */
   readonly headerHeight: number;
   /** Of the part that can be seen. */
   readonly height: number;
@@ -61,7 +61,7 @@ function tilesIn({ width, height }: Size, isNarrow: boolean): Arrangement {
   const columnWidth = available / columns;
   // The picture is 4 to 3.
   const rowHeight = Math.round((columnWidth * 3) / 4 + TILE.caption * rem);
-  return { columns, columnWidth, rowHeight, headerHeight: 0, height, padding };
+  return { columns, columnWidth, rowHeight, headerHeight: padding, height, padding };
 }
 
 const styleOfRoot = () => getComputedStyle(document.documentElement);

@@ -23,8 +23,9 @@ export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | nul
   const entries = folder.entries.value;
   const arrangement = useArrangement(view, scroller, preferences.density.value);
   const { columns, rowHeight, headerHeight } = arrangement;
-  const headerRows = headerHeight > 0 ? 1 : 0;
-  const tabStop = Math.max(0, folder.indexOf(folder.focused.value ?? ''));
+  const headerRows = view === 'list' && headerHeight > 0 ? 1 : 0;
+  const focused = folder.focused.value;
+  const tabStop = focused === null ? 0 : Math.max(0, folder.indexOf(focused));
   const virtual = useVirtualRows({
     scroller,
     count: Math.ceil(entries.length / columns),

@@ -128,9 +128,7 @@ export function createFolder(
       }
       const page = await service.list(path.value, { cursor, signal: leaving });
       if (leaving.aborted) return;
-      const known = new Set(read.value.map((entry) => entry.path));
-      const added = page.entries.filter((entry) => !known.has(entry.path));
-      show({ byName: mergeByName(read.value, added, compareNames.peek()), cursor: page.cursor });
+      show({ byName: mergeByName(read.value, page.entries, compareNames.peek()), cursor: page.cursor });
     }
   };
 
@@ -144,7 +142,7 @@ export function createFolder(
     try {
       await work(ours.signal);
     } catch (error) {
-      fail(error);
+      if (reading === ours) fail(error);
     }
     if (reading !== ours) return;
     isReading = false;

@@ -25,7 +25,7 @@ export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }
   const { entry, place, count } = gallery;
   return (
     <div class="top">
-      <header>
+      <div class="heading">
         <IconButton icon="close" label={text.controls.close} shortcut={keyLabel('Escape')} onClick={onClose} />
         <div class="name">
           <h1 id={titleId} title={nameOf(path)}>
@@ -36,7 +36,7 @@ export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }
             {entry && <span>{formats.size(entry.size)}</span>}
           </p>
         </div>
-      </header>
+      </div>
       <div class="bar">
         <Steps gallery={gallery} onShow={onShow} />
         <Tools viewer={viewer} />

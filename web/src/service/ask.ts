@@ -1,3 +1,4 @@
+import { readAnswer, refusalIn } from './answer.ts';
 import { asServiceError, failureOf, ServiceError } from './service-error.ts';
 
 /** How far a long operation has come. `total` is null while it is not known. */
@@ -17,10 +18,9 @@ export interface AskOptions {
 /** The answer of an endpoint that gives JSON. Throws a `ServiceError`, or the `AbortError` of the signal. */
 export async function ask<Answer>(url: string, options: AskOptions = {}): Promise<Answer> {
   const response = await send(url, 'application/json', options);
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (!response.ok || answer === undefined) {
-    throw failureOf(response.status, answer, response.headers.get('retry-after'));
-  }
+  if (!response.ok) throw await refusalIn(response);
+  const answer = await readAnswer(response);
+  if (answer === undefined) throw failureOf(response.status, answer, null);
   return answer as Answer;
 }
 
@@ -31,7 +31,7 @@ export async function askWithProgress<Answer>(
 ): Promise<Answer> {
   const response = await send(url, 'application/x-ndjson', options);
   if (!response.headers.get('content-type')?.startsWith('application/x-ndjson') || response.body === null) {
-    throw failureOf(response.status, await response.json().catch(() => undefined), response.headers.get('retry-after'));
+    throw await refusalIn(response);
   }
   for await (const line of linesOf(response.body)) {
     const message = JSON.parse(line) as { progress: Progress } | { success: boolean; status: number };

@@ -1,3 +1,4 @@
+import { refusalIn } from './answer.ts';
 import { asServiceError, failureOf, isAbort } from './service-error.ts';
 
 /** A part of a file, in bytes. */
@@ -23,9 +24,7 @@ export async function readContent(url: string, { from, length, signal }: Part): 
   const response = await request(url, { headers: { range: `bytes=${from}-${from + length - 1}` }, signal });
   // There is nothing at that place.
   if (response.status === 416) return new Uint8Array();
-  if (!response.ok) {
-    throw failureOf(response.status, await response.json().catch(() => undefined), response.headers.get('retry-after'));
-  }
+  if (!response.ok) throw await refusalIn(response);
   try {
     if (response.status === 206) return new Uint8Array(await response.arrayBuffer());
     // What answers with everything does not know ranges.

@@ -20,6 +20,8 @@ export interface AllUploads {
   readonly summary: ReadonlySignal<UploadSummary>;
   /** Whether something is still to be sent. */
   readonly isBusy: ReadonlySignal<boolean>;
+  /** Whether this machine is connected to anything; all waits while it is not. */
+  readonly isOnline: ReadonlySignal<boolean>;
   /** How many files were found so far in folders that are being read; null while none are. */
   readonly reading: ReadonlySignal<number | null>;
   add(wanted: readonly Wanted[], emptyFolders: readonly string[]): void;
@@ -39,12 +41,13 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
   const tally = createTally();
   const names = createTakenNames(service, folder);
   const arrivals = createArrivals(folder);
+  const connection = createConnection();
   const reading = signal<number | null>(null);
   const { summary, isBusy } = tally;
 
   const send = createSending({
     service,
-    connection: createConnection(),
+    connection,
     unreadable: () => language.value.text.uploads.unreadable,
     onSent: tally.send,
   });
@@ -82,6 +85,7 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
     items,
     summary,
     isBusy,
+    isOnline: connection.isOnline,
     reading,
     add,
     async addDropped(dropped, into) {

@@ -1,37 +1,50 @@
+import { type ReadonlySignal, signal } from '@preact/signals';
+
 /** Whether this machine is connected to anything, and time that passes. */
 export interface Connection {
-  /** Settles when there is a connection: at once, most of the time. Rejects with the signal's reason. */
-  online(signal: AbortSignal): Promise<void>;
-  /** Settles after so many milliseconds. Rejects with the signal's reason. */
-  pause(milliseconds: number, signal: AbortSignal): Promise<void>;
+  readonly isOnline: ReadonlySignal<boolean>;
+  /** Settles when there is a connection: at once, most of the time. Rejects with the ending's reason. */
+  online(ending: AbortSignal): Promise<void>;
+  /** Settles after so many milliseconds. Rejects with the ending's reason. */
+  pause(milliseconds: number, ending: AbortSignal): Promise<void>;
 }
 
+/** Listens for as long as the page lives. */
 export function createConnection(): Connection {
+  const isOnline = signal(navigator.onLine);
+  for (const type of ['online', 'offline']) {
+    window.addEventListener(type, () => {
+      isOnline.value = navigator.onLine;
+    });
+  }
+
   return {
-    online(signal) {
-      if (navigator.onLine) return Promise.resolve();
-      return settled(signal, (resolve) => {
-        window.addEventListener('online', resolve, { once: true });
-        return () => window.removeEventListener('online', resolve);
-      });
+    isOnline,
+    online(ending) {
+      if (isOnline.value) return Promise.resolve();
+      return settled(ending, (resolve) =>
+        isOnline.subscribe((isNow) => {
+          if (isNow) resolve();
+        }),
+      );
     },
-    pause: (milliseconds, signal) =>
-      settled(signal, (resolve) => {
+    pause: (milliseconds, ending) =>
+      settled(ending, (resolve) => {
         const timer = setTimeout(resolve, milliseconds);
         return () => clearTimeout(timer);
       }),
   };
 }
 
-/** Settles when `begin` calls what it is given, or the signal says so; what was begun is ended in both cases. */
-function settled(signal: AbortSignal, begin: (resolve: () => void) => () => void): Promise<void> {
+/** Settles when `begin` calls what it is given, or the ending says so; what was begun is ended in both cases. */
+function settled(ending: AbortSignal, begin: (resolve: () => void) => () => void): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  if (signal.aborted) return Promise.reject(signal.reason);
+  if (ending.aborted) return Promise.reject(ending.reason);
   const end = begin(resolve);
-  const abort = () => reject(signal.reason);
-  signal.addEventListener('abort', abort);
+  const abort = () => reject(ending.reason);
+  ending.addEventListener('abort', abort);
   return promise.finally(() => {
     end();
-    signal.removeEventListener('abort', abort);
+    ending.removeEventListener('abort', abort);
   });
 }

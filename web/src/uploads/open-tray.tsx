@@ -43,7 +43,7 @@ export function OpenTray({ all }: { all: AllUploads | null }) {
             isOpen.value = !isOpen.value;
           }}
         >
-          <TrayTitle all={all} />
+          <TrayTitle all={all} isOpen={isOpen.value} />
           <Icon name={isOpen.value ? 'chevron-down' : 'chevron-up'} />
         </button>
         {all && <TrayActions all={all} />}

@@ -1,5 +1,6 @@
 import type { Operation } from '../changes/changes.ts';
 import { IconButton } from '../controls/button.tsx';
+import { Icon } from '../controls/icon.tsx';
 import { useLanguage } from '../page.ts';
 import { ProgressBar } from './progress-bar.tsx';
 
@@ -13,6 +14,7 @@ export function OperationRow({ operation }: { operation: Operation }) {
 
   return (
     <li class="operation">
+      <Icon name="folder" />
       <div class="what">
         <p class="name" dir="auto" title={title}>
           {title}

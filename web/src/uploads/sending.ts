@@ -12,7 +12,7 @@ const LONGEST_PAUSE = 120_000;
 
 interface SendingOptions {
   readonly service: Pick<Service, 'upload' | 'createFolder'>;
-  readonly connection: Connection;
+  readonly connection: Pick<Connection, 'online' | 'pause'>;
   /** What a person is told of a file that is there no more. */
   readonly unreadable: () => string;
   readonly onSent: (item: QueuedItem, bytes: number) => void;

@@ -8,7 +8,7 @@ import { resultOf } from './result.ts';
 import type { UploadSummary } from './tally.ts';
 
 /** How it stands in all, in one line. */
-export function TrayTitle({ all }: { all: AllUploads | null }) {
+export function TrayTitle({ all, isOpen }: { all: AllUploads | null; isOpen: boolean }) {
   const { changes } = usePage();
   const { text, formats } = useLanguage();
   const { running } = changes;
@@ -16,14 +16,16 @@ export function TrayTitle({ all }: { all: AllUploads | null }) {
 
   if (all?.isBusy.value) {
     const summary = all.summary.value;
-    return <Line icon="upload" title={uploading(summary, text)} rest={progressed(summary, text, formats)} />;
+    const rest = all.isOnline.value ? progressed(summary, text, formats) : [text.uploads.offline];
+    return <Line icon="upload" title={uploading(summary, text)} rest={rest} />;
   }
   if (all && all.reading.value !== null) return <Line icon="upload" title={text.uploads.reading(all.reading.value)} />;
   if (all && all.items.value.length > 0) {
     const [title = '', ...rest] = resultOf(all.summary.value, text);
     return <Line icon={all.summary.value.count.failed > 0 ? 'warning' : 'check'} title={title} rest={rest} />;
   }
-  if (operation && running.value.length === 1) return <Line title={operation.title} />;
+  // Below, it is named once more.
+  if (operation && running.value.length === 1 && !isOpen) return <Line title={operation.title} />;
   return <Line title={text.uploads.changes(running.value.length)} />;
 }
 

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { assertAccessible } from './axe.ts';
+import { visit } from './preview-visit.ts';
+import { photo } from './samples.ts';
+
+test('Details tell what is known of what is selected', async (t) => {
+  const files = { 'sub/a.txt': 'a', 'sub/b.txt': 'bb', 'photo.jpg': await photo(1), 'text.txt': 'x'.repeat(1234) };
+  const { page, site } = await visit(t, files, '', { permissions: ['clipboard-read', 'clipboard-write'] });
+  await page.getByRole('button', { name: 'Details' }).click();
+  const sheet = page.getByRole('complementary', { name: 'Details' });
+  await sheet.getByText('3 items').waitFor();
+  await page.locator('[data-path="text.txt"]').click();
+  await sheet.getByText('Plain text').waitFor();
+  await sheet.getByText('1,234 bytes').waitFor();
+  await sheet.getByText('text/plain').waitFor();
+  await assertAccessible(page, t, { state: 'details' });
+  await sheet.getByRole('button', { name: 'Copy the link' }).click();
+  await sheet.getByText('Copied').waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), `${site.url}file/text.txt`);
+
+  await page.locator('[data-path="sub/"]').click();
+  await sheet.getByRole('button', { name: 'Count the items' }).click();
+  await sheet.getByText('2 items').waitFor();
+  await page.locator('[data-path="text.txt"]').click({ modifiers: ['ControlOrMeta'] });
+  await sheet.getByText('2 selected').waitFor();
+  await sheet.getByRole('button', { name: 'Close the details' }).click();
+  await sheet.waitFor({ state: 'detached' });
+
+  await page.locator('[data-path="photo.jpg"]').dblclick();
+  await page.getByRole('dialog').getByRole('button', { name: 'Details' }).click();
+  await page.getByRole('dialog').getByRole('complementary').getByText('JPEG image').waitFor();
+  await assertAccessible(page, t, { state: 'a preview with details' });
+});
+
+test('On a phone, fingers lead on and out, and details come from below and go by going back', async (t) => {
+  const files = { '1.jpg': await photo(1), '2.jpg': await photo(2) };
+  const { page, site } = await visit(t, files, '', { width: 'phone' });
+  await page.goto(`${site.url}?preview=1.jpg`);
+  await page.getByRole('img', { name: '1.jpg' }).waitFor();
+  await assertAccessible(page, t, { state: 'an image on a phone' });
+  await swipe(page, [300, 350], [80, 360]);
+  await page.getByRole('dialog', { name: '2.jpg' }).waitFor();
+  await swipe(page, [80, 350], [300, 340]);
+  await page.getByRole('dialog', { name: '1.jpg' }).waitFor();
+
+  await page.getByRole('button', { name: 'Details' }).click();
+  const sheet = page.getByRole('dialog', { name: 'Details' });
+  await sheet.getByText('JPEG image').waitFor();
+  await assertAccessible(page, t, { state: 'details on a phone' });
+  await page.goBack();
+  await sheet.waitFor({ state: 'detached' });
+  await page.getByRole('dialog', { name: '1.jpg' }).waitFor();
+
+  await swipe(page, [180, 300], [190, 520]);
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.equal(page.url(), site.url);
+});
+
+/** One finger, from one point of the window to another. */
+async function swipe(page: Page, from: readonly [number, number], to: readonly [number, number]): Promise<void> {
+  const debug = await page.context().newCDPSession(page);
+  const send = (type: 'touchStart' | 'touchMove' | 'touchEnd', points: readonly (readonly [number, number])[]) =>
+    debug.send('Input.dispatchTouchEvent', { type, touchPoints: points.map(([x, y]) => ({ x, y })) });
+  await send('touchStart', [from]);
+  for (const part of [0.3, 0.6, 1]) {
+    await send('touchMove', [[from[0] + (to[0] - from[0]) * part, from[1] + (to[1] - from[1]) * part]]);
+  }
+  await send('touchEnd', []);
+  await debug.detach();
+}

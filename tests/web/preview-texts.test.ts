@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { until } from '../process/until.ts';
+import { assertAccessible } from './axe.ts';
+import { contents, requestsOf, visit } from './preview-visit.ts';
+import { CSV, HOSTILE_MARKDOWN, JSON_TEXT, longText, photo, SOURCE_CODE } from './samples.ts';
+
+test('A text of 20 MB is read from its beginning, in parts', async (t) => {
+  const { page } = await visit(t, { 'a.txt': longText(20_000_000) }, '');
+  const asked = requestsOf(page, '/file/a.txt');
+  await page.locator('[data-path="a.txt"]').dblclick();
+  await page.getByText('Showing the first 262 kB of 20 MB').waitFor();
+  assert.deepEqual(
+    asked().map(({ range }) => range),
+    ['bytes=0-262143'],
+  );
+  const region = contents(page);
+  const lines = () => region.locator('.line').allTextContents();
+  assert.equal((await lines()).length, 3278);
+  await assertAccessible(page, t, { state: 'a long text' });
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await page.getByText('Showing the first 1.3 MB of 20 MB').waitFor();
+  assert.equal(asked().at(-1)?.range, 'bytes=262144-1310719');
+  // No line was lost or torn where the parts meet, but the last one, of which more is to come.
+  const numbers = (await lines()).slice(1, -1).map((line) => Number.parseInt(line.slice('line '.length), 10));
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: 16_383 }, (_, index) => index + 1),
+  );
+  await page.keyboard.press('End');
+  await until('it is scrolled', () => region.evaluate((element) => element.scrollTop > 10_000));
+});
+
+test('Code is coloured and numbered, HTML is shown as source, and old encodings are read', async (t) => {
+  const files = {
+    'a.ts': SOURCE_CODE,
+    'b.html': `<!doctype html><script>alert('ran')</script><p>words</p>\n`,
+    'c.txt': Buffer.from('\ufeffwide characters ✓', 'utf16le'),
+    'd.txt': Buffer.from('caf\xe9', 'latin1'),
+    Dockerfile: 'FROM scratch\n',
+  };
+  const { page, site } = await visit(t, files, '?preview=a.ts');
+  await page.locator('.hljs-keyword', { hasText: 'export' }).waitFor();
+  assert.equal(await copied(page), SOURCE_CODE.trimEnd());
+  await assertAccessible(page, t, { state: 'code' });
+  const wrap = page.getByRole('button', { name: 'Wrap lines' });
+  assert.equal(await wrap.getAttribute('aria-pressed'), 'true');
+  await page.keyboard.press('w');
+  await until('lines run on', async () => (await wrap.getAttribute('aria-pressed')) === 'false');
+
+  for (const [name, words] of [
+    ['b.html', `<!doctype html><script>alert('ran')</script><p>words</p>`],
+    ['c.txt', 'wide characters ✓'],
+    ['d.txt', 'café'],
+    ['Dockerfile', 'FROM scratch'],
+  ] as const) {
+    await page.goto(`${site.url}?preview=${name}`);
+    await until(`${name} is read`, async () => (await copied(page)) === words);
+  }
+});
+
+test('Hostile Markdown does nothing, and what is harmless in it is shown', async (t) => {
+  const files = {
+    'a/notes/x.md': HOSTILE_MARKDOWN,
+    'a/photos/coast.jpg': await photo(1),
+    'a/notes/other.txt': 'other',
+  };
+  const { page } = await visit(t, files, 'a/notes/?preview=x.md');
+  const article = page.getByRole('article');
+  await article.getByRole('heading', { name: 'Harmless heading', level: 2 }).waitFor();
+  await article.getByRole('table').waitFor();
+  await until('the picture is there', () =>
+    article.getByRole('img', { name: 'local' }).evaluate((image: HTMLImageElement) => image.naturalWidth > 0),
+  );
+  assert.equal(
+    await article.locator('script, iframe, form, style, base, meta, svg:not(.icon), [onerror], [style]').count(),
+    0,
+  );
+  const links = await article.locator('a').evaluateAll((all) => all.map((a) => (a as HTMLAnchorElement).protocol));
+  assert.deepEqual([...new Set(links)], ['https:']);
+  const outward = article.getByRole('link', { name: 'link', exact: true }).first();
+  assert.equal(await outward.getAttribute('rel'), 'noopener noreferrer');
+  assert.equal(await outward.getAttribute('target'), '_blank');
+  assert.equal(
+    await article.getByRole('link', { name: 'Image: image' }).getAttribute('href'),
+    'https://attacker.example/pixel.png',
+  );
+  await assertAccessible(page, t, { state: 'Markdown' });
+
+  await page.getByRole('button', { name: 'Show the source' }).click();
+  await page.getByText(`<script>alert('script')</script>`).waitFor();
+});
+
+test('Links of Markdown lead to files, folders and headings', async (t) => {
+  const text = '# Top\n\n[file](b.txt) [folder](sub/) [up](../) [root](/c.txt) [below](#far-below)\n\n## Far below\n';
+  const { page, site } = await visit(
+    t,
+    { 'a/x.md': text, 'a/b.txt': 'the file b', 'a/sub/s.txt': 's', 'c.txt': 'the file c' },
+    '',
+  );
+  const href = (name: string) => page.getByRole('article').getByRole('link', { name }).getAttribute('href');
+  await page.goto(`${site.url}a/?preview=x.md`);
+  await page.getByRole('article').waitFor();
+  assert.deepEqual(await Promise.all(['file', 'folder', 'up', 'root'].map(href)), [
+    `${site.url}a/?preview=b.txt`,
+    `${site.url}a/sub/`,
+    site.url,
+    `${site.url}?preview=c.txt`,
+  ]);
+  await page.getByRole('article').getByRole('link', { name: 'below' }).click();
+  await until('the heading has the focus', () =>
+    page.evaluate(() => document.activeElement?.textContent === 'Far below'),
+  );
+  await page.getByRole('article').getByRole('link', { name: 'root' }).click();
+  await page.getByRole('dialog', { name: 'c.txt' }).getByText('the file c').waitFor();
+  await page.goBack();
+  await page.getByRole('article').getByRole('link', { name: 'file' }).click();
+  await page.getByText('the file b').waitFor();
+});
+
+test('JSON is a tree, separated values are a table, and both can be seen as text', async (t) => {
+  const files = {
+    'a.json': JSON_TEXT,
+    'b.csv': CSV,
+    'c.json': '{"broken": 1,}',
+    'd.json': '{"long": 12345678901234567890}',
+    'e.csv': `number\n${'7\n'.repeat(1500)}`,
+  };
+  const { page, site } = await visit(t, files, '?preview=a.json');
+  const region = contents(page);
+  await region.getByText('"Holdall"').waitFor();
+  assert.ok(await region.getByText('a<b>').isVisible());
+  await region.getByText('nested').click();
+  await until('it is folded', async () => !(await region.getByText('a<b>').isVisible()));
+  await assertAccessible(page, t, { state: 'JSON' });
+  await page.keyboard.press('s');
+  await until('the source is shown', async () => (await copied(page)) === JSON_TEXT.trimEnd());
+
+  await page.goto(`${site.url}?preview=b.csv`);
+  await page.getByRole('columnheader', { name: 'price' }).waitFor();
+  assert.deepEqual(await contents(page).getByRole('row').nth(2).getByRole('cell').allInnerTexts(), [
+    '2',
+    '咖啡',
+    '3',
+    'two\nlines',
+  ]);
+  await page.getByRole('cell', { name: `<img src=x onerror=alert('csv')>` }).waitFor();
+  await assertAccessible(page, t, { state: 'a table' });
+
+  await page.goto(`${site.url}?preview=c.json`);
+  await page.getByText('This is no valid JSON.').waitFor();
+  await page.goto(`${site.url}?preview=d.json`);
+  await page.getByText('12345678901234567890').waitFor();
+  await page.goto(`${site.url}?preview=e.csv`);
+  await page.getByText('Showing the first 1,000 of 1,500 rows').waitFor();
+  assert.equal(await contents(page).getByRole('row').count(), 1001);
+});
+
+test('In the dark and in Chinese, previews are as accessible', async (t) => {
+  const files = {
+    'a.ts': SOURCE_CODE,
+    'b.md': HOSTILE_MARKDOWN,
+    'photos/coast.jpg': await photo(1),
+    'c.json': JSON_TEXT,
+    'd.csv': CSV,
+  };
+  const { page, site } = await visit(t, files, '', { theme: 'dark', language: 'zh-CN' });
+  for (const [name, part] of [
+    ['a.ts', '.hljs-string'],
+    ['b.md', '.markdown .hljs-name'],
+    ['c.json', '.json .string'],
+    ['d.csv', 'th[scope]'],
+  ] as const) {
+    await page.goto(`${site.url}?preview=${name}`);
+    await page.locator(part).first().waitFor();
+    await assertAccessible(page, t, { state: `${name} in the dark` });
+  }
+  await page.getByRole('dialog').getByRole('button', { name: '详细信息' }).click();
+  await page.getByRole('dialog').getByText('CSV 表格').waitFor();
+});
+
+/** The lines of a text as they come out of the clipboard. */
+function copied(page: Page): Promise<string> {
+  return contents(page)
+    .locator('.lines')
+    .evaluate((lines) => {
+      const selection = getSelection();
+      selection?.selectAllChildren(lines);
+      return String(selection).trimEnd();
+    });
+}
