@@ -51,6 +51,7 @@ async function send(url: string, accept: string, { method = 'GET', body, signal 
   }
 }
 
+/** What comes without the end of a line was cut off, and is none. */
 async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const reader = body.getReader();
@@ -67,5 +68,4 @@ async function* linesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<string
     // Leaving early is how an operation is cancelled.
     await reader.cancel().catch(() => {});
   }
-  if (rest !== '') yield rest;
 }

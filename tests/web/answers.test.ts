@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, it, type TestContext } from 'node:test';
+import { ask, askWithProgress } from '../../web/src/service/ask.ts';
+import { isAbort, ServiceError } from '../../web/src/service/service-error.ts';
+
+/** The address of a server that ends with the test. */
+async function serve(t: TestContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+const ofStatus = (status: number, words: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof ServiceError, String(error));
+  assert.equal(error.status, status);
+  assert.match(error.message, words);
+  return true;
+};
+
+describe('What the page asks the service', () => {
+  it('is of no interest any more once it is given up, even in the middle of the answer', async (t) => {
+    const leaving = new AbortController();
+    const url = await serve(t, (_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write('{"success": true, "entries": [');
+      setImmediate(() => leaving.abort());
+    });
+    await assert.rejects(ask(url, { signal: leaving.signal }), isAbort);
+  });
+
+  it('was not answered where the answer is cut off', async (t) => {
+    const url = await serve(t, (request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+      response.write('{"success": true,', () => request.socket.destroy());
+    });
+    await assert.rejects(ask(url), ofStatus(0, /^$/));
+  });
+
+  it('is refused in the words of the envelope, and by the status of an answer that has none', async (t) => {
+    const url = await serve(t, ({ url: asked }, response) => {
+      if (asked === '/ours') {
+        response.writeHead(503, { 'retry-after': '7' }).end('{"success": false, "error": "The disk is asleep."}');
+      } else {
+        response.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad gateway</h1>');
+      }
+    });
+    await assert.rejects(ask(`${url}ours`), (error: unknown) => {
+      assert.ok(error instanceof ServiceError && error.retryAfter === 7 && error.isPassing);
+      return ofStatus(503, /^The disk is asleep\.$/)(error);
+    });
+    await assert.rejects(ask(`${url}theirs`), ofStatus(502, /502/));
+  });
+
+  it('tells its progress, whatever the pieces in which it comes, and is not done before it says so', async (t) => {
+    const lines = [
+      '{"progress":{"done":1,"total":null,"bytes":5}}\n{"progress":{"done":2,',
+      '"total":2,"bytes":9}}\n',
+      '{"success":true,"message":"Größe","status":200}\n',
+    ].join('');
+    const url = await serve(t, ({ url: asked }, response) => {
+      response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+      const bytes = Buffer.from(asked === '/whole' ? lines : lines.slice(0, 60));
+      // Byte by byte, so that a character comes in two pieces as well.
+      for (const byte of bytes) response.write(Buffer.of(byte));
+      response.end();
+    });
+    const told: number[] = [];
+    const onProgress = ({ bytes }: { bytes: number }) => void told.push(bytes);
+    const answer = await askWithProgress<{ message: string }>(`${url}whole`, { method: 'POST', onProgress });
+    assert.equal(answer.message, 'Größe');
+    assert.deepEqual(told, [5, 9]);
+    await assert.rejects(askWithProgress(`${url}half`, { method: 'POST', onProgress }), ofStatus(0, /^$/));
+  });
+});
