@@ -215,6 +215,24 @@ describe('Selecting', () => {
     assert.deepEqual(await selected(page), []);
   });
 
+  it('is over for what a filter hides, and for what one leaves', async (t) => {
+    const { page } = await openFiles(t);
+    await row(page, 'file 1.txt').click();
+    await row(page, 'zebra.bin').click({ modifiers: ['Control'] });
+    const filter = page.getByRole('searchbox');
+    await filter.fill('zebra');
+    await until('one is left', async () => (await names(page)).length === 1);
+    assert.deepEqual(await selected(page), ['zebra.bin']);
+    await filter.fill('');
+    await until('all are there', async () => (await names(page)).length === 7);
+    assert.deepEqual(await selected(page), ['zebra.bin']);
+    await row(page, 'Music/').dblclick();
+    await isShown(page, 'Music/song.mp3');
+    await page.goBack();
+    await isShown(page, 'zebra.bin');
+    assert.deepEqual(await selected(page), []);
+  });
+
   it('goes by a rubber band, in the list and among tiles', async (t) => {
     const { page } = await openFiles(t);
     const from = await besideName(page, 'Music/');

@@ -1,6 +1,7 @@
-import { computed, effect } from '@preact/signals';
+import { computed, effect, untracked } from '@preact/signals';
 import { createChanges } from './changes/changes.ts';
 import { createClipboard } from './changes/clipboard.ts';
+import { createTurns } from './changes/turns.ts';
 import { createDialogs } from './controls/dialogs.ts';
 import { createMenus } from './controls/menus.ts';
 import { createDetails } from './details/details.ts';
@@ -32,7 +33,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const folder = createFolder(service, { order: preferences.order, compareNames }, { path, answer });
   const messages = createMessages();
   const dialogs = createDialogs();
-  const shared = { service, folder, messages, dialogs, language };
+  const shared = { service, folder, messages, dialogs, turns: createTurns(), language };
 
   const selection = createSelection(folder);
   const clipboard = createClipboard();
@@ -41,7 +42,10 @@ export async function createPage(embedded: Embedded): Promise<Page> {
 
   takePastedFiles({ uploads, folder, messages, language, readOnly });
   askBeforeLeaving(computed(() => uploads.isBusy.value || changes.running.value.length > 0));
-  effect(() => folder.open(location.place.value.folder));
+  effect(() => {
+    const { folder: next } = location.place.value;
+    untracked(() => folder.open(next));
+  });
   return {
     urls,
     service,

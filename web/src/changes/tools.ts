@@ -9,7 +9,7 @@ import { asServiceError } from '../service/service-error.ts';
 import type { Language } from '../text/language.ts';
 import type { Clipboard } from './clipboard.ts';
 import { createOperations, type Operation, type Operations } from './operations.ts';
-import { createTurns, type Turns } from './turns.ts';
+import type { Turns } from './turns.ts';
 
 export interface ChangesOptions {
   readonly service: Service;
@@ -18,13 +18,13 @@ export interface ChangesOptions {
   readonly clipboard: Clipboard;
   readonly messages: Messages;
   readonly dialogs: Dialogs;
+  readonly turns: Turns;
   readonly language: ReadonlySignal<Language>;
 }
 
 /** What each kind of change needs. */
 export interface Tools extends ChangesOptions {
   readonly operations: Operations;
-  readonly turns: Turns;
   /**
    * Reads the shown folder again where it is one of those that changed, or in one that is gone, and not so large that
    * it takes long.
@@ -42,7 +42,6 @@ export function createTools(options: ChangesOptions, running: Signal<readonly Op
   return {
     ...options,
     operations: createOperations(running),
-    turns: createTurns(),
     refresh(changed, gone = []) {
       const shown = folder.path.value;
       if (folder.count.value > QUICKLY_READ) return;

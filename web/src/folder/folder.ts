@@ -3,6 +3,7 @@ import type { Order } from '../preferences.ts';
 import type { Entry, Listing, Service } from '../service/service.ts';
 import { asServiceError, isAbort, type ServiceError } from '../service/service-error.ts';
 import { type Change, createChangeLog, type PendingChange, withChanges } from './change-log.ts';
+import { type Contents, createKeptFolders } from './kept-folders.ts';
 import { type CompareNames, filtered, inOrder, mergeByName } from './order.ts';
 
 /** The folder that is shown, and what is in it. */
@@ -43,18 +44,6 @@ export interface Folder {
 /** Entries after which a person is asked whether to read on. */
 const PAUSE_AFTER = 200_000;
 
-/** Folders whose entries are kept, to be shown at once when one comes back. */
-const KEPT_FOLDERS = 8;
-/** The most entries of one that are kept. */
-const KEPT_ENTRIES = 20_000;
-
-/** What is known of one folder. */
-interface Contents {
-  readonly byName: readonly Entry[];
-  /** Where the listing goes on; undefined at its end. */
-  readonly cursor: string | undefined;
-}
-
 export function createFolder(
   service: Service,
   { order, compareNames }: { order: ReadonlySignal<Order>; compareNames: ReadonlySignal<CompareNames> },
@@ -69,7 +58,7 @@ export function createFolder(
   const read = signal<readonly Entry[]>([]);
   const filter = signal('');
   const focused = signal<string | null>(null);
-  const kept = new Map<string, Contents>();
+  const kept = createKeptFolders();
   let cursor: string | undefined;
   let pauseAfter = PAUSE_AFTER;
   let reading = new AbortController();
@@ -106,9 +95,7 @@ export function createFolder(
   const forgetBefore = (moment: number): readonly Change[] => {
     const changes = log.forgetBefore(moment);
     if (changes.length === 0) return changes;
-    for (const [folder, contents] of kept) {
-      kept.set(folder, { ...contents, byName: changed(contents.byName, changes, folder) });
-    }
+    kept.change((inside, folder) => changed(inside, changes, folder));
     return changes;
   };
   /** Makes the changes a part of what was read, once they are all done and nothing is being read. */
@@ -172,11 +159,8 @@ export function createFolder(
     });
 
   const keep = () => {
-    kept.delete(path.value);
-    if (state.value !== 'ready' || read.value.length > KEPT_ENTRIES) return;
-    kept.set(path.value, { byName: changed(read.value, log.done, path.value), cursor });
-    const [oldest] = kept.keys();
-    if (kept.size > KEPT_FOLDERS && oldest !== undefined) kept.delete(oldest);
+    if (state.value !== 'ready') kept.forget(path.value);
+    else kept.keep(path.value, { byName: changed(read.value, log.done, path.value), cursor });
   };
 
   if (first.answer instanceof Error) {
@@ -238,8 +222,12 @@ export function createFolder(
 
     recall(paths) {
       const wanted = new Set(paths);
-      const known = [read.value, ...[...kept.values()].map((contents) => contents.byName), byName.value];
-      return new Map(known.flat().flatMap((entry) => (wanted.has(entry.path) ? [[entry.path, entry]] : [])));
+      const found = new Map<string, Entry>();
+      // What is shown knows better than what was read, and that better than what was kept.
+      for (const known of [kept.entries(), read.value, byName.value]) {
+        for (const entry of known) if (wanted.has(entry.path)) found.set(entry.path, entry);
+      }
+      return found;
     },
   };
 }

@@ -38,16 +38,17 @@ export function useRubberBand(
     const begin = (event: PointerEvent) => {
       if (event.pointerType !== 'mouse' || event.button !== 0 || !isFree(event, element)) return;
       const isAdded = event.ctrlKey || event.metaKey || event.shiftKey;
+      const before = isAdded ? [...selection.paths.peek()] : [];
       follow(element, event, {
         change(from, to) {
-          band.value = { ...rectangle(from, to) };
+          band.value = rectangle(from, to);
           const { columns } = latest.current;
           const entries = folder.entries.peek();
           const inside = cellsIn(band.value, latest.current).flatMap(([row, column]) => {
             const path = entries[row * columns + column]?.path;
             return path === undefined ? [] : [path];
           });
-          selection.set([...(isAdded ? before : []), ...inside]);
+          selection.set([...before, ...inside]);
         },
         locate: (x, y) => placeOf(element, latest.current, x, y),
         end(isBand) {
@@ -56,7 +57,6 @@ export function useRubberBand(
           if (!isBand && !isAdded && !isOnEntry(event)) selection.clear();
         },
       });
-      const before = [...selection.paths.peek()];
     };
     element.addEventListener('pointerdown', begin);
     return () => element.removeEventListener('pointerdown', begin);
@@ -80,11 +80,18 @@ function follow(element: HTMLElement, start: PointerEvent, { change, locate, end
   const from = locate(start.clientX, start.clientY);
   const over = new AbortController();
   let at = { x: start.clientX, y: start.clientY };
+  let last = from;
   let isBand = false;
   let frame = 0;
 
+  const stretch = () => {
+    const to = locate(at.x, at.y);
+    if (to.x === last.x && to.y === last.y) return;
+    last = to;
+    change(from, to);
+  };
   const update = () => {
-    change(from, locate(at.x, at.y));
+    stretch();
     const { top, bottom } = element.getBoundingClientRect();
     const beyond = Math.max(0, at.y - (bottom - EDGE)) - Math.max(0, top + EDGE - at.y);
     if (beyond !== 0) element.scrollTop += Math.max(-SPEED, Math.min(SPEED, beyond / 2));
@@ -100,7 +107,7 @@ function follow(element: HTMLElement, start: PointerEvent, { change, locate, end
   const finish = () => {
     over.abort();
     cancelAnimationFrame(frame);
-    if (isBand) change(from, locate(at.x, at.y));
+    if (isBand) stretch();
     if (isBand) window.addEventListener('click', stop, { capture: true, once: true });
     // The click comes at once, or not at all.
     setTimeout(() => window.removeEventListener('click', stop, { capture: true }));

@@ -1,8 +1,8 @@
-import { computed, type ReadonlySignal, signal } from '@preact/signals';
+import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
 import type { Folder } from '../folder/folder.ts';
 import type { Entry } from '../service/service.ts';
 
-/** The entries of the folder that are selected. Those that are gone, or filtered out, are so no more. */
+/** The entries of the folder that are selected. Those that are gone, or filtered out, are so no more, for good. */
 export interface Selection {
   readonly paths: ReadonlySignal<ReadonlySet<string>>;
   /** In the order in which they are shown. */
@@ -27,6 +27,9 @@ export function createSelection(folder: Folder): Selection {
     void folder.entries.value;
     const shown = [...chosen.value].filter((path) => folder.indexOf(path) >= 0);
     return shown.length === chosen.value.size ? chosen.value : new Set(shown);
+  });
+  effect(() => {
+    chosen.value = paths.value;
   });
   const entries = computed(() =>
     paths.value.size === 0 ? [] : folder.entries.value.filter((entry) => paths.value.has(entry.path)),

@@ -51,7 +51,7 @@ export function createService(urls: Urls): Service {
 
   return {
     list(folder, { cursor, limit, signal } = {}) {
-      // By `prefix`: what is kept of an answer is never taken for the page of the same path.
+      // By `prefix`: but for folders that a route hides, that is not the address of a page, for which it could be taken.
       const query = { prefix: folder, ...(cursor !== undefined && { cursor }), ...(limit && { limit: String(limit) }) };
       return ask(urls.endpoint('', query), { signal });
     },

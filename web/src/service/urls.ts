@@ -35,7 +35,7 @@ export function createUrls(base: URL): Urls {
       return HIDDEN.has(first) ? endpoint('', { prefix: folder, ...query }) : endpoint(escapePath(folder), query);
     },
     placeOf(url) {
-      const path = decodeURIComponent(url.pathname.slice(base.pathname.length));
+      const path = unescapePath(url.pathname.slice(base.pathname.length));
       const folder = withSlash(url.searchParams.get('prefix') || path);
       const preview = url.searchParams.get('preview');
       return { folder, preview: preview ? folder + preview : null };
@@ -49,6 +49,15 @@ export function createUrls(base: URL): Urls {
 /** A path for use in a URL's path: every segment escaped, the slashes between them not. */
 export function escapePath(path: string): string {
   return path.split('/').map(encodeURIComponent).join('/');
+}
+
+/** What is no escape of UTF-8 stays as it is: the service will say what is wrong with such a path. */
+function unescapePath(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
 }
 
 function withSlash(path: string): string {

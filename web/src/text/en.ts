@@ -206,6 +206,8 @@ export const en = {
     copied: (value: number) => `${items(value)} copied`,
     linksCopied: (value: number) => (value === 1 ? 'Link copied' : `${numbers.format(value)} links copied`),
     linksNotCopied: 'The browser does not allow the page to copy. Here it is to copy by hand:',
+    tooManyDownloads: (value: number, limit: number) =>
+      `${count(value, 'file', 'files')} are too many to download at once: select ${numbers.format(limit)} at most.`,
   },
 
   conflicts: {

@@ -200,6 +200,8 @@ export const zhHans: Text = {
     copied: (value) => `已复制 ${items(value)}`,
     linksCopied: (value) => (value === 1 ? '已复制链接' : `已复制 ${numbers.format(value)} 个链接`),
     linksNotCopied: '浏览器不允许此页面复制。请手动复制：',
+    tooManyDownloads: (value, limit) =>
+      `${numbers.format(value)} 个文件太多，无法一次下载：最多选择 ${numbers.format(limit)} 个。`,
   },
 
   conflicts: {

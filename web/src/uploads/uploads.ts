@@ -1,4 +1,5 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
+import type { Turns } from '../changes/turns.ts';
 import type { Dialogs } from '../controls/dialogs.ts';
 import type { Folder } from '../folder/folder.ts';
 import type { Messages } from '../messages/messages.ts';
@@ -35,6 +36,8 @@ export interface UploadsOptions {
   readonly folder: Folder;
   readonly messages: Messages;
   readonly dialogs: Dialogs;
+  /** Taken by what is uploaded as by all that changes what is stored. */
+  readonly turns: Turns;
   readonly language: ReadonlySignal<Language>;
   /** Bytes; null where nothing is known of a limit. */
   readonly maxUploadSize: number | null;

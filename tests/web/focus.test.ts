@@ -1,0 +1,69 @@
+import { describe, it, type TestContext } from 'node:test';
+import type { Page } from 'playwright-core';
+import { openPage, type Visit } from './browser.ts';
+import { isListing, refuse } from './changing.ts';
+import { button, DESKTOP, isFocused, row } from './frame.ts';
+import { startSite } from './site.ts';
+
+async function openFiles(t: TestContext, visit: Partial<Visit> = {}): Promise<Page> {
+  const site = await startSite(t, { store: 'disk', files: { 'only/one.txt': '1', 'file.txt': 'file', 'empty/': '' } });
+  const page = await openPage(t, { ...DESKTOP, url: site.url, ...visit });
+  await row(page, 'file.txt').waitFor();
+  return page;
+}
+
+async function openByKeys(page: Page, path: string): Promise<void> {
+  await row(page, path).click();
+  await page.keyboard.press('Enter');
+}
+
+describe('The focus stays in the folder', () => {
+  it('when it can not be read again, and when it can', async (t) => {
+    const page = await openFiles(t, { expectedErrors: [/403/] });
+    await page.route(isListing, (route) => refuse(route, 403, 'Not today'));
+    await openByKeys(page, 'only/');
+    const retry = button(page, 'Try again');
+    await isFocused(retry);
+    const asked = page.waitForResponse(({ url }) => isListing(new URL(url())));
+    await page.keyboard.press('Enter');
+    await asked;
+    await isFocused(retry);
+    await page.unroute(isListing);
+    await page.keyboard.press('Enter');
+    await isFocused(row(page, 'only/one.txt'));
+  });
+
+  it('when its last entry is deleted', async (t) => {
+    const page = await openFiles(t);
+    await openByKeys(page, 'only/');
+    await isFocused(row(page, 'only/one.txt'));
+    await page.keyboard.press('Space');
+    await page.keyboard.press('Delete');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Enter');
+    await isFocused(button(page.locator('.folder-view'), 'Upload files'));
+  });
+
+  it('when it is empty', async (t) => {
+    const page = await openFiles(t);
+    await openByKeys(page, 'empty/');
+    await isFocused(button(page.locator('.folder-view'), 'Upload files'));
+  });
+
+  it('when a filter leaves nothing of it, and when it is cleared', async (t) => {
+    const page = await openFiles(t);
+    await page.keyboard.press('/');
+    await page.keyboard.type('file');
+    await row(page, 'only/').waitFor({ state: 'detached' });
+    await page.keyboard.press('ArrowDown');
+    await isFocused(row(page, 'file.txt'));
+    await page.keyboard.press('F2');
+    await page.keyboard.type('other');
+    await page.keyboard.press('Enter');
+    const clear = button(page.locator('.folder-view'), 'Clear the filter');
+    await isFocused(clear);
+    await page.keyboard.press('Enter');
+    await row(page, 'other.txt').waitFor();
+    await isFocused(page.locator('[data-path][tabindex="0"]'));
+  });
+});

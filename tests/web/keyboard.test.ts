@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { until } from '../process/until.ts';
+import { button, focused, isFocused, openFiles, row, toolbar } from './frame.ts';
+
+describe('The keyboard', () => {
+  it('is explained in a dialog, and single keys can be turned off', async (t) => {
+    const { page } = await openFiles(t);
+    await page.keyboard.press('?');
+    const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    for (const [name, key] of [
+      ['Rename', 'F2'],
+      ['Next part of the page', 'F6'],
+      ['Select or deselect', 'Space'],
+    ] as const) {
+      const entry = dialog.locator('dl > div', { has: page.getByText(name, { exact: true }) });
+      assert.match((await entry.textContent()) ?? '', new RegExp(key));
+    }
+    await dialog.getByRole('checkbox').uncheck();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.keyboard.press('?');
+    await page.keyboard.press('F6');
+    assert.equal(await dialog.count(), 0);
+  });
+
+  it('leads from one part of the page to the next by F6, to messages too, and from them back', async (t) => {
+    const { page } = await openFiles(t, { permissions: ['clipboard-write', 'clipboard-read'] });
+    await row(page, 'one.txt').click();
+    await button(toolbar(page), 'Copy link').click();
+    await page.getByRole('region', { name: 'Messages' }).getByText('Link copied').waitFor();
+    await page.getByRole('status').getByText('Link copied').waitFor();
+    assert.match(await page.evaluate(() => navigator.clipboard.readText()), /\/file\/one\.txt$/);
+
+    await page.keyboard.press('F6');
+    await isFocused(row(page, 'one.txt'));
+    await page.keyboard.press('F6');
+    assert.equal(await focused(page), 'Dismiss');
+    await page.keyboard.press('F6');
+    assert.equal(await focused(page), 'Files');
+    await page.keyboard.press('Shift+F6');
+    await page.keyboard.press('Enter');
+    await isFocused(row(page, 'one.txt'));
+    await page.getByRole('region', { name: 'Messages' }).getByText('Link copied').waitFor({ state: 'detached' });
+  });
+
+  it('copies text that is marked, and else what is selected', async (t) => {
+    const { page } = await openFiles(t, { permissions: ['clipboard-write', 'clipboard-read'] });
+    const copied = () => page.evaluate(() => navigator.clipboard.readText());
+    await row(page, 'one.txt').click();
+    await page.keyboard.press('Alt+Enter');
+    const path = page.getByRole('complementary').getByText('one.txt', { exact: true }).last();
+    await path.selectText();
+    await page.keyboard.press('ControlOrMeta+c');
+    await until('the text is copied', async () => (await copied()) === 'one.txt');
+    assert.equal(await row(page, 'one.txt').evaluate((element) => element.classList.contains('cut')), false);
+    await path.selectText();
+    await page.keyboard.press('ControlOrMeta+x');
+
+    await row(page, 'two.txt').click();
+    await page.keyboard.press('ControlOrMeta+c');
+    await page.getByRole('status').getByText('1 item copied').waitFor();
+    await page.evaluate(() => getSelection()?.selectAllChildren(document.querySelector('h1') ?? document.body));
+    await row(page, 'one.txt').click();
+    await page.keyboard.press('ControlOrMeta+x');
+    await page.getByRole('status').getByText('1 item cut').waitFor();
+  });
+
+  it('is told of in the terms of ARIA', async (t) => {
+    const { page } = await openFiles(t);
+    await row(page, 'one.txt').click({ button: 'right' });
+    const keysOf = (name: string) =>
+      page.getByRole('menuitem', { name, exact: true }).getAttribute('aria-keyshortcuts');
+    assert.deepEqual(
+      [await keysOf('Copy'), await keysOf('Copy link'), await keysOf('Rename')],
+      ['Control+C', 'Control+Shift+C', 'F2'],
+    );
+  });
+});
+
+describe('What a screen reader is told', () => {
+  for (const [language, name] of [
+    ['en', 'More: \u2068one.txt\u2069'],
+    ['zh-CN', '更多：\u2068one.txt\u2069'],
+  ] as const) {
+    it(`names what a button is for (${language})`, async (t) => {
+      const { page } = await openFiles(t, { language });
+      await row(page, 'one.txt').hover();
+      await button(row(page, 'one.txt'), name).click();
+      await page.getByRole('menu').waitFor();
+    });
+  }
+
+  it('has ids without spaces', async (t) => {
+    const { page } = await openFiles(t, {}, 'Photos/2026/');
+    await row(page, 'Photos/2026/Summer holidays/').click();
+    await page.keyboard.press('ControlOrMeta+Shift+m');
+    await page.getByRole('button', { name: 'Photos' }).last().click();
+    await page.keyboard.press('Backspace');
+    const active = page.getByRole('combobox');
+    await page.getByRole('option', { name: 'Docs' }).waitFor();
+    const id = (await active.getAttribute('aria-activedescendant')) ?? '';
+    assert.equal(await page.locator(`[id="${id}"]`).getAttribute('role'), 'option');
+    const ids = await page.locator('[id]').evaluateAll((elements) => elements.map((element) => element.id));
+    assert.deepEqual(
+      ids.filter((each) => /\s/.test(each)),
+      [],
+    );
+  });
+});

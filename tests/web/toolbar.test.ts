@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { until } from '../process/until.ts';
+import { openPage } from './browser.ts';
+import { boxOf, button, choose, DESKTOP, FILES, focused, isFocused, openFiles, PHONE, row, toolbar } from './frame.ts';
+import { startSite } from './site.ts';
+
+describe('A menu', () => {
+  it('is used by the keyboard, and gives the focus back', async (t) => {
+    const { page } = await openFiles(t);
+    const opener = button(page, 'Appearance');
+    await opener.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('menu').waitFor();
+    assert.equal(await focused(page), 'As the system');
+    for (const [key, name] of [
+      ['ArrowUp', '简体中文'],
+      ['ArrowDown', 'As the system'],
+      ['End', '简体中文'],
+      ['Home', 'As the system'],
+      ['c', 'Comfortable'],
+      ['c', 'Compact'],
+    ] as const) {
+      await page.keyboard.press(key);
+      assert.equal(await focused(page), name, key);
+    }
+    await page.keyboard.press('Escape');
+    await isFocused(opener);
+    assert.equal(await page.getByRole('menu').count(), 0);
+
+    await page.keyboard.press('ArrowDown');
+    await page.getByRole('menuitemradio', { name: 'Dark' }).focus();
+    await page.keyboard.press('Enter');
+    await page.locator('html[data-theme="dark"]').waitFor();
+    await isFocused(opener);
+
+    await page.keyboard.press('Enter');
+    await page.getByRole('menu').waitFor();
+    await page.keyboard.press('Tab');
+    await page.getByRole('menu').waitFor({ state: 'detached' });
+  });
+
+  it('stays within the window, beside what was clicked', async (t) => {
+    const { page, site } = await openFiles(t);
+    await site.place(Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`zz ${index}.txt`, ''])));
+    await page.reload();
+    const [width, height] = [800, 760];
+    await page.setViewportSize({ width, height });
+    const last = await boxOf(row(page, 'zz 8.txt'));
+    await page.mouse.click(width - 60, last.y + 10, { button: 'right' });
+    const menu = await boxOf(page.getByRole('menu'));
+    // There is room at the left of the point and above it alone.
+    assert.ok(menu.x + menu.width <= width - 60 && menu.x >= 0, JSON.stringify(menu));
+    assert.ok(menu.y + menu.height <= last.y + 10 && menu.y >= 0, JSON.stringify(menu));
+
+    const first = await boxOf(row(page, 'Docs/'));
+    await page.mouse.click(200, first.y + 10, { button: 'right' });
+    await until('it is where the other click was', async () => {
+      const { x, y } = await boxOf(page.getByRole('menu'));
+      return x === 200 && Math.abs(y - first.y - 10) < 1;
+    });
+    assert.equal(await row(page, 'Docs/').getAttribute('aria-selected'), 'true');
+    await page.mouse.click(100, 10);
+    await page.getByRole('menu').waitFor({ state: 'detached' });
+  });
+
+  it('is a sheet from below on a phone', async (t) => {
+    const { page } = await openFiles(t, { ...PHONE, reducedMotion: true });
+    await toolbar(page).getByRole('button', { name: 'More' }).tap();
+    const menu = await boxOf(page.getByRole('menu'));
+    const { width, height } = page.viewportSize() ?? assert.fail();
+    assert.deepEqual([menu.x, menu.width, menu.y + menu.height], [0, width, height]);
+    await page.touchscreen.tap(width / 2, 20);
+    await page.getByRole('menu').waitFor({ state: 'detached' });
+  });
+});
+
+describe('The toolbar', () => {
+  it('changes with the selection, without moving the list', async (t) => {
+    const { page } = await openFiles(t);
+    const before = await boxOf(row(page, 'one.txt'));
+    await page.getByText('5 items', { exact: true }).waitFor();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.getByText('5 selected', { exact: true }).first().waitFor();
+    assert.deepEqual(await boxOf(row(page, 'one.txt')), before);
+    assert.equal(await button(toolbar(page), 'Rename').count(), 0, 'Five can not be renamed at once.');
+    await page.keyboard.press('Escape');
+    await button(toolbar(page), 'New folder').waitFor();
+  });
+
+  it('is one stop of the Tab key, and the arrows move within it', async (t) => {
+    const { page } = await openFiles(t);
+    assert.equal(await toolbar(page).locator('[tabindex="0"]').count(), 1);
+    await button(toolbar(page), 'New folder').focus();
+    for (const [key, name] of [
+      ['ArrowRight', 'Upload'],
+      ['ArrowRight', 'More ways to upload'],
+      ['End', 'More'],
+      ['ArrowRight', 'New folder'],
+      ['ArrowLeft', 'More'],
+      ['Home', 'New folder'],
+    ] as const) {
+      await page.keyboard.press(key);
+      assert.equal(await focused(page), name, key);
+    }
+    await page.keyboard.press('Tab');
+    assert.equal(await toolbar(page).evaluate((element) => element.contains(document.activeElement)), false);
+    await page.keyboard.press('Shift+Tab');
+    assert.equal(await focused(page), 'New folder');
+  });
+
+  it('puts what it has no room for into a menu', async (t) => {
+    const { page } = await openFiles(t);
+    await row(page, 'one.txt').click();
+    await button(toolbar(page), 'Copy link').waitFor();
+    await page.setViewportSize({ width: 700, height: 800 });
+    await button(toolbar(page), 'Copy link').waitFor({ state: 'hidden' });
+    await button(toolbar(page), 'Delete').waitFor();
+    await button(toolbar(page), 'More').click();
+    await page.getByRole('menuitem', { name: 'Copy link' }).waitFor();
+    assert.equal(await page.getByRole('menuitem', { name: 'Delete' }).count(), 0);
+  });
+
+  it('lies at the lower edge of a phone, in reach of a thumb', async (t) => {
+    const { page } = await openFiles(t, PHONE);
+    const { y, height } = await boxOf(toolbar(page));
+    assert.equal(y + height, page.viewportSize()?.height);
+    for (const tool of await toolbar(page).getByRole('button').all()) {
+      const box = await boxOf(tool);
+      assert.ok(box.width >= 44 && box.height >= 44, JSON.stringify(box));
+    }
+  });
+
+  it('sorts the grid', async (t) => {
+    const { page } = await openFiles(t);
+    await button(page, 'Grid').click();
+    await choose(page, 'Sorted by Name, ascending', 'Descending');
+    await button(page, 'Sorted by Name, descending').waitFor();
+    await until(
+      'the last is first',
+      async () => (await boxOf(row(page, 'two.txt'))).x < (await boxOf(row(page, 'one.txt'))).x,
+    );
+  });
+
+  it('has nothing that changes anything where the service is read-only', async (t) => {
+    const site = await startSite(t, { store: 'disk', files: FILES, settings: { READ_ONLY: 'true' } });
+    const page = await openPage(t, { ...DESKTOP, url: site.url });
+    await page.getByText('Read only', { exact: true }).waitFor();
+    assert.equal(await button(page, 'New folder').count(), 0);
+    await row(page, 'one.txt').click();
+    await button(toolbar(page), 'Download').waitFor();
+    assert.equal(await button(toolbar(page), 'Delete').count(), 0);
+  });
+});
