@@ -64,6 +64,14 @@ describe('A folder in the browser', () => {
     assert.equal(listings.length, 1);
   });
 
+  it('is shown from its beginning, though the address is that of its second page', async (t) => {
+    const site = await startSite(t, { store: 'disk', files: FILES });
+    const answer: unknown = await (await fetch(`${site.url}?limit=3`)).json();
+    assert.ok(typeof answer === 'object' && answer !== null && 'cursor' in answer);
+    const page = await openPage(t, { ...DESKTOP, url: `${site.url}?cursor=${String(answer.cursor)}` });
+    await until('all are there', async () => (await names(page)).length === 7);
+  });
+
   it('has folders first, and names in the order in which a person counts', async (t) => {
     const { page } = await openFiles(t);
     const expected = ['album', 'Music', 'Änderung.md', 'file 1.txt', 'file 2.txt', 'file 10.txt', 'zebra.bin'];

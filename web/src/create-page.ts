@@ -27,10 +27,13 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const service = createService(urls);
   const preferences = createPreferences(storage());
   const language = await createLanguage(preferences, navigator.languages);
-  const preview = new URL(window.location.href).searchParams.get('preview');
+  const asked = new URL(window.location.href).searchParams;
+  const preview = asked.get('preview');
   const location = createLocation(urls, { folder: path, preview: preview ? path + preview : null });
   const compareNames = computed(() => language.value.formats.compareNames);
   const folder = createFolder(service, { order: preferences.order, compareNames }, { path, answer });
+  // What came with the page is a part of the folder from somewhere in the middle, as for people without scripts.
+  if (asked.has('cursor') || asked.has('limit')) void folder.refresh();
   const messages = createMessages();
   const dialogs = createDialogs();
   const shared = { service, folder, messages, dialogs, turns: createTurns(), language };
