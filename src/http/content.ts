@@ -6,7 +6,7 @@ import { servedType } from '../domain/media-type.ts';
 import type { Content, FileEntry } from '../domain/store.ts';
 import { clientSignal } from './client-signal.ts';
 import { HttpError } from './errors.ts';
-import { fileHeaders, isolationHeaders, relativeTo } from './headers.ts';
+import { fileHeaders, isolationHeaders, refuseToRun, relativeTo } from './headers.ts';
 import { allowsRange, evaluate, hasPreconditions, quote } from './preconditions.ts';
 import { parseRange } from './range.ts';
 
@@ -32,6 +32,7 @@ export async function sendContent(
   { download }: { download: boolean },
 ): Promise<FastifyReply> {
   const { headers } = request;
+  refuseToRun(headers);
   const signal = clientSignal(reply);
   const range = parseRange(headers.range);
   const ifRange = headers['if-range']?.toString();

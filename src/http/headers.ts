@@ -1,4 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { FileEntry } from '../domain/store.ts';
+import { HttpError } from './errors.ts';
 import { quote } from './preconditions.ts';
 
 /** The headers that describe a file, the same on 200, 206, 304 and on HEAD. */
@@ -25,6 +27,22 @@ export function isolationHeaders(type: string): Record<string, string> {
     'x-content-type-options': 'nosniff',
     ...(type !== 'application/pdf' && { 'content-security-policy': 'sandbox' }),
   };
+}
+
+/**
+ * Destinations of a request (Fetch, section 2.2.5) whose answer would act in the page: run, or say how it looks. All of
+ * what the service's own pages run has other addresses.
+ */
+const ACTIVE = new Set(['script', 'style', 'worker', 'sharedworker', 'serviceworker', 'audioworklet', 'paintworklet']);
+
+/**
+ * Refuses a file to a page of the service's own that would run it: a policy can't tell uploaded files from the page's
+ * own scripts, since both are of one origin. Pages of other origins do as they like in their own name.
+ */
+export function refuseToRun(headers: IncomingHttpHeaders): void {
+  const destination = headers['sec-fetch-dest'];
+  if (headers['sec-fetch-site'] !== 'same-origin' || !ACTIVE.has(String(destination))) return;
+  throw new HttpError(403, `Files are not served as a ${String(destination)} of a page of this service.`);
 }
 
 /**

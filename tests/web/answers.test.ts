@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { ask, askWithProgress } from '../../web/src/service/ask.ts';
-import { isAbort, ServiceError } from '../../web/src/service/service-error.ts';
+import { failureOf, isAbort, ServiceError } from '../../web/src/service/service-error.ts';
 
 /** The address of a server that ends with the test. */
 async function serve(t: TestContext, answer: RequestListener): Promise<string> {
@@ -56,6 +56,38 @@ describe('What the page asks the service', () => {
       return ofStatus(503, /^The disk is asleep\.$/)(error);
     });
     await assert.rejects(ask(`${url}theirs`), ofStatus(502, /502/));
+  });
+
+  it('is given up where it stands still, and never while it goes on', async (t) => {
+    const patience = 200;
+    const url = await serve(t, ({ url: asked }, response) => {
+      if (asked === '/silent') return;
+      response.writeHead(200, { 'content-type': 'application/json' }).write('{"success": true,');
+      if (asked === '/stuck') return;
+      let pieces = 0;
+      const dripping = setInterval(() => {
+        if (++pieces < 10) return void response.write(' ');
+        clearInterval(dripping);
+        response.end('"entries": []}');
+      }, 50);
+    });
+    await assert.rejects(ask(`${url}silent`, { patience }), ofStatus(0, /^$/));
+    await assert.rejects(ask(`${url}stuck`, { patience }), ofStatus(0, /^$/));
+    assert.deepEqual(await ask(`${url}slow`, { patience }), { success: true, entries: [] });
+    const onProgress = () => {};
+    await assert.rejects(askWithProgress(`${url}silent`, { patience, onProgress }), ofStatus(0, /^$/));
+  });
+
+  it('may pass where nothing, a busy service or a proxy answers, and may be done where the service does not', () => {
+    const passing = [0, 429, 500, 502, 503, 504];
+    const all = [...passing, 400, 404, 409, 412, 413];
+    assert.deepEqual(
+      all.filter((status) => new ServiceError(status, '').isPassing),
+      passing,
+    );
+    assert.equal(failureOf(502, undefined, null).isLost, true);
+    assert.equal(failureOf(503, { success: false, error: 'Busy.' }, null).isLost, false);
+    assert.equal(failureOf(404, undefined, null).isLost, false);
   });
 
   it('tells its progress, whatever the pieces in which it comes, and is not done before it says so', async (t) => {

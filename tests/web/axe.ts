@@ -14,9 +14,21 @@ export async function assertAccessible(
 ): Promise<void> {
   // By the debugger, which the page's policy does not hold; a `script` element would be refused.
   if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(axe.source);
+  await page.evaluate(untilStill);
   const { violations, incomplete } = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(OPTIONS)})`);
   for (const undecided of incomplete) t.diagnostic(`${state}: axe can't tell about ${describeUndecided(undecided)}`);
   if (violations.length > 0) assert.fail(`${state} is not accessible:\n\n${violations.map(describe).join('\n\n')}`);
+}
+
+/** Waits for the animations that end by themselves: what fades in has another contrast until it is there. */
+async function untilStill(): Promise<void> {
+  for (;;) {
+    const moving = document
+      .getAnimations()
+      .filter(({ playState, effect }) => playState === 'running' && effect?.getComputedTiming().endTime !== Infinity);
+    if (moving.length === 0) return;
+    await Promise.allSettled(moving.map(({ finished }) => finished));
+  }
 }
 
 const OPTIONS: RunOptions = {

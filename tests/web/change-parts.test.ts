@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { signal } from '@preact/signals';
+import { batch, signal } from '@preact/signals';
 import { createClipboard } from '../../web/src/changes/clipboard.ts';
 import { problemOfName } from '../../web/src/changes/names.ts';
-import { createOperations, type Operation } from '../../web/src/changes/operations.ts';
+import { createOperations, type Item, type Operation, type Under } from '../../web/src/changes/operations.ts';
 import { createTurns } from '../../web/src/changes/turns.ts';
 import { createChangeLog, withChanges } from '../../web/src/folder/change-log.ts';
 import { freeName } from '../../web/src/paths.ts';
@@ -50,15 +50,14 @@ describe('The clipboard', () => {
   it('follows what is renamed or moved, and forgets what is deleted', () => {
     const clipboard = createClipboard();
     clipboard.put({ kind: 'move', paths: ['a/b.txt', 'ab.txt', 'c/'] });
-    clipboard.follow('a/', 'z/');
+    clipboard.follow(new Map([['a/', 'z/']]));
     assert.deepEqual(clipboard.clip.value?.paths, ['z/b.txt', 'ab.txt', 'c/']);
-    clipboard.follow('ab.txt', 'd.txt');
+    clipboard.follow(new Map([['ab.txt', 'd.txt']]));
     assert.ok(clipboard.isCut('d.txt'));
     assert.ok(!clipboard.isCut('ab.txt'));
-    clipboard.forget('z/');
-    clipboard.forget('c/');
+    clipboard.forget(['z/', 'c/']);
     assert.deepEqual(clipboard.clip.value?.paths, ['d.txt']);
-    clipboard.forget('d.txt');
+    clipboard.forget(['d.txt']);
     assert.equal(clipboard.clip.value, null);
   });
 });
@@ -95,6 +94,49 @@ describe('Changes of the same', () => {
     const next = turns.inTurn({ written: ['a'] }, async () => 'done');
     await assert.rejects(failing, /no/);
     assert.equal(await next, 'done');
+  });
+});
+
+describe('What waited for a change that failed', () => {
+  const turns = createTurns();
+  const nextTick = () => new Promise((resolve) => setImmediate(resolve));
+  const uncertain = async (failed: readonly string[], paths: readonly string[]) => {
+    const first = turns.inTurn({ written: ['a/b', 'c/'] }, async ({ fail }) => {
+      await nextTick();
+      fail(failed);
+    });
+    const second = turns.inTurn({ written: ['a/', 'c/d'] }, async ({ isUncertain }) => paths.filter(isUncertain));
+    await first;
+    return second;
+  };
+
+  it('learns of it, for what is at its paths and in its folders, not for what is around them', async () => {
+    const paths = ['a/', 'a/b', 'a/bc', 'c/', 'c/d', 'c/d/e', 'cd'];
+    assert.deepEqual(await uncertain([], paths), []);
+    assert.deepEqual(await uncertain(['a/b'], paths), ['a/b']);
+    assert.deepEqual(await uncertain(['c/'], paths), ['c/', 'c/d', 'c/d/e']);
+    assert.deepEqual(await uncertain(['a/', 'c/d'], paths), [], 'these were not written by the one that failed');
+  });
+
+  it('learns of all that was to be written by work that threw, and nothing once that is over', async () => {
+    const failing = turns.inTurn({ written: ['a'] }, () => Promise.reject(new Error('no')));
+    const waiting = turns.inTurn({ written: ['a'] }, async ({ isUncertain }) => isUncertain('a'));
+    await assert.rejects(failing, /no/);
+    assert.equal(await waiting, true);
+    assert.equal(await turns.inTurn({ written: ['a'] }, async ({ isUncertain }) => isUncertain('a')), false);
+  });
+
+  it('is not begun once it is given up, and those that wait for it learn that', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const first = turns.inTurn({ written: ['a'] }, () => promise);
+    const leaving = new AbortController();
+    const second = turns.inTurn({ written: ['a', 'b'] }, async () => assert.fail('begun'), leaving.signal);
+    const third = turns.inTurn({ written: ['b'] }, async ({ isUncertain }) => isUncertain('b'));
+    leaving.abort();
+    await assert.rejects(second, { name: 'AbortError' });
+    assert.equal(await third, true);
+    resolve();
+    await first;
   });
 });
 
@@ -141,22 +183,38 @@ describe('The log of changes', () => {
     assert.equal(log.changes.value.length, 2);
     assert.equal(log.forgetBefore(Number.POSITIVE_INFINITY).length, 2);
   });
+
+  it('takes tens of thousands of changes one by one in a moment', () => {
+    const log = createChangeLog(() => {});
+    const began = performance.now();
+    batch(() => {
+      const pending = Array.from({ length: 30_000 }, (_, index) => log.begin({ removed: [`${index}`] }));
+      assert.equal(log.changes.value.length, 30_000);
+      for (const change of pending) change.takeBack();
+    });
+    assert.equal(log.changes.value.length, 0);
+    assert.ok(performance.now() - began < 1_000, `${performance.now() - began} ms`);
+  });
 });
 
 describe('An operation', () => {
+  const operations = (running = signal<readonly Operation[]>([]), turns = createTurns()) =>
+    createOperations({ running, turns, notBegun: () => new ServiceError(424, 'not begun') });
+
   it('works on a few at once, and tells what became of each', async () => {
-    const { perform } = createOperations(signal<readonly Operation[]>([]));
+    const { perform } = operations();
     let atOnce = 0;
     let most = 0;
     const items = Array.from({ length: 10 }, (_, index) => ({ path: `${index}` }));
-    const outcome = await perform('Trying', items, async ({ path }, { stop }) => {
+    const work = async ({ path }: Item, { stop }: Under) => {
       most = Math.max(most, ++atOnce);
       await new Promise((resolve) => setImmediate(resolve));
       atOnce--;
       if (path === '1') throw new ServiceError(500, 'no');
       if (path === '5') stop();
       return path;
-    });
+    };
+    const outcome = await perform(items, { title: 'Trying', touched: { written: [] }, work });
     assert.equal(most, 4);
     assert.deepEqual(
       outcome.failed.map(({ item }) => item.path),
@@ -169,16 +227,18 @@ describe('An operation', () => {
   it('is shown after a moment, sums up its progress, and cancels the work on folders alone', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const running = signal<readonly Operation[]>([]);
-    const { perform } = createOperations(running);
+    const { perform } = operations(running);
     const waiting = new Map<string, { finish: () => void }>();
     const items = [{ path: 'file', size: 5 }, { path: 'folder/' }];
-    const outcome = perform('Trying', items, ({ path }, { signal: cancelled, onProgress }) => {
+    const work = ({ path }: Item, { signal: cancelled, onProgress }: Under) => {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       cancelled?.addEventListener('abort', () => reject(cancelled.reason));
       waiting.set(path, { finish: resolve });
       if (path === 'folder/') onProgress({ done: 3, total: 10, bytes: 30 });
       return promise;
-    });
+    };
+    const outcome = perform(items, { title: 'Trying', touched: { written: [] }, work });
+    await new Promise((resolve) => setImmediate(resolve));
     assert.equal(running.value.length, 0);
     t.mock.timers.tick(400);
     const [operation] = running.value;
@@ -188,5 +248,49 @@ describe('An operation', () => {
     const { done, interrupted } = await outcome;
     assert.deepEqual([done.map(({ item }) => item.path), interrupted.map(({ path }) => path)], [['file'], ['folder/']]);
     assert.equal(running.value.length, 0);
+  });
+
+  it('does not begin what an earlier one left undone', async () => {
+    const turns = createTurns();
+    const { perform } = operations(signal<readonly Operation[]>([]), turns);
+    const begun: string[] = [];
+    const plan = (written: readonly string[]) => ({
+      title: 'Trying',
+      touched: { written },
+      work: async ({ path }: Item) => {
+        begun.push(path);
+        await new Promise((resolve) => setImmediate(resolve));
+        if (path === 'draft') throw new ServiceError(409, 'taken');
+      },
+    });
+    const rename = perform([{ path: 'draft', destination: 'notes' }], plan(['draft', 'notes']));
+    const removal = perform([{ path: 'notes' }, { path: 'other' }], plan(['notes', 'other']));
+    const afterwards = perform([{ path: 'notes' }], plan(['notes']));
+    assert.equal((await rename).failed[0]?.error.status, 409);
+    const { failed, done } = await removal;
+    assert.deepEqual([failed[0]?.item.path, failed[0]?.error.status], ['notes', 424]);
+    assert.deepEqual(
+      done.map(({ item }) => item.path),
+      ['other'],
+    );
+    assert.equal((await afterwards).failed[0]?.error.status, 424);
+    assert.deepEqual(begun, ['draft', 'other']);
+  });
+
+  it('is cancelled while it waits for its turn, and begins nothing', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const turns = createTurns();
+    const running = signal<readonly Operation[]>([]);
+    const { perform } = operations(running, turns);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const first = turns.inTurn({ written: ['a'] }, () => promise);
+    const work = async () => assert.fail('begun');
+    const outcome = perform([{ path: 'a' }], { title: 'Trying', touched: { written: ['a'] }, work });
+    t.mock.timers.tick(400);
+    running.value[0]?.cancel();
+    assert.deepEqual((await outcome).left, [{ path: 'a' }]);
+    assert.equal(running.value.length, 0);
+    resolve();
+    await first;
   });
 });

@@ -70,3 +70,21 @@ async function swipe(page: Page, from: readonly [number, number], to: readonly [
   await send('touchEnd', []);
   await debug.detach();
 }
+
+test('Details from below stay when a text of them is marked beyond their edge, and go by a click there', async (t) => {
+  const { page } = await visit(t, { 'photo.txt': 'x' }, '');
+  await page.setViewportSize({ width: 600, height: 800 });
+  await page.locator('[data-path="photo.txt"]').click();
+  await page.keyboard.press('Alt+Enter');
+  const sheet = page.getByRole('dialog', { name: 'Details' });
+  const type = await sheet.getByText('Plain text').boundingBox();
+  assert.ok(type);
+  await page.mouse.move(type.x + 20, type.y + 5);
+  await page.mouse.down();
+  await page.mouse.move(300, 20);
+  await page.mouse.up();
+  await page.mouse.move(type.x + 20, type.y + 5);
+  assert.equal(await sheet.count(), 1);
+  await page.mouse.click(300, 20);
+  await sheet.waitFor({ state: 'detached' });
+});

@@ -56,7 +56,7 @@ describe('Dragging entries', () => {
       .waitFor();
     await page.mouse.up();
     await until('it is there', () => site.exists('box/a.txt'));
-    assert.equal(await site.exists('a.txt'), false);
+    await until('it is there no more', async () => !(await site.exists('a.txt')));
     await row(page, 'a.txt').waitFor({ state: 'detached' });
     assert.equal(await hint(page).count(), 0);
   });
@@ -99,7 +99,7 @@ describe('Dragging entries', () => {
       .waitFor();
     await page.mouse.up();
     await until('it is there', () => site.exists('box/inner/a.txt'));
-    assert.equal(await site.exists('a.txt'), false);
+    await until('it is there no more', async () => !(await site.exists('a.txt')));
   });
 
   it('does nothing on itself, where it is, or when it is given up', async (t) => {
@@ -178,5 +178,62 @@ describe('Dragging files from elsewhere', () => {
       site.log().filter(({ method }) => method === 'POST'),
       [],
     );
+  });
+});
+
+describe('A drag of another window', () => {
+  it('takes nothing along of one that began here and whose end was not told', async (t) => {
+    const { site, page } = await openSite(t, { files: FILES });
+    const other = await page.context().newPage();
+    await other.goto(site.url);
+    await row(other, 'b.txt').waitFor();
+    const types = await row(other, 'b.txt').evaluate((element) => {
+      const dataTransfer = new DataTransfer();
+      const source = element.closest('[data-drag-path]') ?? element.querySelector('[data-drag-path]');
+      source?.dispatchEvent(new DragEvent('dragstart', { dataTransfer, bubbles: true }));
+      return [...dataTransfer.types];
+    });
+    assert.ok(types.some((type) => type.startsWith('application/x-holdall')));
+
+    await page.bringToFront();
+    await row(page, 'a.txt').evaluate((element) => {
+      const source = element.closest('[data-drag-path]') ?? element.querySelector('[data-drag-path]');
+      source?.dispatchEvent(new DragEvent('dragstart', { dataTransfer: new DataTransfer(), bubbles: true }));
+    });
+    await row(page, 'box/').evaluate((element, all) => {
+      const dataTransfer = new DataTransfer();
+      for (const type of all) dataTransfer.setData(type, '');
+      const init = { dataTransfer, bubbles: true, cancelable: true };
+      element.dispatchEvent(new DragEvent('dragover', init));
+      element.dispatchEvent(new DragEvent('drop', init));
+    }, types);
+    await name(page, 'a.txt').click();
+    assert.deepEqual(
+      await site.paths(),
+      Object.keys(FILES).filter((path) => !path.endsWith('/')),
+    );
+  });
+
+  it('is not taken for one whose row went away before it ended', async (t) => {
+    const { page } = await openSite(t, { files: FILES });
+    await row(page, 'a.txt').evaluate((element) => {
+      const source = element.closest('[data-drag-path]') ?? element.querySelector('[data-drag-path]');
+      const dataTransfer = new DataTransfer();
+      source?.dispatchEvent(new DragEvent('dragstart', { dataTransfer, bubbles: true }));
+      Object.assign(window, { dragged: { source, dataTransfer } });
+    });
+    await row(page, 'other/').dblclick();
+    await row(page, 'a.txt').waitFor({ state: 'detached' });
+    const isFollowed = await page.evaluate(async () => {
+      const { source, dataTransfer } = (
+        window as unknown as { dragged: { source: Element; dataTransfer: DataTransfer } }
+      ).dragged;
+      source.dispatchEvent(new DragEvent('dragend', { bubbles: true }));
+      const over = new DragEvent('dragover', { dataTransfer, bubbles: true, cancelable: true });
+      document.querySelector('[data-drop-folder="other/"]')?.dispatchEvent(over);
+      for (let frames = 0; frames < 3; frames++) await new Promise(requestAnimationFrame);
+      return document.querySelector('.drop-hint') !== null;
+    });
+    assert.equal(isFollowed, false);
   });
 });

@@ -22,9 +22,9 @@ describe('The focus stays in the folder', () => {
     const page = await openFiles(t, { expectedErrors: [/403/] });
     await page.route(isListing, (route) => refuse(route, 403, 'Not today'));
     await openByKeys(page, 'only/');
-    const retry = button(page, 'Try again');
+    const retry = button(page, 'Retry');
     await isFocused(retry);
-    const asked = page.waitForResponse(({ url }) => isListing(new URL(url())));
+    const asked = page.waitForResponse((response) => isListing(new URL(response.url())));
     await page.keyboard.press('Enter');
     await asked;
     await isFocused(retry);
@@ -39,8 +39,7 @@ describe('The focus stays in the folder', () => {
     await isFocused(row(page, 'only/one.txt'));
     await page.keyboard.press('Space');
     await page.keyboard.press('Delete');
-    await page.getByRole('dialog').waitFor();
-    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).press('Enter');
     await isFocused(button(page.locator('.folder-view'), 'Upload files'));
   });
 
@@ -57,6 +56,7 @@ describe('The focus stays in the folder', () => {
     await row(page, 'only/').waitFor({ state: 'detached' });
     await page.keyboard.press('ArrowDown');
     await isFocused(row(page, 'file.txt'));
+    await page.keyboard.press('Space');
     await page.keyboard.press('F2');
     await page.keyboard.type('other');
     await page.keyboard.press('Enter');

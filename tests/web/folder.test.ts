@@ -142,8 +142,10 @@ describe('A folder in the browser', () => {
 
   it('takes hostile names as the text that they are', async (t) => {
     const files = Object.fromEntries(HOSTILE_NAMES.map((name) => [`${name}/${name}`, 'x']));
-    const { page, site } = await openFiles(t, {}, { ...files, 'file/hidden by a route.txt': 'x' });
-    assert.deepEqual((await names(page)).toSorted(), [...HOSTILE_NAMES, 'file'].toSorted());
+    const hidden = ['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder'];
+    const hiddenFiles = Object.fromEntries(hidden.map((name) => [`${name}/hidden by a route.txt`, 'x']));
+    const { page, site } = await openFiles(t, {}, { ...files, ...hiddenFiles });
+    assert.deepEqual((await names(page)).toSorted(), [...HOSTILE_NAMES, ...hidden].toSorted());
     for (const name of HOSTILE_NAMES) {
       await page.locator(`[data-path=${JSON.stringify(`${name}/`)}]`).dblclick();
       await page.locator(`[data-path=${JSON.stringify(`${name}/${name}`)}]`).waitFor();
@@ -153,10 +155,14 @@ describe('A folder in the browser', () => {
       await page.goto(site.url);
       await isShown(page, 'file/');
     }
-    await row(page, 'file/').dblclick();
-    await isShown(page, 'file/hidden by a route.txt');
-    await page.reload();
-    await isShown(page, 'file/hidden by a route.txt');
+    for (const name of hidden) {
+      await row(page, `${name}/`).dblclick();
+      await isShown(page, `${name}/hidden by a route.txt`);
+      await page.reload();
+      await isShown(page, `${name}/hidden by a route.txt`);
+      await page.goBack();
+      await isShown(page, 'file/');
+    }
   });
 
   it('says what is wrong, and what to do, where there is no such folder', async (t) => {
@@ -179,6 +185,75 @@ describe('A folder in the browser', () => {
     await site.restart();
     await page.getByRole('button', { name: 'Retry' }).first().click();
     await isShown(page, 'Music/song.mp3');
+  });
+
+  it('is read when the service has made it, though one opened it before', async (t) => {
+    const { page, site } = await openFiles(t, { expectedErrors: [/404/] });
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route('**/create_folder', async (route) => {
+      await released;
+      await route.continue();
+    });
+    await page.keyboard.press('Alt+n');
+    await page.getByRole('dialog').getByRole('textbox').fill('new');
+    await page.keyboard.press('Enter');
+    await row(page, 'new/').dblclick();
+    await page.getByText('There is no such folder.').waitFor();
+    release();
+    await page.getByText('Nothing here yet.').waitFor();
+    assert.ok(await site.exists('new/'));
+  });
+
+  it('asks again by itself while the service is away, also for a folder that never came', async (t) => {
+    const site = await startSite(t, { store: 'disk', files: FILES });
+    const page = await openPage(t, { ...DESKTOP, url: site.url, expectedErrors: [/ERR_CONNECTION_REFUSED/] });
+    await isShown(page, 'Music/');
+    await site.stop();
+    await row(page, 'Music/').dblclick();
+    await page.getByText('The service can’t be reached.').first().waitFor();
+    await site.restart();
+    await isShown(page, 'Music/song.mp3');
+  });
+
+  it('is read again when one comes back to the page', async (t) => {
+    const { page, site } = await openFiles(t);
+    await page.goto(`${site.url}file/file%201.txt`);
+    await site.place({ 'meanwhile.txt': 'new' });
+    await page.goBack();
+    await isShown(page, 'meanwhile.txt');
+  });
+
+  it('stays, and what lies in front of it goes, when one goes back', async (t) => {
+    const { page, site } = await openFiles(t);
+    await row(page, 'Music/').dblclick();
+    await isShown(page, 'Music/song.mp3');
+    await page.keyboard.press('Alt+n');
+    await page.getByRole('dialog').waitFor();
+    await page.goBack();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.equal(page.url(), `${site.url}Music/`);
+    await isShown(page, 'Music/song.mp3');
+    await row(page, 'Music/song.mp3').click({ button: 'right' });
+    await page.getByRole('menuitem').first().waitFor();
+    await page.goBack();
+    await page.getByRole('menuitem').first().waitFor({ state: 'detached' });
+    assert.equal(page.url(), `${site.url}Music/`);
+    await page.goBack();
+    await isShown(page, 'zebra.bin');
+  });
+
+  it('gives its selection to the file that was looked at last', async (t) => {
+    const { page, site } = await openFiles(t);
+    await row(page, 'file 1.txt').dblclick();
+    await page.getByRole('dialog').getByText('one').waitFor();
+    await page.keyboard.press('ArrowRight');
+    await page.getByRole('dialog').getByText('two').waitFor();
+    await page.keyboard.press('Escape');
+    await until('the last has the focus', async () => (await focused(page)) === 'file 2.txt');
+    assert.deepEqual(await selected(page), ['file 2.txt']);
+    await page.keyboard.press('Delete');
+    await page.getByRole('dialog', { name: /file 2\.txt/ }).waitFor();
+    assert.ok(await site.exists('file 1.txt'));
   });
 
   it('is empty with a way to fill it', async (t) => {

@@ -27,6 +27,17 @@ describe('The frame of the page', () => {
     });
   }
 
+  it('is looked at when what moves is at rest', async (t) => {
+    const { page } = await openFiles(t);
+    await assertAccessible(page, t, { state: 'a list' });
+    await page.evaluate(() => {
+      const list = document.querySelector('.folder-view');
+      list?.animate([{ opacity: 0.2 }, { opacity: 1 }], 2_000);
+      list?.animate([{ scale: 1 }, { scale: 1 }], { duration: 500, iterations: Infinity });
+    });
+    await assertAccessible(page, t, { state: 'a list that fades in' });
+  });
+
   it('holds at 320 pixels, with nothing to scroll sideways', async (t) => {
     const { page } = await openFiles(t, PHONE, DEEP);
     await page.setViewportSize({ width: 320, height: 568 });

@@ -9,7 +9,7 @@ import { openPage, type Visit } from './browser.ts';
 import { photos, SOURCE_CODE } from './samples.ts';
 import { screenshot } from './screenshots.ts';
 import { type Site, startSite } from './site.ts';
-import { dropPaths, row, tray, trayTells } from './uploading.ts';
+import { chooserAfter, dropPaths, row, tray, trayTells } from './uploading.ts';
 
 /*
  * What somebody does who never saw the page: make a folder, put a folder of photos into it, watch them arrive, look
@@ -180,11 +180,10 @@ describe('Somebody who never saw the page', () => {
       .tap();
     await row(page, 'Holidays/').tap();
     await page.getByText('Nothing here yet.').waitFor();
-    const chooser = page.waitForEvent('filechooser');
     await bar.getByRole('button', { name: 'Upload', exact: true }).tap();
-    await page.getByRole('menuitem', { name: 'Upload files' }).tap();
+    const chooser = await chooserAfter(page, () => page.getByRole('menuitem', { name: 'Upload files' }).tap());
     const names = Object.keys(await photos());
-    await (await chooser).setFiles(names.map((name) => join(album, name)));
+    await chooser.setFiles(names.map((name) => join(album, name)));
     await trayTells(page, '12 files uploaded');
     await drawn(page, 6);
     await screenshot(page, 'phone-uploaded');
@@ -252,9 +251,8 @@ describe('Somebody who never saw the page', () => {
     await until('it has the focus', async () => (await focused(page)) === 'Holidays/');
     await press('Enter');
     await page.getByText('Nothing here yet.').waitFor();
-    const chooser = page.waitForEvent('filechooser');
-    await press('Alt+u');
-    await (await chooser).setFiles(Object.keys(await photos()).map((name) => join(album, name)));
+    const chooser = await chooserAfter(page, () => press('Alt+u'));
+    await chooser.setFiles(Object.keys(await photos()).map((name) => join(album, name)));
     await trayTells(page, '12 files uploaded');
 
     await press('Home', 'Enter');

@@ -67,13 +67,13 @@ test('The kind of a preview follows the media type, else the name, and the size'
 
 test('Links of a text are resolved from its folder, and never above the root', () => {
   const path = (reference: string) => resolveDestination('a/b/', reference);
-  assert.deepEqual(path('c.txt'), { kind: 'path', path: 'a/b/c.txt', fragment: '' });
-  assert.deepEqual(path('./c%20d.txt?x=1#y'), { kind: 'path', path: 'a/b/c d.txt', fragment: 'y' });
-  assert.deepEqual(path('../c/'), { kind: 'path', path: 'a/c/', fragment: '' });
-  assert.deepEqual(path('../../../../c'), { kind: 'path', path: 'c', fragment: '' });
-  assert.deepEqual(path('..'), { kind: 'path', path: 'a/', fragment: '' });
-  assert.deepEqual(path('/'), { kind: 'path', path: '', fragment: '' });
-  assert.deepEqual(path('/x'), { kind: 'path', path: 'x', fragment: '' });
+  assert.deepEqual(path('c.txt'), { kind: 'path', path: 'a/b/c.txt' });
+  assert.deepEqual(path('./c%20d.txt?x=1#y'), { kind: 'path', path: 'a/b/c d.txt' });
+  assert.deepEqual(path('../c/'), { kind: 'path', path: 'a/c/' });
+  assert.deepEqual(path('../../../../c'), { kind: 'path', path: 'c' });
+  assert.deepEqual(path('..'), { kind: 'path', path: 'a/' });
+  assert.deepEqual(path('/'), { kind: 'path', path: '' });
+  assert.deepEqual(path('/x'), { kind: 'path', path: 'x' });
   assert.deepEqual(path('#a%20b'), { kind: 'fragment', fragment: 'a b' });
   assert.deepEqual(path('//x.example/y'), { kind: 'elsewhere', url: 'https://x.example/y' });
   assert.deepEqual(path('mailto:a@x.example'), { kind: 'elsewhere', url: 'mailto:a@x.example' });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../process/until.ts';
-import { background, boxOf, button, choose, DEEP, isFocused, isTitled, openFiles, PHONE, row, title } from './frame.ts';
+import { background, boxOf, button, choose, DEEP, isFocused, isTitled, openFiles, PHONE, row } from './frame.ts';
 
 describe('The look of the page', () => {
   it('has the theme that is chosen, also after a reload', async (t) => {

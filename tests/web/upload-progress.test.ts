@@ -3,7 +3,17 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../process/until.ts';
 import { assertAccessible } from './axe.ts';
-import { openSite, picked, row, throttleUploads, tray, trayTells, upload, uploadFiles } from './uploading.ts';
+import {
+  chooserAfter,
+  openSite,
+  picked,
+  row,
+  throttleUploads,
+  tray,
+  trayTells,
+  upload,
+  uploadFiles,
+} from './uploading.ts';
 
 describe('Uploads on their way', () => {
   it('are cancelled without a trace, and what is done is shown while others go on', async (t) => {
@@ -107,10 +117,9 @@ describe('The tray', () => {
 
   it('is one line on a phone, above the actions, and opens to the files', async (t) => {
     const { page } = await openSite(t, { visit: { width: 'phone' } });
-    const chooser = page.waitForEvent('filechooser');
     await page.getByRole('button', { name: 'Upload', exact: true }).click();
-    await page.getByRole('menuitem', { name: 'Upload files' }).click();
-    await (await chooser).setFiles([picked('a.txt', 'a'), picked('b.txt', 'b')]);
+    const chooser = await chooserAfter(page, () => page.getByRole('menuitem', { name: 'Upload files' }).click());
+    await chooser.setFiles([picked('a.txt', 'a'), picked('b.txt', 'b')]);
     await trayTells(page, '2 files uploaded');
     assert.equal(await upload(page, 'a.txt').count(), 0);
     await assertAccessible(page, t, { state: 'The folded tray on a phone' });

@@ -49,21 +49,32 @@ export const picked = (name: string, content: string | Buffer): Picked => ({
 
 /** Uploads files to the folder that is shown, by the button. */
 export async function uploadFiles(page: Page, files: Picked | readonly Picked[]): Promise<void> {
-  const chooser = page.waitForEvent('filechooser');
-  await page.getByRole('button', { name: 'Upload', exact: true }).click();
-  await (await chooser).setFiles([files].flat());
+  const chooser = await chooserAfter(page, () => page.getByRole('button', { name: 'Upload', exact: true }).click());
+  await chooser.setFiles([files].flat());
 }
 
 /** Uploads a folder of this machine, by the menu. */
 export async function uploadFolder(page: Page, folder: string): Promise<void> {
-  const chooser: Promise<FileChooser> = page.waitForEvent('filechooser');
   await page
     .getByRole('button', { name: 'Upload options' })
     .or(page.locator('.split [aria-haspopup="menu"]'))
     .first()
     .click();
-  await page.getByRole('menuitem', { name: 'Upload folder' }).click();
-  await (await chooser).setFiles(folder);
+  const chooser = await chooserAfter(page, () => page.getByRole('menuitem', { name: 'Upload folder' }).click());
+  await chooser.setFiles(folder);
+}
+
+/**
+ * Does what has the browser ask for files, and gives its question. Chromium learns in the page itself that the question
+ * is not for a person, on another way than keys and clicks come: without an answer of the page in between, one that is
+ * asked too soon would be shown to nobody, for ever.
+ */
+export async function chooserAfter(page: Page, ask: () => Promise<void>): Promise<FileChooser> {
+  const [chooser] = await Promise.all([
+    page.waitForEvent('filechooser'),
+    page.evaluate(() => document.readyState).then(ask),
+  ]);
+  return chooser;
 }
 
 /** Puts files into a folder of this machine that goes with the test, and gives its path. */

@@ -11,7 +11,7 @@ import { Preview } from './previews/preview.tsx';
 import { ProblemBanner } from './shell/problem-banner.tsx';
 import { Toolbar } from './shell/toolbar.tsx';
 import { TopBar } from './shell/top-bar.tsx';
-import { Tray } from './uploads/tray.tsx';
+import { Tray } from './tray/tray.tsx';
 import './app.css';
 
 /** The page as a whole. */

@@ -16,7 +16,7 @@ import { createSelection } from './selection/selection.ts';
 import { createService } from './service/service.ts';
 import { createUrls } from './service/urls.ts';
 import { createLanguage } from './text/language.ts';
-import { askBeforeLeaving } from './uploads/leaving.ts';
+import { askBeforeLeaving } from './tray/ask-before-leaving.ts';
 import { takePastedFiles } from './uploads/pasted-files.ts';
 import { createUploads } from './uploads/uploads.ts';
 
@@ -38,6 +38,14 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const dialogs = createDialogs();
   const shared = { service, folder, messages, dialogs, turns: createTurns(), language };
 
+  const menus = createMenus();
+  location.closeBeforeGoing(() => {
+    const isMenu = menus.shown.value !== null;
+    const dialog = dialogs.shown.value.at(-1);
+    if (isMenu) menus.close();
+    else dialog?.leave();
+    return isMenu || dialog !== undefined;
+  });
   const selection = createSelection(folder);
   const clipboard = createClipboard();
   const changes = createChanges({ ...shared, selection, clipboard });
@@ -64,7 +72,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     details: createDetails(),
     messages,
     dialogs,
-    menus: createMenus(),
+    menus,
     readOnly,
   };
 }

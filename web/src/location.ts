@@ -26,6 +26,8 @@ export interface Location {
   watchSight(look: () => Sight): void;
   /** The sight that was kept of this step of the history. */
   sight(): Sight | undefined;
+  /** `closeTop` closes what lies in front of the page, and says whether there was anything: then going back did that. */
+  closeBeforeGoing(closeTop: () => boolean): void;
 }
 
 interface Step {
@@ -38,12 +40,21 @@ export function createLocation(urls: Urls, first: Place): Location {
   const place = signal(first);
   const step = () => (history.state ?? {}) as Step;
   let look: (() => Sight) | undefined;
+  /** The state of the step that is shown, for when one stays at it. */
+  let stayed = step();
   const keepSight = () => {
     if (look) history.replaceState({ ...step(), sight: look() }, '');
   };
 
   window.addEventListener('pagehide', keepSight);
+  let closeTop = () => false;
   window.addEventListener('popstate', () => {
+    if (closeTop()) {
+      const { folder, preview } = place.value;
+      history.pushState(stayed, '', urls.page(folder, preview));
+      return;
+    }
+    stayed = step();
     place.value = urls.placeOf(new URL(window.location.href));
   });
 
@@ -55,6 +66,7 @@ export function createLocation(urls: Urls, first: Place): Location {
       keepSight();
       history.pushState(state, '', url);
     }
+    stayed = step();
     place.value = next;
   };
 
@@ -76,5 +88,8 @@ export function createLocation(urls: Urls, first: Place): Location {
       look = source;
     },
     sight: () => step().sight,
+    closeBeforeGoing(close) {
+      closeTop = close;
+    },
   };
 }

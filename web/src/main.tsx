@@ -6,6 +6,7 @@ import { PageProvider } from './page.ts';
 import { keepAnnouncing } from './shell/announcing.ts';
 import { keepAsking } from './shell/asking-again.ts';
 import { keepDocument } from './shell/document.ts';
+import { keepFresh } from './shell/keeping-fresh.ts';
 import { watchRegionKeys } from './shell/regions.ts';
 import './styles/tokens.css';
 import './styles/base.css';
@@ -16,6 +17,7 @@ if (root) {
   keepDocument(page);
   keepAnnouncing(page);
   keepAsking(page.folder);
+  keepFresh(page.folder);
   watchRegionKeys();
   render(
     <PageProvider value={page}>

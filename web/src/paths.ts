@@ -19,9 +19,9 @@ export function isFolderPath(path: string): boolean {
   return path === ROOT || path.endsWith('/');
 }
 
-/** Whether `path` is `folder` itself, or lies anywhere below it. */
-export function isWithin(path: string, folder: string): boolean {
-  return path.startsWith(folder);
+/** Whether `path` is `outer` itself or, where that is a folder, lies anywhere below it. */
+export function isWithin(path: string, outer: string): boolean {
+  return path === outer || (isFolderPath(outer) && path.startsWith(outer));
 }
 
 /** The folders from the root (left out) down to `folder` itself. */

@@ -5,8 +5,8 @@ import { relativeTo } from '../headers.ts';
  * own.
  */
 
-/** The first segments of routes that hide the folders below one of the same name. */
-const HIDING = ['file', 'thumb', '-'];
+/** The first segments of routes that hide the folders of the same name, and those below it. */
+const HIDING = ['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder'];
 
 /** The root of the service, relative to the URL that was asked for, with a `/` at its end. */
 export function baseOf(requestUrl: string): string {

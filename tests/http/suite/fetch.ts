@@ -104,6 +104,16 @@ function givesFiles(backend: Backend): void {
     }
   });
 
+  it('403 for a page of the service that would run it, or be styled by it; for nobody else', async () => {
+    const asked = (site: string, destination: string) =>
+      service.get(PATH, { 'sec-fetch-site': site, 'sec-fetch-dest': destination });
+    for (const destination of ['script', 'style', 'worker', 'sharedworker', 'serviceworker'])
+      assertFailure(await asked('same-origin', destination), 403, destination);
+    for (const destination of ['image', 'video', 'iframe', 'document', 'empty'])
+      assert.equal((await asked('same-origin', destination)).status, 200, destination);
+    assert.equal((await asked('cross-site', 'script')).status, 200);
+  });
+
   it('HEAD passes over Range, which is defined for GET alone (section 14.2)', async () => {
     for (const range of ['bytes=0-3', 'bytes=99-']) {
       const { status, headers } = await service.head(PATH, { range });

@@ -1,4 +1,5 @@
 import type { IconName } from '../controls/icons.ts';
+import { isThere } from '../folder/is-there.ts';
 import type { Page } from '../page.ts';
 import { parentOf, ROOT } from '../paths.ts';
 import type { Entry } from '../service/service.ts';
@@ -81,7 +82,7 @@ const ALL: readonly Action[] = [
     keys: ['mod+v'],
     group: 'clipboard',
     isChange: true,
-    isAvailable: ({ clipboard }) => clipboard.clip.value !== null,
+    isAvailable: ({ clipboard, folder }) => clipboard.clip.value !== null && isThere(folder),
     run: paste,
   },
   {
@@ -129,7 +130,7 @@ const ALL: readonly Action[] = [
     keys: ['alt+n'],
     group: 'create',
     isChange: true,
-    isAvailable: isShown,
+    isAvailable: ({ folder }) => isThere(folder),
     run: (page) => void page.changes.createFolder(),
   },
   {
@@ -138,7 +139,7 @@ const ALL: readonly Action[] = [
     keys: ['alt+u'],
     group: 'create',
     isChange: true,
-    isAvailable: isShown,
+    isAvailable: ({ folder }) => isThere(folder),
     run: ({ uploads }) => uploads.pick('files'),
   },
   {
@@ -147,7 +148,7 @@ const ALL: readonly Action[] = [
     keys: ['alt+shift+u'],
     group: 'create',
     isChange: true,
-    isAvailable: isShown,
+    isAvailable: ({ folder }) => isThere(folder),
     run: ({ uploads }) => uploads.pick('folder'),
   },
   {
@@ -203,10 +204,10 @@ export function open({ location }: Page, entry: Entry | undefined): void {
   else if (entry) location.openPreview(entry.path);
 }
 
-/** Copies or moves what was cut or copied into the folder that is shown. */
+/** Copies or moves what was cut or copied into the folder that is shown, where that is there. */
 export function paste({ clipboard, changes, folder }: Page): void {
   const clip = clipboard.clip.value;
-  if (!clip) return;
+  if (!clip || !isThere(folder)) return;
   // What was moved is elsewhere now, and can't be moved from here again.
   if (clip.kind === 'move') clipboard.clear();
   void changes.transfer(clip.kind, clip.paths, folder.path.value);
@@ -217,8 +218,4 @@ function keep(page: Page, kind: 'copy' | 'move'): void {
   const entries = selected(page);
   page.clipboard.put({ kind, paths: pathsOf(entries) });
   page.messages.announce(kind === 'move' ? text.clipboard.cut(entries.length) : text.clipboard.copied(entries.length));
-}
-
-function isShown({ folder }: Page): boolean {
-  return folder.state.value === 'ready';
 }

@@ -1,7 +1,6 @@
 import type { MenuItem, OpenMenu } from '../controls/menus.ts';
 import type { Page } from '../page.ts';
 import { type Action, type ActionId, actionsOf } from './actions.ts';
-import { keyLabel } from './keys.ts';
 
 /** Opens the menu of all that can be done with what is selected; with the folder, where nothing is. */
 export function contextMenu(page: Page, at: OpenMenu['at']): void {
@@ -29,7 +28,7 @@ export function itemOf({ id, icon, keys, isDangerous = false, run }: Action, pag
     icon,
     isDangerous,
     label: page.language.value.text.actions[id],
-    shortcut: keys[0] === undefined ? undefined : keyLabel(keys[0]),
+    keys: keys[0],
     run: () => run(page),
   };
 }

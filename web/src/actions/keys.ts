@@ -39,6 +39,14 @@ const NAMES: Readonly<Record<string, string>> = {
   ContextMenu: 'Menu',
 };
 
+/** As `aria-keyshortcuts` has it: `Control+C`, or `Meta+C` on a Mac. */
+export function ariaKeys(keys: string): string {
+  const words: Readonly<Record<string, string>> = { mod: isMac ? 'Meta' : 'Control', alt: 'Alt', shift: 'Shift' };
+  const [key = '', ...modifiers] = keys.split('+').toReversed();
+  const name = key === ' ' ? 'Space' : key.length === 1 ? key.toUpperCase() : key;
+  return [...modifiers.map((modifier) => words[modifier] ?? modifier).toReversed(), name].join('+');
+}
+
 /** As it is shown to a person: `Ctrl+C`, or `⌘C` on a Mac. */
 export function keyLabel(keys: string): string {
   const parts = keys.split('+');

@@ -3,32 +3,26 @@ import { type Page, usePage } from '../page.ts';
 import { showShortcuts } from '../shell/shortcuts-dialog.tsx';
 import { actionsOf, paste } from './actions.ts';
 import { isKey } from './keys.ts';
-
-/** Whether the keys of an event are meant for what it happens in: a field, a dialog, a menu. */
-export function isTyping({ target, isComposing }: KeyboardEvent): boolean {
-  if (isComposing) return true;
-  return (
-    target instanceof Element &&
-    target.closest('input, textarea, select, [contenteditable], dialog, [popover]') !== null
-  );
-}
+import { isForPage, isTextMarked, unmarkText } from './writing.ts';
 
 /** The keys of the actions, and those of the page, wherever the focus is. */
 export function useShortcuts(): void {
   const page = usePage();
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || isTyping(event) || page.dialogs.shown.value.length > 0) return;
+      if (event.defaultPrevented || !isForPage(event)) return;
       if (runShortcut(event, page)) event.preventDefault();
     };
     // Files of elsewhere come by this event as well; the room of uploads takes them, and prevents the default.
     const onPaste = (event: ClipboardEvent) => {
-      const isElsewhere = event.target instanceof Element && event.target.closest('input, textarea, dialog') !== null;
-      if (!event.defaultPrevented && !isElsewhere && !page.readOnly) paste(page);
+      if (!event.defaultPrevented && isForPage(event) && !page.readOnly) paste(page);
     };
+    // Marked text is given up for entries that are selected after it, as by a click anywhere else.
+    const endMarking = page.selection.paths.subscribe(unmarkText);
     document.addEventListener('keydown', onKeyDown);
     window.addEventListener('paste', onPaste);
     return () => {
+      endMarking();
       document.removeEventListener('keydown', onKeyDown);
       window.removeEventListener('paste', onPaste);
     };
@@ -55,6 +49,8 @@ function runShortcut(event: KeyboardEvent, page: Page): boolean {
   }
   const action = actionsOf(page).find(({ id, keys }) => id !== 'paste' && isKey(event, keys));
   if (!action?.isAvailable(page)) return false;
+  // Marked text is what the browser copies.
+  if ((action.id === 'copy' || action.id === 'cut') && isTextMarked()) return false;
   // A button that has the focus is what Enter presses.
   if (event.key === 'Enter' && event.target instanceof Element && event.target.closest('button, a')) return false;
   action.run(page);

@@ -1,4 +1,4 @@
-import { effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { batch, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { Entry } from '../service/service.ts';
 import type { Operation } from './operations.ts';
 import type { Draft } from './rename.ts';
@@ -38,10 +38,14 @@ export function createChanges(options: ChangesOptions): Changes {
     renaming: signal<string | null>(null),
     draft: signal<Draft | null>(null),
   };
-  const { renaming } = state;
-  // What is gone, or filtered out, is not edited any more.
+  const { renaming, draft } = state;
+  // What is gone, or filtered out, is not edited any more, and what was typed for it is not wanted later.
   effect(() => {
-    if (renaming.value !== null && folder.indexOf(renaming.value) < 0) renaming.value = null;
+    if (renaming.value === null || folder.indexOf(renaming.value) >= 0) return;
+    batch(() => {
+      renaming.value = null;
+      draft.value = null;
+    });
   });
 
   let loading: Promise<Pick<Changes, ChangeName>> | undefined;

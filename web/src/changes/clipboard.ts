@@ -1,5 +1,5 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
-import { isFolderPath } from '../paths.ts';
+import { ancestorsOf } from '../paths.ts';
 
 /** What was cut or copied on this page, until it is pasted or something else is. */
 export interface Clip {
@@ -13,10 +13,10 @@ export interface Clipboard {
   isCut(path: string): boolean;
   put(clip: Clip): void;
   clear(): void;
-  /** A file or folder has another path now, and so has all that is in it. */
-  follow(from: string, to: string): void;
-  /** A file or folder is no more, with all that was in it. */
-  forget(path: string): void;
+  /** Files and folders have other paths now, and so has all that is in them. */
+  follow(newPaths: ReadonlyMap<string, string>): void;
+  /** Files and folders are no more, with all that was in them. */
+  forget(paths: readonly string[]): void;
 }
 
 export function createClipboard(): Clipboard {
@@ -38,12 +38,20 @@ export function createClipboard(): Clipboard {
     clear() {
       clip.value = null;
     },
-    follow: (from, to) => change((path) => (isInside(path, from) ? [to + path.slice(from.length)] : [path])),
-    forget: (gone) => change((path) => (isInside(path, gone) ? [] : [path])),
+    follow: (newPaths) =>
+      change((path) => {
+        const from = outermost(path, newPaths);
+        const to = from === undefined ? undefined : newPaths.get(from);
+        return from === undefined || to === undefined ? [path] : [to + path.slice(from.length)];
+      }),
+    forget(paths) {
+      const gone = new Set(paths);
+      change((path) => (outermost(path, gone) === undefined ? [path] : []));
+    },
   };
 }
 
-/** Whether a path is `outer`, or lies in it where that is a folder. */
-function isInside(path: string, outer: string): boolean {
-  return path === outer || (isFolderPath(outer) && path.startsWith(outer));
+/** The folder around a path, or the path itself, that is among others. */
+function outermost(path: string, others: { has(path: string): boolean }): string | undefined {
+  return [...ancestorsOf(path), path].find((place) => others.has(place));
 }

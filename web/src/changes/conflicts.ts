@@ -11,21 +11,25 @@ export interface Decisions {
 }
 
 export function createDecisions(dialogs: Dialogs, kindAt: (destination: string) => Promise<Kind>): Decisions {
-  let standing: Decision | undefined;
+  let standing: Standing | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
   const ask = async (destination: string, remaining: () => number): Promise<Decision> => {
-    if (standing) return standing;
-    const there = await kindAt(destination);
+    if (standing && standing.decision !== 'replace') return standing.decision;
+    const kinds = {
+      arriving: isFolderPath(destination) ? 'folder' : 'file',
+      there: await kindAt(destination),
+    } as const;
+    if (standing?.arriving === kinds.arriving && standing.there === kinds.there) return standing.decision;
     const answer = await askAboutConflict({
       dialogs,
       name: nameOf(destination),
       folder: parentOf(destination),
       remaining: remaining(),
-      kinds: { arriving: isFolderPath(destination) ? 'folder' : 'file', there },
+      kinds,
     });
-    if (answer === null) standing = 'stop';
-    else if (answer.forAll) standing = answer.decision;
+    if (answer === null) standing = { decision: 'stop', ...kinds };
+    else if (answer.forAll) standing = { decision: answer.decision, ...kinds };
     return answer?.decision ?? 'stop';
   };
 
@@ -39,3 +43,10 @@ export function createDecisions(dialogs: Dialogs, kindAt: (destination: string) 
 }
 
 type Kind = 'file' | 'folder';
+
+/** What holds for all that comes. Replacing holds among its like alone: a folder goes with all that is in it. */
+interface Standing {
+  readonly decision: Decision;
+  readonly arriving: Kind;
+  readonly there: Kind;
+}

@@ -1,10 +1,11 @@
 import { batch } from '@preact/signals';
 import { parentOf } from '../paths.ts';
 import { asServiceError } from '../service/service-error.ts';
+import { reasonOf } from '../text/reason.ts';
 import { folderEntry } from './entries.ts';
 import { askForNewFolder } from './new-folder-question.tsx';
 import type { Tools } from './tools.ts';
-import { whatOf, wordsOf } from './words.ts';
+import { whatOf } from './words.ts';
 
 export interface FolderCreation {
   /** Asks for a name, and creates a folder of it in the one that is shown. */
@@ -14,12 +15,15 @@ export interface FolderCreation {
 }
 
 export function createFolderCreation(tools: Tools): FolderCreation {
-  const { service, folder, selection, dialogs, messages, turns, language } = tools;
+  const { service, folder, selection, dialogs, messages, turns, notBegun, language } = tools;
 
   const create = async (path: string): Promise<boolean> => {
     const pending = folder.begin({ added: [folderEntry(path)] });
     try {
-      await turns.inTurn({ written: [path] }, () => service.createFolder(path));
+      await turns.inTurn({ written: [path] }, async ({ isUncertain }) => {
+        if (isUncertain(path)) throw notBegun();
+        await service.createFolder(path);
+      });
       pending.settle();
       const { text } = language.value;
       messages.announce(text.changes.created(whatOf([path], text)));
@@ -27,7 +31,7 @@ export function createFolderCreation(tools: Tools): FolderCreation {
     } catch (error) {
       pending.takeBack();
       const { text } = language.value;
-      const detail = wordsOf(asServiceError(error), text);
+      const detail = reasonOf(asServiceError(error), text);
       messages.say({ kind: 'error', text: text.changes.notCreated(whatOf([path], text)), detail });
       tools.refresh([parentOf(path)]);
       return false;

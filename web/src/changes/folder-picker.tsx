@@ -6,10 +6,12 @@ import { Icon } from '../controls/icon.tsx';
 import { useLanguage, usePage } from '../page.ts';
 import { ancestorsOf, ROOT } from '../paths.ts';
 import type { FolderEntry } from '../service/service.ts';
+import { folderName } from '../text/folder-name.ts';
+import { reasonOf } from '../text/reason.ts';
 import type { FolderCreation } from './create-folder.ts';
 import { askForNewFolder } from './new-folder-question.tsx';
 import { createPickedFolder, type PickedFolder, type PickedFolderOptions } from './picked-folder.ts';
-import { folderName, whatOf, wordsOf } from './words.ts';
+import { whatOf } from './words.ts';
 import './folder-picker.css';
 import './text-field.css';
 
@@ -119,7 +121,7 @@ function Folders({ picked, onChoose }: { picked: PickedFolder; onChoose: () => v
   const folders = picked.folders.value;
   const active = picked.active.value;
   const path = picked.path.value;
-  const idOf = ({ path: folder }: FolderEntry) => `${optionId}-${folder}`;
+  const idOf = (folder: FolderEntry) => `${optionId}-${folders.indexOf(folder)}`;
   // On a touch screen the keyboard would cover half of the dialog.
   const isTouch = window.matchMedia('(pointer: coarse)').matches;
 
@@ -155,10 +157,10 @@ function Folders({ picked, onChoose }: { picked: PickedFolder; onChoose: () => v
           autofocus={isTouch}
           aria-label={text.folderPicker.folders(folderName(path, text))}
         >
-          {folders.map((folder) => (
+          {folders.map((folder, index) => (
             <Option
               key={folder.path}
-              id={idOf(folder)}
+              id={`${optionId}-${index}`}
               folder={folder}
               isActive={folder === active}
               isDisabled={picked.isTransferred(folder.path)}
@@ -236,7 +238,7 @@ function Status({ picked }: { picked: PickedFolder }) {
   const isReading = picked.state.value === 'reading';
   return (
     <p class={count > 0 && !problem ? 'visually-hidden' : 'status'} role="status">
-      {problem && wordsOf(problem, text)}
+      {problem && reasonOf(problem, text)}
       {!problem && count > 0 && text.folderPicker.found(count)}
       {!problem && count === 0 && isReading && text.folder.loading}
       {!problem &&

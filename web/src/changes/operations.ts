@@ -2,6 +2,7 @@ import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { isFolderPath } from '../paths.ts';
 import type { Progress } from '../service/ask.ts';
 import { asServiceError, isAbort, type ServiceError } from '../service/service-error.ts';
+import type { Touched, Turn, Turns } from './turns.ts';
 
 /** A change that is under way. */
 export interface Operation {
@@ -16,6 +17,8 @@ export interface Operation {
 export interface Item {
   /** As of the listing: a folder's has a "/" at its end. */
   readonly path: string;
+  /** The path that it is to have, where it is to have another. */
+  readonly destination?: string;
   /** Bytes, where they are known; a folder tells its own by its progress. */
   readonly size?: number | undefined;
 }
@@ -27,6 +30,8 @@ export interface Under {
   readonly onProgress: (progress: Progress) => void;
   /** Begins no further item. */
   readonly stop: () => void;
+  /** Tells paths that were shown as changed and are not, though the work does not fail. */
+  readonly leave: (paths: readonly string[]) => void;
 }
 
 /** What became of the items: each is in one of the lists. */
@@ -45,12 +50,28 @@ export interface Failed<Worked extends Item> {
 }
 
 export interface Operations {
-  /** Works on all items, a few at a time; what fails keeps nothing else from being done. */
+  /**
+   * Works on all items when it is their turn, a few at a time; what fails keeps nothing else from being done. Items are
+   * not begun, and fail, of which something that came before has not made what a person saw.
+   */
   perform<Worked extends Item, Result>(
-    title: string,
     items: readonly Worked[],
-    work: (item: Worked, under: Under) => Promise<Result>,
+    plan: Plan<Worked, Result>,
   ): Promise<Outcome<Worked, Result>>;
+}
+
+export interface Plan<Worked extends Item, Result> {
+  readonly title: string;
+  readonly touched: Touched;
+  readonly work: (item: Worked, under: Under) => Promise<Result>;
+}
+
+export interface OperationsOptions {
+  /** Has those that take longer than a moment. */
+  readonly running: Signal<readonly Operation[]>;
+  readonly turns: Turns;
+  /** Why an item was not begun. */
+  readonly notBegun: () => ServiceError;
 }
 
 /** How many items are worked on at once. */
@@ -58,60 +79,83 @@ const AT_ONCE = 4;
 /** Milliseconds after which an operation is shown. */
 const SHOWN_AFTER = 400;
 
-/** `running` has those that take longer than a moment. */
-export function createOperations(running: Signal<readonly Operation[]>): Operations {
+export function createOperations({ running, turns, notBegun }: OperationsOptions): Operations {
   let last = 0;
 
   return {
     async perform<Worked extends Item, Result>(
-      title: string,
       items: readonly Worked[],
-      work: (item: Worked, under: Under) => Promise<Result>,
+      { title, touched, work }: Plan<Worked, Result>,
     ): Promise<Outcome<Worked, Result>> {
-      const controller = new AbortController();
+      const cancelled = new AbortController();
       const count = countProgress(items);
-      let isStopped = false;
-      const stop = () => {
-        isStopped = true;
-      };
-      const cancel = () => {
-        stop();
-        controller.abort();
-      };
-      const operation = { id: ++last, title, progress: count.progress, cancel };
+      const operation = { id: ++last, title, progress: count.progress, cancel: () => cancelled.abort() };
       const showing = setTimeout(() => {
         running.value = [...running.value, operation];
       }, SHOWN_AFTER);
-
-      const done: { item: Worked; result: Result }[] = [];
-      const failed: Failed<Worked>[] = [];
-      const interrupted: Worked[] = [];
-      const left: Worked[] = [];
-      const one = async (item: Worked) => {
-        const onProgress = (part: Progress) => count.progressOf(item, part);
-        const under = { signal: isFolderPath(item.path) ? controller.signal : undefined, onProgress, stop };
-        try {
-          done.push({ item, result: await work(item, under) });
-        } catch (error) {
-          if (isAbort(error)) interrupted.push(item);
-          else failed.push({ item, error: asServiceError(error) });
-        }
-        count.end(item);
-      };
-      const waiting = items.values();
-      const workOff = async () => {
-        for (const item of waiting) {
-          if (isStopped) left.push(item);
-          else await one(item);
-        }
-      };
-      await Promise.all(Array.from({ length: AT_ONCE }, workOff));
-
-      clearTimeout(showing);
-      running.value = running.value.filter((other) => other !== operation);
-      return { done, failed, interrupted, left };
+      try {
+        const all = { items, work, count, notBegun, cancelled: cancelled.signal };
+        return await turns.inTurn(touched, (turn) => workOff(all, turn), cancelled.signal);
+      } catch (error) {
+        // Cancelled while it waited for its turn.
+        if (!isAbort(error)) throw error;
+        return { done: [], failed: [], interrupted: [], left: items };
+      } finally {
+        clearTimeout(showing);
+        running.value = running.value.filter((other) => other !== operation);
+      }
     },
   };
+}
+
+interface AllWork<Worked extends Item, Result> extends Pick<Plan<Worked, Result>, 'work'> {
+  readonly items: readonly Worked[];
+  readonly count: ReturnType<typeof countProgress>;
+  readonly notBegun: () => ServiceError;
+  readonly cancelled: AbortSignal;
+}
+
+async function workOff<Worked extends Item, Result>(
+  { items, work, count, notBegun, cancelled }: AllWork<Worked, Result>,
+  turn: Turn,
+): Promise<Outcome<Worked, Result>> {
+  const done: { item: Worked; result: Result }[] = [];
+  const failed: Failed<Worked>[] = [];
+  const interrupted: Worked[] = [];
+  const left: Worked[] = [];
+  let isStopped = false;
+  const stop = () => {
+    isStopped = true;
+  };
+  const one = async (item: Worked) => {
+    const onProgress = (part: Progress) => count.progressOf(item, part);
+    const under = { signal: isFolderPath(item.path) ? cancelled : undefined, onProgress, stop, leave: turn.fail };
+    try {
+      if (pathsOf(item).some(turn.isUncertain)) throw notBegun();
+      done.push({ item, result: await work(item, under) });
+    } catch (error) {
+      turn.fail(pathsOf(item));
+      if (isAbort(error)) interrupted.push(item);
+      else failed.push({ item, error: asServiceError(error) });
+    }
+    count.end(item);
+  };
+  const waiting = items.values();
+  const oneByOne = async () => {
+    for (const item of waiting) {
+      if (!isStopped && !cancelled.aborted) await one(item);
+      else {
+        turn.fail(pathsOf(item));
+        left.push(item);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, oneByOne));
+  return { done, failed, interrupted, left };
+}
+
+function pathsOf({ path, destination }: Item): readonly string[] {
+  return destination === undefined ? [path] : [path, destination];
 }
 
 /** The sum of all items: files, those in folders included. How many is not known until each folder has told. */

@@ -25,7 +25,6 @@ export interface PickedFolder {
   up(): void;
   /** Moves by so many folders, as far as there are any. */
   move(by: number): void;
-  activate(path: string): void;
   /** A folder that was created in it. */
   add(path: string): void;
   /** Ends what is being read. */
@@ -109,7 +108,7 @@ export function createPickedFolder({ service, compareNames, kind, paths, start }
     open,
     reason: computed(() => {
       if (problem.value?.status === 404) return 'missing';
-      if (paths.some((moved) => isFolderPath(moved) && isWithin(path.value, moved))) return 'into-itself';
+      if (paths.some((moved) => isWithin(path.value, moved))) return 'into-itself';
       return kind === 'move' && paths.every((moved) => parentOf(moved) === path.value) ? 'already-here' : undefined;
     }),
     up() {
@@ -122,9 +121,6 @@ export function createPickedFolder({ service, compareNames, kind, paths, start }
       const place = folders.value.findIndex((folder) => folder === active.value);
       const next = folders.value[Math.max(0, Math.min(folders.value.length - 1, place + by))];
       wanted.value = next?.path ?? null;
-    },
-    activate(folder) {
-      wanted.value = folder;
     },
     add: (created) => add([folderEntry(created)]),
     end: () => reading.abort(),

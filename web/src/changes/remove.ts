@@ -1,7 +1,7 @@
 import { batch } from '@preact/signals';
 import { parentOf } from '../paths.ts';
 import type { Entry } from '../service/service.ts';
-import { asServiceError } from '../service/service-error.ts';
+import { asServiceError, isAbort } from '../service/service-error.ts';
 import { moveFocusOff } from './follow.ts';
 import type { Outcome, Under } from './operations.ts';
 import { askWhetherToRemove } from './remove-question.tsx';
@@ -14,21 +14,21 @@ export interface Removal {
 }
 
 export function createRemoval(tools: Tools): Removal {
-  const { service, folder, clipboard, messages, dialogs, operations, turns, language } = tools;
+  const { service, folder, clipboard, messages, dialogs, operations, language } = tools;
 
   const removeOne = async ({ path }: Entry, { signal, onProgress }: Under) => {
     try {
       await service.remove(path, { signal, onProgress });
     } catch (error) {
-      // What is gone already is as it should be.
-      if (asServiceError(error).status !== 404) throw error;
+      if (!(await isGone(path, error))) throw error;
     }
   };
 
-  /** Those of which nothing is left though they were cancelled: the removal went on to its end. */
-  const goneOf = async (interrupted: readonly Entry[]): Promise<readonly Entry[]> => {
-    const isThere = await Promise.all(interrupted.map(({ path }) => tools.isFolderThere(path)));
-    return interrupted.filter((_entry, index) => !isThere[index]);
+  /** Whether nothing is left in spite of an error: what is gone already, and what was cancelled too late, is removed. */
+  const isGone = async (path: string, error: unknown): Promise<boolean> => {
+    if (isAbort(error)) return !(await tools.isFolderThere(path));
+    const { status, isOfService } = asServiceError(error);
+    return status === 404 && isOfService;
   };
 
   const removeAll = async (entries: readonly Entry[]) => {
@@ -38,21 +38,22 @@ export function createRemoval(tools: Tools): Removal {
       return new Map(entries.map((entry) => [entry, folder.begin({ removed: [entry.path] })]));
     });
     const { text } = language.value;
-    const outcome = await turns.inTurn({ written: paths }, () =>
-      operations.perform(text.changes.deleting(whatOf(paths, text)), entries, removeOne),
-    );
-    const gone = await goneOf(outcome.interrupted);
-    const removed = [...outcome.done.map(({ item }) => item), ...gone];
+    const outcome = await operations.perform(entries, {
+      title: text.changes.deleting(whatOf(paths, text)),
+      touched: { written: paths },
+      work: removeOne,
+    });
+    const removed = outcome.done.map(({ item }) => item);
     batch(() => {
       for (const entry of removed) {
         pending.get(entry)?.settle();
         pending.delete(entry);
-        clipboard.forget(entry.path);
       }
+      clipboard.forget(removed.map(({ path }) => path));
       for (const change of pending.values()) change.takeBack();
     });
     if (removed.length < entries.length) tools.refresh(paths.map(parentOf), paths);
-    tell({ ...outcome, interrupted: outcome.interrupted.filter((entry) => !gone.includes(entry)) }, removed);
+    tell(outcome, removed);
   };
 
   const tell = ({ failed, interrupted, left }: Outcome<Entry, void>, removed: readonly Entry[]) => {

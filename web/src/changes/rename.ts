@@ -1,11 +1,13 @@
 import { batch, type Signal } from '@preact/signals';
 import { isFolderPath, nameOf, parentOf } from '../paths.ts';
 import type { Entry } from '../service/service.ts';
-import type { ServiceError } from '../service/service-error.ts';
+import { isAbort, type ServiceError } from '../service/service-error.ts';
+import { reasonOf } from '../text/reason.ts';
 import { entryAt, entryToBeAt } from './entries.ts';
 import { follow } from './follow.ts';
-import type { Tools } from './tools.ts';
-import { whatOf, wordsOf } from './words.ts';
+import type { Item, Under } from './operations.ts';
+import { NOT_BEGUN, type Tools } from './tools.ts';
+import { whatOf } from './words.ts';
 
 /** What was typed for a name that is being edited, kept while its row is out of sight. */
 export interface Draft {
@@ -28,16 +30,24 @@ export function createRename(
   tools: Tools,
   { renaming, draft }: Editing,
 ): (entry: Entry, newName: string) => Promise<void> {
-  const { service, folder, clipboard, messages, operations, turns, language } = tools;
+  const { service, folder, clipboard, messages, operations, language } = tools;
   const ask = async (entry: Entry, newName: string): Promise<Renamed> => {
     const title = language.value.text.changes.renaming(whatOf([entry.path], language.value.text));
-    const { done, failed } = await operations.perform(title, [entry], (item, under) =>
-      service.rename(item.path, newName, under),
-    );
-    if (done[0]) return done[0].result;
-    if (failed[0]) return failed[0].error;
-    // Whoever cancels late may find that it was done before.
-    return (await tools.isFolderThere(entry.path)) ? null : pathFor(entry, newName);
+    const { path } = entry;
+    const size = entry.type === 'file' ? entry.size : undefined;
+    const destination = pathFor(entry, newName);
+    const work = async (_item: Item, under: Under): Promise<string> => {
+      try {
+        return await service.rename(path, newName, under);
+      } catch (error) {
+        // Whoever cancels late may find that it was done before.
+        if (isAbort(error) && !(await tools.isFolderThere(path))) return destination;
+        throw error;
+      }
+    };
+    const touched = { written: [path, destination] };
+    const { done, failed } = await operations.perform([{ path, destination, size }], { title, touched, work });
+    return done[0]?.result ?? failed[0]?.error ?? null;
   };
 
   const change = async (entry: Entry, newName: string): Promise<Renamed> => {
@@ -46,14 +56,15 @@ export function createRename(
       follow(tools, new Map([[entry.path, wanted]]));
       return folder.begin({ removed: [entry.path], added: [entryToBeAt(wanted, entry)] });
     });
-    const renamed = await turns.inTurn({ written: [entry.path, wanted] }, () => ask(entry, newName));
+    const renamed = await ask(entry, newName);
     batch(() => {
       if (typeof renamed === 'string') {
         pending.takeBack();
         folder.apply({ removed: [entry.path], added: [entryAt(renamed, entry)] });
-        clipboard.follow(entry.path, renamed);
+        clipboard.follow(new Map([[entry.path, renamed]]));
       } else {
-        follow(tools, new Map([[wanted, entry.path]]));
+        // What was not begun has no old name to go back to: another may have it.
+        if (renamed?.status !== NOT_BEGUN) follow(tools, new Map([[wanted, entry.path]]));
         pending.takeBack();
       }
     });
@@ -66,7 +77,7 @@ export function createRename(
     const { text } = language.value;
     const renamed = await change(entry, name);
     if (typeof renamed === 'string') messages.announce(text.changes.undone);
-    else if (renamed) messages.say({ kind: 'error', text: text.changes.notUndone, detail: wordsOf(renamed, text) });
+    else if (renamed) messages.say({ kind: 'error', text: text.changes.notUndone, detail: reasonOf(renamed, text) });
   };
 
   const reopen = (entry: Entry, name: string): boolean => {
@@ -89,7 +100,7 @@ export function createRename(
     } else if (renamed === null) {
       messages.say({ kind: 'done', text: text.changes.notRenamedYet(what) });
     } else if (renamed.status !== 409 || !reopen(entry, newName)) {
-      messages.say({ kind: 'error', text: text.changes.notRenamed(what), detail: wordsOf(renamed, text) });
+      messages.say({ kind: 'error', text: text.changes.notRenamed(what), detail: reasonOf(renamed, text) });
     }
   };
 }

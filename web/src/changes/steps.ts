@@ -45,7 +45,7 @@ export async function perform(
   steps: readonly Step[],
   { title, isFree, transport }: { title: string; isFree: (step: Step) => boolean; transport: Transport },
 ): Promise<StepsOutcome> {
-  const { folder, clipboard, operations, turns } = tools;
+  const { folder, clipboard, operations } = tools;
   const sources = steps.map(({ path }) => path);
   const destinations = steps.map(({ destination }) => destination);
   const changes = steps.map((step): [Step, Change] => [
@@ -59,18 +59,14 @@ export async function perform(
 
   const touched =
     kind === 'copy' ? { read: sources, written: destinations } : { written: [...sources, ...destinations] };
-  const { done, ...others } = await turns.inTurn(touched, () => operations.perform(title, steps, transport));
-  const late = kind === 'move' ? await completed(tools, others.interrupted) : [];
+  const { done, ...others } = await operations.perform(steps, { title, touched, work: transport });
 
-  const arrived = [
-    ...done.flatMap(({ item, result }) => (result ? [{ step: item, ...result }] : [])),
-    ...late.map((step) => ({ step, path: step.destination, hasReplaced: true })),
-  ];
+  const arrived = done.flatMap(({ item, result }) => (result ? [{ step: item, ...result }] : []));
   batch(() => {
     for (const { step, path } of arrived) {
       folder.apply(changeOf(kind, { ...step, destination: path }, entryAt));
-      if (kind === 'move') clipboard.follow(step.path, path);
     }
+    if (kind === 'move') clipboard.follow(new Map(arrived.map(({ step, path }) => [step.path, path])));
     for (const change of pending.values()) change.takeBack();
   });
   tools.refresh(
@@ -82,7 +78,6 @@ export async function perform(
     ...others,
     arrived,
     skipped: done.flatMap(({ item, result }) => (result ? [] : [item])),
-    interrupted: others.interrupted.filter((step) => !late.includes(step)),
   };
 }
 
@@ -98,9 +93,3 @@ function changeOf(
 /** A copy is as new as its making. */
 const asOfNow = (entry: Entry): Entry =>
   entry.type === 'file' ? { ...entry, modified: new Date().toISOString() } : entry;
-
-/** Moves that were cancelled too late: nothing is left where they came from. */
-async function completed({ isFolderThere }: Tools, interrupted: readonly Step[]): Promise<readonly Step[]> {
-  const isThere = await Promise.all(interrupted.map(({ path }) => isFolderThere(path)));
-  return interrupted.filter((_step, index) => !isThere[index]);
-}

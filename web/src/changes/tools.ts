@@ -1,11 +1,12 @@
 import type { ReadonlySignal, Signal } from '@preact/signals';
 import type { Dialogs } from '../controls/dialogs.ts';
 import type { Folder } from '../folder/folder.ts';
+import { refreshUnlessLarge } from '../folder/refresh-unless-large.ts';
 import type { Messages } from '../messages/messages.ts';
-import { isFolderPath, isWithin } from '../paths.ts';
+import { isWithin } from '../paths.ts';
 import type { Selection } from '../selection/selection.ts';
 import type { Service } from '../service/service.ts';
-import { asServiceError } from '../service/service-error.ts';
+import { asServiceError, ServiceError } from '../service/service-error.ts';
 import type { Language } from '../text/language.ts';
 import type { Clipboard } from './clipboard.ts';
 import { createOperations, type Operation, type Operations } from './operations.ts';
@@ -25,6 +26,8 @@ export interface ChangesOptions {
 /** What each kind of change needs. */
 export interface Tools extends ChangesOptions {
   readonly operations: Operations;
+  /** Why a change was not begun, where one that it waited for had failed. */
+  readonly notBegun: () => ServiceError;
   /**
    * Reads the shown folder again where it is one of those that changed, or in one that is gone, and not so large that
    * it takes long.
@@ -34,27 +37,27 @@ export interface Tools extends ChangesOptions {
   isFolderThere(path: string): Promise<boolean>;
 }
 
-/** Entries up to which a folder is read again by itself. */
-const QUICKLY_READ = 5_000;
+/** The HTTP status for what depends on something that failed; the service itself never answers with it. */
+export const NOT_BEGUN = 424;
 
 export function createTools(options: ChangesOptions, running: Signal<readonly Operation[]>): Tools {
-  const { folder, service } = options;
+  const { folder, service, turns, language } = options;
+  const notBegun = () => new ServiceError(NOT_BEGUN, language.value.text.changes.notBegun);
   return {
     ...options,
-    operations: createOperations(running),
+    notBegun,
+    operations: createOperations({ running, turns, notBegun }),
     refresh(changed, gone = []) {
       const shown = folder.path.value;
-      if (folder.count.value > QUICKLY_READ) return;
-      if (changed.includes(shown) || gone.some((path) => isFolderPath(path) && isWithin(shown, path))) {
-        void folder.refresh();
-      }
+      if (changed.includes(shown) || gone.some((path) => isWithin(shown, path))) refreshUnlessLarge(folder);
     },
     async isFolderThere(path) {
       try {
         await service.list(path, { limit: 1 });
         return true;
       } catch (error) {
-        return asServiceError(error).status !== 404;
+        const { status, isOfService } = asServiceError(error);
+        return status !== 404 || !isOfService;
       }
     },
   };

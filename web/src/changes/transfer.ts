@@ -1,10 +1,12 @@
-import { isFolderPath, isWithin, nameOf, parentOf } from '../paths.ts';
+import { createTakenNames } from '../folder/taken-names.ts';
+import { isWithin, nameOf, parentOf } from '../paths.ts';
+import { folderName } from '../text/folder-name.ts';
 import type { Text } from '../text/language.ts';
+import { createAttempts } from './attempts.ts';
 import { perform, type Step, type StepsOutcome, stepOf, type TransferKind } from './steps.ts';
-import { createTakenNames } from './taken-names.ts';
 import type { Tools } from './tools.ts';
 import { askingTransport, freeDestination, plainTransport } from './transport.ts';
-import { folderName, reasonsOf, whatOf } from './words.ts';
+import { reasonsOf, whatOf } from './words.ts';
 
 export interface Transfers {
   /** Copies or moves into `target`; asks what to do where names are taken there. */
@@ -12,13 +14,14 @@ export interface Transfers {
 }
 
 export function createTransfers(tools: Tools): Transfers {
-  const { folder, selection, messages, language } = tools;
+  const { service, folder, selection, messages, language } = tools;
+  const attempts = createAttempts(service, tools.isFolderThere);
 
   /** Says what makes no sense, and gives the rest. */
   const sift = (kind: TransferKind, paths: readonly string[], target: string): readonly string[] => {
     const { text } = language.value;
     const { changes } = text;
-    const intoThemselves = paths.filter((path) => isFolderPath(path) && isWithin(target, path));
+    const intoThemselves = paths.filter((path) => isWithin(target, path));
     if (intoThemselves.length > 0) {
       const what = whatOf(intoThemselves, text);
       messages.say({
@@ -31,17 +34,18 @@ export function createTransfers(tools: Tools): Transfers {
       const said = changes.alreadyThere(whatOf(there, text), folderName(target, text), there.length === 1);
       messages.say({ kind: 'done', text: said });
     }
-    return paths.filter((path) => !intoThemselves.includes(path) && !there.includes(path));
+    const senseless = new Set([...intoThemselves, ...there]);
+    return paths.filter((path) => !senseless.has(path));
   };
 
   const run = async (kind: TransferKind, steps: readonly Step[], target: string): Promise<void> => {
     const { text } = language.value;
     const what = whatOf(pathsOf(steps), text);
-    const names = createTakenNames(tools, target);
+    const names = createTakenNames(service, folder);
     const outcome = await perform(tools, kind, steps, {
       title: (kind === 'copy' ? text.changes.copying : text.changes.moving)(what, folderName(target, text)),
-      isFree: ({ destination }) => !names.isTaken(nameOf(destination)),
-      transport: askingTransport(tools, kind, { names, steps }),
+      isFree: ({ destination }) => !names.isTaken(target, nameOf(destination)),
+      transport: askingTransport(tools, kind, { names, attempts, steps }),
     });
     tell(kind, outcome, target);
     if (kind === 'copy') void takenBack(tools, outcome.interrupted);
@@ -52,7 +56,7 @@ export function createTransfers(tools: Tools): Transfers {
     const { arrived, failed } = await perform(tools, 'move', steps, {
       title: text.changes.undoing(whatOf(pathsOf(steps), text)),
       isFree: () => true,
-      transport: plainTransport(tools, 'move'),
+      transport: plainTransport(attempts, 'move'),
     });
     if (arrived.length > 0) messages.announce(text.changes.undone);
     if (failed.length === 0) return;
@@ -65,8 +69,10 @@ export function createTransfers(tools: Tools): Transfers {
     const { arrived, skipped, failed, interrupted, left } = outcome;
     const asked = [arrived, failed, interrupted, left].reduce((sum, { length }) => sum + length, 0);
     const moved = kind === 'move' ? arrived.filter(({ hasReplaced }) => !hasReplaced) : [];
-    const back = () =>
-      void undo(moved.map(({ step, path }) => stepOf(path, step.path, folder.recall([path]).get(path))));
+    const back = () => {
+      const known = folder.recall(moved.map(({ path }) => path));
+      void undo(moved.map(({ step, path }) => stepOf(path, step.path, known.get(path))));
+    };
     const action = moved.length > 0 ? { label: text.controls.undo, run: back } : undefined;
 
     if (interrupted.length + left.length > 0) {
@@ -111,10 +117,10 @@ export function createTransfers(tools: Tools): Transfers {
       if (wanted.length === 0) return;
       const known = folder.recall(wanted);
       const isHere = folder.path.value === target;
-      const names = createTakenNames(tools, target);
+      const names = createTakenNames(service, folder);
       // Copies beside what they are of: nobody means these to replace anything.
       const areDuplicates = wanted.some((path) => parentOf(path) === target);
-      if (areDuplicates && !(isHere && folder.listing.value === 'complete')) await names.learn();
+      if (areDuplicates) await names.learn(target);
       const steps = wanted.map((path) => {
         const destination = `${target}${path.slice(parentOf(path).length)}`;
         return stepOf(path, destination === path ? freeDestination(path, names) : destination, known.get(path));

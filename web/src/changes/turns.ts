@@ -30,7 +30,7 @@ export interface Turn {
    * is there now is not what a person saw when asking: work on it is not to begin.
    */
   isUncertain(path: string): boolean;
-  /** Tells that paths which were shown as changed are not. Called before the work ends. */
+  /** Tells which of the written paths were shown as changed, and are not. Called before the work ends. */
   fail(paths: readonly string[]): void;
 }
 
@@ -42,8 +42,9 @@ export function createTurns(): Turns {
     async inTurn({ read = [], written }, work, signal) {
       const { promise: ended, resolve: end } = Promise.withResolvers<void>();
       const ours: Held = { ended, failed: new Set() };
+      const ownPaths = new Set(written);
       const fail = (paths: readonly string[]) => {
-        for (const path of paths) ours.failed.add(path);
+        for (const path of paths) if (ownPaths.has(path)) ours.failed.add(path);
       };
       const before = new Set([...writers.meeting(written), ...readers.meeting(written), ...writers.meeting(read)]);
       readers.add(read, ours);

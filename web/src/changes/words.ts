@@ -1,6 +1,7 @@
-import { isFolderPath, nameOf, ROOT } from '../paths.ts';
+import { isFolderPath, nameOf } from '../paths.ts';
 import type { ServiceError } from '../service/service-error.ts';
 import type { Text } from '../text/language.ts';
+import { reasonOf } from '../text/reason.ts';
 
 /** Files and folders in words: one by its name, several by how many they are. */
 export function whatOf(paths: readonly string[], { changes }: Text): string {
@@ -16,22 +17,12 @@ export function countOf(paths: readonly string[], { many }: Text['changes']): st
   return many[kind](paths.length);
 }
 
-/** The name of a folder, which the root has for people alone. */
-export function folderName(folder: string, { shell }: Text): string {
-  return folder === ROOT ? shell.root : nameOf(folder);
-}
-
-/** Why something failed: in the words of the service, where it has answered. */
-export function wordsOf(error: ServiceError, { problems }: Text): string {
-  return error.status === 0 ? problems.unreachable : error.message;
-}
-
 /** The most different reasons that are told of a change that failed in part. */
 const MAX_REASONS = 5;
 
 /** Why several failed: each reason once, a line each. */
 export function reasonsOf(errors: readonly ServiceError[], text: Text): string {
-  const reasons = [...new Set(errors.map((error) => wordsOf(error, text)))];
+  const reasons = [...new Set(errors.map((error) => reasonOf(error, text)))];
   const more = reasons.length - MAX_REASONS;
   return [...reasons.slice(0, MAX_REASONS), ...(more > 0 ? [text.changes.more(more)] : [])].join('\n');
 }

@@ -1,4 +1,4 @@
-import type { ComponentChildren, Ref } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { Icon } from './icon.tsx';
 import type { IconName } from './icons.ts';
 import './button.css';
@@ -12,12 +12,11 @@ interface ButtonProps {
   disabled?: boolean;
   autofocus?: boolean;
   onClick?: (event: MouseEvent) => void;
-  buttonRef?: Ref<HTMLButtonElement>;
 }
 
-export function Button({ children, icon, kind = 'plain', type = 'button', buttonRef, ...rest }: ButtonProps) {
+export function Button({ children, icon, kind = 'plain', type = 'button', ...rest }: ButtonProps) {
   return (
-    <button ref={buttonRef} class={`button ${kind}`} type={type} {...rest}>
+    <button class={`button ${kind}`} type={type} {...rest}>
       {icon && <Icon name={icon} />}
       <span>{children}</span>
     </button>
@@ -31,12 +30,11 @@ interface IconButtonProps {
   /** The key that does the same, shown with the label. */
   shortcut?: string | undefined;
   pressed?: boolean;
-  expanded?: boolean;
   disabled?: boolean;
   onClick: (event: MouseEvent) => void;
 }
 
-export function IconButton({ icon, label, shortcut, pressed, expanded, disabled = false, onClick }: IconButtonProps) {
+export function IconButton({ icon, label, shortcut, pressed, disabled = false, onClick }: IconButtonProps) {
   return (
     <button
       class="icon-button"
@@ -44,8 +42,6 @@ export function IconButton({ icon, label, shortcut, pressed, expanded, disabled 
       aria-label={label}
       title={shortcut === undefined ? label : `${label} (${shortcut})`}
       aria-pressed={pressed}
-      aria-haspopup={expanded === undefined ? undefined : 'menu'}
-      aria-expanded={expanded}
       disabled={disabled}
       onClick={onClick}
     >

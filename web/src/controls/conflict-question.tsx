@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { useLanguage } from '../page.ts';
-import { nameOf, ROOT } from '../paths.ts';
+import { folderName } from '../text/folder-name.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import type { Dialogs } from './dialogs.ts';
@@ -43,12 +43,11 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
   const { text } = useLanguage();
   const [forAll, setForAll] = useState(false);
   const answer = (decision: ConflictAnswer['decision']) => close({ decision, forAll });
-  const folderName = folder === ROOT ? text.shell.root : nameOf(folder);
   const canReplace = kinds.arriving === kinds.there;
 
   return (
     <Dialog
-      title={text.conflicts.title(name, folderName)}
+      title={text.conflicts.title(name, folderName(folder, text))}
       onClose={() => close(null)}
       onSubmit={() => answer('keep-both')}
       actions={

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import { useId } from 'preact/hooks';
 import { useLanguage, usePage } from '../page.ts';
 import { IconButton } from './button.tsx';
+import { useModalDialog } from './use-modal-dialog.ts';
 import './dialog.css';
 
 interface DialogProps {
@@ -9,7 +10,6 @@ interface DialogProps {
   children: ComponentChildren;
   /** What the person can do, the most likely last: buttons of `Button`. */
   actions?: ComponentChildren;
-  /** `sheet` takes the whole height at the side. */
   kind?: 'question' | 'wide';
   onClose: () => void;
   /** Called when the form of the dialog is sent, by Enter or a button of type `submit`. */
@@ -21,38 +21,12 @@ interface DialogProps {
  * beside it. On a phone it comes from below.
  */
 export function Dialog({ title, children, actions, kind = 'question', onClose, onSubmit }: DialogProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const isPressedBeside = useRef(false);
+  const { dialog, listeners } = useModalDialog(onClose);
   const titleId = useId();
   const { text } = useLanguage();
 
-  useLayoutEffect(() => {
-    const element = dialog.current;
-    element?.showModal();
-    return () => element?.close();
-  }, []);
-
   return (
-    <dialog
-      ref={dialog}
-      class={`dialog ${kind}`}
-      aria-labelledby={titleId}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-      onClose={() => {
-        // Closed by the browser alone, as it does for a second Escape; not by being taken away.
-        if (dialog.current) onClose();
-      }}
-      onPointerDown={({ target, currentTarget }) => {
-        isPressedBeside.current = target === currentTarget;
-      }}
-      onClick={({ target, currentTarget }) => {
-        // Neither the end of a text that was marked inside, nor the beginning of a tap that would go on to what lies behind.
-        if (isPressedBeside.current && target === currentTarget) onClose();
-      }}
-    >
+    <dialog ref={dialog} class={`dialog ${kind}`} aria-labelledby={titleId} {...listeners}>
       <form
         method="dialog"
         onSubmit={(event) => {

@@ -4,6 +4,8 @@ import type { ComponentChild } from 'preact';
 /** A dialog that is open; `close` with null is what Escape, the back gesture and a click beside it do. */
 export interface OpenDialog {
   readonly id: number;
+  /** Leaves the question unanswered. */
+  readonly leave: () => void;
   readonly render: () => ComponentChild;
 }
 
@@ -29,7 +31,7 @@ export function createDialogs(): Dialogs {
         shown.value = shown.value.filter((dialog) => dialog.id !== id);
         resolve(answer);
       };
-      shown.value = [...shown.value, { id, render: () => render(close) }];
+      shown.value = [...shown.value, { id, leave: () => close(null), render: () => render(close) }];
       return promise;
     },
   };

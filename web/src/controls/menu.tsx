@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { ariaKeys, keyLabel } from '../actions/keys.ts';
 import { usePage } from '../page.ts';
 import { Icon } from './icon.tsx';
 import { handleMenuKey } from './menu-keys.ts';
@@ -121,16 +122,16 @@ function Item({ item, choose }: { item: MenuItem; choose: (item: MenuItem) => vo
       role={item.isChecked === undefined ? 'menuitem' : 'menuitemradio'}
       aria-checked={item.isChecked}
       aria-disabled={item.isDisabled}
-      aria-keyshortcuts={item.shortcut}
+      aria-keyshortcuts={item.keys && ariaKeys(item.keys)}
       tabIndex={-1}
       onClick={() => choose(item)}
       onPointerMove={({ currentTarget }) => currentTarget.focus({ preventScroll: true })}
     >
       <span class="lead">{icon && <Icon name={icon} />}</span>
       <span class="name">{item.label}</span>
-      {item.shortcut !== undefined && (
+      {item.keys !== undefined && (
         <kbd class="shortcut" aria-hidden="true">
-          {item.shortcut}
+          {keyLabel(item.keys)}
         </kbd>
       )}
     </button>

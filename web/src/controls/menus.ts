@@ -5,8 +5,8 @@ export interface MenuItem {
   readonly id: string;
   readonly label: string;
   readonly icon?: IconName | undefined;
-  /** The key that does the same, as it is shown. */
-  readonly shortcut?: string | undefined;
+  /** The keys that do the same, as an action has them. */
+  readonly keys?: string | undefined;
   readonly isDangerous?: boolean;
   readonly isDisabled?: boolean;
   /** Where it is one of several choices, whether it is the one. */

@@ -1,11 +1,16 @@
 import type { ComponentChildren, RefObject } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { IconButton } from '../controls/button.tsx';
+import { useMedia } from '../controls/media.ts';
+import { useModalDialog } from '../controls/use-modal-dialog.ts';
+import { useSwipes } from '../controls/use-swipes.ts';
 import { useLanguage, usePage } from '../page.ts';
-import { useSwipes } from '../previews/swipe.ts';
 import type { Entry } from '../service/service.ts';
 import { EntryDetails, FolderDetails, SeveralDetails } from './entry-details.tsx';
 import './details-sheet.css';
+
+/** Windows in which there is no room for two columns. */
+const ONE_COLUMN = '(width < 48rem)';
 
 interface SheetProps {
   onClose: () => void;
@@ -17,7 +22,7 @@ interface SheetProps {
  * there is room, else in a dialog that comes from below.
  */
 export function DetailsSheet({ entries, onClose }: { entries: readonly Entry[]; onClose: () => void }) {
-  const Sheet = useIsNarrow() ? SheetBelow : SheetBeside;
+  const Sheet = useMedia(ONE_COLUMN) ? SheetBelow : SheetBeside;
   return (
     <Sheet onClose={onClose}>
       <DetailsOf entries={entries} />
@@ -45,27 +50,11 @@ function SheetBeside({ onClose, children }: SheetProps) {
 
 function SheetBelow({ onClose, children }: SheetProps) {
   const titleId = useId();
-  const dialog = useRef<HTMLDialogElement>(null);
+  const { dialog, listeners } = useModalDialog(onClose);
   useSwipes(dialog, { left: undefined, right: undefined, down: onClose });
   useBackCloses(onClose);
-  useLayoutEffect(() => {
-    const element = dialog.current;
-    element?.showModal();
-    return () => element?.close();
-  }, []);
   return (
-    <dialog
-      ref={dialog}
-      class="details-sheet below"
-      aria-labelledby={titleId}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-      onClick={({ target, currentTarget }) => {
-        if (target === currentTarget) onClose();
-      }}
-    >
+    <dialog ref={dialog} class="details-sheet below" aria-labelledby={titleId} {...listeners}>
       <SheetContent {...{ titleId, onClose }}>{children}</SheetContent>
     </dialog>
   );
@@ -110,16 +99,4 @@ function useBackCloses(close: () => void): void {
       if (isStep) history.back();
     };
   }, []);
-}
-
-/** Whether there is no room for two columns. */
-function useIsNarrow(): boolean {
-  const [query] = useState(() => window.matchMedia('(width < 48rem)'));
-  const [isNarrow, setNarrow] = useState(query.matches);
-  useEffect(() => {
-    const look = () => setNarrow(query.matches);
-    query.addEventListener('change', look);
-    return () => query.removeEventListener('change', look);
-  }, [query]);
-  return isNarrow;
 }

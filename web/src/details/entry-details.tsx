@@ -5,6 +5,7 @@ import { typeLabel } from '../folder/type-label.ts';
 import { useLanguage, usePage } from '../page.ts';
 import { nameOf, ROOT, splitName } from '../paths.ts';
 import type { Entry, FileEntry } from '../service/service.ts';
+import { folderName } from '../text/folder-name.ts';
 import { CopyButton } from './copy-button.tsx';
 import { ItemCount } from './item-count.tsx';
 
@@ -33,7 +34,7 @@ export function FolderDetails({ path }: { path: string }) {
         <EntryIcon entry={{ type: 'folder', name, path }} />
       </div>
       <h3>
-        <bdi>{path === ROOT ? text.shell.root : name}</bdi>
+        <bdi>{folderName(path, text)}</bdi>
       </h3>
       <FolderFacts path={path} />
     </>

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../controls/button.tsx';
 import { useLanguage, usePage } from '../page.ts';
-import { asServiceError, isAbort } from '../service/service-error.ts';
+import { asServiceError, isAbort, type ServiceError } from '../service/service-error.ts';
+import { reasonOf } from '../text/reason.ts';
 
 /** How many items a folder has: known of the one that is shown, counted on demand of another. */
 export function ItemCount({ folder: path }: { folder: string }) {
@@ -20,7 +21,7 @@ export function ItemCount({ folder: path }: { folder: string }) {
 type Counting =
   | { readonly state: 'unasked' }
   | { readonly state: 'counting' | 'counted'; readonly count: number }
-  | { readonly state: 'failed'; readonly reason: string };
+  | { readonly state: 'failed'; readonly problem: ServiceError };
 
 function CountedItems({ folder }: { folder: string }) {
   const { service } = usePage();
@@ -42,7 +43,7 @@ function CountedItems({ folder }: { folder: string }) {
       } while (cursor !== undefined);
     };
     count().catch((error: unknown) => {
-      if (!isAbort(error)) setCounting({ state: 'failed', reason: asServiceError(error).message });
+      if (!isAbort(error)) setCounting({ state: 'failed', problem: asServiceError(error) });
     });
     return () => aborting.abort();
   }, [isCounting, folder]);
@@ -55,7 +56,7 @@ function CountedItems({ folder }: { folder: string }) {
       {counting.state === 'counted' && text.folder.items(counting.count)}
       {counting.state === 'failed' && (
         <>
-          <p>{counting.reason || text.problems.unreachable}</p>
+          <p>{reasonOf(counting.problem, text)}</p>
           <Button onClick={start}>{text.controls.retry}</Button>
         </>
       )}

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
+import { useLoaded } from '../controls/use-loaded.ts';
 import { useLanguage, usePage } from '../page.ts';
-import { useLoaded } from '../previews/use-loaded.ts';
 import type { Entry } from '../service/service.ts';
 
 /** The open sheet of details of some entries, of which the code is loaded when it is opened first. */

@@ -6,8 +6,14 @@ import type { Urls } from '../service/urls.ts';
 import type { Language } from '../text/language.ts';
 import { showDragImage } from './drag-image.ts';
 
-/** Marks a drag that began on a page of ours. */
-const TYPE = 'application/x-holdall';
+/** Entries that are dragged. */
+export interface Dragged {
+  readonly paths: readonly string[];
+  /** The element that the drag began at, which may be in the document no more while it lasts. */
+  readonly source: HTMLElement;
+  /** The type of data that marks this drag and no other: those of other windows, and earlier ones, have their own. */
+  readonly type: string;
+}
 
 interface BeginOptions {
   readonly folder: Folder;
@@ -17,28 +23,24 @@ interface BeginOptions {
   readonly readOnly: boolean;
 }
 
-/** Begins to drag the entry that the event is at, with all that is selected where it is; gives their paths. */
-export function beginDrag(event: DragEvent, options: BeginOptions): readonly string[] | null {
+/** Begins to drag the entry that the event is at, with all that is selected where it is. */
+export function beginDrag(event: DragEvent, options: BeginOptions): Dragged | null {
   const { folder, selection, urls, language, readOnly } = options;
   const { target, dataTransfer } = event;
   const source = target instanceof HTMLElement ? target.closest<HTMLElement>('[data-drag-path]') : null;
   const path = source?.draggable ? source.dataset['dragPath'] : undefined;
   const entry = path === undefined ? undefined : folder.entryOf(path);
-  if (!entry || !dataTransfer) return null;
+  if (!source || !entry || !dataTransfer) return null;
 
   if (!selection.paths.value.has(entry.path)) selection.only(entry.path);
   const entries = selection.entries.value;
   dataTransfer.effectAllowed = readOnly ? 'copy' : 'copyMove';
-  dataTransfer.setData(TYPE, '');
+  const mark = `application/x-holdall.${crypto.getRandomValues(new Uint32Array(2)).join('.')}`;
+  dataTransfer.setData(mark, '');
   offerOutside(dataTransfer, entries, urls);
   const words = entries.length === 1 ? entry.name : language.value.text.dragging.items(entries.length);
   showDragImage(dataTransfer, entries.every(({ type }) => type === 'folder') ? 'folder' : 'file', words);
-  return entries.map((each) => each.path);
-}
-
-/** Whether an event is of a drag that `beginDrag` began, on this page or another of ours. */
-export function isOfEntries(transfer: DataTransfer): boolean {
-  return transfer.types.includes(TYPE);
+  return { paths: entries.map((each) => each.path), source, type: mark };
 }
 
 /** What other programs, and the desktop, get where entries are dropped on them. */

@@ -1,5 +1,6 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import { isMac } from '../actions/keys.ts';
+import { isText } from '../actions/writing.ts';
 import type { Changes } from '../changes/changes.ts';
 import type { Folder } from '../folder/folder.ts';
 import type { Location } from '../location.ts';
@@ -8,7 +9,7 @@ import type { Urls } from '../service/urls.ts';
 import type { Language } from '../text/language.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 import { createAutoScroll } from './auto-scroll.ts';
-import { beginDrag, isOfEntries } from './dragged-entries.ts';
+import { beginDrag, type Dragged } from './dragged-entries.ts';
 import { canTake, isOnTheWay } from './drop-target.ts';
 import { createSpring } from './spring.ts';
 
@@ -51,7 +52,7 @@ export function createDragging(options: DraggingOptions): Dragging {
   const spring = createSpring((path) => location.openFolder(path));
   const autoScroll = createAutoScroll();
   /** Kept while the drag is outside of the window: it may come back. */
-  let dragged: readonly string[] | null = null;
+  let dragged: Dragged | null = null;
   let silence: ReturnType<typeof setTimeout> | undefined;
 
   const leave = () => {
@@ -76,7 +77,7 @@ export function createDragging(options: DraggingOptions): Dragging {
   const follow = (event: DragEvent, transfer: DataTransfer) => {
     const kind = kindOf(transfer);
     const candidate = readOnly || !kind ? null : folderAt(event.target);
-    const paths = kind === 'entries' ? (dragged ?? []) : [];
+    const paths = kind === 'entries' ? (dragged?.paths ?? []) : [];
     const taker = candidate !== null && canTake(candidate, paths) ? candidate : null;
     const copies = kind === 'files' || (isMac ? event.altKey : event.ctrlKey);
     event.preventDefault();
@@ -96,14 +97,16 @@ export function createDragging(options: DraggingOptions): Dragging {
 
   document.addEventListener('dragstart', (event) => {
     dragged = beginDrag(event, options);
+    // Of a row that is drawn no more, the document is told nothing.
+    dragged?.source.addEventListener('dragend', end, { once: true });
   });
   // The first is told of every element that the drag comes to, the second many times a second.
   for (const type of ['dragenter', 'dragover'] as const) {
     document.addEventListener(type, (event) => {
       const { dataTransfer } = event;
       if (!dataTransfer) return;
-      // Another page's drag that goes on here; ours never has this type without paths.
-      if (dragged && !isOfEntries(dataTransfer)) dragged = null;
+      // Another drag, whose beginning was elsewhere: ours is over, whether or not its end was told.
+      if (dragged && !dataTransfer.types.includes(dragged.type)) dragged = null;
       // A text may be put into another; everything else would have the browser leave the page.
       if (kindOf(dataTransfer) || !isText(event.target)) follow(event, dataTransfer);
     });
@@ -116,7 +119,7 @@ export function createDragging(options: DraggingOptions): Dragging {
     const { dataTransfer } = event;
     if (!dataTransfer || (!kindOf(dataTransfer) && isText(event.target))) return;
     follow(event, dataTransfer);
-    const [kind, into, paths] = [what.value, target.value, dragged];
+    const [kind, into, paths] = [what.value, target.value, dragged?.paths];
     end();
     if (into === null) return;
     if (kind === 'files') uploads.addFrom(dataTransfer, into);
@@ -130,10 +133,6 @@ export function createDragging(options: DraggingOptions): Dragging {
 function folderAt(element: EventTarget | null): string | null {
   const taker = element instanceof Element ? element.closest<HTMLElement>('[data-drop-folder]') : null;
   return taker?.dataset['dropFolder'] ?? null;
-}
-
-function isText(element: EventTarget | null): boolean {
-  return element instanceof Element && element.closest('input, textarea, [contenteditable]') !== null;
 }
 
 /** Safari tells of every element that is left as if the window was. */

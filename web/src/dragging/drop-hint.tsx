@@ -1,6 +1,6 @@
 import { Icon } from '../controls/icon.tsx';
 import { useLanguage, usePage } from '../page.ts';
-import { nameOf, ROOT } from '../paths.ts';
+import { folderName } from '../text/folder-name.ts';
 import type { Text } from '../text/language.ts';
 import type { Dragging } from './dragging.ts';
 import './drop-hint.css';
@@ -28,10 +28,11 @@ function Hint({ icon, words }: { icon: 'warning' | 'upload' | 'copy' | 'move'; w
   );
 }
 
-function wordsOf({ what, target, count, isCopy }: Dragging, { dragging, shell }: Text): string {
+function wordsOf({ what, target, count, isCopy }: Dragging, text: Text): string {
+  const { dragging } = text;
   const folder = target.value;
   if (folder === null) return what.value === 'files' ? dragging.dropHere : '';
-  const name = folder === ROOT ? shell.root : nameOf(folder);
+  const name = folderName(folder, text);
   if (what.value === 'files') return dragging.drop(name);
   return isCopy.value ? dragging.copy(count.value, name) : dragging.move(count.value, name);
 }

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
+import { NARROW, useMedia } from '../controls/media.ts';
 import type { Density, View } from '../preferences.ts';
-import { NARROW, useMedia } from '../shell/media.ts';
 
 /** How the entries lie in the view: as rows of so many columns. All lengths are pixels. */
 export interface Arrangement {

@@ -1,4 +1,4 @@
-import { type ReadonlySignal, signal } from '@preact/signals';
+import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import { parentOf } from '../paths.ts';
 import type { Entry } from '../service/service.ts';
 import { type CompareNames, mergeByName } from './order.ts';
@@ -38,7 +38,9 @@ export interface ChangeLog {
 
 /** `onSettle` is called when nothing waits for an answer any more. */
 export function createChangeLog(onSettle: () => void): ChangeLog {
-  const logged = signal<readonly Logged[]>([]);
+  // Of thousands, each comes and goes by itself: a list would be copied for every one.
+  const logged = new Set<Logged>();
+  const version = signal(0);
   let clock = 0;
   let waiting = 0;
   const end = () => {
@@ -47,16 +49,17 @@ export function createChangeLog(onSettle: () => void): ChangeLog {
   };
 
   return {
-    changes: logged,
+    changes: computed(() => (version.value >= 0 ? [...logged] : [])),
     get isWaiting() {
       return waiting > 0;
     },
     get done() {
-      return logged.value.filter(({ doneAt }) => doneAt !== undefined);
+      return [...logged].filter(({ doneAt }) => doneAt !== undefined);
     },
     begin(change) {
       const entry: Logged = { ...change, doneAt: undefined };
-      logged.value = [...logged.value, entry];
+      logged.add(entry);
+      version.value++;
       waiting += 1;
       let isOpen = true;
       const once = (settling: () => void) => () => {
@@ -70,15 +73,17 @@ export function createChangeLog(onSettle: () => void): ChangeLog {
           entry.doneAt = ++clock;
         }),
         takeBack: once(() => {
-          logged.value = logged.value.filter((other) => other !== entry);
+          logged.delete(entry);
+          version.value++;
         }),
       };
     },
     now: () => ++clock,
     forgetBefore(moment) {
       const isOld = ({ doneAt }: Logged) => doneAt !== undefined && doneAt < moment;
-      const old = logged.value.filter(isOld);
-      if (old.length > 0) logged.value = logged.value.filter((entry) => !isOld(entry));
+      const old = [...logged].filter(isOld);
+      for (const entry of old) logged.delete(entry);
+      if (old.length > 0) version.value++;
       return old;
     },
   };

@@ -1,13 +1,13 @@
 import type { RefObject } from 'preact';
 import { useRef } from 'preact/hooks';
 import { useLanguage, usePage } from '../page.ts';
-import { nameOf } from '../paths.ts';
 import { usePointing } from '../selection/pointing.ts';
 import { RubberBand, useRubberBand } from '../selection/rubber-band.tsx';
+import { folderName } from '../text/folder-name.ts';
 import { useArrangement } from './arrangement.ts';
+import { useEntryFocus } from './entry-focus.ts';
 import { ListHeader } from './list-header.tsx';
 import { ListRow } from './list-row.tsx';
-import { useRovingFocus } from './roving-focus.ts';
 import { useSteadyScroll } from './steady-scroll.ts';
 import { TileRow } from './tile-row.tsx';
 import { useVirtualRows } from './virtual-rows.ts';
@@ -34,7 +34,7 @@ export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | nul
     kept: Math.floor(tabStop / columns),
   });
   useSteadyScroll(scroller, arrangement);
-  useRovingFocus(grid, arrangement, (index) => virtual.scrollTo(Math.floor(index / columns)));
+  useEntryFocus(grid, arrangement, (index) => virtual.scrollTo(Math.floor(index / columns)));
   const pointing = usePointing();
   const band = useRubberBand(scroller, arrangement);
 
@@ -43,7 +43,7 @@ export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | nul
       ref={grid}
       role="grid"
       class={`entries ${view}`}
-      aria-label={text.folder.contents(nameOf(folder.path.value) || text.shell.root)}
+      aria-label={text.folder.contents(folderName(folder.path.value, text))}
       aria-multiselectable="true"
       aria-rowcount={Math.ceil(entries.length / columns) + headerRows}
       {...(view === 'grid' && { 'aria-colcount': columns })}

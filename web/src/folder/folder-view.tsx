@@ -4,6 +4,8 @@ import { contextMenu } from '../actions/context-menu.ts';
 import { usePage } from '../page.ts';
 import { pointOf } from '../selection/pointing.ts';
 import { Entries } from './entries.tsx';
+import { kindOf, useFocusPassedOn } from './focus-passed-on.ts';
+import { isThere } from './is-there.ts';
 import { EmptyFolder, FolderProblem, MoreEntries, NoMatch, Skeleton } from './states.tsx';
 import './folder-view.css';
 
@@ -20,11 +22,12 @@ export function FolderView() {
     page.selection.clear();
     contextMenu(page, pointOf(event));
   };
+  const taker = isThere(folder) ? path : undefined;
   const isTarget = dragging.what.value === 'files' && dragging.target.value === path;
   useStateOnDocument();
 
   return (
-    <div class={`folder-view ${isTarget ? 'target' : ''}`} data-drop-folder={path} data-region="list">
+    <div class={`folder-view ${isTarget ? 'target' : ''}`} data-drop-folder={taker} data-region="list">
       <div class="scroller" data-scroller ref={scroller} onContextMenu={openFolderMenu}>
         <Contents scroller={scroller} />
       </div>
@@ -35,11 +38,12 @@ export function FolderView() {
 
 function Contents({ scroller }: { scroller: RefObject<HTMLDivElement | null> }) {
   const { folder } = usePage();
-  if (folder.state.value === 'failed') return <FolderProblem />;
-  if (folder.state.value === 'loading') return <Skeleton />;
-  if (folder.count.value === 0) return <EmptyFolder />;
-  if (folder.entries.value.length === 0) return <NoMatch />;
-  return <Entries scroller={scroller} />;
+  const kind = kindOf(folder);
+  useFocusPassedOn(kind, scroller);
+  if (kind === 'failed') return <FolderProblem />;
+  if (kind === 'loading') return <Skeleton />;
+  if (kind === 'empty') return <EmptyFolder />;
+  return kind === 'no-match' ? <NoMatch /> : <Entries scroller={scroller} />;
 }
 
 /** Tells style sheets, and programs that look at the page, how far the listing is. */

@@ -29,8 +29,11 @@ export interface Folder {
   entryOf(path: string): Entry | undefined;
   /** Shows another folder. */
   open(path: string): void;
-  /** Reads the folder again; what is shown stays until the answer is there. */
-  refresh(): Promise<void>;
+  /**
+   * Reads the folder again; what is shown stays until the answer is there. Where that is a problem, the folder is shown
+   * as being read, unless it is done `quietly`.
+   */
+  refresh(options?: { quietly?: boolean }): Promise<void>;
   /** Reads on where it was `paused`. */
   readOn(): void;
   /** Shows a change that the service has done, which what is being read now may not know of. */
@@ -101,6 +104,8 @@ export function createFolder(
   /** Makes the changes a part of what was read, once they are all done and nothing is being read. */
   const takeIn = () => {
     if (isReading || log.isWaiting) return;
+    // What could not be read may have been on its way: a folder that was opened before the service had made it.
+    if (problem.value !== null && log.done.length > 0) void refresh();
     batch(() => {
       read.value = changed(read.value, forgetBefore(Number.POSITIVE_INFINITY), path.value);
     });
@@ -136,10 +141,10 @@ export function createFolder(
     takeIn();
   };
 
-  const refresh = () =>
+  const refresh = ({ quietly = false }: { quietly?: boolean } = {}) =>
     startReading(async (leaving) => {
       const isFirst = state.value !== 'ready';
-      if (state.value === 'failed') state.value = 'loading';
+      if (state.value === 'failed' && !quietly) state.value = 'loading';
       const page = await service.list(path.value, { signal: leaving });
       let contents: Contents = contentsOf(page, compareNames.peek());
       // A folder that is shown in whole stays so: its first page alone would have it shrink and grow again.

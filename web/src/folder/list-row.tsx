@@ -41,7 +41,7 @@ export function ListRow({ entry, position, start, height, isTabStop, isMoving }:
       </div>
       <Facts entry={entry} />
       <div role="gridcell" class="more">
-        <MoreButton />
+        <MoreButton name={entry.name} />
       </div>
     </div>
   );

@@ -5,7 +5,7 @@ import { useLanguage } from '../page.ts';
  * Opens the menu of the entry that it stands in, by way of `usePointing`. The keyboard has a key of its own for that,
  * and the grid is one stop of the Tab key as a whole.
  */
-export function MoreButton() {
+export function MoreButton({ name }: { name: string }) {
   const { text } = useLanguage();
   return (
     <button
@@ -13,7 +13,7 @@ export function MoreButton() {
       type="button"
       data-more
       tabIndex={-1}
-      aria-label={text.controls.more}
+      aria-label={text.folder.more(name)}
       aria-haspopup="menu"
     >
       <Icon name="more" />

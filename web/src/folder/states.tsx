@@ -32,7 +32,7 @@ export function EmptyFolder() {
   const upload = availableAction(page, 'upload');
   if (!newFolder || !upload) {
     return (
-      <div class="state">
+      <div class="state" tabIndex={-1}>
         <Drawing />
         <p>{text.folder.emptyReadOnly}</p>
       </div>
@@ -94,7 +94,7 @@ export function FolderProblem() {
   return (
     <div class="state" role="alert">
       <p class="title">{titleOf(problem?.status ?? 0, text)}</p>
-      {problem?.message && <p class="detail">{problem.message}</p>}
+      {problem?.message && problem.status !== 404 && <p class="detail">{problem.message}</p>}
       <div class="buttons">
         <Button kind="primary" icon="refresh" onClick={() => void folder.refresh()}>
           {text.controls.retry}

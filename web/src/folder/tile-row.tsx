@@ -64,7 +64,7 @@ function Tile({ entry, column, isTabStop, isMoving }: TileProps) {
         {isRenamed ? <NameField entry={entry} /> : <EntryName entry={entry} />}
         <span class="summary numbers">{fact}</span>
       </div>
-      <MoreButton />
+      <MoreButton name={entry.name} />
     </div>
   );
 }

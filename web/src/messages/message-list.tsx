@@ -4,7 +4,7 @@ import { Button, IconButton } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
 import { useLanguage, usePage } from '../page.ts';
 import { focusRegion } from '../shell/regions.ts';
-import { useLeaving } from './leaving.ts';
+import { useDrawnMessages } from './drawn-messages.ts';
 import type { Message } from './messages.ts';
 import './message-list.css';
 
@@ -14,7 +14,7 @@ export function MessageList() {
   const { text } = useLanguage();
   const list = useRef<HTMLUListElement>(null);
   const { shown, isHeld } = messages;
-  const { drawn, forget } = useLeaving(shown.value);
+  const { drawn, forget } = useDrawnMessages(shown.value);
 
   return (
     <>

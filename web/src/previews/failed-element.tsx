@@ -1,9 +1,9 @@
+import { useLoaded } from '../controls/use-loaded.ts';
 import { usePage } from '../page.ts';
 import type { FileEntry } from '../service/service.ts';
 import { ContentProblem } from './content-problem.tsx';
 import { Loading } from './loading.tsx';
 import { NoPreview } from './no-preview.tsx';
-import { useLoaded } from './use-loaded.ts';
 
 interface FailedElementProps {
   entry: FileEntry;

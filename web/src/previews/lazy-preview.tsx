@@ -1,12 +1,12 @@
 import type { ComponentType } from 'preact';
 import { Button } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
+import { useLoaded } from '../controls/use-loaded.ts';
 import { useLanguage } from '../page.ts';
 import { Loading } from './loading.tsx';
 import { NoPreview } from './no-preview.tsx';
 import { Notice } from './notice.tsx';
 import { type PreviewKind, previewKindOf } from './preview-kind.ts';
-import { useLoaded } from './use-loaded.ts';
 import type { PreviewProps } from './viewer-tools.ts';
 
 /** The preview of a file, of which the code is loaded when the first of its kind is shown. */

@@ -1,4 +1,5 @@
 import { pressed } from '../actions/keys.ts';
+import { isText } from '../actions/writing.ts';
 import type { ViewerTool } from './viewer-tools.ts';
 
 interface Targets {
@@ -16,7 +17,7 @@ export function handleKey(event: KeyboardEvent, { stage, tools, characterKeys, p
   const { target } = event;
   if (event.defaultPrevented || !(target instanceof Element)) return;
   // These have a use of their own for nearly all keys.
-  if (target.closest('video, audio, input')) return;
+  if (isText(target) || target.closest('video, audio')) return;
 
   const key = pressed(event);
   const scroller = stage?.querySelector('[data-scroller]');

@@ -1,6 +1,8 @@
 import type { RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { availableAction } from '../actions/actions.ts';
+import { useModalDialog } from '../controls/use-modal-dialog.ts';
+import { useSwipes } from '../controls/use-swipes.ts';
 import { LazyDetails } from '../details/lazy-details.tsx';
 import { MessageList } from '../messages/message-list.tsx';
 import { type Page, useLanguage, usePage } from '../page.ts';
@@ -8,14 +10,20 @@ import { nameOf } from '../paths.ts';
 import { useGallery } from './gallery.ts';
 import { LazyPreview } from './lazy-preview.tsx';
 import { LookedFor } from './looked-for.tsx';
-import { useSwipes } from './swipe.ts';
+import { useClosing } from './use-closing.ts';
 import { ViewerHeader } from './viewer-header.tsx';
 import { handleKey } from './viewer-keys.ts';
 import { createViewerState, type ViewerTool } from './viewer-tools.ts';
 import './viewer.css';
 
+export interface ViewerProps {
+  path: string;
+  /** Whether it takes the place of `ViewerToCome`, and is not to be seen coming. */
+  isInPlace: boolean;
+}
+
 /** Shows the file of a path over the whole window, and leads to those beside it. */
-export function Viewer({ path }: { path: string }) {
+export function Viewer({ path, isInPlace }: ViewerProps) {
   const page = usePage();
   const { location, details, preferences } = page;
   const viewer = useMemo(createViewerState, []);
@@ -25,7 +33,8 @@ export function Viewer({ path }: { path: string }) {
   const titleId = useId();
 
   const close = useClosing(path);
-  const dialog = useModal(path);
+  const { dialog, listeners } = useModalDialog(close);
+  useFocusOnLast(path);
   const show = (file: typeof next) => file && location.openPreview(file.path);
   useSwipes(dialog, { left: next && (() => show(next)), right: previous && (() => show(previous)), down: close });
   useKeysOfNobody(dialog);
@@ -33,13 +42,9 @@ export function Viewer({ path }: { path: string }) {
   return (
     <dialog
       ref={dialog}
-      class="viewer"
+      class={`viewer ${isInPlace ? 'in-place' : ''}`}
       aria-labelledby={titleId}
-      onCancel={(event) => {
-        event.preventDefault();
-        close();
-      }}
-      onClose={close}
+      {...listeners}
       onKeyDown={(event) =>
         handleKey(event, {
           stage: stage.current,
@@ -69,23 +74,21 @@ function detailsTool(page: Page): ViewerTool {
 }
 
 /**
- * The dialog, open for as long as it is there. When it closes, the browser gives the focus back, and the folder is at
- * the file that was shown last.
+ * When the browser gives the focus back, the folder is at the file that was shown last; where one file was selected, it
+ * is that one now, so that nothing is done to another than the one that was looked at.
  */
-function useModal(path: string) {
-  const { folder } = usePage();
-  const dialog = useRef<HTMLDialogElement>(null);
+function useFocusOnLast(path: string): void {
+  const { folder, selection } = usePage();
   const lastPath = useRef(path);
   lastPath.current = path;
-  useLayoutEffect(() => {
-    const element = dialog.current;
-    element?.showModal();
-    return () => {
-      element?.close();
-      if (folder.indexOf(lastPath.current) >= 0) folder.focused.value = lastPath.current;
-    };
-  }, []);
-  return dialog;
+  useLayoutEffect(
+    () => () => {
+      if (folder.indexOf(lastPath.current) < 0) return;
+      folder.focused.value = lastPath.current;
+      if (selection.count.peek() === 1) selection.only(lastPath.current);
+    },
+    [],
+  );
 }
 
 /** Has keys reach the dialog too when what had the focus is gone, as a button of the file before. */
@@ -101,24 +104,6 @@ function useKeysOfNobody(dialog: RefObject<HTMLElement | null>): void {
     window.addEventListener('keydown', pass, { capture: true });
     return () => window.removeEventListener('keydown', pass, { capture: true });
   }, []);
-}
-
-/** Leaves the preview, once: going back takes a moment, in which Escape may be pressed again. */
-function useClosing(path: string): () => void {
-  const { location } = usePage();
-  const left = useRef<string | null>(null);
-  useEffect(() => {
-    left.current = null;
-    // What closes the dialog after it is gone, closes nothing.
-    return () => {
-      left.current = path;
-    };
-  }, [path]);
-  return () => {
-    if (left.current === path || location.place.peek().preview === null) return;
-    left.current = path;
-    location.closePreview();
-  };
 }
 
 /** Tells those who listen which file is shown now; the first is told by the dialog's name. */

@@ -1,4 +1,5 @@
 import { readAnswer, refusalIn } from './answer.ts';
+import { fetchPatiently } from './patience.ts';
 import { asServiceError, failureOf, ServiceError } from './service-error.ts';
 
 /** How far a long operation has come. `total` is null while it is not known. */
@@ -13,7 +14,12 @@ export interface AskOptions {
   /** Sent as JSON. */
   readonly body?: object;
   readonly signal?: AbortSignal | undefined;
+  /** Milliseconds without a sign of life after which there is no answer. */
+  readonly patience?: number;
 }
+
+/** What a listing, or a change of one small thing, takes at the very most. */
+const PATIENCE = 60_000;
 
 /** The answer of an endpoint that gives JSON. Throws a `ServiceError`, or the `AbortError` of the signal. */
 export async function ask<Answer>(url: string, options: AskOptions = {}): Promise<Answer> {
@@ -42,10 +48,15 @@ export async function askWithProgress<Answer>(
   throw new ServiceError(0, '');
 }
 
-async function send(url: string, accept: string, { method = 'GET', body, signal }: AskOptions): Promise<Response> {
+async function send(
+  url: string,
+  accept: string,
+  { method = 'GET', body, signal, patience = PATIENCE }: AskOptions,
+): Promise<Response> {
   const headers = { accept, ...(body && { 'content-type': 'application/json' }) };
   try {
-    return await fetch(url, { method, headers, signal: signal ?? null, body: body ? JSON.stringify(body) : null });
+    const request = { method, headers, signal: signal ?? null, body: body ? JSON.stringify(body) : null };
+    return await fetchPatiently(url, request, patience);
   } catch (error) {
     throw asServiceError(error);
   }

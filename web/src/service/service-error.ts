@@ -5,16 +5,27 @@ export class ServiceError extends Error {
   readonly status: number;
   /** Seconds after which to ask again, where the service said so. */
   readonly retryAfter: number | undefined;
+  /** Whether the service itself said so: what is before it, such as a proxy, answers by itself too. */
+  readonly isOfService: boolean;
 
-  constructor(status: number, message: string, retryAfter?: number) {
+  constructor(status: number, message: string, retryAfter?: number, isOfService = false) {
     super(message);
     this.status = status;
     this.retryAfter = retryAfter;
+    this.isOfService = isOfService;
   }
 
-  /** Whether the same request may succeed a little later: nothing was answered, or the service was busy. */
+  /**
+   * Whether the same request may succeed a little later: nothing was answered, there were too many requests, or the
+   * service failed, or a proxy before it.
+   */
   get isPassing(): boolean {
-    return this.status === 0 || this.status === 429 || this.status === 503;
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+
+  /** Whether the service may have done what it was asked for: no answer of its own came. */
+  get isLost(): boolean {
+    return this.status === 0 || (this.status >= 500 && !this.isOfService);
   }
 }
 
@@ -23,9 +34,10 @@ export function failureOf(status: number, body: unknown, retryAfter: string | nu
   const said =
     typeof body === 'object' && body !== null && 'error' in body && typeof body.error === 'string'
       ? body.error
-      : `The service answered with the status ${status}.`;
+      : undefined;
+  const words = said ?? `The service answered with the status ${status}.`;
   const seconds = Number(retryAfter ?? Number.NaN);
-  return new ServiceError(status, said, Number.isFinite(seconds) ? seconds : undefined);
+  return new ServiceError(status, words, Number.isFinite(seconds) ? seconds : undefined, said !== undefined);
 }
 
 /** Any thrown value as what it says of the service; aborted requests are thrown on as they are. */

@@ -38,6 +38,13 @@ export interface Service {
   check(path: string, signal: AbortSignal): Promise<void>;
 }
 
+/**
+ * Milliseconds that the service may be silent while it is at one large file of a folder, or at a file alone, of which it
+ * tells no progress.
+ */
+const BETWEEN_PROGRESS = 300_000;
+const FOR_A_FILE = 600_000;
+
 export function createService(urls: Urls): Service {
   const operate = <Answer>(
     path: string,
@@ -46,7 +53,9 @@ export function createService(urls: Urls): Service {
     options: AskOptions,
   ): Promise<Answer> => {
     const url = urls.endpoint(path);
-    return isFolder ? askWithProgress(url, { ...options, signal, onProgress }) : ask(url, { ...options, signal });
+    return isFolder
+      ? askWithProgress(url, { ...options, patience: BETWEEN_PROGRESS, signal, onProgress })
+      : ask(url, { ...options, signal });
   };
 
   return {
@@ -59,7 +68,8 @@ export function createService(urls: Urls): Service {
     createFolder: (path, signal) => ask(urls.endpoint('create_folder'), { method: 'POST', body: { path }, signal }),
     async rename(path, newName, { overwrite = false, ...options } = {}) {
       const isFolder = path.endsWith('/');
-      const request = { method: 'POST', body: { newName, ...(overwrite && { overwrite }) } } as const;
+      const body = { newName, ...(overwrite && { overwrite }) };
+      const request = { method: 'POST', body, patience: FOR_A_FILE } as const;
       const route = `${isFolder ? 'rename_folder' : 'rename'}/${escapePath(path)}`;
       const answer = await operate<{ newKey?: string; newPrefix?: string }>(route, isFolder, options, request);
       return answer.newPrefix ?? answer.newKey ?? '';
@@ -67,7 +77,7 @@ export function createService(urls: Urls): Service {
     transfer(kind, source, destination, { overwrite = false, ...options } = {}) {
       const isFolder = source.endsWith('/');
       const body = { source, destination, is_folder: isFolder, ...(overwrite && { overwrite }) };
-      return operate(kind, isFolder, options, { method: 'POST', body });
+      return operate(kind, isFolder, options, { method: 'POST', body, patience: FOR_A_FILE });
     },
     remove(path, options = {}) {
       const isFolder = path.endsWith('/');

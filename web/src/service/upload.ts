@@ -16,36 +16,56 @@ export interface UploadedFile {
   readonly etag: string;
 }
 
+/** Milliseconds without a byte going out after which nobody is there any more. */
+const STALLED = 60_000;
+
+/** Milliseconds that the service may take to store what it has got in whole: some stores take it only then. */
+const STORING = 300_000;
+
 /**
  * Uploads one file. By XMLHttpRequest, since `fetch` tells nothing of what was sent. Throws a `ServiceError`, or the
- * signal's reason.
+ * signal's reason. An upload that stands still for too long is one without an answer.
  */
 export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
   const { promise, resolve, reject } = Promise.withResolvers<UploadedFile>();
   const request = new XMLHttpRequest();
   const abort = () => request.abort();
+  const stall = () => {
+    reject(new ServiceError(0, ''));
+    request.abort();
+  };
+  let stalling = setTimeout(stall, STALLED);
+  const goesOn = (within: number) => {
+    clearTimeout(stalling);
+    stalling = setTimeout(stall, within);
+  };
 
   request.open('POST', url);
   request.responseType = 'json';
   request.setRequestHeader('accept', 'application/json');
   if (!upload.replace) request.setRequestHeader('if-none-match', '*');
   request.upload.addEventListener('progress', ({ loaded, total }) => {
+    goesOn(STALLED);
     // The form around the file is sent as well: a few hundred bytes.
     upload.onProgress(Math.min(upload.file.size, Math.max(0, loaded - (total - upload.file.size))));
   });
+  request.upload.addEventListener('load', () => goesOn(STORING));
   request.addEventListener('load', () => {
     const { status } = request;
     const answer: unknown = request.response;
-    if (status === 200) resolve({ path: pathOf(answer), etag: request.getResponseHeader('etag') ?? '' });
+    const path = pathIn(answer);
+    if (status === 200 && path !== undefined) resolve({ path, etag: request.getResponseHeader('etag') ?? '' });
     else reject(failureOf(status, answer, request.getResponseHeader('retry-after')));
   });
   request.addEventListener('error', () => reject(new ServiceError(0, '')));
   request.addEventListener('abort', () => reject(upload.signal.reason));
-  request.addEventListener('loadend', () => upload.signal.removeEventListener('abort', abort));
   upload.signal.addEventListener('abort', abort);
   if (upload.signal.aborted) reject(upload.signal.reason);
   else request.send(formOf(upload));
-  return promise;
+  return promise.finally(() => {
+    clearTimeout(stalling);
+    upload.signal.removeEventListener('abort', abort);
+  });
 }
 
 /** The folder first, so that the service can begin to store the file at once. */
@@ -56,7 +76,8 @@ function formOf({ file, folder, name }: Upload): FormData {
   return form;
 }
 
-function pathOf(answer: unknown): string {
-  if (typeof answer === 'object' && answer !== null && 'path' in answer) return String(answer.path);
-  throw new ServiceError(200, 'The service answered an upload with something else than JSON.');
+/** The path that an answer tells; undefined where somebody else answered, as a proxy may do with a page to sign in. */
+function pathIn(answer: unknown): string | undefined {
+  const path = typeof answer === 'object' && answer !== null && 'path' in answer ? answer.path : undefined;
+  return typeof path === 'string' ? path : undefined;
 }

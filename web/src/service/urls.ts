@@ -16,7 +16,7 @@ export interface Urls {
 }
 
 /** First segments below which the service has other things than folders: these are reached by `?prefix=`. */
-const HIDDEN = new Set(['file', 'thumb', '-']);
+const HIDDEN = new Set(['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder']);
 
 /** `base`: the service's root, which a proxy may have put anywhere. */
 export function createUrls(base: URL): Urls {

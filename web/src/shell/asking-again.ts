@@ -16,15 +16,14 @@ export function keepAsking(folder: Folder): () => void {
   let pause = FIRST_PAUSE;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  const mayPass = () => folder.problem.value !== null && isWorthAsking(folder.problem.value.status);
+  const mayPass = () => folder.problem.value?.isPassing ?? false;
   const ask = () => {
-    if (mayPass()) void folder.refresh();
+    if (mayPass()) void folder.refresh({ quietly: true });
   };
   const askLater = () => {
     clearTimeout(timer);
     const problem = folder.problem.value;
-    // One that never came is asked for by hand: drawing it as being read, again and again, is of no use.
-    if (!problem || !mayPass() || folder.state.value !== 'ready' || document.hidden) return;
+    if (!problem || !mayPass() || document.hidden) return;
     timer = setTimeout(ask, Math.max(pause, (problem.retryAfter ?? 0) * 1_000));
     pause = Math.min(pause * 2, LONGEST_PAUSE);
   };
@@ -48,6 +47,3 @@ export function keepAsking(folder: Folder): () => void {
     listening.abort();
   };
 }
-
-/** No answer, too many requests, or a failure of the service or of a proxy before it. */
-const isWorthAsking = (status: number) => status === 0 || status === 429 || status >= 500;

@@ -3,7 +3,8 @@ import { Icon } from '../controls/icon.tsx';
 import { MenuButton } from '../controls/menu-button.tsx';
 import type { MenuItem } from '../controls/menus.ts';
 import { useLanguage, usePage } from '../page.ts';
-import { ancestorsOf, nameOf, ROOT } from '../paths.ts';
+import { ancestorsOf, ROOT } from '../paths.ts';
+import { folderName } from '../text/folder-name.ts';
 import { countWithin, useFitting } from './fitting.ts';
 import { FolderLink } from './folder-link.tsx';
 import './breadcrumb.css';
@@ -17,7 +18,7 @@ export function Breadcrumb() {
   const { text, tag } = useLanguage();
   const row = useRef<HTMLOListElement>(null);
   const path = folder.path.value;
-  const nameFor = (ancestor: string) => (ancestor === ROOT ? text.shell.root : nameOf(ancestor));
+  const nameFor = (ancestor: string) => folderName(ancestor, text);
 
   const above = path === ROOT ? [] : [ROOT, ...ancestorsOf(path).slice(0, -1)];
   const fitting = useFitting(row, countFittingAncestors, [path, tag]);

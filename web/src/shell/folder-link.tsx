@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { isThere } from '../folder/is-there.ts';
 import { usePage } from '../page.ts';
 
 interface FolderLinkProps {
@@ -17,7 +18,7 @@ export function FolderLink({ folder, children, class: className = '' }: FolderLi
       class={isTarget ? `${className} drop-target` : className}
       href={page.urls.page(folder)}
       aria-current={isShown ? 'page' : undefined}
-      data-drop-folder={folder}
+      data-drop-folder={isShown && !isThere(page.folder) ? undefined : folder}
       draggable={false}
       onClick={(event) => {
         // Anything else is the browser's: another tab, another window, a download.

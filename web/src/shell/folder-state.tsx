@@ -1,8 +1,8 @@
 import { Icon } from '../controls/icon.tsx';
+import { NARROW, useMedia } from '../controls/media.ts';
 import { MenuButton } from '../controls/menu-button.tsx';
 import { type Page, useLanguage, usePage } from '../page.ts';
 import { orderChoices } from './appearance.ts';
-import { NARROW, useMedia } from './media.ts';
 
 /** How much is in the folder, and its order where no header of columns tells and changes it. */
 export function FolderState() {

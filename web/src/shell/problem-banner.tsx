@@ -1,6 +1,7 @@
 import { Button } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
 import { type Page, useLanguage, usePage } from '../page.ts';
+import { reasonOf } from '../text/reason.ts';
 import './problem-banner.css';
 
 /** Says that what is shown could not be read again, for as long as that is so. */
@@ -24,5 +25,5 @@ export function ProblemBanner() {
 export function problemOf({ folder, language }: Page): string | undefined {
   const problem = folder.problem.value;
   if (problem === null || folder.state.value !== 'ready') return undefined;
-  return problem.status === 0 ? language.value.text.problems.unreachable : problem.message;
+  return reasonOf(problem, language.value.text);
 }

@@ -1,3 +1,5 @@
+import { isDialogInFront } from '../actions/writing.ts';
+
 /*
  * Regions of the page bear `data-region`, with a name where something else moves the focus there. F6 leads from one to
  * the next that has something to focus, Shift-F6 back.
@@ -28,7 +30,7 @@ function remember({ target }: FocusEvent): void {
 }
 
 function moveOn(event: KeyboardEvent): void {
-  if (event.key !== 'F6' || event.ctrlKey || event.metaKey || event.altKey || isHeldByDialog()) return;
+  if (event.key !== 'F6' || event.ctrlKey || event.metaKey || event.altKey || isDialogInFront()) return;
   event.preventDefault();
   const regions = [...document.querySelectorAll('[data-region]')];
   const current = document.activeElement && regionOf(document.activeElement);
@@ -40,8 +42,6 @@ function moveOn(event: KeyboardEvent): void {
 }
 
 const regionOf = (element: Element) => element.closest('[data-region]');
-
-const isHeldByDialog = () => document.querySelector('dialog:modal') !== null;
 
 const FOCUSABLE = 'a[href], button, input, select, textarea, [tabindex]';
 

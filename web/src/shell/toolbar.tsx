@@ -1,3 +1,4 @@
+import { keyLabel } from '../actions/keys.ts';
 import { IconButton } from '../controls/button.tsx';
 import { useLanguage, usePage } from '../page.ts';
 import { FolderState } from './folder-state.tsx';
@@ -17,7 +18,12 @@ export function Toolbar() {
     <div class={`toolbar ${isSelection ? 'of-selection' : 'of-folder'}`} data-region="toolbar">
       {isSelection && (
         <div class="selected">
-          <IconButton icon="close" label={text.shell.clearSelection} shortcut="Esc" onClick={() => selection.clear()} />
+          <IconButton
+            icon="close"
+            label={text.shell.clearSelection}
+            shortcut={keyLabel('Escape')}
+            onClick={() => selection.clear()}
+          />
           <span class="numbers">{text.shell.selected(count)}</span>
         </div>
       )}

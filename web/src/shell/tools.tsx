@@ -1,12 +1,12 @@
 import { useRef } from 'preact/hooks';
 import { type ActionId, actionsOf } from '../actions/actions.ts';
 import { itemOf, menuGroups } from '../actions/context-menu.ts';
+import { NARROW, useMedia } from '../controls/media.ts';
 import { MenuButton } from '../controls/menu-button.tsx';
 import { useLanguage, usePage } from '../page.ts';
 import { countWithin, useFitting } from './fitting.ts';
-import { NARROW, useMedia } from './media.ts';
-import { useRovingFocus } from './roving.ts';
 import { Tool } from './tool.tsx';
+import { useToolbarFocus } from './toolbar-focus.ts';
 
 /** The actions that there is room for as buttons, the others in a menu. */
 export function Tools({ isSelection }: { isSelection: boolean }) {
@@ -14,7 +14,7 @@ export function Tools({ isSelection }: { isSelection: boolean }) {
   const { text, tag } = useLanguage();
   const isNarrow = useMedia(NARROW);
   const row = useRef<HTMLDivElement>(null);
-  const roving = useRovingFocus(row);
+  const focus = useToolbarFocus(row);
 
   const ids = useIds(isSelection);
   const ranked = BY_IMPORTANCE.filter((id) => ids.includes(id));
@@ -23,7 +23,7 @@ export function Tools({ isSelection }: { isSelection: boolean }) {
   const others = menuGroups(page, shown.includes('upload') ? [...shown, 'uploadFolder'] : shown);
 
   return (
-    <div ref={row} class="tools" role="toolbar" aria-label={text.shell.actions} {...roving}>
+    <div ref={row} class="tools" role="toolbar" aria-label={text.shell.actions} {...focus}>
       {ids.map((id) => {
         const place = { rank: ranked.indexOf(id), isHidden: !shown.includes(id) };
         return id === 'upload' ? (

@@ -1,6 +1,7 @@
 import { availableAction } from '../actions/actions.ts';
 import { keyLabel } from '../actions/keys.ts';
 import { IconButton } from '../controls/button.tsx';
+import { NARROW, useMedia } from '../controls/media.ts';
 import { MenuButton } from '../controls/menu-button.tsx';
 import type { MenuGroup } from '../controls/menus.ts';
 import mark from '../mark.svg';
@@ -8,7 +9,6 @@ import { useLanguage, usePage } from '../page.ts';
 import { appearanceChoices, viewChoices } from './appearance.ts';
 import { Breadcrumb } from './breadcrumb.tsx';
 import { FilterField } from './filter-field.tsx';
-import { NARROW, useMedia } from './media.ts';
 import { showShortcuts } from './shortcuts-dialog.tsx';
 import './top-bar.css';
 

@@ -37,6 +37,7 @@ export const en = {
     close: 'Close',
     cancel: 'Cancel',
     retry: 'Retry',
+    reload: 'Reload',
     undo: 'Undo',
     dismiss: 'Dismiss',
     more: 'More',
@@ -111,6 +112,7 @@ export const en = {
     emptyReadOnly: 'This folder is empty.',
     noMatch: (filter: string) => `Nothing here is called “${filter}”.`,
     select: (name: string) => `Select ${name}`,
+    more: (name: string) => `More: \u2068${name}\u2069`,
     unknownTime: 'Unknown',
   },
 
@@ -196,6 +198,7 @@ export const en = {
     refused: 'This folder can’t be shown.',
     unreachable: 'The service can’t be reached.',
     unreachableHint: 'What you see may be out of date.',
+    replaced: 'The service was updated. Reload the page to go on.',
     busy: 'The service is busy.',
     goUp: 'Up one folder',
     goHome: 'Go to all files',
@@ -262,6 +265,7 @@ export const en = {
     list: 'Files that are uploaded',
     tooLarge: (limit: string) => `Larger than the ${limit} that may be uploaded.`,
     unreadable: 'The file can’t be read any more. Was it changed, moved or deleted?',
+    notAsShown: 'Not sent: a change before it failed, and its folder is not as it was shown.',
     notRead: (value: number) => `${items(value)} could not be read and will not be uploaded.`,
     pastedImage: (time: string) => `Pasted image ${time}`,
     announceStart: (files: number) => `Uploading ${count(files, 'file', 'files')}.`,
@@ -287,6 +291,8 @@ export const en = {
       item: items,
     },
     more: (value: number) => `and ${numbers.format(value)} more`,
+    /** Why something was not begun. */
+    notBegun: 'An earlier change, which this one builds on, did not work.',
 
     newFolder: 'New folder',
     newFolderName: 'New folder',

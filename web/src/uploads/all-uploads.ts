@@ -1,5 +1,7 @@
-import { effect, type ReadonlySignal, signal, untracked } from '@preact/signals';
+import { effect, type ReadonlySignal, untracked } from '@preact/signals';
 import { askAboutConflict } from '../controls/conflict-question.tsx';
+import { createTakenNames } from '../folder/taken-names.ts';
+import { nameOf, parentOf } from '../paths.ts';
 import { ServiceError } from '../service/service-error.ts';
 import { announceUploads } from './announcing.ts';
 import { createArrivals } from './arrivals.ts';
@@ -8,10 +10,10 @@ import { createConnection } from './connection.ts';
 import type { Dropped } from './dropped.ts';
 import { readDropped } from './dropped-folders.ts';
 import { createQueue } from './queue.ts';
+import { createReadings } from './readings.ts';
 import { createSending } from './sending.ts';
-import { createTakenNames } from './taken-names.ts';
 import { createTally, type UploadSummary } from './tally.ts';
-import { type Batch, createItem, type QueuedItem, type UploadItem } from './upload-item.ts';
+import { type Batch, canRetry, createItem, type QueuedItem, type UploadItem } from './upload-item.ts';
 import type { UploadsOptions, Wanted } from './uploads.ts';
 
 /** The queue of uploads, with what is told of it and what can be done about it. */
@@ -30,19 +32,19 @@ export interface AllUploads {
   cancel(id: number): void;
   cancelAll(): void;
   retry(id: number): void;
-  /** Tries all once more that failed. */
+  /** Tries all once more that failed, and may not do so again. */
   retryAll(): void;
   /** Takes those that have ended off the list. */
   clear(): void;
 }
 
 export function createAllUploads(options: UploadsOptions): AllUploads {
-  const { service, folder, messages, language } = options;
+  const { service, folder, messages, language, turns } = options;
   const tally = createTally();
   const names = createTakenNames(service, folder);
   const arrivals = createArrivals(folder);
   const connection = createConnection();
-  const reading = signal<number | null>(null);
+  const readings = createReadings();
   const { summary, isBusy } = tally;
 
   const send = createSending({
@@ -54,10 +56,13 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
   const queue = createQueue({
     send,
     tally,
+    turns,
     names,
     refuse: refusalBy(options),
     ask: questionBy(options),
+    notAsShown: () => language.value.text.uploads.notAsShown,
     onStored: arrivals.stored,
+    onUncertain: arrivals.doubt,
   });
   const { items } = queue;
   const some = (id: number) => items.value.filter((item) => item.id === id);
@@ -75,7 +80,7 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
     // What went well before is over: it would be counted among those that are on their way now.
     if (!isBusy.value) queue.remove(({ state }) => state.value !== 'failed');
     const batch: Batch = { decision: null, unfinished: 0 };
-    const folders = emptyFolders.map((path) => createItem(placeOf(path), batch));
+    const folders = emptyFolders.map((path) => createItem({ folder: parentOf(path), name: nameOf(path) }, batch));
     const added = [...folders, ...wanted.map((file) => createItem(file, batch))];
     arrivals.expect(added);
     queue.add(added);
@@ -86,13 +91,12 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
     summary,
     isBusy,
     isOnline: connection.isOnline,
-    reading,
+    reading: readings.found,
     add,
     async addDropped(dropped, into) {
-      const { files, emptyFolders, unreadable } = await readDropped(dropped, into, (found) => {
-        reading.value = found;
-      });
-      reading.value = null;
+      const reading = readings.begin();
+      const { files, emptyFolders, unreadable } = await readDropped(dropped, into, reading.find);
+      reading.end();
       add(files, emptyFolders);
       if (unreadable.length === 0) return;
       const text = language.value.text.uploads.notRead(unreadable.length);
@@ -101,7 +105,7 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
     cancel: (id) => queue.cancel(some(id)),
     cancelAll: () => queue.cancel(items.value),
     retry: (id) => queue.retry(some(id)),
-    retryAll: () => queue.retry(items.value.filter(({ state }) => state.value === 'failed')),
+    retryAll: () => queue.retry(items.value.filter((item) => item.state.value === 'failed' && canRetry(item))),
     clear: () => queue.remove(() => true),
   };
 }
@@ -122,10 +126,4 @@ function questionBy({ dialogs, messages, language }: UploadsOptions) {
     messages.announce(language.value.text.uploads.announceAsking);
     return askAboutConflict({ dialogs, folder, name, remaining: batch.unfinished - 1, kinds });
   };
-}
-
-/** Where a folder lies, and its name. */
-function placeOf(path: string): { readonly folder: string; readonly name: string } {
-  const end = path.lastIndexOf('/', path.length - 2) + 1;
-  return { folder: path.slice(0, end), name: path.slice(end, -1) };
 }

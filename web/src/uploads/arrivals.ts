@@ -1,5 +1,6 @@
 import type { PendingChange } from '../folder/change-log.ts';
 import type { Folder } from '../folder/folder.ts';
+import { refreshUnlessLarge } from '../folder/refresh-unless-large.ts';
 import { ancestorsOf, nameOf, parentOf } from '../paths.ts';
 import type { FileEntry } from '../service/service.ts';
 import { pathOf, type QueuedItem } from './upload-item.ts';
@@ -10,6 +11,8 @@ export interface Arrivals {
   expect(items: readonly QueuedItem[]): void;
   /** Shows an item that is stored at `path`. */
   stored(item: QueuedItem, stored: { readonly path: string; readonly etag: string }): void;
+  /** Has the folder of an item read again of which nobody knows whether it was stored. */
+  doubt(item: QueuedItem): void;
   /** All that was to arrive has: makes sure that what is shown is what there is. */
   settle(): void;
 }
@@ -18,13 +21,14 @@ export interface Arrivals {
 const INTERVAL = 250;
 const INTERVAL_OF_ENTRY = 0.1;
 
-/** Entries of a folder that is not read again only to learn what the service would say of a few of them. */
-const MANY = 5_000;
+/** Milliseconds after which a folder is read once more of which something is in doubt. */
+const LATER = 2_000;
 
 export function createArrivals(folder: Folder): Arrivals {
   /** Folders that are shown before anything is in them. */
   const promised = new Map<string, PendingChange>();
   const touched = new Set<string>();
+  let isDoubtful = false;
   let arrived: FileEntry[] = [];
   let flushedAt = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -74,13 +78,24 @@ export function createArrivals(folder: Folder): Arrivals {
       });
       timer ??= setTimeout(flush, Math.max(0, flushedAt + intervalNow() - performance.now()));
     },
+    doubt(item) {
+      isDoubtful = true;
+      touched.add(item.folder);
+      for (const ancestor of ancestorsOf(item.folder)) touched.add(parentOf(ancestor));
+    },
     settle() {
       flush();
       for (const pending of promised.values()) pending.takeBack();
       promised.clear();
-      const isStale = touched.has(folder.path.value) && folder.state.value === 'ready' && folder.count.value <= MANY;
+      const isStale = touched.has(folder.path.value) && folder.state.value === 'ready';
       touched.clear();
-      if (isStale) void folder.refresh();
+      const wasDoubtful = isDoubtful;
+      isDoubtful = false;
+      if (!isStale) return;
+      const here = folder.path.value;
+      refreshUnlessLarge(folder);
+      // The service may still be storing what it has got in whole.
+      if (wasDoubtful) setTimeout(() => folder.path.value === here && refreshUnlessLarge(folder), LATER);
     },
   };
 }

@@ -1,5 +1,7 @@
 import type { ReadonlySignal } from '@preact/signals';
+import { isForPage } from '../actions/writing.ts';
 import type { Folder } from '../folder/folder.ts';
+import { isThere } from '../folder/is-there.ts';
 import type { Messages } from '../messages/messages.ts';
 import type { Language } from '../text/language.ts';
 import type { Uploads } from './uploads.ts';
@@ -18,21 +20,17 @@ interface PastingOptions {
  */
 export function takePastedFiles({ uploads, folder, messages, language, readOnly }: PastingOptions): void {
   document.addEventListener('paste', (event) => {
-    const { clipboardData, target } = event;
-    if (!clipboardData || clipboardData.files.length === 0 || isBusyElsewhere(target)) return;
+    const { clipboardData } = event;
+    if (!clipboardData || clipboardData.files.length === 0 || !isForPage(event)) return;
     event.preventDefault();
     const { text } = language.value;
     if (readOnly) return messages.say({ kind: 'error', text: text.dragging.readOnly });
+    if (!isThere(folder)) return;
     const image = pastedImage(clipboardData.files);
     if (!image) return uploads.addFrom(clipboardData, folder.path.value);
     const name = `${text.uploads.pastedImage(fileTime(new Date()))}.png`;
     return uploads.add([{ file: image, folder: folder.path.value, name }]);
   });
-}
-
-function isBusyElsewhere(target: EventTarget | null): boolean {
-  const isText = target instanceof Element && target.closest('input, textarea, [contenteditable]') !== null;
-  return isText || document.querySelector('dialog[open]') !== null;
 }
 
 /** A picture that never was a file, such as a screenshot: all of these have one name, and the time of the paste. */

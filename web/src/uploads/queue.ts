@@ -1,11 +1,13 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
+import type { Turns } from '../changes/turns.ts';
+import type { TakenNames } from '../folder/taken-names.ts';
 import { freeName } from '../paths.ts';
 import { ServiceError } from '../service/service-error.ts';
 import type { UploadedFile } from '../service/upload.ts';
 import { type ConflictReply, createConflicts } from './conflicts.ts';
-import type { TakenNames } from './taken-names.ts';
+import { takeTurn } from './item-turn.ts';
 import type { Tally } from './tally.ts';
-import { type Batch, type Decision, isUnfinished, type QueuedItem } from './upload-item.ts';
+import { type Batch, type Decision, isUnfinished, pathOf, type QueuedItem } from './upload-item.ts';
 
 /** Items on their way, a few at a time, in the order in which they were added. */
 export interface Queue {
@@ -23,41 +25,60 @@ export interface QueueOptions {
   /** Throws a `ServiceError`, or the signal's reason. */
   readonly send: (item: QueuedItem, signal: AbortSignal) => Promise<UploadedFile>;
   readonly tally: Tally;
+  readonly turns: Pick<Turns, 'inTurn'>;
   readonly names: TakenNames;
+  /** Says why an item is not even sent. */
   readonly refuse: (item: QueuedItem) => ServiceError | null;
+  /** What is told of items before which something failed that was to make or move their folder. */
+  readonly notAsShown: () => string;
   readonly ask: (item: QueuedItem) => Promise<ConflictReply>;
+  /** Called before an item is done, and so before all of them are. */
   readonly onStored: (item: QueuedItem, stored: UploadedFile) => void;
+  /** Called before an item ends of which nobody knows whether it was stored. */
+  readonly onUncertain: (item: QueuedItem) => void;
 }
 
 /** How many are sent at a time: enough to fill a connection with small files, few enough to share it. */
 const LANES = 3;
 
-export function createQueue({ send, tally, names, refuse, ask, onStored }: QueueOptions): Queue {
+export function createQueue(options: QueueOptions): Queue {
+  const { send, tally, turns, names, refuse, ask } = options;
   const items = signal<readonly QueuedItem[]>([]);
   /** Those that may be sent; some were cancelled since. The first ones have been taken out already. */
   let waiting: QueuedItem[] = [];
   let taken = 0;
   let lanes = 0;
 
-  const fail = (item: QueuedItem, problem: ServiceError) => {
-    item.problem.value = problem;
-    tally.move(item, 'failed');
+  const end = (item: QueuedItem, state: 'done' | 'failed' | 'cancelled' | 'skipped') => {
+    tally.move(item, state);
+    item.turn?.end();
   };
-  const enqueue = (item: QueuedItem) => {
+  const fail = (item: QueuedItem, problem: ServiceError) => {
+    if (item.unanswered) options.onUncertain(item);
+    item.problem.value = problem;
+    end(item, 'failed');
+  };
+  /** Has an item sent that is `waiting`, when it is its turn. */
+  const enqueue = async (item: QueuedItem) => {
+    const { turn } = item;
+    const isAsShown = await turn?.begun;
+    if (item.turn !== turn || item.state.value !== 'waiting') return;
+    if (!isAsShown) return fail(item, new ServiceError(409, options.notAsShown()));
     waiting.push(item);
-    run();
+    return run();
   };
   const keepBoth = async (item: QueuedItem) => {
     await names.learn(item.folder);
     item.storedName.value = freeName(item.name, (name) => names.isTaken(item.folder, name));
-    names.take(item.folder, item.storedName.value);
-    enqueue(item);
+    names.take(pathOf(item));
+    await enqueue(item);
   };
   const onDecided = (item: QueuedItem, decision: Decision) => {
-    tally.move(item, decision === 'skip' ? 'skipped' : 'waiting');
+    if (decision === 'skip') end(item, 'skipped');
+    else tally.move(item, 'waiting');
     item.mayReplace = decision === 'replace';
     item.mayRename = decision === 'keep-both';
-    if (item.mayReplace) enqueue(item);
+    if (item.mayReplace) void enqueue(item);
     if (item.mayRename) void keepBoth(item);
   };
   const conflicts = createConflicts({ ask, onDecided });
@@ -67,7 +88,7 @@ export function createQueue({ send, tally, names, refuse, ask, onStored }: Queue
   };
   const refused = (item: QueuedItem, error: ServiceError) => {
     if (error.status !== 412 || item.mayReplace) return fail(item, error);
-    names.take(item.folder, item.storedName.value);
+    names.take(pathOf(item));
     // So that those which come after it are not sent in vain.
     void names.learn(item.folder);
     if (!item.mayRename) return question(item);
@@ -75,8 +96,9 @@ export function createQueue({ send, tally, names, refuse, ask, onStored }: Queue
     return void keepBoth(item);
   };
 
-  const isNameTaken = ({ kind, mayReplace, mayRename, folder, name }: QueuedItem) =>
-    kind === 'file' && !mayReplace && !mayRename && names.isTaken(folder, name);
+  // What may have taken the name itself is for the service to tell.
+  const isNameTaken = ({ kind, mayReplace, mayRename, unanswered, folder, name }: QueuedItem) =>
+    kind === 'file' && !mayReplace && !mayRename && !unanswered && names.isFile(folder, name);
   const next = (): QueuedItem | undefined => {
     while (taken < waiting.length) {
       const item = waiting[taken++];
@@ -95,9 +117,9 @@ export function createQueue({ send, tally, names, refuse, ask, onStored }: Queue
     tally.move(item, 'sending');
     try {
       const stored = await send(item, sending.signal);
-      if (item.kind === 'file') names.take(item.folder, item.storedName.value);
-      tally.move(item, 'done');
-      onStored(item, stored);
+      if (item.kind === 'file') names.take(pathOf(item));
+      options.onStored(item, stored);
+      end(item, 'done');
     } catch (error) {
       // Whoever ended it has said what became of it.
       if (!sending.signal.aborted) refused(item, error instanceof ServiceError ? error : new ServiceError(0, ''));
@@ -115,6 +137,13 @@ export function createQueue({ send, tally, names, refuse, ask, onStored }: Queue
     }
   };
 
+  /** Takes the turn of an item. All whose names are taken are asked about together, before the first is sent. */
+  const begin = (item: QueuedItem) => {
+    item.turn = takeTurn(turns, item);
+    if (isNameTaken(item)) question(item);
+    else void enqueue(item);
+  };
+
   return {
     items,
     add(added) {
@@ -124,18 +153,16 @@ export function createQueue({ send, tally, names, refuse, ask, onStored }: Queue
           tally.add(item);
           const problem = refuse(item);
           if (problem) fail(item, problem);
-          // All of them are asked about together, before the first is sent.
-          else if (isNameTaken(item)) question(item);
-          else waiting.push(item);
+          else begin(item);
         }
       });
-      run();
     },
     cancel(unwanted) {
       batch(() => {
         for (const item of unwanted) {
           if (!isUnfinished(item.state.value)) continue;
-          tally.move(item, 'cancelled');
+          if (item.state.value === 'sending') options.onUncertain(item);
+          end(item, 'cancelled');
           item.problem.value = null;
           item.sending?.abort();
         }
@@ -148,11 +175,12 @@ export function createQueue({ send, tally, names, refuse, ask, onStored }: Queue
           if (isUnfinished(item.state.value) || item.state.value === 'done' || refuse(item)) continue;
           item.batch = together;
           item.problem.value = null;
+          // It was said of what was there then.
+          item.mayReplace = false;
           tally.move(item, 'waiting');
-          waiting.push(item);
+          begin(item);
         }
       });
-      run();
     },
     remove(isUnwanted) {
       batch(() => {

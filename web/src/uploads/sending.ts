@@ -2,6 +2,7 @@ import type { Service } from '../service/service.ts';
 import { ServiceError } from '../service/service-error.ts';
 import type { UploadedFile } from '../service/upload.ts';
 import type { Connection } from './connection.ts';
+import { isUnanswered, storedBefore } from './earlier-attempt.ts';
 import { pathOf, type QueuedItem } from './upload-item.ts';
 
 /** Milliseconds to wait before an item is sent once more; after the last one, it has failed. */
@@ -11,7 +12,7 @@ const PAUSES = [1_000, 2_000, 4_000, 8_000];
 const LONGEST_PAUSE = 120_000;
 
 interface SendingOptions {
-  readonly service: Pick<Service, 'upload' | 'createFolder'>;
+  readonly service: Pick<Service, 'upload' | 'createFolder' | 'list'>;
   readonly connection: Pick<Connection, 'online' | 'pause'>;
   /** What a person is told of a file that is there no more. */
   readonly unreadable: () => string;
@@ -37,17 +38,37 @@ export function createSending({ service, connection, unreadable, onSent }: Sendi
     return service.upload({ file, folder, name: item.storedName.value, replace, signal, onProgress });
   };
 
+  /** Sends it once. That its name is taken may be what an earlier attempt did, whose answer was lost. */
+  const attempt = async (item: QueuedItem, signal: AbortSignal): Promise<UploadedFile> => {
+    const name = item.storedName.value;
+    const earlier = item.unanswered?.name === name ? item.unanswered : undefined;
+    item.unanswered = earlier ?? { name, since: Date.now() };
+    try {
+      const stored = await send(item, signal);
+      item.unanswered = undefined;
+      return stored;
+    } catch (error) {
+      if (!(error instanceof ServiceError) || isUnanswered(error)) throw error;
+      const wanted = { path: pathOf(item), size: item.size, since: earlier?.since ?? 0 };
+      const ours = error.status === 412 && earlier ? await storedBefore(service, wanted, signal) : undefined;
+      // What was refused without a doubt leaves the doubt about the attempts before it.
+      item.unanswered = error.status === 412 ? undefined : earlier;
+      if (ours) return { path: ours.path, etag: ours.etag };
+      throw error;
+    }
+  };
+
   return async (item: QueuedItem, signal: AbortSignal): Promise<UploadedFile> => {
-    for (let attempt = 0; ; attempt++) {
+    for (let pauses = 0; ; pauses++) {
       try {
         await connection.online(signal);
-        const stored = await send(item, signal);
+        const stored = await attempt(item, signal);
         isDown = false;
         return stored;
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         if (error.status === 0 && !(await isReadable(item.file))) throw new ServiceError(400, unreadable());
-        const pause = PAUSES[attempt];
+        const pause = PAUSES[pauses];
         if (!error.isPassing) isDown = false;
         if (!error.isPassing || isDown || pause === undefined || (error.retryAfter ?? 0) * 1000 > LONGEST_PAUSE) {
           isDown = error.isPassing;

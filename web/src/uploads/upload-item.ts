@@ -1,5 +1,7 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { ServiceError } from '../service/service-error.ts';
+import type { Attempt } from './earlier-attempt.ts';
+import type { ItemTurn } from './item-turn.ts';
 
 /** `asking`: its name is taken, and a person has to say what becomes of it. */
 export type UploadState = 'waiting' | 'asking' | 'sending' | 'done' | 'failed' | 'cancelled' | 'skipped';
@@ -46,6 +48,10 @@ export interface QueuedItem extends UploadItem {
   mayRename: boolean;
   /** Ends the sending of it, while that lasts. */
   sending: AbortController | undefined;
+  /** Set while it may have been stored without a word of it. */
+  unanswered: Attempt | undefined;
+  /** Taken anew each time that it is to be sent; undefined for one that never was. */
+  turn: ItemTurn | undefined;
 }
 
 let last = 0;
@@ -69,6 +75,8 @@ export function createItem(
     mayReplace: false,
     mayRename: false,
     sending: undefined,
+    unanswered: undefined,
+    turn: undefined,
   };
 }
 

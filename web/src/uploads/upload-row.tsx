@@ -4,8 +4,8 @@ import type { IconName } from '../controls/icons.ts';
 import { useLanguage } from '../page.ts';
 import type { Formats } from '../text/formats.ts';
 import type { Text } from '../text/language.ts';
+import { ProgressBar } from '../tray/progress-bar.tsx';
 import type { AllUploads } from './all-uploads.ts';
-import { ProgressBar } from './progress-bar.tsx';
 import { canRetry, isUnfinished, type UploadItem, type UploadState } from './upload-item.ts';
 
 interface UploadRowProps {

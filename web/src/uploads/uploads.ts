@@ -1,6 +1,7 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
 import type { Turns } from '../changes/turns.ts';
 import type { Dialogs } from '../controls/dialogs.ts';
+import { tellNotLoaded } from '../controls/not-loaded.ts';
 import type { Folder } from '../folder/folder.ts';
 import type { Messages } from '../messages/messages.ts';
 import type { Service } from '../service/service.ts';
@@ -48,7 +49,7 @@ const LOADED_AFTER = 700;
 
 export function createUploads(options: UploadsOptions): Uploads {
   const all = signal<AllUploads | null>(null);
-  /** How many times something was added that waits for the code of the queue. */
+  /** How many times something was added that waits for the code of the queue, or is still being read. */
   const waiting = signal(0);
 
   const load = async (): Promise<AllUploads> => {
@@ -57,15 +58,12 @@ export function createUploads(options: UploadsOptions): Uploads {
     all.value = made;
     return made;
   };
-  const use = async (work: (uploads: AllUploads) => void): Promise<void> => {
-    const { messages, language } = options;
+  const use = async (work: (uploads: AllUploads) => void | Promise<void>): Promise<void> => {
     waiting.value++;
     try {
-      work(all.value ?? (await load()));
+      await work(all.value ?? (await load()));
     } catch {
-      const { problems, controls } = language.value.text;
-      const action = { label: controls.retry, run: () => void use(work) };
-      messages.say({ kind: 'error', text: problems.unreachable, action });
+      await tellNotLoaded(options, () => void use(work));
     } finally {
       waiting.value--;
     }
@@ -76,14 +74,11 @@ export function createUploads(options: UploadsOptions): Uploads {
   const add: Uploads['add'] = (wanted, emptyFolders = []) => void use((uploads) => uploads.add(wanted, emptyFolders));
   return {
     all,
-    isBusy: computed(() => {
-      const isReading = all.value !== null && all.value.reading.value !== null;
-      return waiting.value > 0 || isReading || (all.value?.isBusy.value ?? false);
-    }),
+    isBusy: computed(() => waiting.value > 0 || (all.value?.isBusy.value ?? false)),
     add,
     addFrom(transfer, folder) {
       const dropped = takeDropped(transfer);
-      void use((uploads) => void uploads.addDropped(dropped, folder));
+      void use((uploads) => uploads.addDropped(dropped, folder));
     },
     pick: (kind) => pickFiles(kind, options.folder.path.value, add),
   };

@@ -3,7 +3,7 @@
  * elsewhere. Undefined where it is nothing that can be followed.
  */
 export type Destination =
-  | { readonly kind: 'path'; readonly path: string; readonly fragment: string }
+  | { readonly kind: 'path'; readonly path: string }
   | { readonly kind: 'fragment'; readonly fragment: string }
   | { readonly kind: 'elsewhere'; readonly url: string };
 
@@ -12,7 +12,7 @@ export function resolveDestination(folder: string, reference: string): Destinati
   if (reference.startsWith('//')) return { kind: 'elsewhere', url: `https:${reference}` };
   if (/^[a-z][a-z\d+.-]*:/i.test(reference)) return { kind: 'elsewhere', url: reference };
 
-  const [, given = '', fragment = ''] = /^([^?#]*)(?:\?[^#]*)?(?:#(.*))?$/s.exec(reference) ?? [];
+  const [given = ''] = reference.split(/[?#]/, 1);
   const path = decoded(given);
   if (path === undefined) return undefined;
   const segments = path.startsWith('/') ? [] : folder.split('/').slice(0, -1);
@@ -20,9 +20,9 @@ export function resolveDestination(folder: string, reference: string): Destinati
   const last = path.split('/').at(-1) ?? '';
   if (last === '' || last === '.' || last === '..') {
     step(segments, last);
-    return { kind: 'path', path: segments.map((segment) => `${segment}/`).join(''), fragment };
+    return { kind: 'path', path: segments.map((segment) => `${segment}/`).join('') };
   }
-  return { kind: 'path', path: [...segments, last].join('/'), fragment };
+  return { kind: 'path', path: [...segments, last].join('/') };
 }
 
 /** Above the root there is nothing, and one stays there, as in URLs. */

@@ -1,10 +1,10 @@
 import type { ComponentChild } from 'preact';
+import { useLoaded } from '../../controls/use-loaded.ts';
 import { usePage } from '../../page.ts';
 import type { FileEntry } from '../../service/service.ts';
 import { ContentProblem } from '../content-problem.tsx';
 import { Loading } from '../loading.tsx';
 import { NoPreview } from '../no-preview.tsx';
-import { useLoaded } from '../use-loaded.ts';
 import { readWholeText } from './read-text.ts';
 
 /** What `children` makes of the whole text of a file, once that is there. */

@@ -1,5 +1,5 @@
 import type { ComponentChild } from 'preact';
-import { useLoaded } from '../use-loaded.ts';
+import { useLoaded } from '../../controls/use-loaded.ts';
 
 type Lines = readonly (readonly ComponentChild[])[];
 

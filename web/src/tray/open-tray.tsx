@@ -2,24 +2,23 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { Button, IconButton } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
+import { NARROW, useMedia } from '../controls/media.ts';
 import { useLanguage, usePage } from '../page.ts';
 import { focusRegion } from '../shell/regions.ts';
-import type { AllUploads } from './all-uploads.ts';
+import type { AllUploads } from '../uploads/all-uploads.ts';
+import { canRetry } from '../uploads/upload-item.ts';
+import { UploadList } from '../uploads/upload-list.tsx';
 import { OperationRow } from './operation-row.tsx';
 import { ProgressBar } from './progress-bar.tsx';
 import { TrayTitle } from './tray-title.tsx';
-import { canRetry } from './upload-item.ts';
-import { UploadList } from './upload-list.tsx';
 import './tray.css';
-
-/** On a phone, the files are what one came for. */
-const isSmall = window.matchMedia('(width < 40rem)');
 
 /** The tray; `all` is null where there are changes to tell of alone. */
 export function OpenTray({ all }: { all: AllUploads | null }) {
   const { changes } = usePage();
   const { text } = useLanguage();
-  const isOpen = useSignal(!isSmall.matches);
+  // On a phone, the files are what one came for.
+  const isOpen = useSignal(!useMedia(NARROW));
   const tray = useRef<HTMLElement>(null);
   const bodyId = useId();
   const hasUploads = all !== null && (all.items.value.length > 0 || all.reading.value !== null);

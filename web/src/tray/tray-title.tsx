@@ -3,9 +3,9 @@ import type { IconName } from '../controls/icons.ts';
 import { useLanguage, usePage } from '../page.ts';
 import type { Formats } from '../text/formats.ts';
 import type { Text } from '../text/language.ts';
-import type { AllUploads } from './all-uploads.ts';
-import { resultOf } from './result.ts';
-import type { UploadSummary } from './tally.ts';
+import type { AllUploads } from '../uploads/all-uploads.ts';
+import { resultOf } from '../uploads/result.ts';
+import type { UploadSummary } from '../uploads/tally.ts';
 
 /** How it stands in all, in one line. */
 export function TrayTitle({ all, isOpen }: { all: AllUploads | null; isOpen: boolean }) {

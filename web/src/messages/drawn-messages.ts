@@ -8,7 +8,7 @@ export interface DrawnMessage {
 }
 
 /** The messages that are shown, and in their places those that are still on their way out, until they are forgotten. */
-export function useLeaving(shown: readonly Message[]): {
+export function useDrawnMessages(shown: readonly Message[]): {
   readonly drawn: readonly DrawnMessage[];
   readonly forget: (id: number) => void;
 } {

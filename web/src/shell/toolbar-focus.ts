@@ -5,7 +5,7 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
  * Makes a toolbar one stop of the Tab key, within which the arrows, Home and End move the focus.
  * https://www.w3.org/WAI/ARIA/apg/patterns/toolbar/
  */
-export function useRovingFocus(toolbar: RefObject<HTMLElement | null>) {
+export function useToolbarFocus(toolbar: RefObject<HTMLElement | null>) {
   const last = useRef<Element | null>(null);
 
   // After every drawing: buttons come and go.

@@ -1,7 +1,7 @@
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { open } from '../actions/actions.ts';
-import { isTyping } from '../actions/shortcuts.ts';
+import { isForPage } from '../actions/writing.ts';
 import { type Page, useLanguage, usePage } from '../page.ts';
 import { isWithin } from '../paths.ts';
 import { createFindByTyping, type FindByTyping } from '../selection/find-by-typing.ts';
@@ -12,7 +12,7 @@ import type { Arrangement } from './arrangement.ts';
  * Moves the focus and the selection through the entries by the keyboard, and keeps the focus where it is when entries
  * come, go, or are shown anew.
  */
-export function useRovingFocus(
+export function useEntryFocus(
   grid: RefObject<HTMLElement | null>,
   arrangement: Arrangement,
   bringIntoSight: (index: number) => void,
@@ -37,7 +37,7 @@ function useKeys(handle: (event: KeyboardEvent) => void, grid: RefObject<HTMLEle
   useLayoutEffect(() => {
     const listen = (event: KeyboardEvent) => {
       const { target } = event;
-      if (event.defaultPrevented || isTyping(event)) return;
+      if (event.defaultPrevented || !isForPage(event)) return;
       const isHere = target instanceof Node && (target === document.body || grid.current?.contains(target));
       const isOnControl = target instanceof Element && target.closest('button, a') !== null;
       if (isHere && !isOnControl) latest.current(event);

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, it, type TestContext } from 'node:test';
+import { ServiceError } from '../../web/src/service/service-error.ts';
+import { sendUpload } from '../../web/src/service/upload.ts';
+
+/** A request that does nothing by itself: the test says what happens to it. */
+class FakeRequest extends EventTarget {
+  static latest: FakeRequest | undefined;
+  readonly upload = new EventTarget();
+  status = 0;
+  response: unknown = null;
+  isAborted = false;
+
+  constructor() {
+    super();
+    FakeRequest.latest = this;
+  }
+  open() {}
+  setRequestHeader() {}
+  getResponseHeader() {
+    return null;
+  }
+  send() {}
+  abort() {
+    this.isAborted = true;
+    this.dispatchEvent(new Event('abort'));
+  }
+  answer(status: number, response: unknown) {
+    Object.assign(this, { status, response });
+    this.dispatchEvent(new Event('load'));
+    this.dispatchEvent(new Event('loadend'));
+  }
+  progress(loaded: number, total: number) {
+    this.upload.dispatchEvent(Object.assign(new Event('progress'), { loaded, total }));
+  }
+}
+
+/** Begins an upload; `outcome` gives the path that was told, or the error. */
+function begin(signal = new AbortController().signal) {
+  const upload = { file: new Blob(['abcd']), folder: '', name: 'a', replace: false, signal, onProgress() {} };
+  const outcome = sendUpload('/upload', upload).then(
+    ({ path }) => path,
+    (error: unknown) => error,
+  );
+  const request = FakeRequest.latest;
+  assert.ok(request);
+  return { request, outcome };
+}
+
+const statusOf = (error: unknown) => (error instanceof ServiceError ? error.status : undefined);
+
+describe('The request of an upload', () => {
+  beforeEach((t) => {
+    const { XMLHttpRequest: real } = globalThis as { XMLHttpRequest?: unknown };
+    Object.assign(globalThis, { XMLHttpRequest: FakeRequest });
+    (t as TestContext).after(() => Object.assign(globalThis, { XMLHttpRequest: real }));
+  });
+
+  it('gives the path that the service tells', async () => {
+    const { request, outcome } = begin();
+    request.answer(200, { success: true, path: 'a' });
+    assert.equal(await outcome, 'a');
+  });
+
+  it('fails where somebody else answers in the place of the service', { timeout: 2_000 }, async () => {
+    for (const answer of [null, 'Please sign in', { path: 7 }]) {
+      const { request, outcome } = begin();
+      request.answer(200, answer);
+      assert.equal(statusOf(await outcome), 200);
+    }
+  });
+
+  it('ends without an answer when no byte went out for a minute', { timeout: 2_000 }, async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { request, outcome } = begin();
+    t.mock.timers.tick(50_000);
+    request.progress(2, 4);
+    t.mock.timers.tick(50_000);
+    assert.equal(request.isAborted, false);
+    t.mock.timers.tick(10_000);
+    assert.equal(request.isAborted, true);
+    assert.equal(statusOf(await outcome), 0);
+  });
+
+  it('leaves the service time to store what was sent in whole', { timeout: 2_000 }, async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const { request, outcome } = begin();
+    request.upload.dispatchEvent(new Event('load'));
+    t.mock.timers.tick(200_000);
+    request.answer(200, { path: 'a' });
+    assert.equal(await outcome, 'a');
+    t.mock.timers.tick(400_000);
+    assert.equal(request.isAborted, false);
+  });
+
+  it('is ended by its signal, with its reason', async () => {
+    const controller = new AbortController();
+    const { request, outcome } = begin(controller.signal);
+    controller.abort('enough');
+    assert.equal(request.isAborted, true);
+    assert.equal(await outcome, 'enough');
+  });
+});

@@ -1,0 +1,20 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { usePage } from '../page.ts';
+
+/** Leaves the preview, once: going back takes a moment, in which Escape may be pressed again. */
+export function useClosing(path: string): () => void {
+  const { location } = usePage();
+  const left = useRef<string | null>(null);
+  useEffect(() => {
+    left.current = null;
+    // What closes the dialog after it is gone, closes nothing.
+    return () => {
+      left.current = path;
+    };
+  }, [path]);
+  return () => {
+    if (left.current === path || location.place.peek().preview === null) return;
+    left.current = path;
+    location.closePreview();
+  };
+}
