@@ -184,16 +184,14 @@ describe('The log of changes', () => {
     assert.equal(log.forgetBefore(Number.POSITIVE_INFINITY).length, 2);
   });
 
-  it('takes tens of thousands of changes one by one in a moment', () => {
+  it('takes tens of thousands of changes one by one, and back', () => {
     const log = createChangeLog(() => {});
-    const began = performance.now();
     batch(() => {
       const pending = Array.from({ length: 30_000 }, (_, index) => log.begin({ removed: [`${index}`] }));
       assert.equal(log.changes.value.length, 30_000);
       for (const change of pending) change.takeBack();
     });
     assert.equal(log.changes.value.length, 0);
-    assert.ok(performance.now() - began < 1_000, `${performance.now() - began} ms`);
   });
 });
 

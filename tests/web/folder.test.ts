@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
+import { shownName } from '../../web/src/text/shown-name.ts';
 import { until } from '../process/until.ts';
 import { assertAccessible } from './axe.ts';
 import { openPage, type Visit } from './browser.ts';
@@ -145,11 +146,11 @@ describe('A folder in the browser', () => {
     const hidden = ['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder'];
     const hiddenFiles = Object.fromEntries(hidden.map((name) => [`${name}/hidden by a route.txt`, 'x']));
     const { page, site } = await openFiles(t, {}, { ...files, ...hiddenFiles });
-    assert.deepEqual((await names(page)).toSorted(), [...HOSTILE_NAMES, ...hidden].toSorted());
+    assert.deepEqual((await names(page)).toSorted(), [...HOSTILE_NAMES, ...hidden].map(shownName).toSorted());
     for (const name of HOSTILE_NAMES) {
       await page.locator(`[data-path=${JSON.stringify(`${name}/`)}]`).dblclick();
       await page.locator(`[data-path=${JSON.stringify(`${name}/${name}`)}]`).waitFor();
-      assert.deepEqual(await names(page), [name]);
+      assert.deepEqual(await names(page), [shownName(name)]);
       await page.reload();
       await page.locator(`[data-path=${JSON.stringify(`${name}/${name}`)}]`).waitFor();
       await page.goto(site.url);
@@ -163,6 +164,15 @@ describe('A folder in the browser', () => {
       await page.goBack();
       await isShown(page, 'file/');
     }
+  });
+
+  it('lets no name look like another, or like nothing', () => {
+    const shown = {
+      'rtl \u202etxt.exe': 'rtl ⟨U+202E⟩txt.exe',
+      ' \u200b': '⟨U+0020⟩⟨U+200B⟩',
+      'שלום 👩‍👧.txt': 'שלום 👩‍👧.txt',
+    };
+    for (const [name, expected] of Object.entries(shown)) assert.equal(shownName(name), expected);
   });
 
   it('says what is wrong, and what to do, where there is no such folder', async (t) => {

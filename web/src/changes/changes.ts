@@ -1,4 +1,5 @@
 import { batch, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { tellNotLoaded } from '../controls/not-loaded.ts';
 import type { Entry } from '../service/service.ts';
 import type { Operation } from './operations.ts';
 import type { Draft } from './rename.ts';
@@ -56,7 +57,7 @@ export function createChanges(options: ChangesOptions): Changes {
   const change = async (make: (changes: Pick<Changes, ChangeName>) => Promise<void>): Promise<void> => {
     const changes = await load().catch(() => {
       loading = undefined;
-      messages.say({ kind: 'error', text: language.value.text.problems.unreachable });
+      void tellNotLoaded({ messages, language });
     });
     if (changes) await make(changes);
   };

@@ -3,6 +3,7 @@ import { Button } from '../controls/button.tsx';
 import { Dialog } from '../controls/dialog.tsx';
 import type { Dialogs } from '../controls/dialogs.ts';
 import { Icon } from '../controls/icon.tsx';
+import { Name } from '../controls/name.tsx';
 import { useLanguage, usePage } from '../page.ts';
 import { ancestorsOf, ROOT } from '../paths.ts';
 import type { FolderEntry } from '../service/service.ts';
@@ -98,11 +99,11 @@ function Breadcrumb({ picked }: { picked: PickedFolder }) {
           <li key={folder}>
             {folder === path ? (
               <span ref={here} class="here" aria-current="true">
-                <bdi>{folderName(folder, text)}</bdi>
+                <Name of={folderName(folder, text)} />
               </span>
             ) : (
               <button type="button" onClick={() => picked.open(folder)}>
-                <bdi>{folderName(folder, text)}</bdi>
+                <Name of={folderName(folder, text)} />
               </button>
             )}
           </li>
@@ -224,7 +225,7 @@ function Option({ id, folder, isActive, isDisabled, onOpen }: OptionProps) {
       onClick={isDisabled ? undefined : onOpen}
     >
       <Icon name="folder" class="entry-icon folder" />
-      <bdi>{folder.name}</bdi>
+      <Name of={folder.name} />
       {isDisabled ? <span class="why">{text.folderPicker.isTransferred}</span> : <Icon name="chevron-right" />}
     </li>
   );

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Button } from '../controls/button.tsx';
 import { Dialog } from '../controls/dialog.tsx';
 import type { Dialogs } from '../controls/dialogs.ts';
+import { Name } from '../controls/name.tsx';
 import { useLanguage, usePage } from '../page.ts';
 import type { Entry } from '../service/service.ts';
 import type { Text } from '../text/language.ts';
@@ -54,7 +55,7 @@ function Names({ entries, text }: { entries: readonly Entry[]; text: Text }) {
     <ul>
       {shown.map(({ path, name }) => (
         <li key={path}>
-          <bdi>{name}</bdi>
+          <Name of={name} />
         </li>
       ))}
       {shown.length < entries.length && <li class="more">{text.changes.more(entries.length - shown.length)}</li>}

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { Name } from '../controls/name.tsx';
 import { EntryIcon } from '../folder/entry-icon.tsx';
 import { Thumbnail } from '../folder/thumbnail.tsx';
 import { typeLabel } from '../folder/type-label.ts';
@@ -17,7 +18,7 @@ export function EntryDetails({ entry }: { entry: Entry }) {
         <Thumbnail entry={entry} isMoving={false} />
       </div>
       <h3>
-        <bdi>{entry.name}</bdi>
+        <Name of={entry.name} />
       </h3>
       {entry.type === 'file' ? <FileFacts file={entry} /> : <FolderFacts path={entry.path} />}
     </>
@@ -34,7 +35,7 @@ export function FolderDetails({ path }: { path: string }) {
         <EntryIcon entry={{ type: 'folder', name, path }} />
       </div>
       <h3>
-        <bdi>{folderName(path, text)}</bdi>
+        <Name of={folderName(path, text)} />
       </h3>
       <FolderFacts path={path} />
     </>
@@ -116,7 +117,7 @@ function PathFact({ path }: { path: string }) {
   const { details } = useLanguage().text;
   return (
     <Fact name={details.path} button={<CopyButton label={details.copyPath} value={path} />}>
-      <bdi>{path}</bdi>
+      <Name of={path} />
     </Fact>
   );
 }

@@ -3,6 +3,7 @@ import { availableAction } from '../actions/actions.ts';
 import { keyLabel } from '../actions/keys.ts';
 import { IconButton } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
+import { Name } from '../controls/name.tsx';
 import { CopyButton } from '../details/copy-button.tsx';
 import { useLanguage, usePage } from '../page.ts';
 import { nameOf } from '../paths.ts';
@@ -29,7 +30,7 @@ export function ViewerHeader({ path, gallery, viewer, titleId, onShow, onClose }
         <IconButton icon="close" label={text.controls.close} shortcut={keyLabel('Escape')} onClick={onClose} />
         <div class="name">
           <h1 id={titleId} title={nameOf(path)}>
-            <bdi>{nameOf(path)}</bdi>
+            <Name of={nameOf(path)} />
           </h1>
           <p class="numbers">
             {place >= 0 && <span class="position">{text.previews.position(place + 1, count)}</span>}

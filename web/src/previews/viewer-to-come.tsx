@@ -2,6 +2,7 @@ import { useId } from 'preact/hooks';
 import { keyLabel } from '../actions/keys.ts';
 import { Button, IconButton } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
+import { Name } from '../controls/name.tsx';
 import { useModalDialog } from '../controls/use-modal-dialog.ts';
 import { useLanguage } from '../page.ts';
 import { nameOf } from '../paths.ts';
@@ -29,7 +30,7 @@ export function ViewerToCome({ path, retry }: ViewerToComeProps) {
           <IconButton icon="close" label={text.controls.close} shortcut={keyLabel('Escape')} onClick={close} />
           <div class="name">
             <h1 id={titleId}>
-              <bdi>{nameOf(path)}</bdi>
+              <Name of={nameOf(path)} />
             </h1>
           </div>
         </div>

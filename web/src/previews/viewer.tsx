@@ -1,6 +1,7 @@
 import type { RefObject } from 'preact';
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { availableAction } from '../actions/actions.ts';
+import { Name } from '../controls/name.tsx';
 import { useModalDialog } from '../controls/use-modal-dialog.ts';
 import { useSwipes } from '../controls/use-swipes.ts';
 import { LazyDetails } from '../details/lazy-details.tsx';
@@ -114,7 +115,7 @@ function Announcement({ path, gallery: { place, count } }: { path: string; galle
     <p class="visually-hidden" role="status">
       {path !== first.current && (
         <>
-          <bdi>{nameOf(path)}</bdi>
+          <Name of={nameOf(path)} />
           {place >= 0 && `, ${text.previews.position(place + 1, count)}`}
         </>
       )}

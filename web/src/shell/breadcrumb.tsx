@@ -5,6 +5,7 @@ import type { MenuItem } from '../controls/menus.ts';
 import { useLanguage, usePage } from '../page.ts';
 import { ancestorsOf, ROOT } from '../paths.ts';
 import { folderName } from '../text/folder-name.ts';
+import { shownName } from '../text/shown-name.ts';
 import { countWithin, useFitting } from './fitting.ts';
 import { FolderLink } from './folder-link.tsx';
 import './breadcrumb.css';
@@ -38,7 +39,7 @@ export function Breadcrumb() {
         <li class="current">
           <h1>
             <FolderLink folder={path}>
-              <bdi title={nameFor(path)}>{nameFor(path)}</bdi>
+              <bdi title={nameFor(path)}>{shownName(nameFor(path))}</bdi>
             </FolderLink>
           </h1>
         </li>
@@ -57,7 +58,7 @@ function Ancestor({ folder, name, isHidden }: { folder: string; name: string; is
   return (
     <li class={`ancestor ${isHidden ? 'hidden' : ''}`} data-folder={folder}>
       <FolderLink folder={folder}>
-        <bdi title={name}>{name}</bdi>
+        <bdi title={name}>{shownName(name)}</bdi>
       </FolderLink>
       <Icon name="chevron-right" class="directional" />
     </li>

@@ -1,6 +1,7 @@
 import { effect } from '@preact/signals';
 import type { Page } from '../page.ts';
 import { nameOf, ROOT } from '../paths.ts';
+import { shownName } from '../text/shown-name.ts';
 
 /** Keeps what lies outside of the page's own elements as it has to be, until the function that it gives is called. */
 export function keepDocument(page: Page): () => void {
@@ -25,7 +26,7 @@ export function keepDocument(page: Page): () => void {
     }),
     effect(() => {
       const { folder, preview } = location.place.value;
-      const name = nameOf(preview ?? folder);
+      const name = shownName(nameOf(preview ?? folder));
       document.title = name === ROOT ? 'Holdall' : `${name} – Holdall`;
     }),
     () => scheme.removeEventListener('change', colourBrowser),

@@ -25,6 +25,9 @@ export function keepFresh(folder: Folder): () => void {
     },
     { signal },
   );
+  // For going back, browsers show the document that they have, and with it the listing of that time.
+  const [navigation] = performance.getEntriesByType('navigation');
+  if (navigation instanceof PerformanceNavigationTiming && navigation.type === 'back_forward') refresh();
   window.addEventListener('pageshow', ({ persisted }) => persisted && refresh(), { signal });
   return () => listening.abort();
 }

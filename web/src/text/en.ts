@@ -3,6 +3,8 @@
  * is a function; numbers come as numbers, for plurals, and are formatted here.
  */
 
+import { shownName } from './shown-name.ts';
+
 const numbers = new Intl.NumberFormat('en');
 const plurals = new Intl.PluralRules('en');
 
@@ -10,7 +12,7 @@ const count = (value: number, one: string, other: string) =>
   `${numbers.format(value)} ${plurals.select(value) === 'one' ? one : other}`;
 const items = (value: number) => count(value, 'item', 'items');
 /** A name within a sentence: isolated, so that one in a script that runs the other way reorders nothing around it. */
-const quoted = (name: string) => `“\u2068${name}\u2069”`;
+const quoted = (name: string) => `“\u2068${shownName(name)}\u2069”`;
 
 export const en = {
   actions: {
@@ -143,7 +145,7 @@ export const en = {
     zoom: (percentage: string) => `Zoom ${percentage}`,
     wrap: 'Wrap lines',
     source: 'Show the source',
-    contentsOf: (file: string) => `Contents of \u2068${file}\u2069`,
+    contentsOf: (file: string) => `Contents of \u2068${shownName(file)}\u2069`,
     loading: 'Loading…',
     notLoaded: 'What shows this file could not be loaded.',
     missing: 'There is no such file.',
@@ -168,6 +170,11 @@ export const en = {
       `Showing the first ${numbers.format(shown)} of ${count(all, 'row', 'rows')}`,
     showMore: 'Show more',
     invalidJson: 'This is no valid JSON. Here is its text.',
+    deepJson: 'This JSON is nested too deeply for a tree. Here is its text.',
+    markdownFailed: 'This Markdown is too long or too intricate to be laid out. Here is its source.',
+    markdownEmpty: 'Nothing of this Markdown would be shown, as HTML in it is left out. Here is its source.',
+    footnotes: 'Footnotes',
+    backToText: 'Back to the text',
     externalImage: (description: string) => `Image: ${description}`,
     done: 'Done',
     toDo: 'To do',

@@ -1,11 +1,12 @@
 import type { Text } from './language.ts';
+import { shownName } from './shown-name.ts';
 
 /* 页面的简体中文文本。 */
 
 const numbers = new Intl.NumberFormat('zh-Hans');
 const items = (value: number) => `${numbers.format(value)} 项`;
 /** 句中的名称：隔离书写方向，以免从右到左的名称打乱整句。 */
-const quoted = (name: string) => `“\u2068${name}\u2069”`;
+const quoted = (name: string) => `“\u2068${shownName(name)}\u2069”`;
 /** 紧跟在汉字之后的内容：以数字开头时，中间空一格。 */
 const apart = (what: string) => (/^\d/.test(what) ? ` ${what}` : what);
 
@@ -139,7 +140,7 @@ export const zhHans: Text = {
     zoom: (percentage) => `缩放 ${percentage}`,
     wrap: '自动换行',
     source: '显示源代码',
-    contentsOf: (file) => `“\u2068${file}\u2069”的内容`,
+    contentsOf: (file) => `“\u2068${shownName(file)}\u2069”的内容`,
     loading: '正在加载…',
     notLoaded: '无法加载预览组件。',
     missing: '没有这个文件。',
@@ -162,6 +163,11 @@ export const zhHans: Text = {
     shownRows: (shown, all) => `已显示前 ${numbers.format(shown)} 行，共 ${numbers.format(all)} 行`,
     showMore: '显示更多',
     invalidJson: '这不是有效的 JSON。以下是其文本。',
+    deepJson: '此 JSON 嵌套过深，无法显示为树。以下是其文本。',
+    markdownFailed: '此 Markdown 过长或过于复杂，无法排版。以下是其源代码。',
+    markdownEmpty: '此 Markdown 没有可显示的内容，因为其中的 HTML 会被忽略。以下是其源代码。',
+    footnotes: '脚注',
+    backToText: '返回正文',
     externalImage: (description) => `图片：${description}`,
     done: '已完成',
     toDo: '待办',

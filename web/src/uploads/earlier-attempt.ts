@@ -1,6 +1,5 @@
 import { findEntry } from '../service/find-entry.ts';
 import type { FileEntry, Service } from '../service/service.ts';
-import type { ServiceError } from '../service/service-error.ts';
 
 /** An attempt to store a file of which nobody knows how it ended. */
 export interface Attempt {
@@ -8,11 +7,6 @@ export interface Attempt {
   readonly name: string;
   /** When the first attempt of this name began, in milliseconds since 1970. */
   readonly since: number;
-}
-
-/** Whether a file may be stored although the answer was an error: it never came, or somebody on the way gave it. */
-export function isUnanswered({ status }: ServiceError): boolean {
-  return status === 0 || status >= 500;
 }
 
 /** Milliseconds: some stores tell whole seconds alone, and clocks differ a little. */

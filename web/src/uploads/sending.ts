@@ -2,7 +2,7 @@ import type { Service } from '../service/service.ts';
 import { ServiceError } from '../service/service-error.ts';
 import type { UploadedFile } from '../service/upload.ts';
 import type { Connection } from './connection.ts';
-import { isUnanswered, storedBefore } from './earlier-attempt.ts';
+import { storedBefore } from './earlier-attempt.ts';
 import { pathOf, type QueuedItem } from './upload-item.ts';
 
 /** Milliseconds to wait before an item is sent once more; after the last one, it has failed. */
@@ -48,7 +48,7 @@ export function createSending({ service, connection, unreadable, onSent }: Sendi
       item.unanswered = undefined;
       return stored;
     } catch (error) {
-      if (!(error instanceof ServiceError) || isUnanswered(error)) throw error;
+      if (!(error instanceof ServiceError) || error.isLost) throw error;
       const wanted = { path: pathOf(item), size: item.size, since: earlier?.since ?? 0 };
       const ours = error.status === 412 && earlier ? await storedBefore(service, wanted, signal) : undefined;
       // What was refused without a doubt leaves the doubt about the attempts before it.

@@ -4,6 +4,7 @@ import type { IconName } from '../controls/icons.ts';
 import { useLanguage } from '../page.ts';
 import type { Formats } from '../text/formats.ts';
 import type { Text } from '../text/language.ts';
+import { shownName } from '../text/shown-name.ts';
 import { ProgressBar } from '../tray/progress-bar.tsx';
 import type { AllUploads } from './all-uploads.ts';
 import { canRetry, isUnfinished, type UploadItem, type UploadState } from './upload-item.ts';
@@ -32,7 +33,7 @@ export function UploadRow({ all, item, place, onFocus }: UploadRowProps) {
       <Icon name={ICONS[state] ?? (item.kind === 'folder' ? 'folder' : 'file')} />
       <div class="what">
         <p class="name" dir="auto" title={item.folder + item.name}>
-          {item.name}
+          {shownName(item.name)}
         </p>
         {state === 'sending' && item.size >= LEAST && (
           <ProgressBar label={text.uploads.progressOf(item.name)} part={item.sent.value / item.size} />
