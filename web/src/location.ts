@@ -48,7 +48,9 @@ export function createLocation(urls: Urls, first: Place): Location {
 
   window.addEventListener('pagehide', keepSight);
   let closeTop = () => false;
+  let isGoingBack = false;
   window.addEventListener('popstate', () => {
+    isGoingBack = false;
     if (closeTop()) {
       const { folder, preview } = place.value;
       history.pushState(stayed, '', urls.page(folder, preview));
@@ -81,7 +83,10 @@ export function createLocation(urls: Urls, first: Place): Location {
       else go({ folder, preview: path }, { replace: true }, step());
     },
     closePreview() {
-      if (step().isFromFolder) history.back();
+      // Asked for twice, before the browser has gone back, it would lead out of the folder as well.
+      if (isGoingBack) return;
+      isGoingBack = step().isFromFolder === true;
+      if (isGoingBack) history.back();
       else go({ folder: place.value.folder, preview: null }, { replace: true });
     },
     watchSight(source) {

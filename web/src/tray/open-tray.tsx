@@ -67,7 +67,8 @@ function TrayActions({ all }: { all: AllUploads }) {
   const { text } = useLanguage();
   const isFailed = all.summary.value.count.failed > 0;
   if (all.isBusy.value) {
-    return <IconButton icon="close" label={text.uploads.cancelAll} onClick={all.cancelAll} />;
+    // In words: the cross in its place closes the tray when all is over, and would be pressed by mistake.
+    return <Button onClick={all.cancelAll}>{text.uploads.cancelAll}</Button>;
   }
   const failed = isFailed
     ? all.items.value.filter((item) => item.state.value === 'failed' && canRetry(item)).length
