@@ -1,4 +1,4 @@
-import { defineConfig } from 'vite';
+import { defaultClientConditions, defineConfig } from 'vite';
 
 /** The web page, built into `web/dist`; `src/http/page` serves it, with the names that the manifest has. */
 export default defineConfig({
@@ -6,6 +6,9 @@ export default defineConfig({
   // Relative: the page works wherever a proxy puts the service.
   base: './',
   publicDir: false,
+  // Some of what runs in a worker would else need a document.
+  resolve: { conditions: ['worker', ...defaultClientConditions] },
+  worker: { format: 'es' },
   build: {
     outDir: 'dist',
     emptyOutDir: true,

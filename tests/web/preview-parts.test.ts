@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { typeLabel } from '../../web/src/folder/type-label.ts';
 import { zoomedBy } from '../../web/src/previews/image/zoom.ts';
-import { ExactNumber, parseJson } from '../../web/src/previews/json/parse-json.ts';
+import { parseJson } from '../../web/src/previews/json/parse-json.ts';
 import { resolveDestination } from '../../web/src/previews/markdown/resolve-path.ts';
 import { previewKindOf } from '../../web/src/previews/preview-kind.ts';
 import { createTextDecoder } from '../../web/src/previews/text/decode-text.ts';
@@ -118,11 +118,58 @@ test('A text is cut into blocks of lines, whatever ends them', () => {
   );
 });
 
-test('JSON keeps the digits of long numbers, and says where it is none', () => {
-  const parsed = parseJson('[12345678901234567890, 0.5, "12345678901234567890"]');
-  assert.deepEqual(parsed?.value, [new ExactNumber('12345678901234567890'), 0.5, '12345678901234567890']);
-  assert.equal(parseJson('{"a": 1,}'), undefined);
-  assert.deepEqual(parseJson('null'), { value: null });
+test('JSON keeps numbers and names as they are written, and says where it is none', () => {
+  const number = (source: string) => ({ kind: 'number', source });
+  const list = (...values: object[]) => ({
+    kind: 'list',
+    members: values.map((value, place) => [String(place), value]),
+  });
+  assert.deepEqual(
+    parseJson('[12345678901234567890, 1e400, 1.0, -0, true, "a\\"b\\\\"]'),
+    list(
+      ...['12345678901234567890', '1e400', '1.0', '-0'].map(number),
+      { kind: 'boolean', source: 'true' },
+      {
+        kind: 'string',
+        source: '"a\\"b\\\\"',
+      },
+    ),
+  );
+  assert.deepEqual(parseJson(' {"a": 1, "\\u0061": [] , "__proto__": {}}\n'), {
+    kind: 'object',
+    members: [
+      ['a', number('1')],
+      ['a', list()],
+      ['__proto__', { kind: 'object', members: [] }],
+    ],
+  });
+  assert.deepEqual(parseJson('null'), { kind: 'null', source: 'null' });
+  for (const text of [
+    '',
+    ' ',
+    '{"a": 1,}',
+    '[1,]',
+    '[1',
+    '{',
+    '{"a"}',
+    '{a: 1}',
+    '"a',
+    '"\\x"',
+    '"\n"',
+    '01',
+    '1.',
+    '+1',
+    '[1] 2',
+    'nul',
+    'truefalse',
+    '\u00a01',
+    'NaN',
+  ]) {
+    assert.equal(parseJson(text), 'invalid', JSON.stringify(text));
+    assert.throws(() => JSON.parse(text), text);
+  }
+  assert.equal(parseJson('['.repeat(1e6)), 'too deep');
+  assert.notEqual(parseJson('['.repeat(1000) + ']'.repeat(1000)), 'too deep');
 });
 
 test('Enlarging keeps what is under the pointer there, and never leaves the image', () => {

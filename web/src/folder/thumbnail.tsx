@@ -8,8 +8,8 @@ import './thumbnail.css';
 const DRAWN = /^image\/(jpeg|png|webp|gif|avif|tiff|svg\+xml)/;
 const LIMIT = 50e6;
 
-/** Milliseconds after which a thumbnail that did not come is asked for again: the service may have been busy. */
-const RETRIES = [2_000, 6_000];
+/** Milliseconds after which a thumbnail that did not come is asked for once more: the service may have been busy. */
+const PAUSE = 2_000;
 
 export function hasThumbnail(entry: Entry): entry is FileEntry {
   return entry.type === 'file' && DRAWN.test(entry.contentType) && entry.size > 0 && entry.size <= LIMIT;
@@ -27,35 +27,42 @@ export function Thumbnail({ entry, isMoving }: { entry: Entry; isMoving: boolean
 function Picture({ entry, isMoving }: { entry: FileEntry; isMoving: boolean }) {
   const { urls } = usePage();
   const [isWanted, setWanted] = useState(!isMoving);
-  const [isLoaded, setLoaded] = useState(false);
-  const [failures, setFailures] = useState(0);
-  const isGivenUp = failures > RETRIES.length;
+  const [state, setState] = useState<'asked' | 'loaded' | 'failed' | 'given up'>('asked');
+  const url = urls.thumbnail(entry.path, entry.etag);
 
   useEffect(() => {
     if (!isMoving) setWanted(true);
   }, [isMoving]);
-  const [waits, setWaits] = useState(false);
-  useEffect(() => {
-    const pause = RETRIES[failures - 1];
-    if (pause === undefined) return undefined;
-    setWaits(true);
-    const timer = setTimeout(() => setWaits(false), pause);
-    return () => clearTimeout(timer);
-  }, [failures]);
+  useEffect(() => (state === 'failed' ? askAgain(url, setState) : undefined), [state, url]);
 
-  if (isGivenUp) return <EntryIcon entry={entry} />;
+  if (state === 'failed' || state === 'given up') return <EntryIcon entry={entry} />;
   return (
-    <span class={`thumbnail ${isLoaded ? 'loaded' : ''}`}>
-      {isWanted && !waits && entry.etag !== '' && (
+    <span class={`thumbnail ${state}`}>
+      {isWanted && entry.etag !== '' && (
         <img
-          src={urls.thumbnail(entry.path, entry.etag)}
+          src={url}
           alt=""
           decoding="async"
           draggable={false}
-          onLoad={() => setLoaded(true)}
-          onError={() => setFailures(failures + 1)}
+          onLoad={() => setState('loaded')}
+          onError={() => setState('failed')}
         />
       )}
     </span>
   );
+}
+
+/** Asks for it out of sight, as the icon stays until it is there. Gives what ends that. */
+function askAgain(url: string, tell: (state: 'asked' | 'given up') => void): () => void {
+  const image = new Image();
+  const ending = new AbortController();
+  image.addEventListener('load', () => tell('asked'), { signal: ending.signal });
+  image.addEventListener('error', () => tell('given up'), { signal: ending.signal });
+  const timer = setTimeout(() => {
+    image.src = url;
+  }, PAUSE);
+  return () => {
+    clearTimeout(timer);
+    ending.abort();
+  };
 }

@@ -9,7 +9,7 @@ interface FailedElementProps {
   entry: FileEntry;
   /** What it is if the file itself is there. */
   reason: string;
-  hint: string;
+  hint?: string | undefined;
   onRetry: () => void;
 }
 

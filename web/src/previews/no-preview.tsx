@@ -1,4 +1,4 @@
-import { EntryIcon } from '../folder/entry-icon.tsx';
+import { Thumbnail } from '../folder/thumbnail.tsx';
 import { typeLabel } from '../folder/type-label.ts';
 import { useLanguage } from '../page.ts';
 import { splitName } from '../paths.ts';
@@ -6,13 +6,17 @@ import type { FileEntry } from '../service/service.ts';
 import { DownloadLink } from './download-link.tsx';
 import { Notice } from './notice.tsx';
 
-/** What is known of a file that can't be shown, and the way to have it: why it can't, where `reason` says so. */
-export function NoPreview({ entry, reason, hint }: { entry: FileEntry; reason?: string; hint?: string }) {
+/** What is known of a file that can't be shown, its thumbnail if there is one, and the way to have it: why it can't, where `reason` says so. */
+export function NoPreview({ entry, reason, hint }: { entry: FileEntry; reason?: string; hint?: string | undefined }) {
   const { text, formats } = useLanguage();
   const type = typeLabel(entry.contentType, text, splitName(entry.name).extension);
   const title = reason ?? (entry.size === 0 ? text.previews.empty : text.previews.none);
   return (
-    <Notice icon={<EntryIcon entry={entry} />} title={title} actions={<DownloadLink entry={entry} isPrimary />}>
+    <Notice
+      icon={<Thumbnail entry={entry} isMoving={false} />}
+      title={title}
+      actions={<DownloadLink entry={entry} isPrimary />}
+    >
       {hint !== undefined && <p>{hint}</p>}
       <p class="numbers">
         {type} · {formats.size(entry.size)}

@@ -1,5 +1,5 @@
 import { type Signal, signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import type { IconName } from '../controls/icons.ts';
 import type { FileEntry } from '../service/service.ts';
 
@@ -38,8 +38,13 @@ export interface PreviewProps {
 
 /** Puts tools into the header for as long as the component is there; `inputs` are what they depend on. */
 export function useTools({ tools }: ViewerState, make: () => readonly ViewerTool[], inputs: readonly unknown[]): void {
-  useEffect(() => {
-    tools.value = make();
+  // At once, so that a key never meets the tools of a moment ago.
+  useLayoutEffect(() => {
+    const made = make();
+    tools.value = made;
+    return () => {
+      // The next preview may have put its own there before this one goes.
+      if (tools.peek() === made) tools.value = [];
+    };
   }, inputs);
-  useEffect(() => () => void (tools.value = []), []);
 }

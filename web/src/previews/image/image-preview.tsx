@@ -15,8 +15,14 @@ export function ImagePreview({ entry, viewer }: PreviewProps) {
   const { text } = useLanguage();
   const [isFailed, setFailed] = useState(false);
   if (!isFailed) return <Image {...{ entry, viewer }} onFail={() => setFailed(true)} />;
-  const { brokenImage, brokenImageHint } = text.previews;
-  return <FailedElement entry={entry} reason={brokenImage} hint={brokenImageHint} onRetry={() => setFailed(false)} />;
+  const { none, brokenImage, brokenImageHint } = text.previews;
+  const words = isForFew(entry) ? { reason: none } : { reason: brokenImage, hint: brokenImageHint };
+  return <FailedElement entry={entry} {...words} onRetry={() => setFailed(false)} />;
+}
+
+/** Whether it is of a kind that hardly any browser shows, so that nothing need be wrong with it. */
+function isForFew({ contentType }: FileEntry): boolean {
+  return /^image\/(tiff|hei[cf]|jxl)\b/i.test(contentType);
 }
 
 function Image({ entry, viewer, onFail }: PreviewProps & { onFail: () => void }) {

@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import { useLanguage } from '../../page.ts';
 import { FileText } from '../text/file-text.tsx';
-import { WholeSource } from '../text/whole-source.tsx';
+import { TextInstead } from '../text/text-instead.tsx';
 import { WithSource } from '../text/with-source.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
 import { JsonTree } from './json-tree.tsx';
@@ -9,23 +9,17 @@ import { parseJson } from './parse-json.ts';
 
 /** JSON as a tree that folds; as text where it is none. */
 export function JsonPreview({ entry, viewer }: PreviewProps) {
-  return <FileText entry={entry}>{(source) => <Json name={entry.name} source={source} viewer={viewer} />}</FileText>;
+  return <FileText entry={entry}>{(source) => <Json {...{ entry, viewer, source }} />}</FileText>;
 }
 
-function Json({ name, source, viewer }: Pick<PreviewProps, 'viewer'> & { name: string; source: string }) {
+function Json({ entry, viewer, source }: PreviewProps & { source: string }) {
   const { text } = useLanguage();
   const parsed = useMemo(() => parseJson(source), [source]);
-  if (parsed === undefined) {
-    return (
-      <>
-        <p class="preview-remark">{text.previews.invalidJson}</p>
-        <WholeSource name={name} text={source} viewer={viewer} />
-      </>
-    );
-  }
+  if (parsed === 'invalid') return <TextInstead {...{ entry, viewer }} reason={text.previews.invalidJson} />;
+  if (parsed === 'too deep') return <TextInstead {...{ entry, viewer }} reason={text.previews.deepJson} />;
   return (
-    <WithSource name={name} text={source} viewer={viewer}>
-      <JsonTree name={name} value={parsed.value} />
+    <WithSource name={entry.name} text={source} viewer={viewer}>
+      <JsonTree name={entry.name} value={parsed} />
     </WithSource>
   );
 }

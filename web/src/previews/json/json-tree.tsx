@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button } from '../../controls/button.tsx';
 import { useLanguage } from '../../page.ts';
-import { ExactNumber } from './parse-json.ts';
+import type { JsonMember, JsonValue } from './parse-json.ts';
 import './json-tree.css';
 
 /** How deep the tree is open at first, and up to how many members of one value. */
@@ -11,7 +11,7 @@ const OPEN_MEMBERS = 50;
 const STEP = 200;
 
 /** A value of JSON. What is in it is drawn when it is opened. */
-export function JsonTree({ name, value }: { name: string; value: unknown }) {
+export function JsonTree({ name, value }: { name: string; value: JsonValue }) {
   const { text } = useLanguage();
   return (
     <div class="json" role="region" aria-label={text.previews.contentsOf(name)} tabIndex={0} data-scroller>
@@ -23,20 +23,25 @@ export function JsonTree({ name, value }: { name: string; value: unknown }) {
 interface ValueProps {
   /** Where it stands in the value around it. */
   label?: string | undefined;
-  value: unknown;
+  value: JsonValue;
   depth: number;
 }
 
 function Value({ label, value, depth }: ValueProps) {
-  if (typeof value === 'object' && value !== null && !(value instanceof ExactNumber)) {
-    const isList = Array.isArray(value);
-    const members = Object.entries(value);
-    if (members.length > 0) return <Members {...{ label, members, isList, depth }} />;
-    return <Leaf label={label} kind="empty" shown={isList ? '[ ]' : '{ }'} />;
+  switch (value.kind) {
+    case 'list':
+    case 'object': {
+      const { kind, members } = value;
+      const isList = kind === 'list';
+      if (members.length > 0) return <Members {...{ label, members, isList, depth }} />;
+      return <Leaf label={label} kind="empty" shown={isList ? '[ ]' : '{ }'} />;
+    }
+    case 'string':
+      // As it is meant, with no more escapes than it needs.
+      return <Leaf label={label} kind="string" shown={JSON.stringify(JSON.parse(value.source))} />;
+    default:
+      return <Leaf label={label} kind={value.kind} shown={value.source} />;
   }
-  if (value instanceof ExactNumber) return <Leaf label={label} kind="number" shown={value.source} />;
-  const kind = value === null ? 'null' : typeof value;
-  return <Leaf label={label} kind={kind} shown={JSON.stringify(value)} />;
 }
 
 function Leaf({ label, kind, shown }: { label: string | undefined; kind: string; shown: string }) {
@@ -51,7 +56,7 @@ function Leaf({ label, kind, shown }: { label: string | undefined; kind: string;
 }
 
 interface MembersProps extends Omit<ValueProps, 'value'> {
-  members: readonly (readonly [string, unknown])[];
+  members: readonly JsonMember[];
   isList: boolean;
 }
 
@@ -71,8 +76,8 @@ function Members({ label, members, isList, depth }: MembersProps) {
       </summary>
       {isOpen && (
         <ul>
-          {members.slice(0, count).map(([key, value]) => (
-            <li key={key}>
+          {members.slice(0, count).map(([key, value], place) => (
+            <li key={place}>
               <Value label={key} value={value} depth={depth + 1} />
             </li>
           ))}

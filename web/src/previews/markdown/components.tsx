@@ -3,7 +3,6 @@ import { Icon } from '../../controls/icon.tsx';
 import { parentOf } from '../../paths.ts';
 import type { FileEntry } from '../../service/service.ts';
 import type { Text } from '../../text/language.ts';
-import { CodeBlock } from './code-block.tsx';
 import { MarkdownImage } from './markdown-image.tsx';
 import { MarkdownLink } from './markdown-link.tsx';
 
@@ -11,9 +10,10 @@ import { MarkdownLink } from './markdown-link.tsx';
 export function componentsOf(entry: FileEntry, { previews }: Text): Partial<Components> {
   const folder = parentOf(entry.path);
   return {
-    a: ({ href, id, children }) => <MarkdownLink {...{ folder, href, id, children }} />,
+    a: ({ href, id, 'aria-label': label, children }) => (
+      <MarkdownLink {...{ folder, href, id, children }} label={typeof label === 'string' ? label : undefined} />
+    ),
     img: ({ src, alt }) => <MarkdownImage {...{ folder, src, alt }} />,
-    code: ({ class: language, children }) => <CodeBlock language={language}>{children}</CodeBlock>,
     input: ({ checked }) => (
       <span class={`task ${checked ? 'done' : ''}`} role="img" aria-label={checked ? previews.done : previews.toDo}>
         {checked && <Icon name="check" />}

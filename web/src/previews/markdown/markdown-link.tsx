@@ -2,18 +2,19 @@ import type { ComponentChildren } from 'preact';
 import type { Place } from '../../location.ts';
 import { usePage } from '../../page.ts';
 import { isFolderPath, parentOf } from '../../paths.ts';
-import { ID_PREFIX } from './parse-markdown.ts';
+import { ID_PREFIX } from './id-prefix.ts';
 import { resolveDestination } from './resolve-path.ts';
 
 interface MarkdownLinkProps {
   folder: string;
   href: string | undefined;
   id: string | undefined;
+  label: string | undefined;
   children: ComponentChildren;
 }
 
 /** A link of a text: to another place in it, to what the service has, or elsewhere in a window of its own. */
-export function MarkdownLink({ folder, href, id, children }: MarkdownLinkProps) {
+export function MarkdownLink({ folder, href, id, label, children }: MarkdownLinkProps) {
   const page = usePage();
   const destination = href === undefined ? undefined : resolveDestination(folder, href);
   switch (destination?.kind) {
@@ -29,6 +30,7 @@ export function MarkdownLink({ folder, href, id, children }: MarkdownLinkProps) 
       return (
         <a
           id={id}
+          aria-label={label}
           href={`#${destination.fragment}`}
           onClick={(event) => {
             event.preventDefault();

@@ -1,17 +1,35 @@
+import { useLoaded } from '../../controls/use-loaded.ts';
+import { useLanguage } from '../../page.ts';
+import { Loading } from '../loading.tsx';
+import { ElseText } from '../text/else-text.tsx';
 import { FileText } from '../text/file-text.tsx';
+import { TextInstead } from '../text/text-instead.tsx';
 import { WithSource } from '../text/with-source.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
+import { runJob } from '../worker/run-job.ts';
 import { Markdown } from './markdown.tsx';
 
 /** Markdown as it is meant to be read. */
 export function MarkdownPreview({ entry, viewer }: PreviewProps) {
+  return <FileText entry={entry}>{(source) => <Parsed {...{ entry, viewer, source }} />}</FileText>;
+}
+
+function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
+  const { text } = useLanguage();
+  const { footnotes, backToText, markdownFailed, markdownEmpty } = text.previews;
+  const parsed = useLoaded(
+    (signal) => runJob({ kind: 'markdown', text: source, labels: { footnotes, backToText } }, signal),
+    [source, text],
+  );
+  if (parsed.state === 'loading') return <Loading />;
+  const tree = parsed.state === 'ready' ? parsed.value : undefined;
+  if (tree === undefined) return <TextInstead {...{ entry, viewer }} reason={markdownFailed} />;
+  if (tree === 'nothing') return <TextInstead {...{ entry, viewer }} reason={markdownEmpty} />;
   return (
-    <FileText entry={entry}>
-      {(source) => (
-        <WithSource name={entry.name} text={source} viewer={viewer}>
-          <Markdown entry={entry} source={source} />
-        </WithSource>
-      )}
-    </FileText>
+    <ElseText {...{ entry, viewer }} reason={markdownFailed}>
+      <WithSource name={entry.name} text={source} viewer={viewer}>
+        <Markdown entry={entry} tree={tree} />
+      </WithSource>
+    </ElseText>
   );
 }

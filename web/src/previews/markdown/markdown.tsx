@@ -1,18 +1,19 @@
+import type { Root } from 'hast';
 import { toJsxRuntime } from 'hast-util-to-jsx-runtime';
 import { useMemo } from 'preact/hooks';
 import { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 import { useLanguage } from '../../page.ts';
 import type { FileEntry } from '../../service/service.ts';
 import { componentsOf } from './components.tsx';
-import { parseMarkdown } from './parse-markdown.ts';
+import '../text/highlighter.css';
 import './markdown.css';
 
 /** A text of Markdown. Its HTML is left out, and what is left is drawn by the page's own components. */
-export function Markdown({ entry, source }: { entry: FileEntry; source: string }) {
+export function Markdown({ entry, tree }: { entry: FileEntry; tree: Root }) {
   const { text } = useLanguage();
   const drawn = useMemo(
     () =>
-      toJsxRuntime(parseMarkdown(source), {
+      toJsxRuntime(tree, {
         Fragment,
         jsx,
         jsxs,
@@ -21,7 +22,7 @@ export function Markdown({ entry, source }: { entry: FileEntry; source: string }
         tableCellAlignToStyle: false,
         components: componentsOf(entry, text),
       }),
-    [source, entry, text],
+    [tree, entry, text],
   );
   return (
     <div

@@ -4,21 +4,20 @@ import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { toHast } from 'mdast-util-to-hast';
 import { gfm } from 'micromark-extension-gfm';
-
-/** What the ids of a document begin with, so that they are none of the page's. */
-export const ID_PREFIX = 'user-content-';
+import type { MarkdownLabels } from '../worker/jobs.ts';
+import { ID_PREFIX } from './id-prefix.ts';
 
 /**
  * The elements of a text of GitHub's Markdown, without any of its HTML, and without what is not allowed on GitHub.
  * Its headings are one level lower, below that of the page.
  */
-export function parseMarkdown(text: string): Nodes {
+export function parseMarkdown(text: string, { footnotes, backToText }: MarkdownLabels): Nodes {
   const markdown = fromMarkdown(withoutFrontMatter(text), {
     extensions: [gfm()],
     mdastExtensions: [gfmFromMarkdown()],
   });
   // HTML is dropped here, unless it were asked for. Ids get their prefix once, below.
-  const tree = toHast(markdown, { clobberPrefix: '' });
+  const tree = toHast(markdown, { clobberPrefix: '', footnoteLabel: footnotes, footnoteBackLabel: backToText });
   prepareHeadings(tree, new Map());
   return sanitize(tree, { ...defaultSchema, clobberPrefix: ID_PREFIX });
 }

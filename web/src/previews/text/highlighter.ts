@@ -1,14 +1,21 @@
 import type { RootContent } from 'hast';
 import { common, createLowlight } from 'lowlight';
-import { type ComponentChild, h } from 'preact';
-import './highlighter.css';
+import type { ColouredLine } from '../worker/jobs.ts';
 
 const lowlight = createLowlight(common);
 
-/** The lines of a text, their parts marked with what they are; undefined where the grammar is not known. */
-export function highlightLines(text: string, grammar: string): readonly (readonly ComponentChild[])[] | undefined {
+/** Parts beyond which a page stands still while it draws them, in all and in one line, which is laid out as a whole. */
+const MOST_PARTS = 50_000;
+const MOST_IN_LINE = 5_000;
+
+/**
+ * The lines of a text, their parts marked with what they are; undefined where the grammar is not known, and where there are
+ * more parts than can be drawn.
+ */
+export function highlightLines(text: string, grammar: string): readonly ColouredLine[] | undefined {
   if (!lowlight.registered(grammar)) return undefined;
-  const lines: ComponentChild[][] = [[]];
+  const lines: [string, string][][] = [[]];
+  let count = 0;
   const add = (nodes: readonly RootContent[], className: string) => {
     for (const node of nodes) {
       // What is innermost tells most of a part.
@@ -16,13 +23,14 @@ export function highlightLines(text: string, grammar: string): readonly (readonl
       else if (node.type === 'text') {
         for (const [index, part] of node.value.split(/\r\n|\r|\n/).entries()) {
           if (index > 0) lines.push([]);
-          if (part !== '') lines.at(-1)?.push(className === '' ? part : h('span', { class: className }, part));
+          if (part !== '') lines.at(-1)?.push([className, part]);
+          if (className !== '') count += 1;
         }
       }
     }
   };
   add(lowlight.highlight(grammar, text).children, '');
-  return lines;
+  return count > MOST_PARTS || lines.some((line) => line.length > MOST_IN_LINE) ? undefined : lines;
 }
 
 function classOf(names: unknown): string | undefined {

@@ -1,0 +1,19 @@
+import { drawableMarkdown } from '../markdown/drawable-markdown.ts';
+import { highlightLines } from '../text/highlighter.ts';
+import type { Job, Message, Results } from './jobs.ts';
+
+addEventListener('message', ({ data }: MessageEvent<Job>) => tell({ kind: 'done', result: done(data) }));
+tell({ kind: 'ready' });
+
+function done(job: Job): Results[Job['kind']] {
+  switch (job.kind) {
+    case 'markdown':
+      return drawableMarkdown(job.text, job.labels);
+    case 'colours':
+      return highlightLines(job.text, job.grammar);
+  }
+}
+
+function tell(message: Message): void {
+  postMessage(message);
+}
