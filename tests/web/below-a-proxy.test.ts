@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream';
+import { it, type TestContext } from 'node:test';
+import { atEnd } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+import { openPage } from './browser.ts';
+import { photo } from './samples.ts';
+import { startSite } from './site.ts';
+import { picked, row, trayTells, uploadFiles } from './uploading.ts';
+
+/** A reverse proxy that serves a site below a path of its own, which it takes off; gives the address of that path. */
+async function serveBelow(t: TestContext, path: string, site: URL): Promise<string> {
+  const proxy = createServer((incoming, answer) => {
+    if (!incoming.url?.startsWith(path)) return void answer.writeHead(404).end();
+    const { method, headers } = incoming;
+    const options = {
+      host: site.hostname,
+      port: site.port,
+      path: incoming.url.slice(path.length - 1),
+      method,
+      headers,
+    };
+    const outgoing = request(options, (response) => {
+      answer.writeHead(response.statusCode ?? 502, response.headers);
+      pipeline(response, answer, () => {});
+    });
+    pipeline(incoming, outgoing, () => {});
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  atEnd(t, () => {
+    proxy.close();
+    proxy.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${path}`;
+}
+
+it('The page works below a path of a reverse proxy', async (t) => {
+  const files = {
+    'photos/cat.jpg': await photo(3),
+    'photos/2026/deep.txt': 'deep',
+    'large.txt': 'x'.repeat(7_000_000),
+  };
+  const site = await startSite(t, { store: 'disk', files });
+  const url = await serveBelow(t, '/team/files/', new URL(site.url));
+  const page = await openPage(t, { url, width: 'desktop', theme: 'light', language: 'zh-CN' });
+
+  await row(page, 'photos/').dblclick();
+  await row(page, 'photos/2026/').waitFor();
+  assert.equal(page.url(), `${url}photos/`);
+  await page.reload();
+  await until('the thumbnail is drawn', async () => (await page.locator('.thumbnail.loaded img').count()) === 1);
+  await row(page, 'photos/cat.jpg').dblclick();
+  await page.getByRole('dialog').getByRole('img', { name: 'cat.jpg' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('navigation').getByRole('link').first().click();
+  await row(page, 'large.txt').dblclick();
+  await page
+    .getByRole('dialog')
+    .getByText(/^x{50}/)
+    .first()
+    .waitFor();
+  await page.goBack();
+  await page.goto(`${url}photos/2026`);
+  await row(page, 'photos/2026/deep.txt').waitFor();
+});
+
+it('Files go up to where they belong below a path of a reverse proxy', async (t) => {
+  const site = await startSite(t, { store: 'disk', files: { 'photos/': '' } });
+  const url = await serveBelow(t, '/team/files/', new URL(site.url));
+  const page = await openPage(t, { url: `${url}photos/`, width: 'desktop', theme: 'light', language: 'en' });
+  await page.getByText('Nothing here yet.').waitFor();
+  await uploadFiles(page, picked('new.txt', 'new'));
+  await trayTells(page, '1 file uploaded');
+  assert.equal((await site.read('photos/new.txt')).toString(), 'new');
+});
