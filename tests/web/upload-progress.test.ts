@@ -65,8 +65,17 @@ describe('Uploads on their way', () => {
 
   it('wait while there is no connection', async (t) => {
     const { site, page } = await openSite(t);
+    // The folder is read again after an upload: that request would fail, and be told of, if it was still under way.
+    const listed = page.waitForResponse((response) => response.url().includes('prefix='));
     await uploadFiles(page, picked('first.txt', '1'));
     await trayTells(page, '1 file uploaded');
+    await (await listed).finished();
+    // So would what the page loads in an idle moment.
+    await page.waitForFunction(() => {
+      const loaded = performance.getEntriesByType('resource').map(({ name }) => name);
+      const late = [/all-changes.*js$/, /all-changes.*css$/, /new-folder-question.*js$/, /new-folder-question.*css$/];
+      return late.every((file) => loaded.some((name) => file.test(name)));
+    });
     await page.context().setOffline(true);
     await uploadFiles(page, picked('second.txt', '2'));
     await trayTells(page, 'Waiting for a connection');
