@@ -5,6 +5,7 @@ import { shownName } from '../../web/src/text/shown-name.ts';
 import { until } from '../process/until.ts';
 import { assertAccessible } from './axe.ts';
 import { openPage, type Visit } from './browser.ts';
+import { refuse } from './changing.ts';
 import { HOSTILE_NAMES, photo } from './samples.ts';
 import { fillFolder, startSite } from './site.ts';
 
@@ -185,15 +186,14 @@ describe('A folder in the browser', () => {
     await isShown(page, 'Music/song.mp3');
   });
 
-  it('keeps what it shows while the service is away, says so, and goes on when it is back', async (t) => {
-    const site = await startSite(t, { store: 'disk', files: FILES });
-    const page = await openPage(t, { ...DESKTOP, url: site.url, expectedErrors: [/ERR_CONNECTION_REFUSED/] });
-    await isShown(page, 'Music/');
-    await site.stop();
+  it('is refused in the words of the service, and shown by Retry once it is not', async (t) => {
+    const { page } = await openFiles(t, { expectedErrors: [/403/] });
+    // A refusal that does not pass by itself: nothing but Retry asks again.
+    await page.route('**/?prefix=Music*', (route) => refuse(route, 403, 'The bucket is locked.'));
     await row(page, 'Music/').dblclick();
-    await page.getByText('The service can’t be reached.').first().waitFor();
-    await site.restart();
-    await page.getByRole('button', { name: 'Retry' }).first().click();
+    await page.getByText('The bucket is locked.').waitFor();
+    await page.unroute('**/?prefix=Music*');
+    await page.getByRole('button', { name: 'Retry' }).click();
     await isShown(page, 'Music/song.mp3');
   });
 
@@ -215,9 +215,7 @@ describe('A folder in the browser', () => {
   });
 
   it('asks again by itself while the service is away, also for a folder that never came', async (t) => {
-    const site = await startSite(t, { store: 'disk', files: FILES });
-    const page = await openPage(t, { ...DESKTOP, url: site.url, expectedErrors: [/ERR_CONNECTION_REFUSED/] });
-    await isShown(page, 'Music/');
+    const { site, page } = await openFiles(t, { expectedErrors: [/ERR_CONNECTION_REFUSED/] });
     await site.stop();
     await row(page, 'Music/').dblclick();
     await page.getByText('The service can’t be reached.').first().waitFor();
