@@ -9,13 +9,15 @@ import { dirname, join, normalize } from 'node:path';
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   cache: [],
+  access: ['domain'],
   config: ['domain'],
   layers: ['domain'],
   stores: ['domain', 'config', 'cache', 'version.ts'],
   thumbnails: ['domain', 'cache'],
-  http: ['domain', 'thumbnails', 'version.ts'],
-  process: ['config', 'domain', 'http', 'layers', 'stores', 'thumbnails'],
-  'main.ts': ['config', 'process', 'version.ts'],
+  http: ['domain', 'access', 'thumbnails', 'version.ts'],
+  process: ['access', 'config', 'domain', 'http', 'layers', 'stores', 'thumbnails'],
+  commands: ['access', 'config', 'domain'],
+  'main.ts': ['commands', 'config', 'process', 'version.ts'],
   'version.ts': [],
   web: [],
 };

@@ -37,6 +37,8 @@ if (interruptedBy) process.exitCode = 128 + constants.signals[interruptedBy];
 /** Returns the exit code. */
 async function runTests() {
   provide(() => requireCommands({ bash: 'bash', curl: 'curl', git: 'git', mount: 'mount', mkfifo: 'coreutils' }));
+  if (['tests/http/', 'tests/access/', 'tests/attacks/'].some(willRun))
+    provide(() => requireCommands({ 'redis-server': 'redis-server' }));
   if (willRun('tests/web/')) provide(requireBrowser);
   await buildPage();
   if (!willRun('s3')) return runFiles({});

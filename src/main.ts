@@ -1,44 +1,60 @@
-import cluster from 'node:cluster';
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { pino } from 'pino';
-import { type Config, readConfig } from './config/config.ts';
-import { helpText } from './config/help.ts';
-import { runCluster } from './process/cluster.ts';
-import { explainStart } from './process/failure.ts';
-import { runService } from './process/worker.ts';
+import { type Config, readConfig, SettingsError } from './config/config.ts';
+import { COMMANDS, helpText } from './config/help.ts';
 import { version } from './version.ts';
 
 /** The command `holdall`: settings in, service out. The only reader of the environment. */
 async function main(): Promise<void> {
-  const { values } = parseArguments();
+  const args = process.argv.slice(2);
+  if (isCommand(args)) return runOther(args);
+  const { values } = parseArguments(args);
   if (values.help) return print(helpText(version));
   if (values.version) return print(`${version}\n`);
 
   const config = readEnvironment();
-  const logger = pino({ level: config.LOG_LEVEL, base: { pid: process.pid } });
-  if (cluster.isPrimary && config.WORKERS > 1) return runCluster(config, logger);
-  await runService(config, logger, ({ url, serves }) => {
-    const ready = { url, serves, version, workers: config.WORKERS };
-    if (cluster.isWorker) process.send?.(ready);
-    else logger.info(ready, 'Holdall is ready.');
-  });
+  // Loaded here, since it is much, and of no use to the commands.
+  const { serve } = await import('./process/serve.ts');
+  await serve(config, version);
 }
 
-function parseArguments() {
+/** Whether the arguments begin as those of a command that does not serve. */
+function isCommand([first]: readonly string[]): boolean {
+  return Object.keys(COMMANDS).some((name) => name.split(' ')[0] === first);
+}
+
+async function runOther(args: readonly string[]): Promise<void> {
+  if (args.includes('--help') || args.includes('-h')) return print(helpText(version));
+  loadEnvironmentFile();
+  const { runCommand } = await import('./commands/run.ts');
+  const explain = (text: string) => void process.stderr.write(text);
+  process.exitCode = await runCommand({ args, environment: process.env, stdin: process.stdin, print, explain });
+}
+
+function parseArguments(args: string[]) {
   try {
-    return parseArgs({ options: { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } });
+    const options = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const;
+    return parseArgs({ args, options });
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error), 2);
   }
 }
 
 function readEnvironment(): Config {
+  loadEnvironmentFile();
   try {
-    if (existsSync('.env')) process.loadEnvFile('.env');
     return readConfig(process.env);
   } catch (error) {
-    return refuse(explainStart(error) ?? `.env can't be read: ${String(error)}`, 1);
+    if (error instanceof SettingsError) return refuse(error.message, 1);
+    throw error;
+  }
+}
+
+function loadEnvironmentFile(): void {
+  try {
+    if (existsSync('.env')) process.loadEnvFile('.env');
+  } catch (error) {
+    refuse(`.env can't be read: ${String(error)}`, 1);
   }
 }
 

@@ -58,7 +58,48 @@ function findLacking(config: Partial<Config>, problems: readonly string[]): stri
       `${absent} is needed too, as a name and an address are set together. Example: ${absent}=${SETTINGS[absent].example}`,
     );
   }
+  return [...told, ...findContradictions(config, isLacking)];
+}
+
+/** What is wrong with settings of access that are right by themselves. */
+function findContradictions(config: Partial<Config>, isLacking: (name: SettingName) => boolean): string[] {
+  const example = (name: SettingName) => `Example: ${name}=${SETTINGS[name].example}`;
+  const told: string[] = [];
+  if (config.ACCESS !== undefined && config.ACCESS_FILE !== undefined) {
+    told.push('ACCESS=open and ACCESS_FILE contradict each other: take one of them away.');
+  }
+  const isOpenToOthers = config.HOST !== undefined && !isLoopback(config.HOST);
+  if (isOpenToOthers && isLacking('ACCESS') && isLacking('ACCESS_FILE')) {
+    told.push(
+      `ACCESS_FILE is needed, since HOST=${config.HOST} is reached by others: it says who may do what. ${example('ACCESS_FILE')}; or ACCESS=open, if everybody who reaches the port may do everything.`,
+    );
+  }
+  const { CONTENT_ORIGIN: contents, PUBLIC_URL: page } = config;
+  if (contents !== undefined && page !== undefined && new URL(contents).host === new URL(page).host) {
+    told.push(
+      `CONTENT_ORIGIN must be another host than that of PUBLIC_URL: it keeps the two apart. ${example('CONTENT_ORIGIN')}`,
+    );
+  }
+  for (const [first, ...others] of NEEDED_WITH) {
+    if (config[first] === undefined) continue;
+    for (const other of others.filter(isLacking)) told.push(`${other} is needed for ${first}. ${example(other)}`);
+  }
   return told;
+}
+
+/** Settings that make no sense without others. */
+const NEEDED_WITH = [
+  ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'PUBLIC_URL', 'ACCESS_FILE'],
+  ['OIDC_CLIENT_ID', 'OIDC_ISSUER'],
+  ['OIDC_CLIENT_SECRET', 'OIDC_ISSUER'],
+  ['JWT_ISSUER', 'JWT_AUDIENCE', 'ACCESS_FILE'],
+  ['JWT_AUDIENCE', 'JWT_ISSUER'],
+  ['JWT_JWKS_URL', 'JWT_ISSUER'],
+] as const satisfies readonly (readonly [SettingName, ...SettingName[]])[];
+
+/** Whether an address to listen on is reached from this machine alone. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
 }
 
 function describe(given: string, setting: Setting<unknown>): string {

@@ -1,7 +1,32 @@
 import { SETTINGS, type Setting } from './settings.ts';
 
+/** The commands beside the service itself: how each is written, with the space before it, and what it does. */
+export const COMMANDS = {
+  'token new': {
+    usage: ' [--name NAME] [--expires 90d|2027-01-01]',
+    help: 'prints a new token, and what to put into the access file for it',
+  },
+  password: {
+    usage: '',
+    help: 'asks for a password, or reads it from stdin, and prints its hash for the access file',
+  },
+  'access check': {
+    usage: ' FILE',
+    help: 'says whether an access file is right, or every mistake in it',
+  },
+  'access explain': {
+    usage: ' NAME VERB PATH [--group GROUP]... [--file FILE]',
+    help: `says whether a person, or "everyone", may do something, and by which grants. VERB is read, write, manage, list, fetch, upload, replace, create, delete, rename, copy-from, copy-to, move-from or move-to; the PATH of a folder ends with a /`,
+  },
+} as const;
+
+export type CommandName = keyof typeof COMMANDS;
+
 /** What `--help` prints. */
 export function helpText(version: string): string {
+  const commands = Object.entries(COMMANDS).map(
+    ([name, { usage, help }]) => `  holdall ${name}${usage}\n      ${help}`,
+  );
   const settings = Object.entries(SETTINGS).map(([name, setting]: [string, Setting<unknown>]) => {
     const fallback = setting.fallback === null ? '' : ` [${setting.fallback}]`;
     return `  ${name}${fallback}\n      ${setting.help.replaceAll('`', '')}`;
@@ -9,9 +34,15 @@ export function helpText(version: string): string {
   return `Holdall ${version}: one HTTP interface for the files in a folder of this machine, a bucket or a repository.
 
 Usage: holdall [--help | --version]
+       holdall COMMAND
 
-It is set by environment variables, or by a file .env in the working directory; defaults in brackets:
+Without a command it serves. It is set by environment variables, or by a file .env in the working directory; defaults
+in brackets:
 
 ${settings.join('\n')}
+
+Commands:
+
+${commands.join('\n')}
 `;
 }

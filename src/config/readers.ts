@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+
 /** What a setting's text means, or what is wrong with it. */
 export type Reading<Value> = { readonly value: Value } | { readonly problem: string };
 
@@ -58,7 +60,7 @@ export const url =
     }
     const value = given.replace(/\/+$/, '');
     if (path || parsed.pathname === '/') return { value };
-    return { problem: "must be a URL without a path: a bucket's name goes into S3_BUCKET" };
+    return { problem: 'must be a URL without a path: the name of a host, and a port at the most' };
   };
 
 /** The name of a bucket: what stands in a URL as one segment, so that a path or an address is noticed. */
@@ -114,3 +116,50 @@ export const secret =
     if (value.length >= leastBytes) return { value };
     return { problem: `must have at least ${leastBytes} bytes, and has ${value.length}` };
   };
+
+/** An address of a provider of identities: on https, as its answers say who people are, or on this machine. */
+export const issuer: Reader<string> = (given) => {
+  const parsed = URL.parse(given);
+  if (!parsed || parsed.username || parsed.password || parsed.search || parsed.hash) {
+    return { problem: 'must be a URL without user, query or fragment' };
+  }
+  const isNear = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(parsed.hostname);
+  if (parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isNear)) return { value: given };
+  return { problem: 'must be a URL that begins with https://' };
+};
+
+/** An origin for contents: one that a Content-Security-Policy can name, which addresses of IPv6 are not. */
+export const contentOrigin: Reader<string> = (given) => {
+  const reading = url({ path: false })(given);
+  if (!('value' in reading) || URL.parse(given)?.hostname.startsWith('[') !== true) return reading;
+  return { problem: 'must have the name of a host, or an address of IPv4' };
+};
+
+/** The name of a claim. */
+export const claim: Reader<string> = (given) =>
+  /^[\x21-\x7e]{1,200}$/.test(given) ? { value: given } : { problem: 'must be the name of a claim, without spaces' };
+
+/** Addresses, networks and `loopback`, with commas between them. */
+export const proxies: Reader<readonly string[]> = (given) => {
+  const value = given.split(',').map((part) => part.trim());
+  return value.every(isProxy)
+    ? { value }
+    : { problem: 'must be addresses of IP, networks such as 10.0.0.0/8, or loopback, with commas between them' };
+};
+
+function isProxy(given: string): boolean {
+  if (given === 'loopback') return true;
+  const [address = '', bits, ...rest] = given.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return (
+    bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) > 0 && Number(bits) <= (version === 4 ? 32 : 128))
+  );
+}
+
+/** The address of a Redis. */
+export const redisUrl: Reader<string> = (given) => {
+  const parsed = URL.parse(given);
+  if (parsed && /^rediss?:$/.test(parsed.protocol) && parsed.hostname !== '') return { value: given };
+  return { problem: 'must be a URL that begins with redis:// or rediss://' };
+};

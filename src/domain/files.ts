@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import { isStoreError, quoted, StoreError } from './error.ts';
+import { quoted, StoreError } from './error.ts';
+import { createFetching } from './fetching.ts';
 import { createFolderOperations, type FolderOperations } from './folder-operations.ts';
 import { limitSize } from './limit-size.ts';
 import { mediaTypeOfUpload } from './media-type.ts';
@@ -10,15 +11,15 @@ import { spool } from './spool.ts';
 import type { Cancellable, Content, FileEntry, Listing, Quota, Replacing, Store, WriteCondition } from './store.ts';
 import { copyFile, moveFile } from './transfer.ts';
 import type { FolderOptions } from './tree-operations.ts';
-
-/** Files of this many bytes and more are not served directly, but by a presigned URL: the 6 MB of the interface. */
-export const DIRECT_LIMIT = 6 * 1024 * 1024;
+import type { UrlSigner } from './url-signer.ts';
 
 export interface FilesOptions {
   /** The largest upload, in bytes; unlimited where undefined. */
   readonly maxUploadSize?: number | undefined;
   /** Seconds that a presigned URL is good for. */
   readonly presignExpires: number;
+  /** Where the contents of all files are given, by URLs that this signs, if not by the service itself. */
+  readonly contents?: { readonly origin: string; readonly signer: UrlSigner } | undefined;
 }
 
 /** What a fetch gives: the file itself, or where to get it. */
@@ -53,7 +54,10 @@ export interface Files extends FolderOperations {
   stat(file: FilePath, options?: Cancellable): Promise<FileEntry>;
   /** The file itself, whatever its size. */
   read(file: FilePath, options?: ReadOptions): Promise<Content>;
-  /** The file itself below `DIRECT_LIMIT`, else a presigned URL; `too-large` where the store has none to give. */
+  /**
+   * The file itself below the limit for that, else a presigned URL; `too-large` where the store has none to give. Where
+   * `contents` are elsewhere, always a URL.
+   */
   fetch(file: FilePath, options: ReadOptions & { download: boolean }): Promise<Fetched>;
   /** The presigned URL that `fetch` gives for the file, or undefined where it gives the file itself. */
   locate(
@@ -77,44 +81,15 @@ export interface Files extends FolderOperations {
   quota(): Quota | undefined;
 }
 
-export function createFiles(store: Store, { maxUploadSize, presignExpires }: FilesOptions): Files {
+export function createFiles(store: Store, { maxUploadSize, presignExpires, contents }: FilesOptions): Files {
   const folders = createFolderOperations(store);
-
-  const locate: Files['locate'] = async (file, options) => {
-    if (file.size < DIRECT_LIMIT) return undefined;
-    if (store.presign) return store.presign(file, { ...options, expires: presignExpires });
-    throw new StoreError(
-      'too-large',
-      `The file ${quoted(file.path)} has ${file.size} bytes. Files of ${DIRECT_LIMIT} bytes (6 MB) and more are ` +
-        'fetched by a presigned URL, and this store has none.',
-    );
-  };
 
   return {
     ...folders,
     list: (folder, options = {}) => store.list(folder, { ...options, limit: options.limit ?? MAX_PAGE }),
     stat: (file, options) => store.stat(file, options),
     read: (file, options) => store.read(file, options),
-    locate,
-
-    async fetch(file, { download, ...options }) {
-      const content = await store.read(file, { ...options, ifBelow: DIRECT_LIMIT }).catch(async (error: unknown) => {
-        if (!isStoreError(error, 'range-unsatisfiable')) throw error;
-        // A file that is not given directly has no ranges here.
-        const location = await locate(await store.stat(file, options), {
-          download,
-          purpose: 'read',
-          signal: options.signal,
-        });
-        if (location === undefined) throw error;
-        return { location };
-      });
-      if ('location' in content) return content;
-      if (content.file.size < DIRECT_LIMIT) return { content };
-      content.body.destroy();
-      const location = await locate(content.file, { download, purpose: 'read', signal: options.signal });
-      return location === undefined ? { content } : { location };
-    },
+    ...createFetching(store, { presignExpires, contents }),
 
     async upload(file, { body, declaredType, sizeAtMost }, options) {
       const type = mediaTypeOfUpload(declaredType, nameOf(file));

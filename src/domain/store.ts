@@ -194,7 +194,9 @@ export interface Store {
 
   /**
    * A URL that gives the file to whoever has it, for `expires` seconds: its bytes or, for `stat`, what is known of it
-   * alone (GET or HEAD, in terms of HTTP). With `download`, it is an attachment of the file's name. Does not look whether the file still exists. A URL that starts with `/` is one of the service's own.
+   * alone (GET or HEAD, in terms of HTTP). It gives the file as `presentationOf` says,
+   * as far as the store can be told of it: as an attachment of its name with `download`, and where it may not be shown.
+   * Does not look whether the file still exists. A URL that starts with `/` is one of the service's own.
    */
   presign?(
     file: FileEntry,

@@ -19,6 +19,11 @@ export interface UrlSigner {
   verify(file: FilePath, query: string, now: number): Grant;
 }
 
+/** The path and query at which the service gives a file to whoever has them. */
+export function signedPath(signer: UrlSigner, grant: Grant): string {
+  return `/-/signed/${grant.file.split('/').map(encodeURIComponent).join('/')}?${signer.sign(grant).toString()}`;
+}
+
 /** The shortest key that is accepted, in bytes: that of the hash (RFC 2104, section 3). */
 export const MIN_KEY_BYTES = 32;
 

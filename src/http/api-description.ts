@@ -17,23 +17,26 @@ export async function describeApi(app: App): Promise<void> {
         description: 'One HTTP interface for the files in your bucket, your repository or your disk.',
         license: { name: 'MIT', identifier: 'MIT' },
       },
-      tags: ['Files', 'Folders', 'Files and folders', 'The service'].map((name) => ({ name })),
+      tags: ['Files', 'Folders', 'Files and folders', 'Signing in', 'The service'].map((name) => ({ name })),
     },
     transform: ({ schema, url }) => ({ schema: nameWildcard(schema), url: url.replace('*', ':path') }),
   });
-  await app.register(swaggerUi, {
-    routePrefix: DOCS,
-    staticCSP: {
-      'default-src': ["'self'"],
-      'img-src': ["'self'", 'data:'],
-      'style-src': ["'self'", "'unsafe-inline'"],
-      'object-src': ["'none'"],
-      'base-uri': ["'none'"],
-      'frame-ancestors': ["'none'"],
-    },
-    uiConfig: { deepLinking: true, tryItOutEnabled: true, validatorUrl: null },
-    theme: { title: 'Holdall: the interface' },
-    logo: { type: 'image/svg+xml', content: Buffer.from(LOGO), href: DOCS },
+  await app.register(async (docs: App) => {
+    docs.addHook('onRoute', (route) => void (route.config = { ...route.config, access: 'public' }));
+    await docs.register(swaggerUi, {
+      routePrefix: DOCS,
+      staticCSP: {
+        'default-src': ["'self'"],
+        'img-src': ["'self'", 'data:'],
+        'style-src': ["'self'", "'unsafe-inline'"],
+        'object-src': ["'none'"],
+        'base-uri': ["'none'"],
+        'frame-ancestors': ["'none'"],
+      },
+      uiConfig: { deepLinking: true, tryItOutEnabled: true, validatorUrl: null },
+      theme: { title: 'Holdall: the interface' },
+      logo: { type: 'image/svg+xml', content: Buffer.from(LOGO), href: DOCS },
+    });
   });
 }
 

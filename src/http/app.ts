@@ -3,9 +3,14 @@ import { METHODS } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Ajv } from 'ajv';
 import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import { guardRequests } from './access/request-access.ts';
 import { describeApi } from './api-description.ts';
 import { HttpError } from './errors.ts';
 import { answerFailures, sendFailure } from './failures.ts';
+import { generalHeaders, isolateAnswers } from './isolation.ts';
+import { limitOptions, limitRequests } from './limits/limits.ts';
+import { limitListings } from './limits/listings.ts';
+import { limitUnrouted } from './limits/request-rate.ts';
 import { createLongOperations } from './long-operations.ts';
 import { collectMethods, refuseOtherMethods } from './methods.ts';
 import { isListed } from './page/links.ts';
@@ -16,6 +21,8 @@ import { fetchRoute } from './routes/fetch.ts';
 import { deleteFileRoute, renameFileRoute } from './routes/files.ts';
 import { deleteFolderRoute, folderRoutes } from './routes/folders.ts';
 import { failListing, listingRoutes } from './routes/listing.ts';
+import { endSessionRoutes, sessionRoutes } from './routes/session.ts';
+import { signInRoutes } from './routes/sign-in.ts';
 import { signedRoute } from './routes/signed.ts';
 import { systemRoutes } from './routes/system.ts';
 import { thumbnailRoute } from './routes/thumbnail.ts';
@@ -36,7 +43,9 @@ const KEEP_ALIVE_PROBE = 60_000;
  * The service as an application that can be listened with. Closing it waits for the requests and the folder
  * operations that are under way.
  */
-export async function buildApp(service: Service, logger: FastifyBaseLogger): Promise<App> {
+export async function buildApp(given: Service, logger: FastifyBaseLogger): Promise<App> {
+  const service = { ...given, files: limitListings(given.files) };
+  const limits = limitOptions(service.limits);
   const app: App = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
@@ -48,7 +57,8 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => void answerUnrouted(service, error, request, reply),
     ...answerFailures.options,
-    http: { ...answerFailures.options.http, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE },
+    ...limits,
+    http: { ...answerFailures.options.http, ...limits.http, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   for (const method of METHODS) {
@@ -57,6 +67,9 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   closeWhatIsAnswered(app);
   answerFailures(app);
   logRequests(app);
+  isolateAnswers(app, service);
+  await limitRequests(app, service.limits);
+  guardRequests(app, service);
   tellQuota(app, service);
   setCompilers(app);
   const methodsOf = collectMethods(app);
@@ -74,9 +87,11 @@ async function answerUnrouted(
   reply: FastifyReply,
 ): Promise<void> {
   followRequest(request, reply);
+  generalHeaders(reply);
   const isReading = request.method === 'GET' || request.method === 'HEAD';
-  if (!isReading || !isListed(request.url)) return void sendFailure(error, request, reply);
   try {
+    await limitUnrouted(request, reply, service.limits);
+    if (!isReading || !isListed(request.url)) return void sendFailure(error, request, reply);
     await failListing(service, error, request, reply);
   } catch (reason) {
     sendFailure(reason, request, reply);
@@ -102,25 +117,28 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
   const operations = createLongOperations();
   app.addHook('onClose', () => operations.finished());
 
-  await app.register(async (upload: App) => uploadRoute(upload, service));
+  await app.register(async (upload: App) => uploadRoute(upload));
   await app.register(async (bodiless: App) => {
     // Programs send a Content-Type with no body, or "{}", or anything: it says nothing here, and is not looked at.
     bodiless.addHook('onRequest', async ({ headers }) => void delete headers['content-type']);
     bodiless.removeAllContentTypeParsers();
     bodiless.addContentTypeParser('*', (_request, _payload, done) => done(null));
-    deleteFileRoute(bodiless, service);
-    deleteFolderRoute(bodiless, service, operations);
+    deleteFileRoute(bodiless);
+    deleteFolderRoute(bodiless, operations);
+    endSessionRoutes(bodiless, service);
   });
   await app.register(async (json: App) => {
     takeJson(json);
-    renameFileRoute(json, service);
-    folderRoutes(json, service, operations);
-    transferRoutes(json, service, operations);
+    renameFileRoute(json);
+    folderRoutes(json, operations);
+    transferRoutes(json, operations);
+    sessionRoutes(json, service);
   });
   await app.register(async (listing: App) => listingRoutes(listing, service));
   await app.register(async (assets: App) => assetRoutes(assets, service));
-  fetchRoute(app, service);
+  await app.register(async (fetching: App) => fetchRoute(fetching, service));
   thumbnailRoute(app, service);
+  await app.register(async (signIn: App) => signInRoutes(signIn, service));
   systemRoutes(app, service);
   if (service.signer) signedRoute(app, service, service.signer);
 }

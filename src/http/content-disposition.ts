@@ -32,8 +32,11 @@ export function parseFormDisposition(header: string): FormField | undefined {
 /** The name of a parameter, up to the beginning of its value. */
 const OPENING = /^\s*;\s*([\w*-]+)\s*=\s*("?)/;
 
-/** A quote that ends a value: a parameter follows it, or nothing. */
-const CLOSING = /"\s*(?:;\s*[\w*-]+\s*=|;?\s*$)/;
+/**
+ * A quote that ends a value: a parameter follows it, or nothing. No two runs of spaces in it can share what they match,
+ * so that the time stays in proportion to the length.
+ */
+const CLOSING = /"\s*(?:$|;\s*(?:$|[\w*-]+\s*=))/;
 
 interface Value {
   readonly text: string;

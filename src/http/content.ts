@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { attachment } from '../domain/attachment.ts';
 import { isStoreError } from '../domain/error.ts';
 import type { Fetched, ReadOptions } from '../domain/files.ts';
-import { servedType } from '../domain/media-type.ts';
+import { presentationOf } from '../domain/presentation.ts';
 import type { Content, FileEntry } from '../domain/store.ts';
 import { clientSignal } from './client-signal.ts';
 import { HttpError } from './errors.ts';
@@ -18,6 +17,14 @@ export interface ContentSource {
   locate(file: FileEntry): Promise<string | undefined>;
 }
 
+/** How a file is to be shown. */
+export interface Showing {
+  /** Not at all: it is kept. */
+  readonly download: boolean;
+  /** Where pages are that may have it in a frame, as a policy names that. */
+  readonly framedBy: string;
+}
+
 /** How often a file that changes between the look at it and its opening is looked at again. */
 const ATTEMPTS = 5;
 
@@ -29,7 +36,7 @@ export async function sendContent(
   request: FastifyRequest,
   reply: FastifyReply,
   source: ContentSource,
-  { download }: { download: boolean },
+  showing: Showing,
 ): Promise<FastifyReply> {
   const { headers } = request;
   refuseToRun(headers);
@@ -44,17 +51,18 @@ export async function sendContent(
     if (location !== undefined) return redirect(request, reply, location);
     if (file && hasPreconditions(headers)) {
       const verdict = evaluate(headers, file);
-      if (verdict === 'not-modified') return sendNotModified(reply.headers(fileHeaders(file)));
+      if (verdict === 'not-modified')
+        return sendNotModified(describe(reply, file, showing).removeHeader('content-type'));
       if (verdict === 'failed')
         throw new HttpError(412, `The file has the etag ${quote(file.etag)}, which the request ruled out.`);
     }
     if (file && request.method === 'HEAD')
-      return describe(reply, file, download).header('content-length', file.size).send();
+      return describe(reply, file, showing).header('content-length', file.size).send();
     try {
       const wanted = file && !allowsRange(ifRange, file) ? undefined : range;
       const fetched = await source.fetch({ range: wanted, ifMatch: file?.etag, signal });
       if ('location' in fetched) return redirect(request, reply, fetched.location);
-      return sendBytes(reply, fetched.content, download);
+      return sendBytes(reply, fetched.content, showing);
     } catch (error) {
       if (isStoreError(error, 'range-unsatisfiable')) {
         const { size } = file ?? (await source.stat());
@@ -76,8 +84,8 @@ function redirect(request: FastifyRequest, reply: FastifyReply, location: string
   return reply.code(302).header('location', target).header('cache-control', 'no-store').send();
 }
 
-function sendBytes(reply: FastifyReply, { file, range, body }: Content, download: boolean): FastifyReply {
-  describe(reply, file, download);
+function sendBytes(reply: FastifyReply, { file, range, body }: Content, showing: Showing): FastifyReply {
+  describe(reply, file, showing);
   if (!range) return reply.header('content-length', file.size).send(body);
   return reply
     .code(206)
@@ -86,8 +94,9 @@ function sendBytes(reply: FastifyReply, { file, range, body }: Content, download
     .send(body);
 }
 
-function describe(reply: FastifyReply, file: FileEntry, download: boolean): FastifyReply {
-  reply.headers({ ...fileHeaders(file), ...isolationHeaders(file.type), 'content-type': servedType(file.type) });
-  if (download) reply.header('content-disposition', attachment(file.path));
-  return reply;
+function describe(reply: FastifyReply, file: FileEntry, { download, framedBy }: Showing): FastifyReply {
+  const presentation = presentationOf(file, { download });
+  return reply
+    .headers({ ...fileHeaders(file), ...isolationHeaders(presentation, framedBy) })
+    .header('content-type', presentation.type);
 }

@@ -1,4 +1,5 @@
 import type { FastifyError } from 'fastify';
+import { AccessDenied } from '../access/access-denied.ts';
 import { type ErrorKind, isStoreError, quoted } from '../domain/error.ts';
 
 /** An error as a client gets to see it. */
@@ -45,6 +46,7 @@ export function problemOf(error: unknown, requestId: string): Problem {
     const retryAfter = error.kind === 'unavailable' ? (error.retryAfter ?? RETRY_AFTER) : undefined;
     return { status, message: error.message, ...(retryAfter !== undefined && { retryAfter }) };
   }
+  if (error instanceof AccessDenied) return { status: error.isAnonymous ? 401 : 403, message: error.message };
   if (error instanceof HttpError) return { status: error.status, message: error.message };
   return (
     ofFastify(error) ?? {

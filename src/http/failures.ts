@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
 import { quoted } from '../domain/error.ts';
+import './access/request-access.ts';
 import { HttpError, type Problem, problemOf } from './errors.ts';
-import { JSON_TYPE } from './headers.ts';
+import { GENERAL_HEADERS, JSON_TYPE } from './headers.ts';
 import { REQUEST_ID, requestId } from './request-log.ts';
 import type { Failure } from './schemas.ts';
 import type { App } from './service.ts';
@@ -16,12 +17,24 @@ export function answerFailures(app: App): void {
     sendFailure(new HttpError(404, `There is no route ${request.method} ${pathOf(request)}.`), request, reply),
   );
   app.addHook('onRequest', async ({ raw }, reply) => {
-    if (raw.headers.host === undefined && raw.httpVersion === '1.1') {
-      reply.header('connection', 'close');
-      throw new HttpError(400, 'The request has no Host header, which HTTP/1.1 needs.');
-    }
+    const problem = hostProblem(raw);
+    if (problem === undefined) return;
+    reply.header('connection', 'close');
+    throw new HttpError(400, problem);
   });
   app.server.on('checkExpectation', refuseExpectation);
+}
+
+/** Why it can't be told for which host a request is, if it can't: RFC 9112, sections 3.2 and 3.2.2. */
+function hostProblem({ headers, httpVersion, rawHeaders, url = '' }: IncomingMessage): string | undefined {
+  if (headers.host === undefined) {
+    return httpVersion === '1.1' ? 'The request has no Host header, which HTTP/1.1 needs.' : undefined;
+  }
+  // Node keeps the first one, where a proxy in front may have gone by another.
+  const isHost = (text: string, index: number) => index % 2 === 0 && text.toLowerCase() === 'host';
+  if (rawHeaders.filter(isHost).length > 1) return 'The request has more than one Host header.';
+  const target = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
+  return target === undefined || target === headers.host ? undefined : 'The URL and the Host header name two hosts.';
 }
 
 /** What the framework has to be told when it is made, of mistakes that it finds before there is a request. */
@@ -42,14 +55,21 @@ export function beginFailure(error: unknown, request: FastifyRequest, reply: Fas
   const problem = problemOf(error, request.id);
   const hasLeft = reply.raw.destroyed || (request.raw.destroyed && !request.raw.complete);
   if (problem.status === 500 && !hasLeft) request.log.error({ err: error }, 'A request failed.');
-  if (problem.status === 503 && !hasLeft) request.log.warn({ err: error }, 'A request could not be served now.');
+  // An overload is logged where it is found, and not again for each request.
+  if (problem.status === 503 && !hasLeft && !(error instanceof HttpError))
+    request.log.warn({ err: error }, 'A request could not be served now.');
   // Headers that were set for the answer that did not come about.
   for (const name of ['content-length', 'content-disposition', 'etag', 'last-modified', 'cache-control'])
     reply.removeHeader(name);
+  if (REFUSALS.has(problem.status)) request.access?.recordRefusal(problem.message);
+  if (problem.status === 401) reply.header('www-authenticate', request.access?.challenges() ?? []);
   if (problem.retryAfter !== undefined) reply.header('retry-after', problem.retryAfter);
   reply.code(problem.status);
   return envelopeOf(problem);
 }
+
+/** The statuses of requests that were refused to somebody, rather than impossible. */
+const REFUSALS = new Set([401, 403, 429]);
 
 function envelopeOf({ message }: Pick<Problem, 'message'>): Failure {
   return { success: false, error: message };
@@ -60,6 +80,7 @@ function refuseExpectation(request: IncomingMessage, response: ServerResponse): 
   const message = `The expectation ${quoted(request.headers.expect ?? '')} can't be met.`;
   const body = JSON.stringify(envelopeOf({ message }));
   response.writeHead(417, {
+    ...GENERAL_HEADERS,
     'Content-Type': JSON_TYPE,
     'Content-Length': Buffer.byteLength(body),
     [REQUEST_ID]: requestId(request),
@@ -68,9 +89,12 @@ function refuseExpectation(request: IncomingMessage, response: ServerResponse): 
   response.end(body);
 }
 
-/** What is no HTTP has no request: it is answered on the bare connection. */
+/** Milliseconds in which a client can read why its connection is closed, before it is. */
+const LINGER = 1000;
+
+/** What is no HTTP, or does not come to an end, has no request: it is answered on the bare connection. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  if (error.code === 'ECONNRESET' || !socket.writable || isBeingAnswered(socket)) {
     socket.destroy();
     return;
   }
@@ -80,6 +104,18 @@ function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${status}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `X-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`,
   );
+  // The other end may never close its side.
+  const timer = setTimeout(() => socket.destroy(), LINGER).unref();
+  socket.once('close', () => clearTimeout(timer));
+}
+
+/**
+ * Whether an answer has begun on the connection, behind which another would be taken for more of its bytes. Node looks
+ * at the same before it answers such a connection by itself.
+ */
+function isBeingAnswered(socket: Socket): boolean {
+  const answer: unknown = Reflect.get(socket, '_httpMessage');
+  return answer instanceof ServerResponse && answer.headersSent;
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, readonly [string, string]>> = {

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { Presentation, Shown } from '../domain/presentation.ts';
 import type { FileEntry } from '../domain/store.ts';
 import { HttpError } from './errors.ts';
 import { quote } from './preconditions.ts';
@@ -18,16 +19,37 @@ export const CACHE_CONTROL = 'private, no-cache';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
+/** What every answer has: its type is not guessed, and pages of other origins can't take it in (Fetch, section 3.7). */
+export const GENERAL_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'cross-origin-resource-policy': 'same-origin',
+} as const;
+
 /**
- * Headers that keep a file which a browser opens from acting in the name of the person who looks at it: its type
- * is not guessed, and its scripts do not run. The viewers of browsers for PDF are scripts themselves.
+ * Headers that keep a file which a browser opens from acting in the name of the person who looks at it: beside those
+ * that every answer has. `framedBy` is where pages are that may show it in a frame, as a policy names that.
  */
-export function isolationHeaders(type: string): Record<string, string> {
+export function isolationHeaders({ disposition, shownAs }: Presentation, framedBy: string): Record<string, string> {
   return {
-    'x-content-type-options': 'nosniff',
-    ...(type !== 'application/pdf' && { 'content-security-policy': 'sandbox' }),
+    'content-security-policy': [...POLICIES[shownAs ?? 'none'], `frame-ancestors ${framedBy}`].join('; '),
+    'referrer-policy': 'no-referrer',
+    ...(disposition !== undefined && { 'content-disposition': disposition }),
   };
 }
+
+/** Nothing is loaded or sent, and no script runs; how a document looks, it may say itself. */
+const INERT = ["default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'"];
+
+/** What the documents need that browsers make of files. An SVG in a page has the policy of an attachment. */
+const POLICIES = {
+  none: ['sandbox', ...INERT, 'img-src data:', 'font-src data:'],
+  text: ['sandbox', ...INERT],
+  image: ['sandbox', ...INERT, "img-src 'self'"],
+  // What is played is asked for once more, by the document: in a sandbox without an origin, as a foreign site would.
+  media: ['sandbox allow-same-origin', ...INERT, "media-src 'self'"],
+  // The viewers are programs of the browsers, and refuse to run in a sandbox.
+  pdf: [...INERT, "object-src 'self'"],
+} satisfies Record<Shown | 'none', readonly string[]>;
 
 /**
  * Destinations of a request (Fetch, section 2.2.5) whose answer would act in the page: run, or say how it looks. All of

@@ -20,7 +20,7 @@ export function collectMethods(app: App): ReadonlyMap<string, ReadonlySet<string
  * what has no route is a 404, and no folder.
  */
 export function refuseOtherMethods(app: App, methodsOf: ReadonlyMap<string, ReadonlySet<string>>): void {
-  app.all('/-/*', { schema: { hide: true } }, (_request, reply) => reply.callNotFound());
+  app.all('/-/*', { config: { access: 'public' }, schema: { hide: true } }, (_request, reply) => reply.callNotFound());
 
   for (const [url, present] of methodsOf) {
     const allow = [...present].toSorted().join(', ');
@@ -29,6 +29,7 @@ export function refuseOtherMethods(app: App, methodsOf: ReadonlyMap<string, Read
     app.route({
       method: others,
       url,
+      config: { access: 'public' },
       schema: { hide: true },
       // Before a body is looked at: whatever it is, it is not wanted.
       onRequest: async (request, reply) => {

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { Dicer } from '@fastify/busboy';
-import { StoreError } from '../domain/error.ts';
+import { quoted, StoreError } from '../domain/error.ts';
 import { type FormField, parseFormDisposition } from './content-disposition.ts';
+import { HttpError } from './errors.ts';
 
 /** One part of a form. Its body is read to the end, or resumed, before the next part comes. */
 export interface Part extends FormField {
@@ -17,12 +18,15 @@ const MAX_PARTS = 100;
 /** Bytes of the headers of one part. */
 const MAX_HEADER = 16 * 1024;
 
+/** Bytes of a part that nobody asked for. */
+const MAX_UNKNOWN = 1024 * 1024;
+
 /** A form as it arrives. */
 export interface Form {
   /** In their order, and at an end only when the whole request has been received. */
   readonly parts: AsyncIterable<Part>;
   /** What is wrong with the form, if something is: the reason for what fails in other words than ours. */
-  problem(): StoreError | undefined;
+  problem(): StoreError | HttpError | undefined;
 }
 
 /**
@@ -36,9 +40,9 @@ export function readForm(request: IncomingMessage): Form {
   const parts = new Readable({ objectMode: true, read() {} });
   let count = 0;
   let current: Readable | undefined;
-  let problem: StoreError | undefined;
+  let problem: StoreError | HttpError | undefined;
 
-  const fail = (error: StoreError) => {
+  const fail = (error: StoreError | HttpError) => {
     problem ??= error;
     request.unpipe(dicer);
     current?.destroy(error);
@@ -65,10 +69,22 @@ export function readForm(request: IncomingMessage): Form {
     return request.resume();
   });
   dicer.on('error', () => fail(cutShort()));
-  request.on('error', () => fail(cutShort()));
+  // That the client is slow is told in words of its own; what else ends a request is that it was cut short.
+  request.on('error', (error) => fail(error instanceof HttpError ? error : cutShort()));
   request.on('aborted', () => fail(cutShort()));
   request.pipe(dicer);
   return { parts: parts as AsyncIterable<Part>, problem: () => problem };
+}
+
+/** Reads past a part that means nothing to the form; `too-large` for one that is no mere extra field. */
+export async function skipPart({ name, body }: Part): Promise<void> {
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= MAX_UNKNOWN) continue;
+    const message = `The field ${quoted(name ?? '')} is larger than 1 MiB, and none that an upload has: the file is the field "file", with a file name.`;
+    throw new StoreError('too-large', message);
+  }
 }
 
 /** The text of a small part, in UTF-8. */

@@ -81,6 +81,11 @@ export const Listing = Type.Object(
       { description: 'In the order of their paths\' UTF-8 bytes, a folder compared with its "/".' },
     ),
     cursor: Type.Optional(Type.String({ description: 'Where the next page begins; absent on the last one.' })),
+    rights: Type.Optional(
+      Type.Array(Type.Union([Type.Literal('read'), Type.Literal('write'), Type.Literal('manage')]), {
+        description: 'What the asker may do in this folder; there only where an access file says who may what.',
+      }),
+    ),
   },
   { title: 'Listing' },
 );
@@ -112,7 +117,13 @@ export interface Embedded {
   readonly readOnly: boolean;
   /** Bytes of the largest upload; null where only the store has a limit. */
   readonly maxUploadSize: number | null;
+  /** Who asks, and how they could sign in; null where there is nobody to be. */
+  readonly access: { readonly name: string | null; readonly signIn: SignIn } | null;
 }
+
+/** By what people can sign in: a name and a password, a provider. */
+export const SignIn = Type.Object({ password: Type.Boolean(), provider: Type.Boolean() });
+export type SignIn = Static<typeof SignIn>;
 
 export const FileQuery = Type.Object({
   download: Type.Optional(Type.String({ description: "`1`: as an attachment of the file's name." })),

@@ -6,9 +6,12 @@ import type {
   RawRequestDefaultExpression,
   RawServerDefault,
 } from 'fastify';
+import type { Audit } from '../access/audit.ts';
 import type { Files } from '../domain/files.ts';
 import type { UrlSigner } from '../domain/url-signer.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
+import type { AccessControl } from './access/access-control.ts';
+import type { Limits } from './limits/limits.ts';
 import type { WebPage } from './page/web-page.ts';
 
 /** What the routes serve. */
@@ -25,6 +28,16 @@ export interface Service {
   readonly readOnly: boolean;
   /** Bytes of the largest upload; undefined where only the store has a limit. */
   readonly maxUploadSize?: number | undefined;
+  /** Who may reach the service, and what they may do. */
+  readonly access: AccessControl;
+  /** Where sign-ins, refusals and changes are written down. */
+  readonly audit: Audit;
+  /** The address by which people reach the service, where it was told. */
+  readonly publicUrl: string | undefined;
+  /** The origin of its own for the contents of files, if there is one. */
+  readonly contentOrigin: string | undefined;
+  /** How much of it one client, and all of them together, may take. */
+  readonly limits: Limits;
 }
 
 /** The application, with the types that its schemas give. */

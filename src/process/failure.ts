@@ -1,3 +1,4 @@
+import { AccessFileError } from '../access/access-file-error.ts';
 import { SettingsError } from '../config/config.ts';
 import { isStoreError } from '../domain/error.ts';
 import { PageNotBuilt } from '../http/page/web-page.ts';
@@ -7,7 +8,8 @@ import { PageNotBuilt } from '../http/page/web-page.ts';
  * fault of ours, which wants its stack.
  */
 export function explainStart(error: unknown): string | undefined {
-  if (error instanceof SettingsError || error instanceof PageNotBuilt || isStoreError(error)) return error.message;
+  if (error instanceof SettingsError || error instanceof AccessFileError) return error.message;
+  if (error instanceof PageNotBuilt || isStoreError(error)) return error.message;
   if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined;
   if (error.syscall === 'getaddrinfo') {
     const name = 'hostname' in error ? String(error.hostname) : '';

@@ -3,13 +3,20 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { createFiles } from '../domain/files.ts';
+import type { Store } from '../domain/store.ts';
+import { createUrlSigner } from '../domain/url-signer.ts';
 import { buildApp } from '../http/app.ts';
 import { BUILT_PAGE, readWebPage, type WebPage } from '../http/page/web-page.ts';
+import type { Service } from '../http/service.ts';
 import { observe } from '../layers/observe.ts';
 import { readOnly } from '../layers/read-only.ts';
 import { retry } from '../layers/retry.ts';
 import { type OpenedStore, openStore } from '../stores/create.ts';
 import { createThumbnails } from '../thumbnails/thumbnails.ts';
+import { openAccess } from './access.ts';
+import { openAuditLog } from './audit-log.ts';
+import { limitsOf } from './limits.ts';
+import { connectRedis } from './redis.ts';
 
 /** The service of one process, listening. */
 export interface RunningService {
@@ -17,6 +24,8 @@ export interface RunningService {
   readonly url: string;
   /** What it serves, as a person would name it. */
   readonly serves: string;
+  /** Opens anew the files that are written to, after somebody has moved them away. */
+  reopenLogs(): void;
   /**
    * Takes no new connections, and settles when what was under way has ended, or the time for it is over; says
    * which.
@@ -33,26 +42,49 @@ const RETRIES = { attempts: 3, delay: 100 };
 /** Opens the store and listens. Throws an error that a person can act on when either is not possible. */
 export async function startService(config: Config, logger: Logger): Promise<RunningService> {
   const page = await readWebPage(BUILT_PAGE);
+  await using opening = new AsyncDisposableStack();
+  const service = await openEverything(config, page, { logger, resources: opening });
+  const app = await buildApp(service, logger);
+  const url = await app.listen({ host: config.HOST, port: config.PORT });
+  const resources = opening.move();
+
+  return {
+    url,
+    serves: service.serves,
+    reopenLogs: () => service.audit.reopen(),
+    async stop() {
+      const closed = app.close().then(() => 'finished' as const);
+      const outcome = await within(config.SHUTDOWN_TIMEOUT * 1000, closed);
+      if (outcome === undefined) app.server.closeAllConnections();
+      await within(RELEASE_TIMEOUT, resources.disposeAsync());
+      return outcome ?? 'cut short';
+    },
+  };
+}
+
+/** What the application serves. All that is held for it goes with `resources`, the last first. */
+async function openEverything(
+  config: Config,
+  page: WebPage,
+  { logger, resources }: { logger: Logger; resources: AsyncDisposableStack },
+): Promise<Service & { readonly serves: string }> {
   const opened = await openStore(config, {
     debug: (message, details) => logger.debug(details, message),
     info: (message, details) => logger.info(details, message),
     warn: (message, details) => logger.warn(details, message),
   });
-  try {
-    await opened.store.check?.();
-    return await serve(opened, page, config, logger);
-  } catch (error) {
-    await opened.store.close?.();
-    throw error;
-  }
-}
-
-async function serve(opened: OpenedStore, page: WebPage, config: Config, logger: Logger): Promise<RunningService> {
-  const retried = opened.retries ? opened.store : retry(opened.store, RETRIES);
-  const observed = observe(config.READ_ONLY ? readOnly(retried) : retried, (call) => logger.debug(call, 'store'));
-  const files = createFiles(observed, {
+  resources.defer(async () => opened.store.close?.());
+  await opened.store.check?.();
+  const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, logger);
+  resources.defer(() => redis?.close());
+  const access = await openAccess(config, opened, redis?.redis, { logger, resources });
+  const audit = resources.adopt(openAuditLog(config.AUDIT_LOG), (log) => log.close());
+  const origin = config.CONTENT_ORIGIN;
+  const signer = opened.signer ?? (origin === undefined ? undefined : createUrlSigner(await opened.signingKey()));
+  const files = createFiles(layer(opened, config, logger), {
     maxUploadSize: config.MAX_UPLOAD_SIZE,
     presignExpires: config.PRESIGN_EXPIRES,
+    contents: origin !== undefined && signer ? { origin, signer } : undefined,
   });
   const thumbnails = createThumbnails({
     files,
@@ -61,39 +93,36 @@ async function serve(opened: OpenedStore, page: WebPage, config: Config, logger:
     renders: Math.max(1, Math.floor(availableParallelism() / config.WORKERS)),
     warn: (message, error) => logger.warn({ err: error }, message),
   });
-  const app = await buildApp(
-    {
-      files,
-      thumbnails,
-      signer: opened.signer,
-      page,
-      contentOrigins: opened.contentOrigins,
-      readOnly: config.READ_ONLY,
-      maxUploadSize: config.MAX_UPLOAD_SIZE,
-    },
-    logger,
-  );
-  const url = await app.listen({ host: config.HOST, port: config.PORT });
-
+  resources.defer(() => thumbnails.close());
   return {
-    url,
+    files,
+    thumbnails,
+    signer,
+    page,
+    contentOrigins: opened.contentOrigins,
+    readOnly: config.READ_ONLY,
+    maxUploadSize: config.MAX_UPLOAD_SIZE,
+    access,
+    audit,
+    publicUrl: config.PUBLIC_URL,
+    contentOrigin: origin,
+    limits: limitsOf(config, redis?.redis),
     serves: opened.name,
-    async stop() {
-      const closed = app.close().then(() => 'finished' as const);
-      const deadline = new AbortController();
-      const late = delay(config.SHUTDOWN_TIMEOUT * 1000, 'cut short' as const, { signal: deadline.signal });
-      const outcome = await Promise.race([closed, late.catch(() => 'finished' as const)]);
-      deadline.abort();
-      if (outcome === 'cut short') app.server.closeAllConnections();
-      const released = new AbortController();
-      await Promise.race([
-        thumbnails
-          .close()
-          .then(() => opened.store.close?.())
-          .finally(() => released.abort()),
-        delay(RELEASE_TIMEOUT, undefined, { signal: released.signal }).catch(() => {}),
-      ]);
-      return outcome;
-    },
   };
+}
+
+function layer({ store, retries }: OpenedStore, config: Config, logger: Logger): Store {
+  const retried = retries ? store : retry(store, RETRIES);
+  return observe(config.READ_ONLY ? readOnly(retried) : retried, (call) => logger.debug(call, 'store'));
+}
+
+/** What the work gives, or undefined when it takes longer than so many milliseconds. */
+async function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | undefined> {
+  const deadline = new AbortController();
+  const late = delay(milliseconds, undefined, { signal: deadline.signal }).catch(() => undefined);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    deadline.abort();
+  }
 }

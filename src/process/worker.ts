@@ -31,5 +31,11 @@ export async function runService(
     process.exit(0);
   };
   for (const signal of STOP_SIGNALS) process.on(signal, () => void stop(signal));
+  if (writesFiles(config)) process.on('SIGHUP', () => service.reopenLogs());
   onReady(service);
+}
+
+/** Whether SIGHUP has a meaning: a terminal that is closed sends it too, and ends the service where it has none. */
+export function writesFiles({ AUDIT_LOG }: Config): boolean {
+  return AUDIT_LOG !== 'stdout' && AUDIT_LOG !== 'off';
 }

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { Config } from '../config/config.ts';
+import { type Config, SettingsError } from '../config/config.ts';
 import type { Store } from '../domain/store.ts';
 import type { UrlSigner } from '../domain/url-signer.ts';
 import { openDisk } from './disk/disk.ts';
 import { repositoryOrigins } from './github/content-origins.ts';
 import { openGitHub } from './github/github.ts';
+import { keptKeyIn } from './kept-key.ts';
 import type { StoreLog } from './log.ts';
 import { bucketOrigins } from './s3/content-origins.ts';
 import { openS3 } from './s3/s3.ts';
@@ -24,6 +25,10 @@ export interface OpenedStore {
   readonly retries: boolean;
   /** Where to keep what can be made again, if nobody says otherwise. */
   readonly cacheFolder: string;
+  /** Where to keep what has to be remembered. */
+  readonly stateFolder: string;
+  /** The key of sessions, and of URLs that the service signs itself: that of the settings, or one that is kept. */
+  signingKey(): Promise<Buffer>;
 }
 
 /** Opens the store that is configured: the only list of backends. */
@@ -31,12 +36,22 @@ export async function openStore(config: Config, log: StoreLog): Promise<OpenedSt
   const warn = (message: string, details: object) => log.warn(message, details);
   switch (config.STORAGE_TYPE) {
     case 'disk': {
-      const { store, signer, ownFolder, root } = await openDisk({
+      const { store, signer, key, ownFolder, root } = await openDisk({
         root: config.DISK_ROOT,
-        signingKey: config.SIGNING_KEY,
+        signingKey:
+          config.SIGNING_KEY ?? (config.STATE_DIR === undefined ? undefined : await keyKeptIn(config.STATE_DIR)),
         warn,
       });
-      return { store, signer, contentOrigins: [], name: root, retries: false, cacheFolder: join(ownFolder, 'cache') };
+      return {
+        store,
+        signer,
+        contentOrigins: [],
+        name: root,
+        retries: false,
+        cacheFolder: join(ownFolder, 'cache'),
+        stateFolder: config.STATE_DIR ?? ownFolder,
+        signingKey: async () => key,
+      };
     }
     case 's3':
     case 'r2':
@@ -64,7 +79,7 @@ async function openBucket(config: Config, warn: (message: string, details: objec
   });
   const name = `${config.S3_ENDPOINT ?? `https://s3.${config.S3_REGION}.amazonaws.com`}/${bucket}`;
   const contentOrigins = await bucketOrigins(store, config.S3_PUBLIC_URL);
-  return { store, contentOrigins, name, retries: true, cacheFolder: cacheFolderOf(name) };
+  return { store, contentOrigins, name, retries: true, cacheFolder: cacheFolderOf(name), ...stateOf(name, config) };
 }
 
 function openRepository(config: Config, log: StoreLog): OpenedStore {
@@ -90,11 +105,36 @@ function openRepository(config: Config, log: StoreLog): OpenedStore {
     cache: { folder: join(config.CACHE_DIR ?? cacheFolder, 'blobs'), size: config.GITHUB_CACHE_SIZE },
     log,
   });
-  return { store, contentOrigins: repositoryOrigins(apiUrl), name, retries: true, cacheFolder };
+  return {
+    store,
+    contentOrigins: repositoryOrigins(apiUrl),
+    name,
+    retries: true,
+    cacheFolder,
+    ...stateOf(name, config),
+  };
 }
 
 /** A folder of this machine for what is served, told from those of others by its name. */
 function cacheFolderOf(name: string): string {
-  const id = createHash('sha256').update(name).digest('hex').slice(0, 16);
-  return join(homedir(), '.cache', 'holdall', id);
+  return join(homedir(), '.cache', 'holdall', idOf(name));
+}
+
+/** What is remembered of what is served elsewhere lies on this machine. */
+function stateOf(name: string, { STATE_DIR, SIGNING_KEY }: Config): Pick<OpenedStore, 'stateFolder' | 'signingKey'> {
+  const stateFolder = STATE_DIR ?? join(homedir(), '.local', 'state', 'holdall', idOf(name));
+  return { stateFolder, signingKey: async () => SIGNING_KEY ?? keyKeptIn(stateFolder) };
+}
+
+async function keyKeptIn(folder: string): Promise<Buffer> {
+  try {
+    return await keptKeyIn(folder);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SettingsError([`STATE_DIR ${folder} can't be used: ${reason}. Example: STATE_DIR=/var/lib/holdall`]);
+  }
+}
+
+function idOf(name: string): string {
+  return createHash('sha256').update(name).digest('hex').slice(0, 16);
 }

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { createSingleFlight } from '../cache/single-flight.ts';
 import { StoreError } from '../domain/error.ts';
 import type { Files } from '../domain/files.ts';
+import { createPlaces } from '../domain/places.ts';
 import type { Cancellable, FileEntry } from '../domain/store.ts';
 import { createCache } from './cache.ts';
 import type { Warn } from './disk-cache.ts';
-import { createPlaces } from './places.ts';
 import { asStoreError, requireUsableSize } from './problems.ts';
 import { startRender } from './render.ts';
 import { readSource } from './source.ts';
@@ -55,7 +55,7 @@ export function thumbnailEtag(file: FileEntry): string {
 export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
   const { files, cacheFolder, cacheSize, renders, warn = () => {}, renderTimeLimit = RENDER_TIME_LIMIT } = options;
   const cache = createCache({ folder: cacheFolder, size: cacheSize, warn });
-  const places = createPlaces({ places: renders, queue: 8 * renders });
+  const places = createPlaces({ places: renders, queue: 8 * renders, crowd: 'Too many thumbnails are asked for' });
   const flights = createSingleFlight<Buffer>();
   const closed = new StoreError('unavailable', 'The service is stopping. Try again in a second.', { retryAfter: 1 });
   let isClosed = false;

@@ -89,10 +89,12 @@ describe('what is set', () => {
     ['MAX_UPLOAD_SIZE', '2TB', 2e12],
     ['MAX_UPLOAD_SIZE', '2TiB', 2 * 2 ** 40],
     ['CACHE_SIZE', '0', 0],
+    ['TRUST_PROXY', 'loopback, 10.0.0.0/8,::1', ['loopback', '10.0.0.0/8', '::1']],
+    ['ACCESS', 'open', 'open'],
   ];
   for (const [name, text, value] of RIGHT) {
     it(`reads ${name}=${name === 'SIGNING_KEY' ? `${text.length} letters` : text}`, () => {
-      assert.deepEqual(readConfig({ [name]: text })[name], value);
+      assert.deepEqual(readConfig({ ACCESS: 'open', [name]: text })[name], value);
     });
   }
 
@@ -129,6 +131,23 @@ describe('what is set', () => {
       /must be a number of bytes, with or without a unit: .*KiB/,
     ],
     ['CACHE_SIZE', ['none'], /must be a number of bytes/],
+    ['ACCESS', ['Open', 'closed', 'true'], /must be one of open/],
+    [
+      'TRUST_PROXY',
+      [
+        'true',
+        '10.0.0.0/33',
+        '10.0.0.0/0',
+        'fe80::/129',
+        '10.0.0',
+        'proxy.example.org',
+        '1.2.3.4,,5.6.7.8',
+        '1.2.3.4/8/8',
+      ],
+      /must be addresses of IP, networks such as 10\.0\.0\.0\/8, or loopback/,
+    ],
+    ['SESSION_LIFETIME', ['59', '7d'], /from 60 to 31536000/],
+    ['IDLE_TIMEOUT', ['0', '1m'], /from 1 to 86400/],
   ];
   for (const [name, texts, rule] of WRONG) {
     it(`refuses a wrong ${name} with its name, the rule, what it is and an example`, () => {
@@ -386,5 +405,86 @@ describe('the settings of a repository', () => {
         if (name === 'GITHUB_TOKEN') assert.ok(!problem.includes(text), problem);
       }
     }
+  });
+});
+
+describe('settings of access', () => {
+  const FILE = { ACCESS_FILE: 'access.json' };
+
+  it('let only this machine in where nothing else is said, and need a word before others can reach it', () => {
+    for (const HOST of ['127.0.0.1', '127.1.2.3', 'localhost', '::1', 'LOCALHOST']) {
+      assert.deepEqual(mistakesIn({ HOST }), [], HOST);
+    }
+    for (const HOST of [
+      '0.0.0.0',
+      '::',
+      '192.168.0.2',
+      'files.example.org',
+      '127.example.org',
+      'localhost.example.org',
+    ]) {
+      const [problem = '', ...others] = mistakesIn({ HOST });
+      assert.deepEqual(others, []);
+      assert.match(
+        problem,
+        /^ACCESS_FILE is needed, since HOST=.* is reached by others: .* or ACCESS=open, if everybody/,
+      );
+      assert.deepEqual(mistakesIn({ HOST, ACCESS: 'open' }), []);
+      assert.deepEqual(mistakesIn({ HOST, ...FILE }), []);
+    }
+  });
+
+  it('are refused where they contradict each other', () => {
+    assert.deepEqual(mistakesIn({ ACCESS: 'open', ...FILE }), [
+      'ACCESS=open and ACCESS_FILE contradict each other: take one of them away.',
+    ]);
+  });
+
+  it('are told with what goes with them and is missing', () => {
+    const firstWords = (environment: Record<string, string>) =>
+      mistakesIn(environment).map((problem) => problem.split('. ')[0]);
+    const OIDC_ISSUER = 'https://login.example.org';
+    assert.deepEqual(firstWords({ OIDC_ISSUER }), [
+      'OIDC_CLIENT_ID is needed for OIDC_ISSUER',
+      'PUBLIC_URL is needed for OIDC_ISSUER',
+      'ACCESS_FILE is needed for OIDC_ISSUER',
+    ]);
+    assert.deepEqual(firstWords({ OIDC_CLIENT_ID: 'a', OIDC_CLIENT_SECRET: 'b' }), [
+      'OIDC_ISSUER is needed for OIDC_CLIENT_ID',
+      'OIDC_ISSUER is needed for OIDC_CLIENT_SECRET',
+    ]);
+    assert.deepEqual(firstWords({ JWT_ISSUER: 'https://login.example.org' }), [
+      'JWT_AUDIENCE is needed for JWT_ISSUER',
+      'ACCESS_FILE is needed for JWT_ISSUER',
+    ]);
+    const PUBLIC_URL = 'https://files.example.org';
+    assert.deepEqual(mistakesIn({ OIDC_ISSUER, OIDC_CLIENT_ID: 'holdall', PUBLIC_URL, ...FILE }), []);
+  });
+
+  it('take an issuer on https alone, but on this machine', () => {
+    for (const JWT_ISSUER of ['https://a.example/realms/b', 'http://127.0.0.1:3000', 'http://localhost:3000/']) {
+      assert.deepEqual(mistakesIn({ JWT_ISSUER, JWT_AUDIENCE: 'a', ...FILE }), []);
+    }
+    for (const JWT_ISSUER of ['http://a.example', 'http://localhost.example', 'ftp://a.example', 'a.example']) {
+      assert.match(mistakesIn({ JWT_ISSUER, JWT_AUDIENCE: 'a', ...FILE }).join(), /^JWT_ISSUER must be a URL/);
+    }
+  });
+
+  it('have contents on another host than the page, and on one that a policy can name', () => {
+    const PUBLIC_URL = 'https://files.example.org/below';
+    const CONTENT_ORIGIN = 'https://contents.example.org';
+    assert.deepEqual(mistakesIn({ PUBLIC_URL, CONTENT_ORIGIN }), []);
+    assert.deepEqual(mistakesIn({ PUBLIC_URL, CONTENT_ORIGIN: 'https://files.example.org:8443' }), []);
+    const [again = ''] = mistakesIn({ PUBLIC_URL, CONTENT_ORIGIN: 'https://FILES.example.org:443/' });
+    assert.match(again, /^CONTENT_ORIGIN must be another host than that of PUBLIC_URL/);
+    assert.match(
+      mistakesIn({ CONTENT_ORIGIN: 'http://[::1]:8080' }).join(),
+      /^CONTENT_ORIGIN must have the name of a host/,
+    );
+  });
+
+  it('never show the address of a Redis, which has a password in it', () => {
+    const [problem = ''] = mistakesIn({ REDIS_URL: 'http://default:hunter2@redis.example.org' });
+    assert.match(problem, /^REDIS_URL must be a URL that begins with redis:\/\/ or rediss:\/\/\. Example: /);
   });
 });

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { lstatSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,9 +6,9 @@ import { it, type TestContext } from 'node:test';
 import sharp from 'sharp';
 import { postJson, send, upload } from '../http/client.ts';
 import { contentsOf } from '../process/debris.ts';
-import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
+import { type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
 import { type Entrance, json, uploadTo } from './entrances.ts';
+import { startSwapping, stopSwapping } from './swapping.ts';
 import { photograph } from './trees.ts';
 
 const SECRET = 'a secret from outside';
@@ -29,14 +27,14 @@ it('a folder that is swapped with a link to outside, again and again while reque
   await t.test('no file is read, written or removed through it', async (test) => {
     const outside = await makeOutside(test);
     await upload(holdall.port, 'mine', 'my bytes');
-    const swapper = await startSwapping(test, root, ['swapped'], outside.folder);
+    const swapper = await startSwapping(test, root, { names: ['swapped'], target: outside.folder, files: FILES });
     const statuses = new Map<string, Set<number>>();
     for (let round = 0; round < FILE_ROUNDS; round++) {
       const answers = fileRequests(round).map((entrance) => sendGuarded(holdall, entrance));
       for (const [what, status] of await Promise.all(answers))
         statuses.set(what, (statuses.get(what) ?? new Set()).add(status));
     }
-    await stop(swapper);
+    await stopSwapping(swapper);
     await outside.assertUntouched();
     await assertNoSecretIn(root);
     for (const what of ['fetch', 'upload, prefix first', 'upload, file first', 'list', 'create folder'])
@@ -47,11 +45,11 @@ it('a folder that is swapped with a link to outside, again and again while reque
     const outside = await makeOutside(test);
     await mkdir(join(root, 'other'));
     await writeFile(join(root, 'other/file'), 'inside');
-    const swapper = await startSwapping(test, root, ['swapped'], outside.folder);
+    const swapper = await startSwapping(test, root, { names: ['swapped'], target: outside.folder, files: FILES });
     for (let round = 0; round < FOLDER_ROUNDS; round++) {
       await Promise.all(folderRequests(round).map((entrance) => sendGuarded(holdall, entrance)));
     }
-    await stop(swapper);
+    await stopSwapping(swapper);
     await outside.assertUntouched();
     await assertNoSecretIn(root);
   });
@@ -63,10 +61,10 @@ it('a folder that is swapped with a link to outside, again and again while reque
       await mkdir(tree);
       for (let index = 0; index < 20; index++) await writeFile(join(tree, `file ${index}`), 'inside');
       // Its working directory stays this folder, wherever the service moves it to.
-      const swapper = await startSwapping(test, tree, TREE_NAMES, outside.folder);
+      const swapper = await startSwapping(test, tree, { names: TREE_NAMES, target: outside.folder, files: FILES });
       const { status } = await send(holdall.port, `/delete_folder/tree%20${round}`, { method: 'DELETE' });
       assert.equal(status, 200);
-      await stop(swapper);
+      await stopSwapping(swapper);
     }
     await outside.assertUntouched();
   });
@@ -142,29 +140,4 @@ async function sendGuarded({ port }: Holdall, [what, path, call]: Entrance): Pro
   assert.ok(status === 200 || status === 404 || status === 409, told);
   if (status === 200) assert.doesNotMatch(what, /outside|below/, told);
   return [what, status];
-}
-
-/** Lets these names in a folder be real folders and links to `target` in turn. */
-async function startSwapping(
-  t: TestContext,
-  folder: string,
-  names: readonly string[],
-  target: string,
-): Promise<ChildProcess> {
-  const swapper = fork(new URL('./swapper.ts', import.meta.url), [JSON.stringify([names, target, FILES])], {
-    cwd: folder,
-  });
-  atEnd(t, () => stop(swapper));
-  for (const kind of ['isDirectory', 'isSymbolicLink'] as const) {
-    await until(`a swapped name was seen as ${kind}`, () =>
-      lstatSync(join(folder, names[0] ?? ''), { throwIfNoEntry: false })?.[kind](),
-    );
-  }
-  return swapper;
-}
-
-async function stop(swapper: ChildProcess): Promise<void> {
-  if (swapper.exitCode !== null || swapper.signalCode !== null) return;
-  swapper.kill('SIGKILL');
-  await once(swapper, 'exit');
 }

@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict';
-import { type ClientRequest, request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import {
+  type Agent,
+  type ClientRequest,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from 'node:http';
 import { connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,6 +21,8 @@ export interface Call {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer | string;
+  /** Keeps connections for many requests; without it, each has its own. */
+  readonly agent?: Agent;
 }
 
 /**
@@ -33,13 +41,14 @@ export interface Exchange {
 }
 
 /** As `send`, without waiting for the end of the answer. */
-export function begin(port: number, path: string, { method = 'GET', headers = {}, body }: Call = {}): Exchange {
+export function begin(port: number, path: string, call: Call = {}): Exchange {
+  const { method = 'GET', headers = {}, body, agent = false } = call;
   // Node does not announce the bodies of all methods by itself.
   const isChunked = headers['transfer-encoding'] !== undefined;
   const framing = body === undefined || isChunked ? {} : { 'content-length': String(Buffer.byteLength(body)) };
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const request: ClientRequest = httpRequest(
-    { host: '127.0.0.1', port, path, method, headers: { ...framing, ...headers }, agent: false },
+    { host: '127.0.0.1', port, path, method, headers: { ...framing, ...headers }, agent },
     resolve,
   );
   request.on('error', reject);

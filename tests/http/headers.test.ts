@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { parseFile } from '../../src/domain/path.ts';
+import { presentationOf } from '../../src/domain/presentation.ts';
 import type { FileEntry } from '../../src/domain/store.ts';
 import { acceptsExplicitly, fileHeaders, isolationHeaders, relativeTo } from '../../src/http/headers.ts';
 
@@ -29,19 +30,46 @@ describe('fileHeaders', () => {
 });
 
 describe('isolationHeaders', () => {
-  it('keep a file from acting in the name of who looks at it, but for the viewer of PDF', () => {
-    const sandboxed = { 'x-content-type-options': 'nosniff', 'content-security-policy': 'sandbox' };
-    for (const type of [
-      'text/html',
-      'image/svg+xml',
-      'text/plain',
-      'application/octet-stream',
-      'application/pdfx',
-      '',
-    ]) {
-      assert.deepEqual(isolationHeaders(type), sandboxed, type);
+  const headersOf = (path: string, type: string, download = false) =>
+    isolationHeaders(presentationOf({ path: parseFile(path), type }, { download }), "'self'");
+  const policyOf = (...given: Parameters<typeof headersOf>) =>
+    (headersOf(...given)['content-security-policy'] ?? '').split('; ');
+
+  it('let nothing be loaded and no script run, and tell nobody where a link was', () => {
+    for (const [path, type] of [
+      ['a.html', 'text/html'],
+      ['a.svg', 'image/svg+xml'],
+      ['a.txt', 'text/plain'],
+      ['a.mp4', 'video/mp4'],
+      ['a.pdf', 'application/pdf'],
+      ['a', ''],
+    ] as const) {
+      const policy = policyOf(path, type);
+      assert.ok(policy.includes("default-src 'none'"), path);
+      assert.ok(policy.includes("form-action 'none'"), path);
+      assert.ok(policy.includes("frame-ancestors 'self'"), path);
+      assert.ok(
+        !policy.some((directive) => /^(script|connect|frame)-src|allow-(scripts|forms|popups)/.test(directive)),
+      );
+      assert.equal(headersOf(path, type)['referrer-policy'], 'no-referrer');
     }
-    assert.deepEqual(isolationHeaders('application/pdf'), { 'x-content-type-options': 'nosniff' });
+  });
+
+  it('put all in a sandbox but what needs the viewer for PDF, and a video has an origin there, to be asked for', () => {
+    for (const [path, type, sandbox] of [
+      ['a.html', 'text/html', 'sandbox'],
+      ['a.svg', 'image/svg+xml', 'sandbox'],
+      ['a.txt', 'text/plain', 'sandbox'],
+      ['a.png', 'image/png', 'sandbox'],
+      ['a.pdf', 'text/html', 'sandbox'],
+      ['a.html', 'application/pdf', 'sandbox'],
+      ['a.html', 'video/mp4', 'sandbox'],
+      ['a.mp4', 'video/mp4', 'sandbox allow-same-origin'],
+    ] as const) {
+      assert.equal(policyOf(path, type)[0], sandbox, `${path}, ${type}`);
+    }
+    assert.doesNotMatch(policyOf('a.pdf', 'application/pdf').join(), /sandbox/);
+    assert.equal(policyOf('a.pdf', 'application/pdf', true)[0], 'sandbox');
   });
 });
 

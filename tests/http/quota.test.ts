@@ -148,7 +148,7 @@ describe('The quota of a store', () => {
   it('is asked for in any line of the header', async (t) => {
     const port = await start(t, () => QUOTA);
     const request = (...lines: string[]) =>
-      sendBytes(port, ['GET / HTTP/1.1', 'Host: x', 'Connection: close', ...lines, '\r\n'].join('\r\n'));
+      sendBytes(port, ['GET / HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines, '\r\n'].join('\r\n'));
     const asked = answerOf(await request('Prefer: respond-async', 'PREFER: wait=5,Quota'));
     assert.equal(asked.headers['preference-applied'], 'quota');
     const other = answerOf(await request('Prefer: respond-async', 'Prefer: wait=5'));

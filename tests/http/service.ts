@@ -1,11 +1,17 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
+import { noAudit } from '../../src/access/audit.ts';
+import { OPEN_POLICY } from '../../src/access/open-policy.ts';
 import { createFiles, type FilesOptions } from '../../src/domain/files.ts';
 import type { Store } from '../../src/domain/store.ts';
+import { createUrlSigner } from '../../src/domain/url-signer.ts';
+import type { AccessControl } from '../../src/http/access/access-control.ts';
 import { buildApp } from '../../src/http/app.ts';
+import type { Limits } from '../../src/http/limits/limits.ts';
 import { BUILT_PAGE, readWebPage } from '../../src/http/page/web-page.ts';
 import type { Service } from '../../src/http/service.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
@@ -23,26 +29,76 @@ export interface TestService {
   stop(): Promise<void>;
 }
 
-export interface ServiceOptions extends Partial<FilesOptions & Pick<Service, 'contentOrigins' | 'readOnly'>> {
+export interface ServiceOptions
+  extends Partial<
+    FilesOptions & Pick<Service, 'contentOrigins' | 'readOnly' | 'access' | 'audit' | 'publicUrl' | 'contentOrigin'>
+  > {
+  /** Where they are not those of a service without settings. */
+  readonly limits?: Partial<Limits>;
+  /** Where it listens, if others have to know before; else on a free one. */
+  readonly port?: number;
   /** Puts something between the service and its store: a fault, a look. */
   readonly wrap?: (store: Store) => Store;
 }
 
+/** As it is without settings: for this machine alone. */
+const LOCAL: AccessControl = { mode: 'local', policy: () => OPEN_POLICY, waysIn: undefined };
+
+const LIMITS: Limits = {
+  requestsPerMinute: 0,
+  redis: undefined,
+  connections: 10_000,
+  headersTimeout: 20,
+  idleTimeout: 60,
+  // A test may have the only process of a busy machine wait.
+  eventLoopDelay: 0,
+  trustProxy: false,
+};
+
 export async function startService(
   backend: Backend,
-  { wrap, contentOrigins = [], readOnly = false, ...options }: ServiceOptions = {},
+  {
+    wrap,
+    contentOrigins = [],
+    readOnly = false,
+    access = LOCAL,
+    audit = noAudit,
+    publicUrl,
+    contentOrigin,
+    limits,
+    port = 0,
+    ...options
+  }: ServiceOptions = {},
 ): Promise<TestService> {
   const page = await readWebPage(BUILT_PAGE);
-  const { store: opened, signer, close } = await backend.open();
+  const { store: opened, signer: own, close } = await backend.open();
+  const signer = own ?? (contentOrigin === undefined ? undefined : createUrlSigner(randomBytes(32)));
+  const contents = contentOrigin !== undefined && signer ? { origin: contentOrigin, signer } : undefined;
   const store = wrap ? wrap(opened) : opened;
   const cacheFolder = await mkdtemp(join(tmpdir(), 'holdall-test-cache-'));
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'debug', base: null }, { write: (line: string) => void log.push(JSON.parse(line)) });
-  const files = createFiles(store, { presignExpires: 60, ...options });
+  const files = createFiles(store, { presignExpires: 60, contents, ...options });
   const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, renders: 2 });
   const { maxUploadSize } = options;
-  const app = await buildApp({ files, thumbnails, signer, page, contentOrigins, readOnly, maxUploadSize }, logger);
-  await app.listen({ host: '127.0.0.1', port: 0 });
+  const app = await buildApp(
+    {
+      files,
+      thumbnails,
+      signer,
+      page,
+      contentOrigins,
+      readOnly,
+      maxUploadSize,
+      access,
+      audit,
+      publicUrl,
+      contentOrigin,
+      limits: { ...LIMITS, ...limits },
+    },
+    logger,
+  );
+  await app.listen({ host: '127.0.0.1', port });
   return {
     port: (app.server.address() as AddressInfo).port,
     store,

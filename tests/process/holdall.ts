@@ -29,6 +29,8 @@ export interface Holdall {
   readonly ready: LogLine;
   /** The lines of its log so far. */
   readonly log: readonly LogLine[];
+  /** All that it has printed so far, on stdout and stderr. */
+  printed(): string;
   /** Settles when the first process and, through it, its output have ended. */
   readonly ended: Promise<End>;
   /** The processes that serve: the workers, or the only one. */
@@ -54,7 +56,9 @@ export async function startHoldall(t: TestContext, { root, settings, command }: 
   const served = root ?? (await temporaryFolder(t));
   const { child, pid, ended } = await launch(t, { settings: { DISK_ROOT: served, ...settings }, command });
   const log: LogLine[] = [];
+  let output = '';
   createInterface(child.stdout).on('line', (line) => void log.push(JSON.parse(line)));
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (output += String(bytes)));
   const errors = text(child.stderr);
   void errors.then((printed) => process.stderr.write(printed));
 
@@ -69,6 +73,7 @@ export async function startHoldall(t: TestContext, { root, settings, command }: 
     root: served,
     ready,
     log,
+    printed: () => output,
     ended,
     serving: () => (ready['workers'] === 1 ? [pid] : childrenOf(pid)),
     signal: (name) => void process.kill(pid, name),

@@ -42,7 +42,7 @@ describe('a start', () => {
 
     it(`is refused in one line where the address is not of this machine (WORKERS=${WORKERS})`, async (t) => {
       // Of the addresses for documentation, which no machine has (RFC 5737).
-      const ran = await runHoldall(t, { settings: { WORKERS, HOST: '192.0.2.1', PORT: '18080' } });
+      const ran = await runHoldall(t, { settings: { WORKERS, HOST: '192.0.2.1', PORT: '18080', ACCESS: 'open' } });
       assertRefused(
         ran,
         '192.0.2.1:18080 is not an address of this machine: set HOST to one that is, or to 0.0.0.0 for all.',
@@ -52,7 +52,7 @@ describe('a start', () => {
 
   it('is refused in one line where HOST is a name that nobody knows', async (t) => {
     // A name that never resolves (RFC 6761, section 6.4).
-    const ran = await runHoldall(t, { settings: { HOST: 'nowhere.invalid' } });
+    const ran = await runHoldall(t, { settings: { HOST: 'nowhere.invalid', ACCESS: 'open' } });
     assertRefused(ran, /nowhere\.invalid/);
   });
 

@@ -1,13 +1,13 @@
-import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { keepUntilEnd } from '../../bench/harness/last-resort.ts';
 import { type OwnedProcess, run, start as startProcess } from '../../bench/harness/processes.ts';
 import { until } from '../process/until.ts';
+import { findFreePort } from './free-port.ts';
 import { type ObjectStore, USUAL_REGION } from './object-store.ts';
 
 /** A Ceph cluster of our own on this machine: one monitor, one disk, one S3 gateway. */
@@ -223,17 +223,6 @@ function ownCluster(folder: string, interrupted: AbortSignal): Cluster {
       for (const { owned } of started.toReversed()) await owned.stop();
     },
   };
-}
-
-/** A port that nobody has: the kernel chose it a moment ago. */
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const address = probe.address();
-  probe.close();
-  await once(probe, 'close');
-  assert.ok(address !== null && typeof address === 'object');
-  return address.port;
 }
 
 async function takesConnections(port: number): Promise<boolean> {

@@ -121,8 +121,59 @@ describe('The URL of a large file', () => {
     const followed = await follow(await send(served.port, path));
     assert.equal(followed.status, 200);
     assert.equal(followed.headers['content-type'], 'text/csv; charset=utf-8');
-    assert.equal(followed.headers['content-disposition'], undefined);
     assert.ok(followed.body.equals(LARGE));
+  });
+
+  it('shows it where it is inert by its name and by the type that is stored, and as that, whatever else is stored', async (t) => {
+    const served = await serveProxied(t);
+    for (const [key, stored, type, disposition] of [
+      ['a.txt', 'text/plain; charset=gb18030; x=y', 'text/plain; charset=gb18030', /^inline$/],
+      ['a.png', 'image/png', 'image/png', /^inline$/],
+      ['a.jpg', undefined, 'image/jpeg', /^inline$/],
+      ['a.html', 'image/png', 'image/png', /^attachment; filename="a\.html"/],
+      ['a.png', 'text/html', 'text/html; charset=utf-8', /^attachment; filename="a\.png"/],
+      ['b.png', 'image/svg+xml', 'image/svg+xml', /^attachment; filename="b\.png"/],
+    ] as const) {
+      await put(served, key, LARGE, stored);
+      // A listing tells no types: what it makes the service believe of the file does not count.
+      await send(served.port, '/');
+      for (const method of ['GET', 'HEAD']) {
+        const { headers } = await follow(await send(served.port, `/file/${key}`, { method }), method);
+        assert.equal(headers['content-type'], type, `${method} ${key}, ${stored}`);
+        assert.match(headers['content-disposition'] ?? '', disposition, `${method} ${key}, ${stored}`);
+      }
+    }
+  });
+
+  it('asks the store for the type of what was only listed, where it may be shown by its name, and else not', async (t) => {
+    const served = await serveProxied(t);
+    for (const [key, query, operations] of [
+      ['a.png', '', ['HeadObject']],
+      ['b.png', '?download=1', []],
+      ['c.html', '', []],
+    ] as const) {
+      await put(served, key, LARGE);
+      await send(served.port, '/');
+      const asked = await askedFor(served, `/file/${key}${query}`);
+      assert.equal(asked.answer.status, 302);
+      assert.deepEqual(asked.operations, operations, key);
+    }
+  });
+
+  it('has the disposition and the type signed', async (t) => {
+    const served = await serveProxied(t);
+    await put(served, 'a.html', LARGE, 'text/html');
+    const { headers } = await send(served.port, '/file/a.html');
+    const location = headers.location ?? '';
+    const status = async (change: (query: URLSearchParams) => void) => {
+      const url = new URL(location);
+      change(url.searchParams);
+      return (await follow({ status: 302, body: Buffer.alloc(0), headers: { location: url.href } })).status;
+    };
+    assert.equal(await status(() => {}), 200);
+    assert.equal(await status((query) => query.delete('response-content-disposition')), 403);
+    assert.equal(await status((query) => query.set('response-content-disposition', 'inline')), 403);
+    assert.equal(await status((query) => query.set('response-content-type', 'text/xml')), 403);
   });
 
   it('gives it as an attachment of its name, with ?download=1', async (t) => {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { createManyFiles } from '../../bench/harness/many-files.ts';
+import { hashPassword } from '../../src/access/passwords.ts';
 import { atEnd, type Holdall, type LogLine, startHoldall, temporaryFolder } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
 import { createBucket } from '../servers/bucket.ts';
 import { allowOrigin, type Stored, storedInBucket, storedOnDisk } from './stored.ts';
 
@@ -15,6 +17,8 @@ export interface Site extends Omit<Stored, 'settings'> {
   readonly root: string | undefined;
   /** The lines of its log since it was started last. */
   log(): readonly LogLine[];
+  /** Has others be allowed what they are, and waits until that is so. */
+  grant(access: SiteAccess): Promise<void>;
   /** Ends the service as SIGTERM does, and waits until it has ended; the page is left without it. */
   stop(): Promise<void>;
   /** Ends it with SIGKILL, as a machine that loses power would: connections break off at once. */
@@ -32,16 +36,30 @@ export interface SiteOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** With `false`, the bucket has no CORS configuration; else it has the documented one, for the page's origin. */
   readonly cors?: boolean;
+  /** Who may do what. Without it, everybody on this machine may do everything. */
+  readonly access?: SiteAccess;
+}
+
+export interface SiteAccess {
+  /** Names, and the passwords as people type them. */
+  readonly people: Readonly<Record<string, string>>;
+  readonly grants: readonly {
+    readonly folder: string;
+    readonly to: 'everyone' | 'signed-in' | { readonly person: string };
+    readonly rights: readonly ('read' | 'write' | 'manage')[];
+  }[];
 }
 
 /** Starts the service on a new store. It ends with the test, and all that it stored goes with it. */
 export async function startSite(
   t: TestContext,
-  { store, files = {}, settings, cors = true }: SiteOptions,
+  { store, files = {}, settings, cors = true, access }: SiteOptions,
 ): Promise<Site> {
   const { stored, root, open } = await (store === 'disk' ? onDisk(t) : inBucket(t, cors));
   await stored.place(files);
-  let chosen = { ...QUICK_END, ...stored.settings, ...settings };
+  const accessFile = access && join(await temporaryFolder(t), 'access.json');
+  if (access && accessFile) await writeAccessFile(accessFile, access);
+  let chosen = { ...QUICK_END, ...stored.settings, ...(accessFile && { ACCESS_FILE: accessFile }), ...settings };
   let holdall: Holdall | undefined = await startHoldall(t, { root, settings: chosen });
   const { port } = holdall;
   const url = `http://127.0.0.1:${port}/`;
@@ -52,12 +70,21 @@ export async function startSite(
     await holdall?.ended;
     holdall = undefined;
   };
+  /** How often a new access file was taken over. */
+  const changes = () =>
+    (holdall?.log ?? []).filter(({ msg }) => String(msg).startsWith('The access file has changed')).length;
   return {
     ...stored,
     url,
     root,
     log: () => holdall?.log ?? [],
     stop,
+    async grant(next) {
+      assert.ok(accessFile !== undefined, 'Only a site with people has grants.');
+      const before = changes();
+      await writeAccessFile(accessFile, next);
+      await until('the new grants are in force', async () => changes() > before);
+    },
     async kill() {
       await holdall?.kill();
       holdall = undefined;
@@ -75,6 +102,20 @@ export async function startSite(
  * answer began just before that is waited for until then.
  */
 const QUICK_END = { SHUTDOWN_TIMEOUT: '2' };
+
+async function writeAccessFile(file: string, { people, grants }: SiteAccess): Promise<void> {
+  const hashed = Object.entries(people).map(async ([name, password]) => [name, { password: await hashOf(password) }]);
+  await writeFile(file, JSON.stringify({ people: Object.fromEntries(await Promise.all(hashed)), grants }));
+}
+
+const hashes = new Map<string, Promise<string>>();
+
+/** The same for the same password: with another hash it would be a new one, and end the sessions of its person. */
+function hashOf(password: string): Promise<string> {
+  const hash = hashes.get(password) ?? hashPassword(password);
+  hashes.set(password, hash);
+  return hash;
+}
 
 /** Puts so many files of a few bytes into a new folder of a site on disk, in a few seconds for 100,000. */
 export async function fillFolder({ root }: Site, folder: string, count: number): Promise<void> {

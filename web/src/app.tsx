@@ -1,3 +1,4 @@
+import { SignInFirst } from './access/sign-in-first.tsx';
 import { useShortcuts } from './actions/shortcuts.ts';
 import { OpenDialogs } from './controls/dialog.tsx';
 import { Sprite } from './controls/icon.tsx';
@@ -14,8 +15,13 @@ import { TopBar } from './shell/top-bar.tsx';
 import { Tray } from './tray/tray.tsx';
 import './app.css';
 
-/** The page as a whole. */
+/** The page as a whole; for whoever may see nothing of it without signing in, only the way to do that. */
 export function App() {
+  const { account } = usePage();
+  return account?.isShutOut ? <SignInFirst account={account} /> : <WholePage />;
+}
+
+function WholePage() {
   useShortcuts();
   return (
     <>

@@ -1,4 +1,5 @@
 import { computed, effect, untracked } from '@preact/signals';
+import { createAccess } from './access/access.ts';
 import { createChanges } from './changes/changes.ts';
 import { createClipboard } from './changes/clipboard.ts';
 import { createTurns } from './changes/turns.ts';
@@ -13,7 +14,6 @@ import { createMessages } from './messages/messages.ts';
 import type { Page } from './page.ts';
 import { createPreferences } from './preferences.ts';
 import { createSelection } from './selection/selection.ts';
-import { createService } from './service/service.ts';
 import { createUrls } from './service/urls.ts';
 import { createLanguage } from './text/language.ts';
 import { askBeforeLeaving } from './tray/ask-before-leaving.ts';
@@ -22,21 +22,22 @@ import { createUploads } from './uploads/uploads.ts';
 
 /** Makes the page's models, when its language can be spoken, and has them listen for as long as the page lives. */
 export async function createPage(embedded: Embedded): Promise<Page> {
-  const { folder: path, answer, readOnly, maxUploadSize } = embedded;
+  const { folder: path, answer, maxUploadSize } = embedded;
   const urls = createUrls(new URL(embedded.base, window.location.href.replace(/[?#].*$/s, '')));
-  const service = createService(urls);
   const preferences = createPreferences(storage());
   const language = await createLanguage(preferences, navigator.languages);
   const asked = new URL(window.location.href).searchParams;
   const preview = asked.get('preview');
   const location = createLocation(urls, { folder: path, preview: preview ? path + preview : null });
   const compareNames = computed(() => language.value.formats.compareNames);
+  const messages = createMessages();
+  const dialogs = createDialogs();
+  const isBusy = (): boolean => uploads.isBusy.value || changes.running.value.length > 0;
+  const { account, rights, service } = createAccess({ embedded, location, urls, dialogs, messages, language, isBusy });
   const folder = createFolder(service, { order: preferences.order, compareNames }, { path, answer });
   // What came with the page is a part of the folder from somewhere in the middle, as for people without scripts.
   if (asked.has('cursor') || asked.has('limit')) void folder.refresh();
-  const messages = createMessages();
-  const dialogs = createDialogs();
-  const shared = { service, folder, messages, dialogs, turns: createTurns(), language };
+  const shared = { service, folder, messages, dialogs, turns: createTurns(), rights, language };
 
   const menus = createMenus();
   location.closeBeforeGoing(() => {
@@ -51,11 +52,15 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const changes = createChanges({ ...shared, selection, clipboard });
   const uploads = createUploads({ ...shared, maxUploadSize });
 
-  takePastedFiles({ uploads, folder, messages, language, readOnly });
-  askBeforeLeaving(computed(() => uploads.isBusy.value || changes.running.value.length > 0));
+  takePastedFiles({ uploads, folder, messages, language, rights });
+  askBeforeLeaving(computed(() => isBusy() && !account?.isLeaving.value));
   effect(() => {
     const { folder: next } = location.place.value;
     untracked(() => folder.open(next));
+  });
+  // Others may see more of it, and do more in it.
+  effect(() => {
+    if (account && account.times.value > 0 && !account.isShutOut) untracked(() => void folder.refresh());
   });
   return {
     urls,
@@ -68,12 +73,13 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     clipboard,
     changes,
     uploads,
-    dragging: createDragging({ folder, location, selection, changes, uploads, urls, language, readOnly }),
+    dragging: createDragging({ folder, location, selection, changes, uploads, urls, language, rights }),
     details: createDetails(),
     messages,
     dialogs,
     menus,
-    readOnly,
+    rights,
+    account,
   };
 }
 

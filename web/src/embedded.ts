@@ -11,6 +11,11 @@ export interface Embedded {
   readonly readOnly: boolean;
   /** Bytes; null where the service has no limit of its own. */
   readonly maxUploadSize: number | null;
+  /** Who is signed in, and how that is done here; null where there is nobody to be. */
+  readonly access: {
+    readonly name: string | null;
+    readonly signIn: { readonly password: boolean; readonly provider: boolean };
+  } | null;
 }
 
 /** Reads it; the service and this page are of one version, so that its shape is known. */

@@ -1,6 +1,8 @@
 import type { ReadonlySignal } from '@preact/signals';
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
+import type { Account } from './access/account.ts';
+import type { Rights } from './access/rights.ts';
 import type { Changes } from './changes/changes.ts';
 import type { Clipboard } from './changes/clipboard.ts';
 import type { Dialogs } from './controls/dialogs.ts';
@@ -34,8 +36,10 @@ export interface Page {
   readonly messages: Messages;
   readonly dialogs: Dialogs;
   readonly menus: Menus;
-  /** Whether the service takes no changes. */
-  readonly readOnly: boolean;
+  /** What may be done. */
+  readonly rights: Rights;
+  /** Who uses the page; null where there is nobody to be. */
+  readonly account: Account | null;
 }
 
 const PageContext = createContext<Page | null>(null);

@@ -10,7 +10,6 @@ export function pageHeaders(contentOrigins: readonly string[]): Record<string, s
     'content-security-policy': contentSecurityPolicy(contentOrigins),
     'cross-origin-opener-policy': 'same-origin',
     'referrer-policy': 'same-origin',
-    'x-content-type-options': 'nosniff',
   };
 }
 
@@ -19,7 +18,7 @@ export function pageHeaders(contentOrigins: readonly string[]): Record<string, s
  * store's hosts. No text becomes a script, wherever it ends up (`require-trusted-types-for`).
  */
 function contentSecurityPolicy(contentOrigins: readonly string[]): string {
-  const contents = ["'self'", ...contentOrigins.filter((origin) => HOST_SOURCE.test(origin))].join(' ');
+  const contents = ["'self'", ...contentOrigins.filter(isSource)].join(' ');
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -38,7 +37,9 @@ function contentSecurityPolicy(contentOrigins: readonly string[]): string {
 }
 
 /**
- * An origin that a policy can name (CSP Level 3, section 2.3.1). Addresses of IPv6 it can't, and a `;` or a `,`, which
- * hosts in URLs may have, would begin another directive or policy.
+ * Whether a policy can name this origin (CSP Level 3, section 2.3.1). Addresses of IPv6 it can't, and a `;` or a `,`,
+ * which hosts in URLs may have, would begin another directive or policy.
  */
-const HOST_SOURCE = /^https?:\/\/[\w.-]+(:\d+)?$/;
+export function isSource(origin: string): boolean {
+  return /^https?:\/\/[\w.-]+(:\d+)?$/.test(origin);
+}

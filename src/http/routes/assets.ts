@@ -13,6 +13,7 @@ export async function assetRoutes(app: App, { page }: Pick<Service, 'page'>): Pr
     const isForbidden = error instanceof Error && 'statusCode' in error && error.statusCode === 403;
     return sendFailure(isForbidden ? new HttpError(404, 'There is no such asset.') : error, request, reply);
   });
+  app.addHook('onRoute', (route) => void (route.config = { ...route.config, access: 'public' }));
   await app.register(fastifyStatic, {
     root: page.assets,
     prefix: '/-/assets/',

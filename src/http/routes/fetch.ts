@@ -1,8 +1,13 @@
 import { Type } from 'typebox';
 import { parseFile } from '../../domain/path.ts';
+import { accessOf } from '../access/request-access.ts';
 import { sendContent } from '../content.ts';
+import { problemOf } from '../errors.ts';
+import { sendFailure } from '../failures.ts';
+import { prefersPage } from '../page/answer-listing.ts';
 import { Failure, FileQuery, PathParameter } from '../schemas.ts';
 import type { App, Service } from '../service.ts';
+import { failListing } from './listing.ts';
 
 const Bytes = Type.Any({ description: 'The bytes of the file.' });
 const Nothing = Type.Null();
@@ -16,10 +21,17 @@ export const CONTENT_RESPONSES = {
   '5xx': Failure,
 };
 
-export function fetchRoute(app: App, { files }: Service): void {
+export function fetchRoute(app: App, service: Service): void {
+  // A person who opened a link gets to the page, where they can sign in.
+  app.setErrorHandler((error, request, reply) =>
+    problemOf(error, request.id).status === 401 && prefersPage(request)
+      ? failListing(service, error, request, reply)
+      : sendFailure(error, request, reply),
+  );
   app.route({
     method: ['GET', 'HEAD'],
     url: '/file/*',
+    config: { access: 'files' },
     schema: {
       tags: ['Files'],
       summary: 'Fetch a file',
@@ -30,6 +42,7 @@ export function fetchRoute(app: App, { files }: Service): void {
       response: { ...CONTENT_RESPONSES, 302: { ...Nothing, description: 'The file is at `Location`.' } },
     },
     handler: (request, reply) => {
+      const { files } = accessOf(request);
       const file = parseFile(request.params['*']);
       const download = request.query.download === '1';
       return sendContent(
@@ -40,7 +53,7 @@ export function fetchRoute(app: App, { files }: Service): void {
           fetch: (options) => files.fetch(file, { ...options, download }),
           locate: (entry) => files.locate(entry, { download, purpose: request.method === 'HEAD' ? 'stat' : 'read' }),
         },
-        { download },
+        { download, framedBy: "'self'" },
       );
     },
   });

@@ -1,12 +1,14 @@
 import { parseFile } from '../../domain/path.ts';
+import { accessOf } from '../access/request-access.ts';
 import { Failure, FileRenamed, PathParameter, Rename, Success } from '../schemas.ts';
-import type { App, Service } from '../service.ts';
+import type { App } from '../service.ts';
 
 /** The removal of a file. Its requests have no body; what is sent as one is not looked at. */
-export function deleteFileRoute(app: App, { files }: Service): void {
+export function deleteFileRoute(app: App): void {
   app.route({
     method: ['DELETE', 'POST'],
     url: '/delete/*',
+    config: { access: 'files' },
     schema: {
       tags: ['Files'],
       summary: 'Delete a file',
@@ -15,16 +17,17 @@ export function deleteFileRoute(app: App, { files }: Service): void {
       response: { 200: Success, '4xx': Failure, '5xx': Failure },
     },
     handler: async (request) => {
-      await files.deleteFile(parseFile(request.params['*']));
+      await accessOf(request).files.deleteFile(parseFile(request.params['*']));
       return { success: true, message: 'File deleted successfully' } as const;
     },
   });
 }
 
-export function renameFileRoute(app: App, { files }: Service): void {
+export function renameFileRoute(app: App): void {
   app.post(
     '/rename/*',
     {
+      config: { access: 'files' },
       schema: {
         tags: ['Files'],
         summary: 'Rename a file',
@@ -34,8 +37,10 @@ export function renameFileRoute(app: App, { files }: Service): void {
         response: { 200: FileRenamed, '4xx': Failure, '5xx': Failure },
       },
     },
-    async ({ params, body }) => {
-      const newKey = await files.renameFile(parseFile(params['*']), body.newName, { replace: body.overwrite ?? false });
+    async (request) => {
+      const { newName, overwrite = false } = request.body;
+      const file = parseFile(request.params['*']);
+      const newKey = await accessOf(request).files.renameFile(file, newName, { replace: overwrite });
       return { success: true, message: 'File renamed successfully', newKey } as const;
     },
   );

@@ -1,7 +1,8 @@
 import { parseFolder } from '../../domain/path.ts';
+import { accessOf } from '../access/request-access.ts';
 import type { LongOperations } from '../long-operations.ts';
 import { CreateFolder, Failure, FolderRenamed, PathParameter, Rename, Success } from '../schemas.ts';
-import type { App, Service } from '../service.ts';
+import type { App } from '../service.ts';
 
 /** What a folder operation says beside its result: how to follow and to cancel it. */
 export const PROGRESS =
@@ -9,10 +10,11 @@ export const PROGRESS =
   'answer and its `status`; leaving the request cancels the operation.';
 
 /** The removal of a folder. Its requests have no body; what is sent as one is not looked at. */
-export function deleteFolderRoute(app: App, { files }: Service, operations: LongOperations): void {
+export function deleteFolderRoute(app: App, operations: LongOperations): void {
   app.route({
     method: ['DELETE', 'POST'],
     url: '/delete_folder/*',
+    config: { access: 'files' },
     schema: {
       tags: ['Folders'],
       summary: 'Delete a folder and everything in it',
@@ -21,6 +23,7 @@ export function deleteFolderRoute(app: App, { files }: Service, operations: Long
       response: { 200: Success, '4xx': Failure, '5xx': Failure },
     },
     handler: async (request, reply) => {
+      const { files } = accessOf(request);
       const folder = parseFolder(request.params['*']);
       return operations.answer(request, reply, async (options) => {
         await files.deleteFolder(folder, options);
@@ -30,10 +33,11 @@ export function deleteFolderRoute(app: App, { files }: Service, operations: Long
   });
 }
 
-export function folderRoutes(app: App, { files }: Service, operations: LongOperations): void {
+export function folderRoutes(app: App, operations: LongOperations): void {
   app.post(
     '/rename_folder/*',
     {
+      config: { access: 'files' },
       schema: {
         tags: ['Folders'],
         summary: 'Rename a folder',
@@ -44,6 +48,7 @@ export function folderRoutes(app: App, { files }: Service, operations: LongOpera
       },
     },
     async (request, reply) => {
+      const { files } = accessOf(request);
       const folder = parseFolder(request.params['*']);
       const { newName, overwrite = false } = request.body;
       return operations.answer(request, reply, async (options) => {
@@ -56,6 +61,7 @@ export function folderRoutes(app: App, { files }: Service, operations: LongOpera
   app.post(
     '/create_folder',
     {
+      config: { access: 'files' },
       schema: {
         tags: ['Folders'],
         summary: 'Create a folder',
@@ -64,8 +70,8 @@ export function folderRoutes(app: App, { files }: Service, operations: LongOpera
         response: { 200: Success, '4xx': Failure, '5xx': Failure },
       },
     },
-    async ({ body }) => {
-      await files.createFolder(parseFolder(body.path));
+    async (request) => {
+      await accessOf(request).files.createFolder(parseFolder(request.body.path));
       return { success: true, message: 'Folder created successfully' } as const;
     },
   );

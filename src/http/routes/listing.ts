@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import type { Right } from '../../access/rights.ts';
 import { quoted } from '../../domain/error.ts';
 import { type FolderPath, nameOf, parseFolder, ROOT } from '../../domain/path.ts';
 import type { Entry, Listing as StoreListing } from '../../domain/store.ts';
+import { accessOf } from '../access/request-access.ts';
 import { clientSignal } from '../client-signal.ts';
 import { HttpError } from '../errors.ts';
 import { beginFailure } from '../failures.ts';
@@ -12,6 +14,7 @@ import { Failure, Listing, ListingQuery, PathParameter } from '../schemas.ts';
 import type { App, Service } from '../service.ts';
 
 export function listingRoutes(app: App, service: Service): void {
+  const config = { access: 'files' } as const;
   const shared = {
     tags: ['Folders'],
     summary: 'List a folder',
@@ -28,16 +31,21 @@ export function listingRoutes(app: App, service: Service): void {
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const { cursor, limit } = query;
-    const listing = await service.files.list(folder, { cursor, limit, signal: clientSignal(reply) });
-    return answerListing(service, request, reply, { folder, answer: envelopeOf(folder, listing) });
+    const listing = await accessOf(request).files.list(folder, { cursor, limit, signal: clientSignal(reply) });
+    return answerListing(service, request, reply, {
+      folder,
+      answer: envelopeOf(folder, listing, accessOf(request).rightsAt(folder)),
+    });
   };
 
   app.setErrorHandler((error, request, reply) => failListing(service, error, request, reply));
-  app.get('/', { schema: shared, preValidation: checkQuery }, async (request, reply) =>
+  app.get('/', { config, schema: shared, preValidation: checkQuery }, async (request, reply) =>
     list(folderOf('', request.query.prefix), request.query, request, reply),
   );
-  app.get('/*', { schema: { ...shared, params: PathParameter }, preValidation: checkQuery }, async (request, reply) =>
-    list(folderOf(request.params['*'], request.query.prefix), request.query, request, reply),
+  app.get(
+    '/*',
+    { config, schema: { ...shared, params: PathParameter }, preValidation: checkQuery },
+    async (request, reply) => list(folderOf(request.params['*'], request.query.prefix), request.query, request, reply),
   );
 }
 
@@ -53,7 +61,7 @@ export async function failListing(
 }
 
 /** A JSON answer that comes as the web page as well, which has it embedded. */
-function asPageToo<Schema>(schema: Schema) {
+export function asPageToo<Schema>(schema: Schema) {
   return { content: { 'application/json': { schema }, 'text/html': { schema: Type.String() } } };
 }
 
@@ -97,8 +105,14 @@ function textIn(fields: unknown, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function envelopeOf(folder: FolderPath, { entries, cursor }: StoreListing): Listing {
-  return { success: true, prefix: folder, entries: entries.map(describe), ...(cursor !== undefined && { cursor }) };
+function envelopeOf(folder: FolderPath, { entries, cursor }: StoreListing, rights: Right[] | undefined): Listing {
+  return {
+    success: true,
+    prefix: folder,
+    entries: entries.map(describe),
+    ...(cursor !== undefined && { cursor }),
+    ...(rights && { rights }),
+  };
 }
 
 function describe(entry: Entry): Listing['entries'][number] {

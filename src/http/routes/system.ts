@@ -7,13 +7,17 @@ import type { App, Service } from '../service.ts';
 export function systemRoutes(app: App, { files }: Service): void {
   app.get(
     '/-/health/live',
-    { schema: { tags: ['The service'], summary: 'Whether the process answers', response: { 200: Success } } },
+    {
+      config: { access: 'health' },
+      schema: { tags: ['The service'], summary: 'Whether the process answers', response: { 200: Success } },
+    },
     async () => ({ success: true, message: 'The service is running.' }) as const,
   );
 
   app.get(
     '/-/health/ready',
     {
+      config: { access: 'health' },
       schema: {
         tags: ['The service'],
         summary: 'Whether the service can do its work',
@@ -32,5 +36,5 @@ export function systemRoutes(app: App, { files }: Service): void {
     },
   );
 
-  app.get('/-/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+  app.get('/-/openapi.json', { config: { access: 'public' }, schema: { hide: true } }, async () => app.swagger());
 }

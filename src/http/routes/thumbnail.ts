@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { parseFile } from '../../domain/path.ts';
 import { thumbnailEtag } from '../../thumbnails/thumbnails.ts';
+import { accessOf } from '../access/request-access.ts';
 import { clientSignal } from '../client-signal.ts';
 import { sendNotModified } from '../content.ts';
 import { HttpError } from '../errors.ts';
@@ -9,10 +10,11 @@ import { evaluate, quote } from '../preconditions.ts';
 import { Failure, PathParameter } from '../schemas.ts';
 import type { App, Service } from '../service.ts';
 
-export function thumbnailRoute(app: App, { files, thumbnails }: Service): void {
+export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnails'>): void {
   app.get(
     '/thumb/*',
     {
+      config: { access: 'files' },
       schema: {
         tags: ['Files'],
         summary: 'Fetch the thumbnail of an image',
@@ -28,7 +30,7 @@ export function thumbnailRoute(app: App, { files, thumbnails }: Service): void {
       },
     },
     async (request, reply) => {
-      const file = await files.stat(parseFile(request.params['*']));
+      const file = await accessOf(request).files.stat(parseFile(request.params['*']));
       const etag = thumbnailEtag(file);
       reply.headers({ etag: quote(etag), 'cache-control': CACHE_CONTROL });
       const verdict = evaluate(request.headers, { etag, modified: null });
@@ -40,7 +42,7 @@ export function thumbnailRoute(app: App, { files, thumbnails }: Service): void {
       if (verdict === 'failed') {
         throw new HttpError(412, `The thumbnail has the etag ${quote(etag)}, which the request ruled out.`);
       }
-      return reply.headers({ 'content-type': 'image/jpeg', 'x-content-type-options': 'nosniff' }).send(jpeg);
+      return reply.type('image/jpeg').send(jpeg);
     },
   );
 }

@@ -1,25 +1,26 @@
 import { parseFile, parseFolder } from '../../domain/path.ts';
+import { accessOf } from '../access/request-access.ts';
 import type { LongOperations } from '../long-operations.ts';
 import { Failure, Success, Transfer } from '../schemas.ts';
-import type { App, Service } from '../service.ts';
+import type { App } from '../service.ts';
 import { PROGRESS } from './folders.ts';
 
 /** `/copy` and `/move`, which differ in nothing but what is done. */
-export function transferRoutes(app: App, { files }: Service, operations: LongOperations): void {
+export function transferRoutes(app: App, operations: LongOperations): void {
   const routes = [
     {
       url: '/copy',
       summary: 'Copy a file or folder',
       message: 'Item copied successfully',
-      transferFile: files.copyFile,
-      transferFolder: files.copyFolder,
+      transferFile: 'copyFile',
+      transferFolder: 'copyFolder',
     },
     {
       url: '/move',
       summary: 'Move a file or folder',
       message: 'Item moved successfully',
-      transferFile: files.moveFile,
-      transferFolder: files.moveFolder,
+      transferFile: 'moveFile',
+      transferFolder: 'moveFolder',
     },
   ] as const;
 
@@ -27,6 +28,7 @@ export function transferRoutes(app: App, { files }: Service, operations: LongOpe
     app.post(
       url,
       {
+        config: { access: 'files' },
         schema: {
           tags: ['Files and folders'],
           summary,
@@ -37,15 +39,16 @@ export function transferRoutes(app: App, { files }: Service, operations: LongOpe
       },
       async (request, reply) => {
         const { source, destination, is_folder: isFolder, overwrite: replace = false } = request.body;
+        const { files } = accessOf(request);
         const envelope = { success: true, message } as const;
         if (!isFolder) {
-          await transferFile(parseFile(source), parseFile(destination), { replace });
+          await files[transferFile](parseFile(source), parseFile(destination), { replace });
           return envelope;
         }
         const from = parseFolder(source);
         const to = parseFolder(destination);
         return operations.answer(request, reply, async (options) => {
-          await transferFolder(from, to, { ...options, replace });
+          await files[transferFolder](from, to, { ...options, replace });
           return envelope;
         });
       },

@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { pipeline, type Readable, Transform } from 'node:stream';
-import { isStoreError, quoted, StoreError } from '../../domain/error.ts';
+import { quoted, StoreError } from '../../domain/error.ts';
 import type { Files, UploadOptions } from '../../domain/files.ts';
 import { childFile, type FolderPath, parseFolder, ROOT } from '../../domain/path.ts';
 import type { FileEntry } from '../../domain/store.ts';
+import { accessOf } from '../access/request-access.ts';
 import { clientSignal } from '../client-signal.ts';
-import { boundaryOf, type Part, readForm, readText } from '../multipart.ts';
+import { boundaryOf, type Part, readForm, readText, skipPart } from '../multipart.ts';
 import { quote, writeCondition } from '../preconditions.ts';
 import { Failure, Upload, Uploaded } from '../schemas.ts';
-import type { App, Service } from '../service.ts';
+import type { App } from '../service.ts';
 
 /** Bytes of the field `prefix`: enough for an error that names the rule of paths instead of this one. */
 const MAX_PREFIX = 8 * 1024;
@@ -16,12 +17,13 @@ const MAX_PREFIX = 8 * 1024;
 /** Milliseconds in which a client that still sends, though it was refused, can read why. */
 const LINGER = 5_000;
 
-export function uploadRoute(app: App, { files }: Service): void {
+export function uploadRoute(app: App): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.post(
     '/upload',
     {
+      config: { access: 'files' },
       schema: {
         tags: ['Files'],
         summary: 'Upload a file',
@@ -39,12 +41,15 @@ export function uploadRoute(app: App, { files }: Service): void {
       const options = { condition: writeCondition(request.headers), signal: clientSignal(reply) };
       const form = readForm(request.raw);
       try {
-        const file = await receive(files, form.parts, { ...options, sizeAtMost: lengthOf(request.raw) });
+        const file = await receive(accessOf(request).files, form.parts, {
+          ...options,
+          sizeAtMost: lengthOf(request.raw),
+        });
         reply.header('etag', quote(file.etag));
         return { success: true, message: 'File uploaded successfully', path: file.path } as const;
       } catch (error) {
         discardRest(request.raw);
-        throw isStoreError(error) ? error : (form.problem() ?? error);
+        throw form.problem() ?? error;
       }
     },
   );
@@ -65,7 +70,7 @@ async function receive(files: Files, parts: AsyncIterable<Part>, options: Receiv
     const part = next.value;
     if (isPrefix(part)) prefix = await readPrefix(part, prefix);
     else if (isFile(part)) return storeFile(files, part, prefix, iterator, options);
-    else part.body.resume();
+    else await skipPart(part);
   }
   throw new StoreError('invalid-request', 'The form has no part "file" with a file name.');
 }
@@ -101,7 +106,7 @@ async function readRest(rest: AsyncIterator<Part>, known: FolderPath | undefined
     if (isFile(part))
       throw new StoreError('invalid-request', 'The form has two parts "file"; send one request for each file.');
     if (isPrefix(part)) prefix = await readPrefix(part, prefix);
-    else part.body.resume();
+    else await skipPart(part);
   }
   return prefix;
 }

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { StoreError } from '../../domain/error.ts';
 import { ROOT } from '../../domain/path.ts';
 import type { Store } from '../../domain/store.ts';
-import { createUrlSigner, type UrlSigner } from '../../domain/url-signer.ts';
+import { createUrlSigner, signedPath, type UrlSigner } from '../../domain/url-signer.ts';
+import { keptKeyIn } from '../kept-key.ts';
 import { createFileOperations } from './file-operations.ts';
 import { createLister } from './list.ts';
 import { makeRoot, OWN_FOLDER, unusableRoot } from './root.ts';
-import { signingKeyIn } from './signing-key.ts';
 import { createSingleFolderOperations } from './single-folders.ts';
 import { openTemporary } from './temporary.ts';
 import { translate } from './translate.ts';
@@ -28,6 +28,8 @@ export interface Disk {
   readonly store: Store;
   /** Checks the URLs that the store's `presign` gives. */
   readonly signer: UrlSigner;
+  /** The key of those URLs. */
+  readonly key: Buffer;
   /** The folder that is served, as an absolute path. */
   readonly root: string;
   /** The folder of the service's own under the root. */
@@ -57,8 +59,7 @@ export async function openDisk({ root: folder, signingKey, warn }: DiskOptions):
     stage: writer.stage,
 
     async presign({ path: file }, { expires, download }) {
-      const grant = { file, expires: Math.floor(Date.now() / 1000) + expires, download };
-      return `/-/signed/${file.split('/').map(encodeURIComponent).join('/')}?${signer.sign(grant).toString()}`;
+      return signedPath(signer, { file, expires: Math.floor(Date.now() / 1000) + expires, download });
     },
 
     async check() {
@@ -77,12 +78,12 @@ export async function openDisk({ root: folder, signingKey, warn }: DiskOptions):
     close: () => temporary.close(),
   } satisfies Store;
 
-  return { store, signer, root: root.path, ownFolder };
+  return { store, signer, key, root: root.path, ownFolder };
 }
 
 async function openOwnFolder(folder: string, signingKey: Buffer | undefined) {
   const present = await lstat(folder).catch(() => undefined);
   if (present && !present.isDirectory()) throw new Error(`${folder} is no folder, and it is the service's own.`);
   const temporary = await openTemporary(join(folder, 'temporary'));
-  return { temporary, key: signingKey ?? (await signingKeyIn(folder, temporary)) };
+  return { temporary, key: signingKey ?? (await keptKeyIn(folder)) };
 }

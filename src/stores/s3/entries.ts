@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { mediaTypeOf, servedType, UNKNOWN_TYPE } from '../../domain/media-type.ts';
+import { mediaTypeOf, UNKNOWN_TYPE } from '../../domain/media-type.ts';
 import type { FilePath } from '../../domain/path.ts';
 import type { FileEntry } from '../../domain/store.ts';
 import { escapePath, unquote } from './keys.ts';
@@ -21,8 +21,8 @@ const MOST = 10_000;
 /** Makes the entries of files, and remembers them for some seconds. */
 export interface Entries {
   of(path: FilePath, described: Described): FileEntry;
-  /** Whether the store gives the file another type than the entry has, as far as the entry tells. */
-  isTypedOtherwise(entry: FileEntry): boolean;
+  /** Whether the entry has the type that is stored: listings tell none, and what the name tells stands for it. */
+  isTyped(entry: FileEntry): boolean;
   /** The entry that was made in the last seconds, if nothing was changed here since. */
   seen(path: FilePath): FileEntry | undefined;
   /** Forgets one file, or all. */
@@ -31,7 +31,7 @@ export interface Entries {
 
 export function createEntries(publicUrl: string | undefined): Entries {
   const known = new LRUCache<FilePath, FileEntry>({ max: MOST, ttl: FRESH });
-  const typedOtherwise = new WeakSet<FileEntry>();
+  const typed = new WeakSet<FileEntry>();
   return {
     of(path, { Size = 0, ETag, LastModified, ContentType }) {
       const entry: FileEntry = {
@@ -43,11 +43,11 @@ export function createEntries(publicUrl: string | undefined): Entries {
         type: typeOf(path, ContentType),
         ...(publicUrl !== undefined && { publicUrl: `${publicUrl}/${escapePath(path)}` }),
       };
-      if (ContentType !== undefined && ContentType !== servedType(entry.type)) typedOtherwise.add(entry);
+      if (ContentType !== undefined) typed.add(entry);
       known.set(path, entry);
       return entry;
     },
-    isTypedOtherwise: (entry) => typedOtherwise.has(entry),
+    isTyped: (entry) => typed.has(entry),
     seen: (path) => known.get(path),
     forget(path) {
       if (path === undefined) known.clear();

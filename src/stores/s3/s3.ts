@@ -1,8 +1,7 @@
 import { GetObjectCommand, HeadBucketCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { attachment } from '../../domain/attachment.ts';
 import { isStoreError, StoreError } from '../../domain/error.ts';
-import { servedType } from '../../domain/media-type.ts';
+import { mayBeShown, presentationOf } from '../../domain/presentation.ts';
 import type { Cancellable, Store } from '../../domain/store.ts';
 import { createTreeOperations } from '../../domain/tree-operations.ts';
 import { type Bucket, connect } from './bucket.ts';
@@ -36,13 +35,17 @@ export function openS3(options: S3Options): Store {
     ...createFileOperations(reader.stat, copier, remover, entries),
     ...createTreeOperations(tree),
 
-    presign(file, { expires, download, purpose }) {
+    async presign(file, { expires, download, purpose, signal }) {
+      // What may be shown has to have the type that it is shown as. What is an attachment anyway needs no look for it.
+      const mayShow = !download && mayBeShown(file.path);
+      const entry = mayShow && !entries.isTyped(file) ? await reader.stat(file.path, { signal }) : file;
+      const { type, disposition } = presentationOf(entry, { download });
       const object = {
         Bucket: bucket.name,
         Key: file.path,
-        ResponseContentDisposition: download ? attachment(file.path) : undefined,
-        // An object that others put there may have no type, or none that says anything.
-        ResponseContentType: entries.isTypedOtherwise(file) ? servedType(file.type) : undefined,
+        // Whatever is stored of both with the object does not count.
+        ResponseContentDisposition: disposition ?? 'inline',
+        ResponseContentType: mayShow || entries.isTyped(entry) ? type : undefined,
       };
       // A signature holds for one method.
       const command = purpose === 'read' ? new GetObjectCommand(object) : new HeadObjectCommand(object);

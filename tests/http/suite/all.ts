@@ -3,6 +3,7 @@ import { errorsSuite } from './errors.ts';
 import { fetchSuite } from './fetch.ts';
 import { filesSuite } from './files.ts';
 import { foldersSuite } from './folders.ts';
+import { isolationSuite } from './isolation.ts';
 import { listingSuite } from './listing.ts';
 import { namesSuite } from './names.ts';
 import { progressSuite } from './progress.ts';
@@ -17,6 +18,7 @@ export function httpSuite(backend: Backend): void {
   listingSuite(backend);
   fetchSuite(backend);
   signedSuite(backend);
+  isolationSuite(backend);
   thumbnailsSuite(backend);
   filesSuite(backend);
   foldersSuite(backend);

@@ -104,14 +104,13 @@ function givesFiles(backend: Backend): void {
     }
   });
 
-  it('403 for a page of the service that would run it, or be styled by it; for nobody else', async () => {
+  it('403 for a page of the service that would run it, or be styled by it; for none that shows it', async () => {
     const asked = (site: string, destination: string) =>
       service.get(PATH, { 'sec-fetch-site': site, 'sec-fetch-dest': destination });
     for (const destination of ['script', 'style', 'worker', 'sharedworker', 'serviceworker'])
       assertFailure(await asked('same-origin', destination), 403, new RegExp(destination));
     for (const destination of ['image', 'video', 'iframe', 'document', 'empty'])
       assert.equal((await asked('same-origin', destination)).status, 200, destination);
-    assert.equal((await asked('cross-site', 'script')).status, 200);
   });
 
   it('HEAD passes over Range, which is defined for GET alone (section 14.2)', async () => {
@@ -439,7 +438,7 @@ function givesAttachments(backend: Backend): void {
 }
 
 const LIMIT = 6 * 1024 * 1024;
-const LARGE = 'large folder/50% é"#?.bin';
+const LARGE = 'large folder/50% é"#?.txt';
 
 function redirects(backend: Backend): void {
   const bytes = randomBytes(LIMIT);

@@ -1,3 +1,4 @@
+import type { Need } from '../access/rights.ts';
 import type { IconName } from '../controls/icons.ts';
 import { isThere } from '../folder/is-there.ts';
 import type { Page } from '../page.ts';
@@ -18,8 +19,8 @@ export interface Action {
   /** Items of one group stand together in menus. */
   readonly group: 'open' | 'clipboard' | 'change' | 'create' | 'show';
   readonly isDangerous?: boolean;
-  /** Whether it changes what is stored, which a read-only service does not take. */
-  readonly isChange?: boolean;
+  /** What a person has to be allowed in the folder that is shown; without that, there is no such action. */
+  readonly needs?: readonly Need[];
   /** Whether it can be done now; what can't is not shown. */
   readonly isAvailable: (page: Page) => boolean;
   readonly run: (page: Page) => void;
@@ -47,7 +48,7 @@ const ALL: readonly Action[] = [
     keys: ['mod+shift+s'],
     group: 'open',
     isAvailable: (page) => selected(page).some(({ type }) => type === 'file'),
-    run: (page) => download(page, selected(page)),
+    run: (page) => void download(page, selected(page)),
   },
   {
     id: 'copyLink',
@@ -62,7 +63,7 @@ const ALL: readonly Action[] = [
     icon: 'cut',
     keys: ['mod+x'],
     group: 'clipboard',
-    isChange: true,
+    needs: ['read', 'manage'],
     isAvailable: hasSelection,
     run: (page) => keep(page, 'move'),
   },
@@ -71,7 +72,7 @@ const ALL: readonly Action[] = [
     icon: 'copy',
     keys: ['mod+c'],
     group: 'clipboard',
-    isChange: true,
+    needs: ['read', 'change'],
     isAvailable: hasSelection,
     run: (page) => keep(page, 'copy'),
   },
@@ -81,7 +82,7 @@ const ALL: readonly Action[] = [
     // Done by the event `paste`, which brings files from elsewhere as well.
     keys: ['mod+v'],
     group: 'clipboard',
-    isChange: true,
+    needs: ['write'],
     isAvailable: ({ clipboard, folder }) => clipboard.clip.value !== null && isThere(folder),
     run: paste,
   },
@@ -90,8 +91,8 @@ const ALL: readonly Action[] = [
     icon: 'rename',
     keys: ['F2'],
     group: 'change',
-    isChange: true,
-    isAvailable: (page) => only(page) !== undefined,
+    needs: ['manage'],
+    isAvailable: (page) => mayRename(page, only(page)),
     run: (page) => {
       page.changes.renaming.value = only(page)?.path ?? null;
     },
@@ -101,7 +102,7 @@ const ALL: readonly Action[] = [
     icon: 'move',
     keys: ['mod+shift+m'],
     group: 'change',
-    isChange: true,
+    needs: ['read', 'manage'],
     isAvailable: hasSelection,
     run: (page) => void page.changes.transferElsewhere('move', pathsOf(selected(page))),
   },
@@ -110,7 +111,7 @@ const ALL: readonly Action[] = [
     icon: 'copy',
     keys: ['mod+shift+d'],
     group: 'change',
-    isChange: true,
+    needs: ['read', 'change'],
     isAvailable: hasSelection,
     run: (page) => void page.changes.transferElsewhere('copy', pathsOf(selected(page))),
   },
@@ -120,7 +121,7 @@ const ALL: readonly Action[] = [
     keys: ['Delete', 'mod+Backspace'],
     group: 'change',
     isDangerous: true,
-    isChange: true,
+    needs: ['manage'],
     isAvailable: hasSelection,
     run: (page) => void page.changes.remove(selected(page)),
   },
@@ -129,7 +130,7 @@ const ALL: readonly Action[] = [
     icon: 'new-folder',
     keys: ['alt+n'],
     group: 'create',
-    isChange: true,
+    needs: ['read', 'write'],
     isAvailable: ({ folder }) => isThere(folder),
     run: (page) => void page.changes.createFolder(),
   },
@@ -138,7 +139,7 @@ const ALL: readonly Action[] = [
     icon: 'upload',
     keys: ['alt+u'],
     group: 'create',
-    isChange: true,
+    needs: ['write'],
     isAvailable: ({ folder }) => isThere(folder),
     run: ({ uploads }) => uploads.pick('files'),
   },
@@ -147,7 +148,7 @@ const ALL: readonly Action[] = [
     icon: 'upload',
     keys: ['alt+shift+u'],
     group: 'create',
-    isChange: true,
+    needs: ['write'],
     isAvailable: ({ folder }) => isThere(folder),
     run: ({ uploads }) => uploads.pick('folder'),
   },
@@ -187,15 +188,20 @@ const ALL: readonly Action[] = [
   },
 ];
 
-/** The actions that there are: without those that change something, where the service takes no changes. */
-export function actionsOf({ readOnly }: Page): readonly Action[] {
-  return readOnly ? ALL.filter(({ isChange }) => !isChange) : ALL;
+/** The actions that there are: those that a person may do in the folder that is shown. */
+export function actionsOf({ rights }: Page): readonly Action[] {
+  return ALL.filter(({ needs = [] }) => needs.every(rights.may));
 }
 
 /** One action, where there is it and it can be done now. */
 export function availableAction(page: Page, id: ActionId): Action | undefined {
   const action = actionsOf(page).find((candidate) => candidate.id === id);
   return action?.isAvailable(page) ? action : undefined;
+}
+
+/** A folder is renamed by moving all that is in it. */
+function mayRename({ rights }: Page, entry: Entry | undefined): boolean {
+  return entry?.type === 'file' || (entry !== undefined && rights.may('read') && rights.may('write'));
 }
 
 /** Opens a folder, or the preview of a file. */

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { type Page, usePage } from '../page.ts';
-import { showShortcuts } from '../shell/shortcuts-dialog.tsx';
+import { showShortcuts } from '../shell/show-shortcuts.ts';
 import { actionsOf, paste } from './actions.ts';
 import { isKey } from './keys.ts';
 import { isForPage, isTextMarked, unmarkText } from './writing.ts';
@@ -15,7 +15,7 @@ export function useShortcuts(): void {
     };
     // Files of elsewhere come by this event as well; the room of uploads takes them, and prevents the default.
     const onPaste = (event: ClipboardEvent) => {
-      if (!event.defaultPrevented && isForPage(event) && !page.readOnly) paste(page);
+      if (!event.defaultPrevented && isForPage(event) && page.rights.may('write')) paste(page);
     };
     // Marked text is given up for entries that are selected after it, as by a click anywhere else.
     const endMarking = page.selection.paths.subscribe(unmarkText);
@@ -44,7 +44,7 @@ function runShortcut(event: KeyboardEvent, page: Page): boolean {
     return field !== null;
   }
   if (preferences.characterKeys.value && isKey(event, ['?'])) {
-    showShortcuts(page);
+    void showShortcuts(page);
     return true;
   }
   const action = actionsOf(page).find(({ id, keys }) => id !== 'paste' && isKey(event, keys));

@@ -1,3 +1,4 @@
+import type { Rights } from '../access/rights.ts';
 import { askAboutConflict, type ConflictAnswer } from '../controls/conflict-question.tsx';
 import type { Dialogs } from '../controls/dialogs.ts';
 import { isFolderPath, nameOf, parentOf } from '../paths.ts';
@@ -10,7 +11,13 @@ export interface Decisions {
   decide(destination: string, remaining: () => number): Promise<Decision>;
 }
 
-export function createDecisions(dialogs: Dialogs, kindAt: (destination: string) => Promise<Kind>): Decisions {
+interface Asking {
+  readonly dialogs: Dialogs;
+  readonly rights: Rights;
+  readonly kindAt: (destination: string) => Promise<Kind>;
+}
+
+export function createDecisions({ dialogs, rights, kindAt }: Asking): Decisions {
   let standing: Standing | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -27,6 +34,7 @@ export function createDecisions(dialogs: Dialogs, kindAt: (destination: string) 
       folder: parentOf(destination),
       remaining: remaining(),
       kinds,
+      mayReplace: rights.mayIn(parentOf(destination), 'manage'),
     });
     if (answer === null) standing = { decision: 'stop', ...kinds };
     else if (answer.forAll) standing = { decision: answer.decision, ...kinds };

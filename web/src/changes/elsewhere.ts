@@ -7,7 +7,7 @@ import { whatOf } from './words.ts';
 
 /** Asks for a folder, and copies or moves into it. */
 export function createTransferElsewhere(
-  { dialogs, folder, service, language, messages }: Tools,
+  { dialogs, folder, service, rights, language, messages }: Tools,
   { transfer, create }: Pick<Transfers, 'transfer'> & Pick<FolderCreation, 'create'>,
 ): (kind: TransferKind, paths: readonly string[]) => Promise<void> {
   return async (kind, paths) => {
@@ -15,7 +15,7 @@ export function createTransferElsewhere(
     const start = folder.path.value;
     try {
       const { askForFolder } = await import('./folder-picker.tsx');
-      const target = await askForFolder({ dialogs, service, create, kind, paths, start });
+      const target = await askForFolder({ dialogs, service, rights, create, kind, paths, start });
       if (target !== null) await transfer(kind, paths, target);
     } catch {
       // The part of the page that asks could not be loaded.

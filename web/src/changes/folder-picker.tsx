@@ -57,6 +57,7 @@ function FolderPicker({ wanted, close }: { wanted: Wanted; close: (folder: strin
         <Breadcrumb picked={picked} />
         <Folders picked={picked} onChoose={choose} />
         <p class="reason" role="status">
+          {reason === 'may-not-add' && text.dragging.mayNotAdd}
           {reason === 'already-here' && text.folderPicker.alreadyHere(paths.length)}
           {reason === 'into-itself' && text.folderPicker.intoItself}
         </p>
@@ -66,7 +67,7 @@ function FolderPicker({ wanted, close }: { wanted: Wanted; close: (folder: strin
 }
 
 function NewFolderButton({ picked, create }: { picked: PickedFolder; create: FolderCreation['create'] }) {
-  const { dialogs } = usePage();
+  const { dialogs, rights } = usePage();
   const { text } = useLanguage();
   const ask = async () => {
     const folder = picked.path.value;
@@ -79,7 +80,7 @@ function NewFolderButton({ picked, create }: { picked: PickedFolder; create: Fol
     picked.open(path);
   };
   return (
-    <Button icon="new-folder" onClick={() => void ask()}>
+    <Button icon="new-folder" disabled={!rights.mayIn(picked.path.value, 'write')} onClick={() => void ask()}>
       {text.changes.newFolder}
     </Button>
   );

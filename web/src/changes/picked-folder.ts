@@ -1,4 +1,5 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { Rights } from '../access/rights.ts';
 import { filtered } from '../folder/order.ts';
 import { isFolderPath, isWithin, parentOf, ROOT } from '../paths.ts';
 import type { FolderEntry, Service } from '../service/service.ts';
@@ -17,7 +18,7 @@ export interface PickedFolder {
   /** The one that the keyboard is at. */
   readonly active: ReadonlySignal<FolderEntry | undefined>;
   /** Why nothing can go into it. */
-  readonly reason: ReadonlySignal<'already-here' | 'into-itself' | 'missing' | undefined>;
+  readonly reason: ReadonlySignal<'already-here' | 'into-itself' | 'missing' | 'may-not-add' | undefined>;
   /** Whether a folder is one of those that go elsewhere, and can't go into itself. */
   isTransferred(path: string): boolean;
   open(path: string): void;
@@ -33,13 +34,21 @@ export interface PickedFolder {
 
 export interface PickedFolderOptions {
   readonly service: Service;
+  readonly rights: Rights;
   readonly compareNames: (left: string, right: string) => number;
   readonly kind: TransferKind;
   readonly paths: readonly string[];
   readonly start: string;
 }
 
-export function createPickedFolder({ service, compareNames, kind, paths, start }: PickedFolderOptions): PickedFolder {
+export function createPickedFolder({
+  service,
+  rights,
+  compareNames,
+  kind,
+  paths,
+  start,
+}: PickedFolderOptions): PickedFolder {
   const path = signal(start);
   const all = signal<readonly FolderEntry[]>([]);
   const state = signal<'reading' | 'complete' | 'failed'>('reading');
@@ -107,9 +116,10 @@ export function createPickedFolder({ service, compareNames, kind, paths, start }
     isTransferred,
     open,
     reason: computed(() => {
-      if (problem.value?.status === 404) return 'missing';
+      if (problem.value?.status === 404 || problem.value?.status === 403) return 'missing';
       if (paths.some((moved) => isWithin(path.value, moved))) return 'into-itself';
-      return kind === 'move' && paths.every((moved) => parentOf(moved) === path.value) ? 'already-here' : undefined;
+      if (kind === 'move' && paths.every((moved) => parentOf(moved) === path.value)) return 'already-here';
+      return rights.mayIn(path.value, 'write') ? undefined : 'may-not-add';
     }),
     up() {
       const from = path.value;

@@ -1,4 +1,5 @@
 import type { ReadonlySignal, Signal } from '@preact/signals';
+import type { Rights } from '../access/rights.ts';
 import type { Dialogs } from '../controls/dialogs.ts';
 import type { Folder } from '../folder/folder.ts';
 import { refreshUnlessLarge } from '../folder/refresh-unless-large.ts';
@@ -20,6 +21,7 @@ export interface ChangesOptions {
   readonly messages: Messages;
   readonly dialogs: Dialogs;
   readonly turns: Turns;
+  readonly rights: Rights;
   readonly language: ReadonlySignal<Language>;
 }
 

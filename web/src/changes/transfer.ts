@@ -14,7 +14,7 @@ export interface Transfers {
 }
 
 export function createTransfers(tools: Tools): Transfers {
-  const { service, folder, selection, messages, language } = tools;
+  const { service, folder, selection, messages, rights, language } = tools;
   const attempts = createAttempts(service, tools.isFolderThere);
 
   /** Says what makes no sense, and gives the rest. */
@@ -64,6 +64,11 @@ export function createTransfers(tools: Tools): Transfers {
     messages.say({ kind: 'error', text: text.changes.notUndone, detail });
   };
 
+  const mayMoveBack = (moved: StepsOutcome['arrived'], target: string) =>
+    rights.mayIn(target, 'read') &&
+    rights.mayIn(target, 'manage') &&
+    moved.every(({ step }) => rights.mayIn(parentOf(step.path), 'write'));
+
   const tell = (kind: TransferKind, outcome: StepsOutcome, target: string) => {
     const { text } = language.value;
     const { arrived, skipped, failed, interrupted, left } = outcome;
@@ -73,7 +78,8 @@ export function createTransfers(tools: Tools): Transfers {
       const known = folder.recall(moved.map(({ path }) => path));
       void undo(moved.map(({ step, path }) => stepOf(path, step.path, known.get(path))));
     };
-    const action = moved.length > 0 ? { label: text.controls.undo, run: back } : undefined;
+    const canUndo = moved.length > 0 && mayMoveBack(moved, target);
+    const action = canUndo ? { label: text.controls.undo, run: back } : undefined;
 
     if (interrupted.length + left.length > 0) {
       messages.say({ kind: 'done', ...cancelled(kind, outcome, { all: asked + skipped.length, text }), action });

@@ -15,7 +15,7 @@ interface TransportOptions {
 
 /** Puts steps through, and asks what to do where their names are taken at the destination. */
 export function askingTransport(
-  { dialogs, folder, isFolderThere }: Tools,
+  { dialogs, folder, rights, isFolderThere }: Tools,
   kind: TransferKind,
   { names, attempts, steps }: TransportOptions,
 ): Transport {
@@ -25,7 +25,7 @@ export function askingTransport(
     if (known) return known.type;
     return (await isFolderThere(`${bare}/`)) ? 'folder' : 'file';
   };
-  const decisions = createDecisions(dialogs, kindAt);
+  const decisions = createDecisions({ dialogs, rights, kindAt });
   /** Those that may still have to be asked about. */
   const open = new Set(steps);
 

@@ -17,6 +17,8 @@ export interface Conflict {
   readonly remaining: number;
   /** What arrives and what is there. A thing of one kind can't take the place of one of the other. */
   readonly kinds: { readonly arriving: Kind; readonly there: Kind };
+  /** Whether the one who is asked is allowed to replace what is there. */
+  readonly mayReplace: boolean;
 }
 
 export interface ConflictAnswer {
@@ -39,11 +41,13 @@ interface ConflictQuestionProps {
 }
 
 function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
-  const { name, folder, remaining, kinds } = conflict;
+  const { name, folder, remaining, kinds, mayReplace } = conflict;
   const { text } = useLanguage();
   const [forAll, setForAll] = useState(false);
   const answer = (decision: ConflictAnswer['decision']) => close({ decision, forAll });
-  const canReplace = kinds.arriving === kinds.there;
+  const isSameKind = kinds.arriving === kinds.there;
+  const canReplace = isSameKind && mayReplace;
+  const why = isSameKind ? text.conflicts.mayNotReplace : text.conflicts.otherKind[kinds.there];
 
   return (
     <Dialog
@@ -61,7 +65,7 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
       }
     >
       <div class="conflict-question">
-        <p>{canReplace ? text.conflicts.replacing[kinds.there] : text.conflicts.otherKind[kinds.there]}</p>
+        <p>{canReplace ? text.conflicts.replacing[kinds.there] : why}</p>
         {remaining > 0 && (
           <label>
             <input

@@ -1,4 +1,5 @@
 import type { ReadonlySignal } from '@preact/signals';
+import type { Rights } from '../access/rights.ts';
 import type { Folder } from '../folder/folder.ts';
 import type { Selection } from '../selection/selection.ts';
 import type { Entry } from '../service/service.ts';
@@ -13,6 +14,8 @@ export interface Dragged {
   readonly source: HTMLElement;
   /** The type of data that marks this drag and no other: those of other windows, and earlier ones, have their own. */
   readonly type: string;
+  /** Whether they may leave their folder; else they can only be copied. */
+  readonly canMove: boolean;
 }
 
 interface BeginOptions {
@@ -20,12 +23,12 @@ interface BeginOptions {
   readonly selection: Selection;
   readonly urls: Urls;
   readonly language: ReadonlySignal<Language>;
-  readonly readOnly: boolean;
+  readonly rights: Rights;
 }
 
 /** Begins to drag the entry that the event is at, with all that is selected where it is. */
 export function beginDrag(event: DragEvent, options: BeginOptions): Dragged | null {
-  const { folder, selection, urls, language, readOnly } = options;
+  const { folder, selection, urls, language, rights } = options;
   const { target, dataTransfer } = event;
   const source = target instanceof HTMLElement ? target.closest<HTMLElement>('[data-drag-path]') : null;
   const path = source?.draggable ? source.dataset['dragPath'] : undefined;
@@ -34,13 +37,14 @@ export function beginDrag(event: DragEvent, options: BeginOptions): Dragged | nu
 
   if (!selection.paths.value.has(entry.path)) selection.only(entry.path);
   const entries = selection.entries.value;
-  dataTransfer.effectAllowed = readOnly ? 'copy' : 'copyMove';
+  const canMove = rights.may('read') && rights.may('manage');
+  dataTransfer.effectAllowed = canMove ? 'copyMove' : 'copy';
   const mark = `application/x-holdall.${crypto.getRandomValues(new Uint32Array(2)).join('.')}`;
   dataTransfer.setData(mark, '');
   offerOutside(dataTransfer, entries, urls);
   const words = entries.length === 1 ? entry.name : language.value.text.dragging.items(entries.length);
   showDragImage(dataTransfer, entries.every(({ type }) => type === 'folder') ? 'folder' : 'file', words);
-  return { paths: entries.map((each) => each.path), source, type: mark };
+  return { paths: entries.map((each) => each.path), source, type: mark, canMove };
 }
 
 /** What other programs, and the desktop, get where entries are dropped on them. */

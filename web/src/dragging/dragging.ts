@@ -1,4 +1,5 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
+import type { Rights } from '../access/rights.ts';
 import { isMac } from '../actions/keys.ts';
 import { isText } from '../actions/writing.ts';
 import type { Changes } from '../changes/changes.ts';
@@ -36,7 +37,7 @@ export interface DraggingOptions {
   readonly uploads: Uploads;
   readonly urls: Urls;
   readonly language: ReadonlySignal<Language>;
-  readonly readOnly: boolean;
+  readonly rights: Rights;
 }
 
 /** Milliseconds without a word of a drag after which it is over: browsers tell of it at least twice as often. */
@@ -44,7 +45,7 @@ const SILENCE = 1_000;
 
 /** Listens for as long as the page lives. */
 export function createDragging(options: DraggingOptions): Dragging {
-  const { folder, location, changes, uploads, readOnly } = options;
+  const { folder, location, changes, uploads, rights } = options;
   const what = signal<'entries' | 'files' | null>(null);
   const target = signal<string | null>(null);
   const count = signal(0);
@@ -76,10 +77,11 @@ export function createDragging(options: DraggingOptions): Dragging {
   /** Takes note of where the drag is, and tells the browser what a drop there would do. */
   const follow = (event: DragEvent, transfer: DataTransfer) => {
     const kind = kindOf(transfer);
-    const candidate = readOnly || !kind ? null : folderAt(event.target);
+    const candidate = rights.isReadOnly || !kind ? null : folderAt(event.target);
     const paths = kind === 'entries' ? (dragged?.paths ?? []) : [];
-    const taker = candidate !== null && canTake(candidate, paths) ? candidate : null;
-    const copies = kind === 'files' || (isMac ? event.altKey : event.ctrlKey);
+    const isTaken = candidate !== null && canTake(candidate, paths) && rights.mayIn(candidate, 'write');
+    const taker = isTaken ? candidate : null;
+    const copies = kind === 'files' || dragged?.canMove === false || (isMac ? event.altKey : event.ctrlKey);
     event.preventDefault();
     transfer.dropEffect = taker === null ? 'none' : copies ? 'copy' : 'move';
     batch(() => {

@@ -7,10 +7,12 @@ import './drop-hint.css';
 
 /** Says where what is being dragged would go. */
 export function DropHint() {
-  const { dragging, readOnly } = usePage();
+  const { dragging, rights } = usePage();
   const { text } = useLanguage();
   if (dragging.what.value === null) return null;
-  if (readOnly) return <Hint icon="warning" words={text.dragging.readOnly} />;
+  if (rights.isReadOnly) return <Hint icon="warning" words={text.dragging.readOnly} />;
+  const isFreeHere = dragging.target.value !== null || rights.may('write');
+  if (!isFreeHere && dragging.what.value === 'files') return <Hint icon="warning" words={text.dragging.mayNotAdd} />;
   const words = wordsOf(dragging, text);
   if (words === '') return null;
   const isUpload = dragging.what.value === 'files';

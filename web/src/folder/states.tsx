@@ -30,11 +30,12 @@ export function EmptyFolder() {
   const { text } = useLanguage();
   const newFolder = availableAction(page, 'newFolder');
   const upload = availableAction(page, 'upload');
-  if (!newFolder || !upload) {
+  const isSeen = page.rights.may('read');
+  if (!upload) {
     return (
       <div class="state" tabIndex={-1}>
         <Drawing />
-        <p>{text.folder.emptyReadOnly}</p>
+        <p>{isSeen ? text.folder.emptyReadOnly : text.folder.nothingToSee}</p>
       </div>
     );
   }
@@ -42,15 +43,17 @@ export function EmptyFolder() {
     <div class="state">
       <Drawing />
       <p>
-        {text.folder.empty} <span class="hint">{text.folder.emptyHint}</span>
+        {isSeen ? text.folder.empty : text.folder.uploadOnly} <span class="hint">{text.folder.emptyHint}</span>
       </p>
       <div class="buttons">
         <Button icon="upload" kind="primary" onClick={() => upload.run(page)}>
           {text.actions.upload}
         </Button>
-        <Button icon="new-folder" onClick={() => newFolder.run(page)}>
-          {text.actions.newFolder}
-        </Button>
+        {newFolder && (
+          <Button icon="new-folder" onClick={() => newFolder.run(page)}>
+            {text.actions.newFolder}
+          </Button>
+        )}
       </div>
     </div>
   );
@@ -87,7 +90,7 @@ export function NoMatch() {
 
 /** Why the folder is not shown, in the words of the service, and what to do next. */
 export function FolderProblem() {
-  const { folder, location } = usePage();
+  const { folder, location, account } = usePage();
   const { text } = useLanguage();
   const problem = folder.problem.value;
   const path = folder.path.value;
@@ -96,9 +99,15 @@ export function FolderProblem() {
       <p class="title">{titleOf(problem?.status ?? 0, text)}</p>
       {problem?.message && problem.status !== 404 && <p class="detail">{problem.message}</p>}
       <div class="buttons">
-        <Button kind="primary" icon="refresh" onClick={() => void folder.refresh()}>
-          {text.controls.retry}
-        </Button>
+        {problem?.status === 401 && account?.canSignIn ? (
+          <Button kind="primary" onClick={() => void account.ask()}>
+            {text.account.signIn}
+          </Button>
+        ) : (
+          <Button kind="primary" icon="refresh" onClick={() => void folder.refresh()}>
+            {text.controls.retry}
+          </Button>
+        )}
         {path !== ROOT && (
           <Button icon="arrow-up" onClick={() => location.openFolder(parentOf(path))}>
             {text.problems.goUp}
@@ -113,6 +122,7 @@ export function FolderProblem() {
 function titleOf(status: number, { problems }: Text): string {
   if (status === 0) return problems.unreachable;
   if (status === 404) return problems.missing;
+  if (status === 401) return problems.signIn;
   return status === 429 || status === 503 ? problems.busy : problems.refused;
 }
 

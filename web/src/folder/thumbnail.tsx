@@ -20,8 +20,11 @@ export function hasThumbnail(entry: Entry): entry is FileEntry {
  * of entries that are still to be made, which have no etag.
  */
 export function Thumbnail({ entry, isMoving }: { entry: Entry; isMoving: boolean }) {
+  const { account } = usePage();
   if (!hasThumbnail(entry)) return <EntryIcon entry={entry} />;
-  return <Picture key={`${entry.path} ${entry.etag}`} entry={entry} isMoving={isMoving} />;
+  // What was refused before somebody signed in is asked for once more.
+  const signedIn = account?.times.value ?? 0;
+  return <Picture key={`${signedIn} ${entry.path} ${entry.etag}`} entry={entry} isMoving={isMoving} />;
 }
 
 function Picture({ entry, isMoving }: { entry: FileEntry; isMoving: boolean }) {

@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'preact/hooks';
 import { useLoaded } from '../controls/use-loaded.ts';
 import { usePage } from '../page.ts';
 import type { FileEntry } from '../service/service.ts';
@@ -15,7 +16,13 @@ interface FailedElementProps {
 
 /** In the place of an image or a video that did not load: the browser does not tell why, so the service is asked. */
 export function FailedElement({ entry, reason, hint, onRetry }: FailedElementProps) {
-  const { service } = usePage();
+  const { service, account } = usePage();
+  const signIns = account?.times.value ?? 0;
+  const [before] = useState(signIns);
+  // It was refused, and is not any more.
+  useEffect(() => {
+    if (signIns !== before) onRetry();
+  }, [signIns]);
   const checked = useLoaded((signal) => service.check(entry.path, signal));
   if (checked.state === 'loading') return <Loading />;
   if (checked.state === 'failed') return <ContentProblem entry={entry} error={checked.error} onRetry={onRetry} />;

@@ -16,6 +16,8 @@ export function previewKindOf({ name, size, contentType }: FileEntry): PreviewKi
   const isVague = /^(|(application|binary)\/octet-stream)$/.test(type);
 
   const [medium] = MEDIA.find(([, types, suffixes]) => types.test(type) || (isVague && suffixes.test(suffix))) ?? [];
+  // By another name it is given as an attachment, which no frame shows.
+  if (medium === 'pdf' && suffix !== 'pdf') return 'none';
   if (medium !== undefined && !isSource(type, suffix)) return medium;
   if (isVague && !CODE.test(suffix) && size > LOOKED_INTO) return 'none';
   if (!isVague && !TEXTS.test(type) && !isSource(type, suffix) && !CODE.test(suffix)) return 'none';

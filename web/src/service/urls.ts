@@ -11,6 +11,8 @@ export interface Urls {
   download(path: string): string;
   /** The thumbnail of a file as it is now: another etag is another URL, which no cache has. */
   thumbnail(path: string, etag: string): string;
+  /** Where signing in by a provider begins, which leads back to `here` in the end. */
+  signIn(here: URL): string;
   /** An endpoint, by its path below the service's root. */
   endpoint(path: string, query?: Readonly<Record<string, string>>): string;
 }
@@ -40,6 +42,7 @@ export function createUrls(base: URL): Urls {
       const preview = url.searchParams.get('preview');
       return { folder, preview: preview ? folder + preview : null };
     },
+    signIn: ({ pathname, search }) => endpoint('-/sign-in', { return: pathname.slice(base.pathname.length) + search }),
     file: (path) => endpoint(`file/${escapePath(path)}`),
     download: (path) => endpoint(`file/${escapePath(path)}`, { download: '1' }),
     thumbnail: (path, etag) => endpoint(`thumb/${escapePath(path)}`, { v: etag }),

@@ -5,7 +5,7 @@ import { shownName } from '../text/shown-name.ts';
 
 /** Keeps what lies outside of the page's own elements as it has to be, until the function that it gives is called. */
 export function keepDocument(page: Page): () => void {
-  const { preferences, language, location } = page;
+  const { preferences, language, location, account } = page;
   const root = document.documentElement;
   keepIcon();
   const scheme = window.matchMedia('(prefers-color-scheme: dark)');
@@ -27,7 +27,8 @@ export function keepDocument(page: Page): () => void {
     effect(() => {
       const { folder, preview } = location.place.value;
       const name = shownName(nameOf(preview ?? folder));
-      document.title = name === ROOT ? 'Holdall' : `${name} – Holdall`;
+      const what = account?.isShutOut ? language.value.text.account.signIn : name;
+      document.title = what === ROOT ? 'Holdall' : `${what} – Holdall`;
     }),
     () => scheme.removeEventListener('change', colourBrowser),
   ];

@@ -1,13 +1,13 @@
 import { actionsOf } from '../actions/actions.ts';
 import { keyLabel } from '../actions/keys.ts';
 import { Dialog } from '../controls/dialog.tsx';
-import { type Page, useLanguage, usePage } from '../page.ts';
+import type { Dialogs } from '../controls/dialogs.ts';
+import { useLanguage, usePage } from '../page.ts';
 import './shortcuts-dialog.css';
 
-/** Shows all that can be done by the keyboard. Does nothing while another dialog is open. */
-export function showShortcuts({ dialogs }: Page): void {
-  if (dialogs.shown.value.length > 0) return;
-  void dialogs.ask<never>((close) => <Shortcuts onClose={() => close(null)} />);
+/** Shows all that can be done by the keyboard, until it is closed. */
+export async function openShortcuts(dialogs: Dialogs): Promise<void> {
+  await dialogs.ask<never>((close) => <Shortcuts onClose={() => close(null)} />);
 }
 
 function Shortcuts({ onClose }: { onClose: () => void }) {

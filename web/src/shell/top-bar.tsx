@@ -1,3 +1,4 @@
+import { AccountPlace } from '../access/account-place.tsx';
 import { availableAction } from '../actions/actions.ts';
 import { keyLabel } from '../actions/keys.ts';
 import { IconButton } from '../controls/button.tsx';
@@ -9,7 +10,7 @@ import { useLanguage, usePage } from '../page.ts';
 import { appearanceChoices, viewChoices } from './appearance.ts';
 import { Breadcrumb } from './breadcrumb.tsx';
 import { FilterField } from './filter-field.tsx';
-import { showShortcuts } from './shortcuts-dialog.tsx';
+import { showShortcuts } from './show-shortcuts.ts';
 import './top-bar.css';
 
 /** The bar at the top: where one is, the filter, and how the page looks. */
@@ -21,6 +22,7 @@ export function TopBar() {
       <Breadcrumb />
       <FilterField />
       {isNarrow ? <NarrowMenu /> : <WideControls />}
+      <AccountPlace />
     </header>
   );
 }
@@ -56,7 +58,7 @@ function WideControls() {
           icon="keyboard"
           label={text.shell.shortcuts}
           shortcut={keyLabel('?')}
-          onClick={() => showShortcuts(page)}
+          onClick={() => void showShortcuts(page)}
         />
         <IconButton
           icon="details"
@@ -82,7 +84,7 @@ function NarrowMenu() {
         id: 'shortcuts',
         label: text.shell.shortcuts,
         icon: 'keyboard',
-        run: () => showShortcuts(page),
+        run: () => void showShortcuts(page),
       },
     ],
   ];

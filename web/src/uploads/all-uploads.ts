@@ -39,10 +39,10 @@ export interface AllUploads {
 }
 
 export function createAllUploads(options: UploadsOptions): AllUploads {
-  const { service, folder, messages, language, turns } = options;
+  const { service, folder, messages, language, turns, rights } = options;
   const tally = createTally();
   const names = createTakenNames(service, folder);
-  const arrivals = createArrivals(folder);
+  const arrivals = createArrivals(folder, (path) => rights.mayIn(path, 'read'));
   const connection = createConnection();
   const readings = createReadings();
   const { summary, isBusy } = tally;
@@ -120,10 +120,11 @@ function refusalBy({ language, maxUploadSize }: UploadsOptions) {
 }
 
 /** Asks what becomes of a file whose name is taken. */
-function questionBy({ dialogs, messages, language }: UploadsOptions) {
+function questionBy({ dialogs, messages, rights, language }: UploadsOptions) {
   const kinds = { arriving: 'file', there: 'file' } as const;
   return ({ folder, name, batch }: QueuedItem): Promise<ConflictReply> => {
     messages.announce(language.value.text.uploads.announceAsking);
-    return askAboutConflict({ dialogs, folder, name, remaining: batch.unfinished - 1, kinds });
+    const mayReplace = rights.mayIn(folder, 'manage');
+    return askAboutConflict({ dialogs, folder, name, remaining: batch.unfinished - 1, kinds, mayReplace });
   };
 }

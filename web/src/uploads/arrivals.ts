@@ -24,7 +24,8 @@ const INTERVAL_OF_ENTRY = 0.1;
 /** Milliseconds after which a folder is read once more of which something is in doubt. */
 const LATER = 2_000;
 
-export function createArrivals(folder: Folder): Arrivals {
+/** `isSeen`: whether one may see what is in a folder; what arrives in another shows no more than what was there. */
+export function createArrivals(folder: Folder, isSeen: (folder: string) => boolean): Arrivals {
   /** Folders that are shown before anything is in them. */
   const promised = new Map<string, PendingChange>();
   const touched = new Set<string>();
@@ -53,6 +54,7 @@ export function createArrivals(folder: Folder): Arrivals {
   return {
     expect(items) {
       const here = folder.path.value;
+      if (!isSeen(here)) return;
       const expected = new Set<string>();
       for (const item of items) {
         const inside = item.kind === 'folder' ? `${pathOf(item)}/` : item.folder;
@@ -66,7 +68,7 @@ export function createArrivals(folder: Folder): Arrivals {
     },
     stored({ kind, file, size }, { path, etag }) {
       touch(kind === 'folder' ? path : parentOf(path));
-      if (kind === 'folder') return;
+      if (kind === 'folder' || !isSeen(parentOf(path))) return;
       arrived.push({
         type: 'file',
         name: nameOf(path),

@@ -1,4 +1,5 @@
 import type { ReadonlySignal } from '@preact/signals';
+import type { Rights } from '../access/rights.ts';
 import { isForPage } from '../actions/writing.ts';
 import type { Folder } from '../folder/folder.ts';
 import { isThere } from '../folder/is-there.ts';
@@ -11,21 +12,22 @@ interface PastingOptions {
   readonly folder: Folder;
   readonly messages: Messages;
   readonly language: ReadonlySignal<Language>;
-  readonly readOnly: boolean;
+  readonly rights: Rights;
 }
 
 /**
  * Uploads files that are pasted anywhere but into a text, or in front of a dialog, for as long as the page lives. A
  * paste that brings files is `defaultPrevented` when it reaches the window.
  */
-export function takePastedFiles({ uploads, folder, messages, language, readOnly }: PastingOptions): void {
+export function takePastedFiles({ uploads, folder, messages, language, rights }: PastingOptions): void {
   document.addEventListener('paste', (event) => {
     const { clipboardData } = event;
     if (!clipboardData || clipboardData.files.length === 0 || !isForPage(event)) return;
     event.preventDefault();
     const { text } = language.value;
-    if (readOnly) return messages.say({ kind: 'error', text: text.dragging.readOnly });
+    if (rights.isReadOnly) return messages.say({ kind: 'error', text: text.dragging.readOnly });
     if (!isThere(folder)) return;
+    if (!rights.may('write')) return messages.say({ kind: 'error', text: text.dragging.mayNotAdd });
     const image = pastedImage(clipboardData.files);
     if (!image) return uploads.addFrom(clipboardData, folder.path.value);
     const name = `${text.uploads.pastedImage(fileTime(new Date()))}.png`;

@@ -1,4 +1,5 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
+import type { Rights } from '../access/rights.ts';
 import type { Turns } from '../changes/turns.ts';
 import type { Dialogs } from '../controls/dialogs.ts';
 import { tellNotLoaded } from '../controls/not-loaded.ts';
@@ -39,6 +40,7 @@ export interface UploadsOptions {
   readonly dialogs: Dialogs;
   /** Taken by what is uploaded as by all that changes what is stored. */
   readonly turns: Turns;
+  readonly rights: Rights;
   readonly language: ReadonlySignal<Language>;
   /** Bytes; null where nothing is known of a limit. */
   readonly maxUploadSize: number | null;

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import type { ReadableStream } from 'node:stream/web';
 import { LRUCache } from 'lru-cache';
 import { StoreError } from '../../../domain/error.ts';
 import type { ResolvedRange } from '../../../domain/range.ts';
@@ -185,7 +184,7 @@ const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
 
 /** The part of an object that was asked for. Throws where the host gives fewer bytes than the pointer says. */
 async function* slice(
-  body: ReadableStream<Uint8Array> | null,
+  body: AsyncIterable<Uint8Array> | null,
   range: ResolvedRange | undefined,
   { size }: LargeObject,
   translated: (error: unknown) => unknown,

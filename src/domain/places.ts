@@ -1,4 +1,4 @@
-import { StoreError } from '../domain/error.ts';
+import { StoreError } from './error.ts';
 
 /** A bounded number of places for work, and a bounded queue before them. */
 export interface Places {
@@ -6,12 +6,19 @@ export interface Places {
    * Waits for a place, first come, first served, and gives the function that gives it back, to be called once.
    * `unavailable` when the queue is full; rejects with the signal's reason when it aborts, and then takes no place.
    */
-  enter(signal: AbortSignal): Promise<() => void>;
+  enter(signal?: AbortSignal): Promise<() => void>;
   /** Resolves when all places are free. */
   free(): Promise<void>;
 }
 
-export function createPlaces({ places, queue }: { places: number; queue: number }): Places {
+export interface PlacesOptions {
+  readonly places: number;
+  readonly queue: number;
+  /** What there is too much of, as the message for those who find the queue full begins: `Too many … at once`. */
+  readonly crowd: string;
+}
+
+export function createPlaces({ places, queue, crowd }: PlacesOptions): Places {
   const waiting = new Set<() => void>();
   const watching = new Set<() => void>();
   let taken = 0;
@@ -25,28 +32,28 @@ export function createPlaces({ places, queue }: { places: number; queue: number 
     watching.clear();
   };
 
-  const waitForPlace = (signal: AbortSignal) => {
+  const waitForPlace = (signal: AbortSignal | undefined) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const abort = () => {
       waiting.delete(enter);
-      reject(signal.reason);
+      reject(signal?.reason);
     };
     const enter = () => {
       waiting.delete(enter);
-      signal.removeEventListener('abort', abort);
+      signal?.removeEventListener('abort', abort);
       resolve();
     };
     waiting.add(enter);
-    signal.addEventListener('abort', abort, { once: true });
+    signal?.addEventListener('abort', abort, { once: true });
     return promise;
   };
 
   return {
     async enter(signal) {
-      signal.throwIfAborted();
+      signal?.throwIfAborted();
       if (taken < places) taken++;
       else if (waiting.size < queue) await waitForPlace(signal);
-      else throw queueIsFull(queue);
+      else throw queueIsFull(crowd, queue);
       return leave;
     },
 
@@ -54,7 +61,7 @@ export function createPlaces({ places, queue }: { places: number; queue: number 
   };
 }
 
-function queueIsFull(queue: number): StoreError {
-  const message = `Too many thumbnails are asked for at once: ${queue} are waiting already. Try again in a second.`;
+function queueIsFull(crowd: string, queue: number): StoreError {
+  const message = `${crowd} at once: ${queue} are waiting already. Try again in a second.`;
   return new StoreError('unavailable', message, { retryAfter: 1 });
 }

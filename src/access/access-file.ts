@@ -1,0 +1,83 @@
+import { quoted } from '../domain/error.ts';
+import { parseFolder } from '../domain/path.ts';
+import { mistakesIn } from './access-file-error.ts';
+import { findBrokenRules, readSubject } from './access-file-rules.ts';
+import { type AccessFileShape, findShapeMistakes, isAccessFileShape } from './access-file-shape.ts';
+import { parseInstant } from './instant.ts';
+import { locateJson } from './located-json.ts';
+import { isCheap, readPasswordHash } from './passwords.ts';
+import { createPolicy, type Grant, type Person, type Policy } from './policy.ts';
+
+/** What an access file says. */
+export interface AccessFile {
+  readonly policy: Policy;
+  readonly people: readonly Person[];
+  readonly grants: readonly Grant[];
+  /** What is right, and perhaps not meant, a line each. */
+  readonly notes: readonly string[];
+  /** The number of the line on which a grant begins. */
+  lineOf(grant: Grant): number;
+}
+
+/**
+ * Reads the text of an access file. Throws `AccessFileError` with every mistake in it and its place: line, column and
+ * path, as `line 7, column 20 (people.ann.tokens[0].expires): must be …`. No hash is shown. `name` is what messages
+ * call the file.
+ */
+export function parseAccessFile(text: string, name = 'The access file'): AccessFile {
+  const json = locateJson(text);
+  if ('problems' in json) throw mistakesIn(name, json.problems);
+  const mistakes = [
+    ...json.repeated,
+    ...findShapeMistakes(json.value).map(({ path, text: problem, atKey }) => json.mistakeAt(path, problem, { atKey })),
+    ...findBrokenRules(json),
+  ];
+  if (mistakes.length > 0 || !isAccessFileShape(json.value)) throw mistakesIn(name, json.describe(mistakes));
+  const people = Object.entries(json.value.people ?? {}).map(readPerson);
+  const grants = json.value.grants.map(readGrant);
+  const indices = new Map(grants.map((grant, index) => [grant, index]));
+  const lineOf = (grant: Grant) => json.lineOf(['grants', indices.get(grant) ?? 0]);
+  const notes = [...findIdleGroups(people, grants, lineOf), ...people.flatMap(noteOn)];
+  return { policy: createPolicy(people, grants), people, grants, notes, lineOf };
+}
+
+type PersonShape = NonNullable<AccessFileShape['people']>[string];
+type GrantShape = AccessFileShape['grants'][number];
+
+function readPerson([name, { password, groups = [], tokens = [] }]: [string, PersonShape]): Person {
+  return {
+    name,
+    password,
+    groups,
+    tokens: tokens.map(({ expires, ...token }) => ({ ...token, expires: expires ? parseInstant(expires) : undefined })),
+  };
+}
+
+function readGrant({ folder, to, rights }: GrantShape): Grant {
+  return { folder: parseFolder(folder), to: readSubject(to), rights };
+}
+
+/** Groups that nobody here belongs to: a provider may tell of them, or their names are written wrong. */
+function findIdleGroups(
+  people: readonly Person[],
+  grants: readonly Grant[],
+  lineOf: (grant: Grant) => number,
+): readonly string[] {
+  const known = new Set(people.flatMap(({ groups }) => groups));
+  return grants.flatMap((grant) => {
+    if (grant.to.kind !== 'group' || known.has(grant.to.name)) return [];
+    const group = quoted(grant.to.name);
+    return [`Nobody in the file belongs to the group ${group} of line ${lineOf(grant)}; a provider may tell of it.`];
+  });
+}
+
+function noteOn({ name, password, tokens }: Person): readonly string[] {
+  const reading = password === undefined ? undefined : readPasswordHash(password);
+  const expired = tokens.filter(({ expires }) => expires !== undefined && expires.getTime() <= Date.now());
+  return [
+    ...(reading && 'cost' in reading && isCheap(reading)
+      ? [`The password of ${quoted(name)} is hashed so that guessing it costs little.`]
+      : []),
+    ...expired.map((token) => `The token ${quoted(token.name)} of ${quoted(name)} has expired.`),
+  ];
+}

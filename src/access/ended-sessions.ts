@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { mkdir, opendir, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
+import { StoreError } from '../domain/error.ts';
+
+/** The sessions that were ended before their time. */
+export interface EndedSessions {
+  /** Throws `unavailable` where it can't be known. */
+  has(id: string): Promise<boolean>;
+  /** Ends a session that would have lasted until `expires`. Throws `unavailable` where not all will know of it. */
+  add(id: string, expires: Date): Promise<void>;
+  /** Ends what goes on in the background. */
+  close(): Promise<void>;
+}
+
+export interface EndedSessionsOptions {
+  /** Made when it is needed. All processes of a machine that share it know of each other's at once. */
+  readonly folder: string;
+  /** What services on several machines share; its commands give up by themselves when it does not answer. */
+  readonly redis: Pick<Redis, 'set' | 'exists'> | undefined;
+  readonly warn: (message: string, details: Record<string, unknown>) => void;
+}
+
+/** Milliseconds between two looks for what has expired. */
+const SWEEP_INTERVAL = 60 * 60 * 1000;
+
+/**
+ * Milliseconds that a file is kept beyond its time: it is there for a moment before it gets its own, and the clocks of
+ * machines that share a folder differ.
+ */
+const KEPT_BEYOND = 60 * 60 * 1000;
+
+/** Milliseconds for which it is believed that a session has not ended elsewhere. */
+const TRUST = 2000;
+
+/** How many answers are remembered. */
+const REMEMBERED = 10_000;
+
+/**
+ * An empty file stands for each session that ended, named by the hash of its id, with the session's expiry as its time.
+ * A look for it is one call of the system, and it is still there after a restart.
+ */
+export function createEndedSessions({ folder, redis, warn }: EndedSessionsOptions): EndedSessions {
+  const shared = redis && createSharedEndings(redis);
+  const closing = new AbortController();
+  const sweepOrWarn = () =>
+    sweep(folder, closing.signal).catch((error: unknown) =>
+      warn('The folder of ended sessions could not be swept.', { folder, reason: messageOf(error) }),
+    );
+  let sweeping = sweepOrWarn();
+  const timer = setInterval(() => {
+    sweeping = sweeping.then(sweepOrWarn);
+  }, SWEEP_INTERVAL).unref();
+
+  return {
+    async has(id) {
+      const name = nameOf(id);
+      return (await isThere(join(folder, name))) || ((await shared?.has(name)) ?? false);
+    },
+    async add(id, expires) {
+      const name = nameOf(id);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await writeFile(join(folder, name), '', { mode: 0o600 });
+      await utimes(join(folder, name), expires, expires);
+      await shared?.add(name, expires);
+    },
+    async close() {
+      clearInterval(timer);
+      closing.abort();
+      await sweeping;
+    },
+  };
+}
+
+/** What is shared by Redis, under a key for each that goes by itself when the session would have expired. */
+function createSharedEndings(redis: Pick<Redis, 'set' | 'exists'>): Pick<EndedSessions, 'has' | 'add'> {
+  const remembered = new LRUCache<string, { isEnded: boolean; until: number }>({ max: REMEMBERED });
+  const ask = async <Answer>(asked: Promise<Answer>): Promise<Answer> => {
+    try {
+      return await asked;
+    } catch (error) {
+      const message =
+        'It can not be told now which sessions have ended, as Redis does not answer. Try again in a moment.';
+      throw new StoreError('unavailable', message, { cause: error });
+    }
+  };
+
+  return {
+    async has(name) {
+      const known = remembered.get(name);
+      if (known && (known.isEnded || Date.now() < known.until)) return known.isEnded;
+      const until = Date.now() + TRUST;
+      const isEnded = (await ask(redis.exists(keyOf(name)))) > 0;
+      remembered.set(name, { isEnded, until });
+      return isEnded;
+    },
+    async add(name, expires) {
+      await ask(redis.set(keyOf(name), '1', 'EXAT', Math.ceil(expires.getTime() / 1000)));
+      remembered.set(name, { isEnded: true, until: 0 });
+    },
+  };
+}
+
+/** Hexadecimal, since some file systems do not tell small letters from large ones. */
+const nameOf = (id: string) => createHash('sha256').update(id).digest('hex');
+
+const keyOf = (name: string) => `holdall:ended:${name}`;
+
+/** A file that can't be looked for may be there. */
+async function isThere(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw new StoreError('unavailable', 'It can not be told now which sessions have ended.', { cause: error });
+  }
+}
+
+async function sweep(folder: string, signal: AbortSignal): Promise<void> {
+  const files = await opendir(folder).catch(ignoreMissing);
+  if (!files) return;
+  for await (const { name } of files) {
+    if (signal.aborted) return;
+    if (!/^[0-9a-f]{64}$/.test(name)) continue;
+    const path = join(folder, name);
+    const found = await stat(path).catch(ignoreMissing);
+    if (found && found.mtimeMs + KEPT_BEYOND < Date.now()) await unlink(path).catch(ignoreMissing);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!isMissing(error)) throw error;
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,173 @@
+import { isStoreError, quoted } from '../domain/error.ts';
+import type { Files, UploadOptions } from '../domain/files.ts';
+import { childFolder, type FilePath, type FolderPath, parentOf } from '../domain/path.ts';
+import type { WriteCondition } from '../domain/store.ts';
+import { AccessDenied } from './access-denied.ts';
+import type { AuditEvent } from './audit.ts';
+import type { Identity } from './identity.ts';
+import type { Policy } from './policy.ts';
+import type { Right } from './rights.ts';
+import { listVisible } from './visible-folders.ts';
+
+export interface GuardOptions {
+  readonly policy: Policy;
+  /** Who asks; undefined for somebody who did not say. */
+  readonly who: Identity | undefined;
+  /** Told of each refusal, and of each change when it has ended. */
+  readonly record: (event: AuditEvent) => void;
+}
+
+/**
+ * The files as one asker may see and change them: every member decides first, by paths that are parsed already, and
+ * throws `AccessDenied`. It is the only way from a request to the files, and so the one place where anything is allowed.
+ * docs/access.md has the table of what needs which right.
+ */
+export function guardFiles(files: Files, { policy, who, record }: GuardOptions): Files {
+  const refuse = (action: string, path: string | undefined, verb: string): never => {
+    const what = path === undefined ? '' : ` ${path === '' ? 'the root' : quoted(path)}`;
+    const reason =
+      who === undefined
+        ? `Sign in to ${verb}${what}.`
+        : `You are signed in as ${quoted(who.name)}, who may not ${verb}${what}.`;
+    record({ event: 'refusal', action, ...(path !== undefined && { path }), outcome: 'refused', reason });
+    throw new AccessDenied(reason, { isAnonymous: who === undefined });
+  };
+  const need = (right: Right, action: string, path: FilePath | FolderPath) => {
+    if (!policy.may(who, right, path)) refuse(action, path, VERBS[right]);
+  };
+  const needThroughout = (right: Right, action: string, folder: FolderPath) => {
+    if (!policy.mayThroughout(who, right, folder)) refuse(action, folder, `${VERBS[right]} all of`);
+  };
+
+  /** Makes a change that was allowed, and writes down how it ended. */
+  const change = async <Result>(
+    action: string,
+    { path, destination }: { path: string; destination?: string },
+    make: () => Promise<Result>,
+  ): Promise<Result> => {
+    const about = { event: 'change', action, path, ...(destination !== undefined && { destination }) } as const;
+    try {
+      const result = await make();
+      record({ ...about, outcome: 'done' });
+      return result;
+    } catch (error) {
+      // The reason of a refusal was written down already; other messages may be about the inside of the service.
+      if (!(error instanceof AccessDenied)) {
+        record({ ...about, outcome: 'failed', ...(isStoreError(error) && { reason: error.message }) });
+      }
+      throw error;
+    }
+  };
+
+  /** Uploads so that nothing is replaced by somebody who may only add. */
+  const upload = async <Result>(
+    file: FilePath,
+    condition: WriteCondition | undefined,
+    store: (condition: WriteCondition | undefined) => Promise<Result>,
+  ): Promise<Result> => {
+    need('write', 'upload', file);
+    if (policy.may(who, 'manage', file)) return change('upload', { path: file }, () => store(condition));
+    if (condition !== undefined && condition !== 'absent') refuse('upload', file, 'replace');
+    return change('upload', { path: file }, async () => {
+      try {
+        return await store('absent');
+      } catch (error) {
+        const isThere = isStoreError(error, 'condition-failed') && condition === undefined;
+        return isThere ? refuse('upload', file, 'replace') : Promise.reject(error);
+      }
+    });
+  };
+
+  /** What is moved can be read where it comes to, even where its folder is closed to reading: so it takes that too. */
+  const needForTransfer = <Path>(
+    needFor: (right: Right, action: string, path: Path) => void,
+    action: string,
+    { from, to, moves, replace }: { from: Path; to: Path; moves: boolean; replace: boolean },
+  ) => {
+    needFor('read', action, from);
+    if (moves) needFor('manage', action, from);
+    needFor('write', action, to);
+    if (replace) needFor('manage', action, to);
+  };
+
+  return {
+    async list(folder, options) {
+      if (!policy.may(who, 'read', folder) && !policy.isVisible(who, folder)) refuse('list', folder, VERBS.read);
+      return listVisible(files, policy, who, folder, options);
+    },
+    async stat(file, options) {
+      need('read', 'fetch', file);
+      return files.stat(file, options);
+    },
+    async read(file, options) {
+      need('read', 'fetch', file);
+      return files.read(file, options);
+    },
+    async fetch(file, options) {
+      need('read', 'fetch', file);
+      return files.fetch(file, options);
+    },
+    async locate(entry, options) {
+      need('read', 'fetch', entry.path);
+      return files.locate(entry, options);
+    },
+    upload: (file, incoming, options) =>
+      upload(file, options?.condition, (condition) => files.upload(file, incoming, { ...options, condition })),
+    async takeIn(incoming, options) {
+      if (!policy.maySomewhere(who, 'write')) refuse('upload', undefined, 'upload');
+      const waiting = await files.takeIn(incoming, options);
+      return {
+        uploadTo: (file: FilePath, uploadOptions?: UploadOptions) =>
+          upload(file, uploadOptions?.condition, (condition) =>
+            waiting.uploadTo(file, { ...uploadOptions, condition }),
+          ),
+        discard: () => waiting.discard(),
+      };
+    },
+    async deleteFile(file, options) {
+      need('manage', 'delete', file);
+      return change('delete', { path: file }, () => files.deleteFile(file, options));
+    },
+    async renameFile(file, name, options) {
+      // Grants are for folders, and the file stays in its own: what is allowed before is allowed after.
+      need('manage', 'rename', file);
+      const destination = parentOf(file) + name;
+      return change('rename', { path: file, destination }, () => files.renameFile(file, name, options));
+    },
+    async copyFile(from, to, options) {
+      needForTransfer(need, 'copy', { from, to, moves: false, replace: options.replace });
+      return change('copy', { path: from, destination: to }, () => files.copyFile(from, to, options));
+    },
+    async moveFile(from, to, options) {
+      needForTransfer(need, 'move', { from, to, moves: true, replace: options.replace });
+      return change('move', { path: from, destination: to }, () => files.moveFile(from, to, options));
+    },
+    async createFolder(folder, options) {
+      need('write', 'create folder', folder);
+      return change('create folder', { path: folder }, () => files.createFolder(folder, options));
+    },
+    async renameFolder(folder, name, options) {
+      const to = childFolder(parentOf(folder), name);
+      needForTransfer(needThroughout, 'rename folder', { from: folder, to, moves: true, replace: options.replace });
+      return change('rename folder', { path: folder, destination: to }, () =>
+        files.renameFolder(folder, name, options),
+      );
+    },
+    async deleteFolder(folder, options) {
+      needThroughout('manage', 'delete folder', folder);
+      return change('delete folder', { path: folder }, () => files.deleteFolder(folder, options));
+    },
+    async copyFolder(from, to, options) {
+      needForTransfer(needThroughout, 'copy folder', { from, to, moves: false, replace: options.replace });
+      return change('copy folder', { path: from, destination: to }, () => files.copyFolder(from, to, options));
+    },
+    async moveFolder(from, to, options) {
+      needForTransfer(needThroughout, 'move folder', { from, to, moves: true, replace: options.replace });
+      return change('move folder', { path: from, destination: to }, () => files.moveFolder(from, to, options));
+    },
+    check: (options) => files.check(options),
+    quota: () => files.quota(),
+  };
+}
+
+const VERBS = { read: 'read', write: 'add to', manage: 'change' } as const satisfies Record<Right, string>;

@@ -1,0 +1,85 @@
+import { stat } from 'node:fs/promises';
+import { parseAccessFile } from './access-file.ts';
+import { AccessFileError } from './access-file-error.ts';
+import { type AccessFileText, readAccessFile, versionOf } from './access-file-text.ts';
+import type { Policy } from './policy.ts';
+
+/** The policy of an access file that may change at any time. */
+export interface KeptPolicy {
+  /** What holds: what the file said when it was last right. */
+  current(): Policy;
+  /** Looks at once whether the file has changed, as it is done every second. Never rejects. */
+  look(): Promise<void>;
+  /** Ends looking. */
+  close(): void;
+}
+
+/** Where it is told what becomes of a file that has changed. */
+export interface PolicyLog {
+  info(details: object, message: string): void;
+  error(details: object, message: string): void;
+}
+
+/**
+ * Reads an access file, and takes over every new one that is right, within about a second. One with mistakes, or one
+ * that is gone, changes nothing: it is told once, with all its mistakes. Rejects with `AccessFileError` when there is
+ * none to begin with. `interval` is in milliseconds.
+ */
+export async function keepPolicy(
+  path: string,
+  log: PolicyLog,
+  { interval = 1000 }: { readonly interval?: number } = {},
+): Promise<KeptPolicy> {
+  const name = `ACCESS_FILE ${path}`;
+  const first = await readAccessFile(path, name);
+  let { policy } = parseAccessFile(first.text, name);
+  /** What the file was when it was last looked at, right or wrong; undefined where it could not be read. */
+  let seen: AccessFileText | undefined = first;
+  /** What was told of last, while the file is not usable. */
+  let trouble = '';
+  let isClosed = false;
+
+  const takeOver = async (): Promise<void> => {
+    const before = seen;
+    seen = undefined;
+    const found = await readAccessFile(path, name);
+    seen = found;
+    if (found.text === before?.text) return;
+    const { policy: next, notes, people, grants } = parseAccessFile(found.text, name);
+    if (isClosed) return;
+    policy = next;
+    trouble = '';
+    const details = { file: path, people: people.length, grants: grants.length, notes };
+    log.info(details, 'The access file has changed, and what it says now is in force.');
+  };
+
+  const tell = (error: unknown): void => {
+    const problems = error instanceof AccessFileError ? error.problems : [String(error)];
+    if (isClosed || trouble === problems.join('\n')) return;
+    trouble = problems.join('\n');
+    log.error({ file: path, problems }, 'The access file is not usable now. What it said before stays in force.');
+  };
+
+  const lookOnce = async (): Promise<void> => {
+    const version = await stat(path, { bigint: true }).then(versionOf, () => undefined);
+    if (version !== undefined && version === seen?.version && !seen.isFresh) return;
+    await takeOver().catch(tell);
+  };
+
+  // One behind the other, however long a file system over a network takes.
+  let looking = Promise.resolve();
+  const look = () => (looking = looking.then(lookOnce));
+  let timer: NodeJS.Timeout | undefined;
+  const lookAgain = () => {
+    timer = setTimeout(() => void look().then(() => isClosed || lookAgain()), interval).unref();
+  };
+  lookAgain();
+  return {
+    current: () => policy,
+    look,
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+    },
+  };
+}

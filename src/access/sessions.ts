@@ -1,0 +1,102 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import type { JWTPayload } from 'jose';
+import { LRUCache } from 'lru-cache';
+import type { EndedSessions } from './ended-sessions.ts';
+import type { Identity } from './identity.ts';
+import type { Person, Policy } from './policy.ts';
+import { createSeal, deriveKey } from './sealed.ts';
+
+/** That somebody has signed in. */
+export interface Session {
+  readonly id: string;
+  readonly who: Identity;
+  /** How they signed in. */
+  readonly by: 'password' | 'provider';
+  readonly expires: Date;
+}
+
+/** The sessions of people. They are kept by the people themselves, each in a text that nobody else can make. */
+export interface Sessions {
+  /**
+   * Begins one, and gives the text that proves it. `person` is the entry of the access file by which it began;
+   * undefined where there is none of that name.
+   */
+  begin(
+    who: Identity,
+    by: Session['by'],
+    person: Person | undefined,
+  ): Promise<{ readonly session: Session; readonly proof: string }>;
+  /**
+   * The session that a text proves, whoever made it; undefined where it has ended: by its time, by `end`, or because
+   * the person's entry came, went or got another password since. Throws `unavailable` where that can't be known.
+   */
+  find(proof: string, policy: Policy): Promise<Session | undefined>;
+  /** Ends it everywhere, for good. */
+  end(session: Session): Promise<void>;
+}
+
+export interface SessionsOptions {
+  readonly key: Buffer;
+  /** Seconds that a session lasts. */
+  readonly lifetime: number;
+  readonly ended: EndedSessions;
+}
+
+/** How many proofs are remembered as they were read: a page sends its own with each of hundreds of requests. */
+const REMEMBERED = 10_000;
+
+export function createSessions({ key, lifetime, ended }: SessionsOptions): Sessions {
+  const seal = createSeal(key, 'session');
+  const entryKey = deriveKey(key, 'entry of a session');
+  const remembered = new LRUCache<string, Sealed>({ max: REMEMBERED });
+
+  /** Stands for what the access file says of a person, and tells nothing of it. */
+  const entryOf = (name: string, person: Person | undefined): string =>
+    createHmac('sha256', entryKey)
+      .update(JSON.stringify([name, person === undefined ? 'absent' : (person.password ?? 'without password')]))
+      .digest('base64url');
+
+  const open = async (proof: string): Promise<Sealed | undefined> => {
+    const digest = createHash('sha256').update(proof).digest('base64url');
+    const known = remembered.get(digest);
+    if (known) return known;
+    const opened = sealedIn(await seal.open(proof));
+    if (opened) remembered.set(digest, opened);
+    return opened;
+  };
+
+  return {
+    async begin(who, by, person) {
+      // The seal counts in whole seconds.
+      const expires = new Date((Math.floor(Date.now() / 1000) + lifetime) * 1000);
+      const session = { id: randomBytes(24).toString('base64url'), who, by, expires };
+      const claims = { sid: session.id, ...who, by, entry: entryOf(who.name, person) };
+      return { session, proof: await seal.close(claims, expires) };
+    },
+
+    async find(proof, policy) {
+      const opened = await open(proof);
+      if (!opened || opened.session.expires.getTime() <= Date.now()) return undefined;
+      const { session, entry } = opened;
+      if (entry !== entryOf(session.who.name, policy.person(session.who.name))) return undefined;
+      return (await ended.has(session.id)) ? undefined : session;
+    },
+
+    end: ({ id, expires }) => ended.add(id, expires),
+  };
+}
+
+interface Sealed {
+  readonly session: Session;
+  readonly entry: string;
+}
+
+/** What was sealed; undefined where that has another form, as another version of the service may give it. */
+function sealedIn(claims: JWTPayload | undefined): Sealed | undefined {
+  if (!claims) return undefined;
+  const { sid, name, groups, by, entry, exp } = claims;
+  if (typeof sid !== 'string' || typeof name !== 'string' || typeof entry !== 'string' || exp === undefined) return;
+  if (by !== 'password' && by !== 'provider') return undefined;
+  if (!Array.isArray(groups) || !groups.every((group): group is string => typeof group === 'string')) return undefined;
+  return { session: { id: sid, who: { name, groups }, by, expires: new Date(exp * 1000) }, entry };
+}

@@ -1,0 +1,76 @@
+import { isStoreError } from '../domain/error.ts';
+import type { Files } from '../domain/files.ts';
+import { MAX_PAGE } from '../domain/page-size.ts';
+import { comparePaths, type FolderPath } from '../domain/path.ts';
+import type { Cancellable, Entry, Listing } from '../domain/store.ts';
+import type { Identity } from './identity.ts';
+import type { Policy } from './policy.ts';
+
+type ListOptions = { cursor?: string; limit?: number } & Cancellable;
+
+/**
+ * A page of a folder with what shows of it to somebody: all of it but the folders that are closed to them where they
+ * may read, else only the folders through which they come to what they may do.
+ */
+export async function listVisible(
+  files: Files,
+  policy: Policy,
+  who: Identity | undefined,
+  folder: FolderPath,
+  options: ListOptions = {},
+): Promise<Listing> {
+  if (!policy.may(who, 'read', folder)) return listWays(files, policy, who, folder, options);
+  // Below a folder that no grant names, all is as it is there.
+  if (policy.namedBelow(who, folder).length === 0) return files.list(folder, options);
+  const shows = ({ kind, path }: Entry) => kind === 'file' || policy.isVisible(who, path);
+  let { cursor, limit } = options;
+  for (;;) {
+    const page = await files.list(folder, { ...options, cursor, limit });
+    const last = page.entries.findLastIndex(shows);
+    if (page.cursor === undefined || last === page.entries.length - 1) {
+      return { ...page, entries: page.entries.filter(shows) };
+    }
+    // A cursor may name the last entry of its page, and so the page ends with one that shows.
+    if (last === -1) cursor = page.cursor;
+    else limit = last + 1;
+  }
+}
+
+/** Pages are by the path of their last entry: there are only as many as grants name. */
+async function listWays(
+  files: Files,
+  policy: Policy,
+  who: Identity | undefined,
+  folder: FolderPath,
+  { cursor, limit = MAX_PAGE, signal }: ListOptions,
+): Promise<Listing> {
+  // A folder that is not there is told as such.
+  await files.list(folder, { limit: 1, ...(signal && { signal }) });
+  const named = policy.namedBelow(who, folder).map((below) => childTowards(folder, below));
+  const children = [...new Set(named)].filter((child) => policy.isVisible(who, child));
+  const after = cursor === undefined ? undefined : Buffer.from(cursor, 'base64url').toString();
+  const rest = [...new Set(children)]
+    .toSorted(comparePaths)
+    .filter((child) => !after || comparePaths(child, after) > 0);
+  const there = await Promise.all(rest.slice(0, limit).map((child) => isThere(files, child, signal)));
+  const last = rest[limit - 1];
+  return {
+    entries: rest.slice(0, limit).flatMap((path, index) => (there[index] ? [{ kind: 'folder', path } as const] : [])),
+    ...(rest.length > limit && last !== undefined && { cursor: Buffer.from(last).toString('base64url') }),
+  };
+}
+
+async function isThere(files: Files, folder: FolderPath, signal: AbortSignal | undefined): Promise<boolean> {
+  try {
+    await files.list(folder, { limit: 1, ...(signal && { signal }) });
+    return true;
+  } catch (error) {
+    if (isStoreError(error, 'not-found') || isStoreError(error, 'wrong-kind')) return false;
+    throw error;
+  }
+}
+
+/** The folder in `folder` through which one comes to `below`. */
+function childTowards(folder: FolderPath, below: FolderPath): FolderPath {
+  return below.slice(0, below.indexOf('/', folder.length) + 1) as FolderPath;
+}

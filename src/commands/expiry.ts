@@ -1,0 +1,36 @@
+import { parseInstant } from '../access/instant.ts';
+import { UsageError } from './command.ts';
+
+/**
+ * When a token is to expire, as it stands in the access file: from a span of time such as `90d`, a day (UTC), or an
+ * instant. Throws `UsageError` for any other text, and for what is not in the future.
+ */
+export function readExpiry(text: string, now: Date): string {
+  const expires = endOfSpan(text, now) ?? parseInstant(`${text}T00:00:00Z`) ?? parseInstant(text);
+  if (!expires || Number.isNaN(expires.getTime())) {
+    throw new UsageError(
+      'token new',
+      '--expires must be a span such as 12h, 90d, 8w or 1y, or a day such as 2027-01-01.',
+    );
+  }
+  if (expires <= now) throw new UsageError('token new', '--expires must be in the future.');
+  return expires.toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+function endOfSpan(text: string, now: Date): Date | undefined {
+  const [, count, unit] = /^(\d{1,6})([hdwy])$/.exec(text) ?? [];
+  const hours = HOURS.get(unit ?? '');
+  if (hours === undefined) return undefined;
+  const end = new Date(now.getTime() + Number(count) * hours * 3_600_000);
+  // Later years have more than four digits, which the access file does not take.
+  return end.getTime() < LAST ? end : new Date(Number.NaN);
+}
+
+const HOURS = new Map([
+  ['h', 1],
+  ['d', 24],
+  ['w', 7 * 24],
+  ['y', 365 * 24],
+]);
+
+const LAST = Date.parse('9999-12-31T23:59:59Z');

@@ -1,0 +1,48 @@
+import { hashPassword, isUsablePassword, MAX_PASSWORD_BYTES } from '../access/passwords.ts';
+import { type CommandContext, CommandFailed, readArguments } from './command.ts';
+import { promptHidden } from './prompt-hidden.ts';
+
+/**
+ * `holdall password`: prints the hash of a password. On a terminal it is asked for twice and not shown; else it is all
+ * that comes on stdin, but for one line break at its end.
+ */
+export async function makePassword({ args, stdin, print, explain }: CommandContext): Promise<number> {
+  readArguments('password', args, { options: {}, names: [] });
+  const password = stdin.isTTY ? await askTwice(stdin, explain) : await readAll(stdin);
+  if (password === '') throw new CommandFailed('The password is empty.');
+  if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) throw tooLong();
+  if (!isUsablePassword(password)) throw new CommandFailed('The password has a zero byte in it.');
+  print(`${await hashPassword(password)}\n`);
+  return 0;
+}
+
+async function askTwice(stdin: NodeJS.ReadStream, explain: (text: string) => void): Promise<string> {
+  const [password, again] = await promptHidden(stdin, explain, ['Password: ', 'Once more: ']);
+  if (password !== again) throw new CommandFailed('The two are not the same.');
+  return password ?? '';
+}
+
+async function readAll(stdin: NodeJS.ReadStream): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stdin as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
+    // No more is read than shows that it is too long.
+    if (length > MAX_PASSWORD_BYTES + LINE_BREAK) throw tooLong();
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+      .decode(Buffer.concat(chunks))
+      .replace(/\r?\n$/, '');
+  } catch {
+    throw new CommandFailed('The password is not UTF-8.');
+  }
+}
+
+/** The bytes that a line break has at the most. */
+const LINE_BREAK = 2;
+
+function tooLong(): CommandFailed {
+  return new CommandFailed(`The password has more than ${MAX_PASSWORD_BYTES} bytes.`);
+}

@@ -1,0 +1,42 @@
+import { AccessFileError } from '../access/access-file-error.ts';
+import { COMMANDS, type CommandName } from '../config/help.ts';
+import { checkAccess } from './check-access.ts';
+import { type Command, type CommandContext, CommandFailed, UsageError } from './command.ts';
+import { explainAccess } from './explain-access.ts';
+import { makePassword } from './make-password.ts';
+import { makeToken } from './make-token.ts';
+
+const RUNS: Readonly<Record<CommandName, Command>> = {
+  'access check': checkAccess,
+  'access explain': explainAccess,
+  password: makePassword,
+  'token new': makeToken,
+};
+
+/** Runs the command that begins with the words of `args`, and gives its exit code: 2 for one that is not written right. */
+export async function runCommand({ args, ...context }: CommandContext): Promise<number> {
+  const found = (Object.keys(RUNS) as CommandName[]).find((name) =>
+    name.split(' ').every((word, index) => args[index] === word),
+  );
+  try {
+    if (found === undefined) throw new CommandFailed(describeAlike(args), { code: 2 });
+    return await RUNS[found]({ ...context, args: args.slice(found.split(' ').length) });
+  } catch (error) {
+    if (error instanceof UsageError) return refuse(error, 2);
+    if (error instanceof CommandFailed) return refuse(error, error.code);
+    if (error instanceof AccessFileError) return refuse(error, 1);
+    throw error;
+  }
+
+  function refuse({ message }: Error, code: number): number {
+    context.explain(`holdall: ${message}\n`);
+    return code;
+  }
+}
+
+/** The commands that begin with the same word as one that is none. */
+function describeAlike([first = '']: readonly string[]): string {
+  const alike = (Object.keys(COMMANDS) as CommandName[]).filter((name) => name.split(' ')[0] === first);
+  const usages = alike.map((name) => `  holdall ${name}${COMMANDS[name].usage}`);
+  return `"${first}" is the first word of:\n${usages.join('\n')}`;
+}

@@ -1,0 +1,41 @@
+import { isUtf8 } from 'node:buffer';
+import { isIP } from 'node:net';
+import type { FastifyRequest } from 'fastify';
+import { HttpError } from '../errors.ts';
+import type { Credentials } from './password-check.ts';
+
+/** The name and password of `Authorization: Basic` (RFC 7617), of which this is what follows the scheme. */
+export function readBasic(encoded: string): Credentials {
+  const bytes = Buffer.from(encoded, 'base64');
+  const text = bytes.toString();
+  const colon = text.indexOf(':');
+  const isEncoded = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) && isUtf8(bytes);
+  if (!isEncoded || colon === -1) {
+    throw new HttpError(401, 'What Authorization: Basic says is not a name and a password in UTF-8 and Base64.');
+  }
+  return { name: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+/** Throws for a request that came over a network in the clear, where others may have read the password. */
+export function requireConfidential(request: FastifyRequest): void {
+  if (isConfidential(request)) return;
+  throw new HttpError(
+    403,
+    'Authorization: Basic is taken over HTTPS only, as others can read the password else. Behind a proxy that ends ' +
+      'HTTPS, its address must be in TRUST_PROXY, and it must send X-Forwarded-Proto.',
+  );
+}
+
+/** Whether nobody on the way could read the request: it came by HTTPS, or from this machine itself. */
+export function isConfidential({ protocol, headers, ip, ips, socket }: FastifyRequest): boolean {
+  if (protocol === 'https') return true;
+  // A proxy on this machine that is not trusted passes on what came from elsewhere.
+  const isPassedOn =
+    ips === undefined && (headers.forwarded ?? headers['x-forwarded-for'] ?? headers.via) !== undefined;
+  return !isPassedOn && isLoopback(ip) && isLoopback(socket.remoteAddress);
+}
+
+function isLoopback(address = ''): boolean {
+  const plain = address.replace(/^::ffff:/i, '');
+  return plain === '::1' || (isIP(plain) === 4 && plain.startsWith('127.'));
+}

@@ -1,0 +1,147 @@
+import {
+  AuthorizationResponseError,
+  allowInsecureRequests,
+  authorizationCodeGrant,
+  buildAuthorizationUrl,
+  type ClientAuth,
+  ClientSecretBasic,
+  ClientSecretPost,
+  type Configuration,
+  calculatePKCECodeChallenge,
+  discovery,
+  enableNonRepudiationChecks,
+  fetchUserInfo,
+  None,
+  randomNonce,
+  randomPKCECodeVerifier,
+  randomState,
+} from 'openid-client';
+import type { Identity } from '../../access/identity.ts';
+import { HttpError } from '../errors.ts';
+import { groupsIn, nameIn } from './claims.ts';
+import { explainProvider } from './provider-failures.ts';
+
+/** An OpenID Connect provider, and what it knows this service as. */
+export interface ProviderSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string | undefined;
+  readonly scope: string;
+  readonly nameClaim: string;
+  readonly groupsClaim: string;
+}
+
+/** What has to be remembered of a sign-in until the provider sends its person back. */
+export interface Departure {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+/** Signs people in by a provider. All that goes wrong is an error that a person can be shown. */
+export interface Provider {
+  /** Where to send somebody, and what is needed when they come back. */
+  begin(): Promise<{ readonly url: URL; readonly departure: Departure }>;
+  /** Who came back, with this query, after `departure`. */
+  finish(query: string, departure: Departure): Promise<Identity>;
+}
+
+export interface ProviderOptions extends ProviderSettings {
+  readonly publicUrl: string;
+  readonly warn: (message: string, details: Record<string, unknown>) => void;
+}
+
+/** Where the provider sends people back to, below the address of the service. */
+export const CALLBACK = '/-/sign-in/callback';
+
+/** Seconds that the provider has for each answer. */
+const TIMEOUT = 10;
+
+/** Milliseconds for which what the provider says of itself is believed. */
+const TRUST = 60 * 60 * 1000;
+
+/** The authorization code flow with PKCE (OpenID Connect Core, section 3.1; RFC 7636). */
+export function createProvider(options: ProviderOptions): Provider {
+  const { publicUrl, scope, nameClaim, groupsClaim, warn } = options;
+  const callback = new URL(publicUrl.replace(/\/+$/, '') + CALLBACK);
+  const configuration = keepConfiguration(options);
+
+  return {
+    async begin() {
+      const known = await configuration().catch((error: unknown) => explainProvider(error, warn));
+      const departure = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
+      const url = buildAuthorizationUrl(known, {
+        redirect_uri: callback.href,
+        scope,
+        state: departure.state,
+        nonce: departure.nonce,
+        code_challenge: await calculatePKCECodeChallenge(departure.verifier),
+        code_challenge_method: 'S256',
+      });
+      return { url, departure };
+    },
+
+    async finish(query, { state, nonce, verifier }) {
+      const asked = new URL(callback);
+      asked.search = query;
+      try {
+        const known = await configuration();
+        const tokens = await authorizationCodeGrant(known, asked, {
+          expectedState: state,
+          expectedNonce: nonce,
+          pkceCodeVerifier: verifier,
+        });
+        const claims = tokens.claims();
+        if (!claims) throw new Error('The provider gave no ID token.');
+        const isComplete = nameIn(claims, nameClaim) !== undefined && Object.hasOwn(claims, groupsClaim);
+        const hasMore = known.serverMetadata().userinfo_endpoint !== undefined;
+        const more = isComplete || !hasMore ? {} : await fetchUserInfo(known, tokens.access_token, claims.sub);
+        const name = nameIn(claims, nameClaim) ?? nameIn(more, nameClaim);
+        if (name === undefined) throw new HttpError(403, describeNobody(nameClaim));
+        return { name, groups: groupsIn(Object.hasOwn(claims, groupsClaim) ? claims : more, groupsClaim) };
+      } catch (error) {
+        if (error instanceof AuthorizationResponseError && error.error === 'access_denied') {
+          throw new HttpError(403, 'The provider did not let you sign in to this service, or you told it not to.');
+        }
+        return explainProvider(error, warn);
+      }
+    },
+  };
+}
+
+function describeNobody(nameClaim: string): string {
+  return nameClaim === 'email'
+    ? 'The provider does not tell of an e-mail address of yours that it has verified.'
+    : `The provider does not tell your name: its claim "${nameClaim}" is missing, or can't be a name.`;
+}
+
+/** What the provider says of itself, asked for when it is needed; a failure is not kept. */
+function keepConfiguration({ issuer, clientId, clientSecret }: ProviderSettings): () => Promise<Configuration> {
+  let kept: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined;
+  const server = new URL(issuer);
+  const extensions = [enableNonRepudiationChecks, ...(server.protocol === 'http:' ? [allowInsecureRequests] : [])];
+  return () => {
+    if (kept && Date.now() < kept.until) return kept.configuration;
+    const configuration = discovery(server, clientId, clientSecret, clientAuthentication(clientSecret), {
+      execute: extensions,
+      timeout: TIMEOUT,
+    });
+    const asked = { configuration, until: Date.now() + TRUST };
+    configuration.catch(() => {
+      if (kept === asked) kept = undefined;
+    });
+    kept = asked;
+    return configuration;
+  };
+}
+
+/** As the provider takes it: what every one has to (RFC 6749, section 2.3.1), but for those that say otherwise. */
+function clientAuthentication(secret: string | undefined): ClientAuth {
+  if (secret === undefined) return None();
+  const [basic, post] = [ClientSecretBasic(secret), ClientSecretPost(secret)];
+  return (server, ...rest) => {
+    const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic'];
+    const isByBody = !methods.includes('client_secret_basic') && methods.includes('client_secret_post');
+    return (isByBody ? post : basic)(server, ...rest);
+  };
+}

@@ -1,0 +1,127 @@
+import type { FastifyRequest, RouteOptions } from 'fastify';
+import type { AuditEvent } from '../../access/audit.ts';
+import { guardFiles } from '../../access/guard.ts';
+import type { Identity, Way } from '../../access/identity.ts';
+import { RIGHTS, type Right } from '../../access/rights.ts';
+import type { Files } from '../../domain/files.ts';
+import type { FolderPath } from '../../domain/path.ts';
+import type { App, Service } from '../service.ts';
+import { refuseForeignSite } from './foreign-sites.ts';
+import { nameOf, requireKnownHost } from './hosts.ts';
+
+/**
+ * What a route needs of who asks. `files`: what it does goes through `RequestAccess.files`, which allows it or not.
+ * `signature`: the URL carries its own permission. `public`: nothing, as it gives away nothing of the files. `health`:
+ * nothing either, and under whatever name the service is asked, as by those who watch over it.
+ */
+export type RouteAccess = 'files' | 'signature' | 'public' | 'health';
+
+/** Who sent a request, and what they may do. */
+export interface RequestAccess {
+  readonly who: Identity | undefined;
+  readonly way: Way | undefined;
+  /** The only way from a request to the files. */
+  readonly files: Files;
+  /** What the asker may do in a folder; undefined where there is nobody to be. */
+  rightsAt(folder: FolderPath): Right[] | undefined;
+  /** Writes an event of this request down. */
+  record(event: AuditEvent): void;
+  /** Writes down that the request was refused, unless it was written down already. */
+  recordRefusal(reason: string): void;
+  /** The values of `WWW-Authenticate`. */
+  challenges(): string[];
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    access?: RouteAccess;
+  }
+  interface FastifyRequest {
+    /** Absent only where a request is answered before any hook. */
+    access?: RequestAccess;
+  }
+}
+
+/**
+ * The one guard of all routes: for whom the request is, who sent it, and what they may do. Every route says in its
+ * `config` what it needs; the application does not start with one that says nothing.
+ */
+export function guardRequests(app: App, service: Service): void {
+  requireDeclarations(app);
+  app.decorateRequest('access');
+  const { access, publicUrl, contentOrigin } = service;
+  const isLocal = access.mode === 'local';
+  const known = [publicUrl, contentOrigin].flatMap((url) => (url === undefined ? [] : [nameOf(new URL(url).host)]));
+
+  app.addHook('onRequest', async (request, reply) => {
+    const needed = request.routeOptions.config.access;
+    request.access = accessOfAsker(service, request, undefined);
+    if (needed !== 'health') requireKnownHost(request.host, { isLocal, known });
+    const isPrivate = needed !== 'signature' && (isLocal || hasAmbientCredentials(request));
+    refuseForeignSite(request, { publicUrl, isPrivate });
+    // Whoever signs out must be able to while it can't be told who they are.
+    if (needed === 'health' || needed === 'signature' || needed === 'public') return;
+    const asker = await access.waysIn?.authenticate(request, reply);
+    if (asker) request.access = accessOfAsker(service, request, asker);
+  });
+}
+
+/** What `guardRequests` found of a request that has come to its route. */
+export function accessOf({ access }: FastifyRequest): RequestAccess {
+  if (access) return access;
+  throw new Error('A request came to its route without passing the guard.');
+}
+
+/** What the page is told of who asks. */
+export function describeAsker({ access }: Service, request: FastifyRequest) {
+  if (!access.waysIn) return null;
+  return { name: request.access?.who?.name ?? null, signIn: access.waysIn.signIn() };
+}
+
+function requireDeclarations(app: App): void {
+  const routes: RouteOptions[] = [];
+  app.addHook('onRoute', (route) => void routes.push(route as RouteOptions));
+  app.addHook('onReady', async () => {
+    const silent = routes.filter(({ config }) => config?.access === undefined);
+    if (silent.length === 0) return;
+    const names = silent.map(({ method, url }) => `${[method].flat().join(', ')} ${url}`);
+    throw new Error(`These routes do not say what access they need: ${names.join('; ')}.`);
+  });
+}
+
+function accessOfAsker(
+  { access, files, audit }: Service,
+  request: FastifyRequest,
+  asker: { readonly who: Identity; readonly way: Way } | undefined,
+): RequestAccess {
+  const policy = access.policy();
+  const who = asker?.who;
+  let isRecorded = false;
+  const record = (event: AuditEvent) => {
+    isRecorded = true;
+    audit.write(event, { who, way: asker?.way, from: request.ip, requestId: request.id });
+  };
+  let guarded: Files | undefined;
+  return {
+    who,
+    way: asker?.way,
+    get files() {
+      guarded ??= guardFiles(files, { policy, who, record });
+      return guarded;
+    },
+    rightsAt: (folder) =>
+      access.mode === 'file' ? RIGHTS.filter((right) => policy.may(who, right, folder)) : undefined,
+    record,
+    recordRefusal(reason) {
+      if (isRecorded) return;
+      const path = request.url.split('?')[0] ?? '';
+      record({ event: 'refusal', action: request.method, path, outcome: 'refused', reason });
+    },
+    challenges: () => access.waysIn?.challenges(request) ?? [],
+  };
+}
+
+/** Whether the request has credentials that a browser adds by itself, whoever made it send the request. */
+function hasAmbientCredentials({ headers }: FastifyRequest): boolean {
+  return /(?:^|;\s*)(?:__Host-)?holdall=/.test(headers.cookie ?? '') || /^basic\s/i.test(headers.authorization ?? '');
+}

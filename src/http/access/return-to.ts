@@ -1,0 +1,20 @@
+import { quoted } from '../../domain/error.ts';
+import { HttpError } from '../errors.ts';
+
+/** The longest place that is gone back to, in characters: it has to fit into a cookie. */
+const MAX_LENGTH = 2000;
+
+/**
+ * The URL of a place that is given relative to the root of the service, to which somebody goes back after signing in.
+ * Throws 400 for one that leads out of the service: anybody can make links with one. One that is too long for a cookie
+ * is the root instead.
+ */
+export function returnUrl(publicUrl: string, place: string): URL {
+  const root = new URL(`${publicUrl.replace(/\/+$/, '')}/`);
+  // Browsers take a backslash for a slash, and leave out control characters, wherever they stand.
+  const url = /[\\\p{Cc}]/u.test(place) ? null : URL.parse(place, root);
+  if (!url || url.origin !== root.origin || !url.pathname.startsWith(root.pathname) || url.username || url.password) {
+    throw new HttpError(400, `The place to return to leads out of the service: ${quoted(place)}.`);
+  }
+  return place.length > MAX_LENGTH ? root : url;
+}

@@ -1,0 +1,50 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { HttpError } from '../errors.ts';
+import type { App } from '../service.ts';
+import type { Limits } from './limits.ts';
+
+/** Milliseconds for the answer to who was told off: what was begun is undone before it. */
+const ANSWER_TIME = 10_000;
+
+/**
+ * Ends requests whose client does not go on: one that announced a body and sends nothing of it any more is answered
+ * with 408; one that does not take what it asked for is cut off, so that nothing is held open for it. Both after
+ * `idleTimeout` seconds in which not a byte went either way.
+ *
+ * A request is left alone, however long it takes, when it is this side that is slow: it has arrived whole and is being
+ * worked on, or its next bytes are here and not read yet. Uploads and downloads that go on may take hours.
+ */
+export function endStalledConnections(app: App, { idleTimeout }: Pick<Limits, 'idleTimeout'>): void {
+  app.addHook('onRequest', async ({ raw: request }, { raw: response }) => {
+    let isToldOff = false;
+    // Node tells the response that is in turn on its connection. Connections without one it closes by itself.
+    response.on('timeout', (socket: Socket) => {
+      const stalled = stalledBy(request, socket);
+      if (stalled === 'taking' || (stalled === 'sending' && isToldOff)) return void socket.destroy();
+      // It fires once, and is set again only by bytes.
+      socket.setTimeout(stalled === 'sending' ? ANSWER_TIME : idleTimeout * 1000);
+      if (stalled !== 'sending') return;
+      isToldOff = true;
+      tellOff(request, response, idleTimeout);
+    });
+  });
+}
+
+/** What the client of a silent connection should do and does not; undefined where it has nothing to do but wait. */
+function stalledBy(request: IncomingMessage, socket: Socket): 'taking' | 'sending' | undefined {
+  // Bytes that the system takes no more of, as the client has not taken those before.
+  if (socket.writableLength > 0) return 'taking';
+  const isAwaited = request.readableFlowing === true && request.readableLength === 0;
+  return !request.complete && isAwaited ? 'sending' : undefined;
+}
+
+/** Fails whoever reads the body, who then answers; the connection is closed behind the answer. */
+function tellOff(request: IncomingMessage, response: ServerResponse, idleTimeout: number): void {
+  if (response.headersSent || request.listenerCount('error') === 0) return void request.destroy();
+  response.setHeader('connection', 'close');
+  request.emit(
+    'error',
+    new HttpError(408, `The body of the request did not go on for ${idleTimeout} seconds, and is not whole.`),
+  );
+}

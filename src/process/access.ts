@@ -1,0 +1,66 @@
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import { keepPolicy } from '../access/kept-policy.ts';
+import { OPEN_POLICY } from '../access/open-policy.ts';
+import type { Config } from '../config/config.ts';
+import type { AccessControl } from '../http/access/access-control.ts';
+import type { JwtSettings } from '../http/access/jwt.ts';
+import type { ProviderSettings } from '../http/access/provider.ts';
+import { createWaysIn } from '../http/access/ways-in.ts';
+import type { OpenedStore } from '../stores/create.ts';
+
+/**
+ * Who may reach the service, as the settings have it. What it holds goes with `resources`. Throws `AccessFileError` when
+ * the access file can't be used.
+ */
+export async function openAccess(
+  config: Config,
+  opened: OpenedStore,
+  redis: Redis | undefined,
+  { logger, resources }: { logger: Logger; resources: AsyncDisposableStack },
+): Promise<AccessControl> {
+  if (config.ACCESS_FILE === undefined) {
+    return { mode: config.ACCESS ?? 'local', policy: () => OPEN_POLICY, waysIn: undefined };
+  }
+  const kept = await keepPolicy(config.ACCESS_FILE, logger);
+  resources.defer(() => kept.close());
+  const waysIn = createWaysIn({
+    policy: () => kept.current(),
+    key: await opened.signingKey(),
+    sessionLifetime: config.SESSION_LIFETIME,
+    endedSessionsFolder: join(opened.stateFolder, 'ended-sessions'),
+    publicUrl: config.PUBLIC_URL,
+    provider: providerOf(config),
+    jwt: jwtOf(config),
+    redis,
+    warn: (message, details) => logger.warn(details, message),
+  });
+  resources.defer(() => waysIn.close());
+  return { mode: 'file', policy: () => kept.current(), waysIn };
+}
+
+function providerOf(config: Config): ProviderSettings | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = config;
+  if (issuer === undefined || clientId === undefined) return undefined;
+  return {
+    issuer,
+    clientId,
+    clientSecret: config.OIDC_CLIENT_SECRET,
+    scope: config.OIDC_SCOPE,
+    nameClaim: config.OIDC_NAME_CLAIM,
+    groupsClaim: config.OIDC_GROUPS_CLAIM,
+  };
+}
+
+function jwtOf(config: Config): JwtSettings | undefined {
+  const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience } = config;
+  if (issuer === undefined || audience === undefined) return undefined;
+  return {
+    issuer,
+    audience,
+    jwksUrl: config.JWT_JWKS_URL,
+    nameClaim: config.JWT_NAME_CLAIM,
+    groupsClaim: config.JWT_GROUPS_CLAIM,
+  };
+}

@@ -1,0 +1,51 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { copyFile, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MIN_KEY_BYTES } from '../domain/url-signer.ts';
+
+/** What the key is called in its folder. */
+const NAME = 'signing-key';
+
+/**
+ * The key that is kept in `folder`, for its owner alone, made on first use with the folder. Several processes that make
+ * it at once end up with the same one: it gets its name whole, and only where none is.
+ */
+export async function keptKeyIn(folder: string): Promise<Buffer> {
+  const path = join(folder, NAME);
+  const known = await readFile(path, 'utf8').catch(whereMissing);
+  return parseKey(known ?? (await makeKey(folder, path)), path);
+}
+
+async function makeKey(folder: string, path: string): Promise<string> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const fresh = `${path}.${randomUUID()}`;
+  try {
+    await writeFile(fresh, `${randomBytes(MIN_KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flush: true, flag: 'wx' });
+    // Some file systems have no hard links.
+    await link(fresh, path).catch((error: unknown) => {
+      if (codeOf(error) === 'EEXIST') throw error;
+      return copyFile(fresh, path, constants.COPYFILE_EXCL);
+    });
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+  } finally {
+    await rm(fresh, { force: true });
+  }
+  return readFile(path, 'utf8');
+}
+
+function parseKey(text: string, path: string): Buffer {
+  const key = Buffer.from(text.trim(), 'hex');
+  if (key.length >= MIN_KEY_BYTES) return key;
+  throw new Error(`${path} does not hold a key of ${MIN_KEY_BYTES} bytes; remove it, and a new one is made.`);
+}
+
+function whereMissing(error: unknown): undefined {
+  if (codeOf(error) === 'ENOENT') return undefined;
+  throw error;
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { RIGHTS, type Right } from '../../src/access/rights.ts';
+
+/** A right that a request needs: in the folder of its source or destination, or in all that is below that too. */
+export interface Need {
+  readonly right: Right;
+  readonly at: 'source' | 'destination';
+  readonly throughout: boolean;
+}
+
+/** A row of the table "What needs which right". */
+export interface DocumentedRow {
+  /** What the requests are for. */
+  readonly title: string;
+  /** Their methods and paths, as the router has them. */
+  readonly routes: readonly { readonly method: string; readonly url: string }[];
+  readonly needs: readonly Need[];
+  /** Whether the URL carries its own permission. */
+  readonly isSigned: boolean;
+}
+
+/** The table as docs/access.md has it. */
+export async function readDocumentedNeeds(): Promise<readonly DocumentedRow[]> {
+  const page = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');
+  const section = page.split(/^## /m).find((text) => text.startsWith('What needs which right\n')) ?? '';
+  const [head = [], , ...rows] = [...section.matchAll(/^\| (.*) \|$/gm)].map(([, row = '']) =>
+    row.split('|').map((cell) => cell.trim()),
+  );
+  assert.deepEqual(
+    head.slice(2),
+    RIGHTS.map((right) => `\`${right}\``),
+  );
+  return rows.map(([title = '', requests = '', ...cells]) => ({
+    title,
+    routes: [...requests.matchAll(/`([A-Z]+) (\/[^`]*)`/g)].map(([, method = '', path = '']) => ({
+      method,
+      url: path.replace(/\{.*\}/, '*'),
+    })),
+    needs: RIGHTS.flatMap((right, index) => needsOf(right, cells[index] ?? assert.fail(title))),
+    isSigned: cells[0] === 'the signature',
+  }));
+}
+
+function needsOf(right: Right, cell: string): readonly Need[] {
+  if (cell === '' || cell === 'the signature') return [];
+  return cell.split(', ').map((place) => {
+    const [, all, what] = /^(all of )?the (file|folder|source|destination)$/.exec(place) ?? assert.fail(place);
+    return { right, at: what === 'destination' ? what : 'source', throughout: all !== undefined };
+  });
+}

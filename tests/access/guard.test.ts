@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import sharp from 'sharp';
+import { RIGHTS } from '../../src/access/rights.ts';
+import { disk } from '../contract/backend.ts';
+import { assertFailure, type Call } from '../http/client.ts';
+import { EVERYONE, type GuardedService, grant, json, NDJSON, startGuardedService } from './guarded-service.ts';
+
+describe('Fetching what may not be read', () => {
+  let service: GuardedService;
+  before(async () => {
+    service = await startGuardedService(disk);
+    const picture = await sharp({ create: { width: 2, height: 2, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer();
+    await service.plant({ 'a/x.txt': 'secret', 'a/x.png': picture, 'a/large.bin': Buffer.alloc(6 * 1024 * 1024) });
+  });
+  after(() => service.stop());
+
+  /** What was told of a file while it could be read. */
+  async function etagOf(path: string): Promise<string> {
+    service.grant(grant('a/', ['read']));
+    const { status, headers } = await service.asAnn(path);
+    assert.equal(status, 200);
+    return headers.etag ?? assert.fail(path);
+  }
+
+  it('is refused whatever of it is asked for, also by who knows its etag', async () => {
+    for (const path of ['/file/a/x.txt', '/file/a/x.txt?download=1', '/thumb/a/x.png']) {
+      const etag = await etagOf(path);
+      service.grant(grant('a/', ['write', 'manage']));
+      const conditions: Record<string, string>[] = [
+        {},
+        { 'if-none-match': etag },
+        { 'if-none-match': '*' },
+        { 'if-match': etag },
+        { range: 'bytes=0-0' },
+        { range: 'bytes=100-' },
+      ];
+      for (const headers of conditions) {
+        for (const method of ['GET', 'HEAD']) {
+          const { status, headers: found } = await service.asAnn(path, { method, headers });
+          assert.equal(status, 403, `${method} ${path} ${JSON.stringify(headers)}`);
+          assert.equal(found.etag, undefined);
+        }
+      }
+    }
+  });
+
+  it('gives no URL that would', async () => {
+    service.grant(grant('a/', ['read']));
+    const { status, headers } = await service.asAnn('/file/a/large.bin');
+    assert.equal(status, 302);
+    const signed = new URL(headers.location ?? '', 'http://service/file/a/large.bin');
+    service.grant();
+    for (const method of ['GET', 'HEAD']) {
+      const refused = await service.asAnn('/file/a/large.bin', { method });
+      assert.equal(refused.status, 403);
+      assert.equal(refused.headers.location, undefined);
+    }
+    // The URL itself is the permission, until it expires, and for nothing else.
+    assert.equal((await service.asNobody(signed.pathname + signed.search)).status, 200);
+    for (const path of ['/-/signed/a/large.bin', signed.pathname.replace('large.bin', 'x.txt') + signed.search]) {
+      assertFailure(await service.asNobody(path), 403, /signature/);
+    }
+  });
+
+  it('is the page for who opens a link to it in a browser', async () => {
+    service.grant(grant('a/', ['read']));
+    const { status, headers, body } = await service.asNobody('/file/a/x.txt', { headers: { accept: 'text/html' } });
+    assert.equal(status, 401);
+    assert.match(headers['content-type'] ?? '', /^text\/html/);
+    assert.match(body.toString(), /Sign in to read/);
+  });
+});
+
+describe('An operation on a folder with something closed below', () => {
+  const TREE = { 'a/closed/secret.txt': 'secret', 'a/x.txt': 'x', 'b/y.txt': 'y' };
+  const COPY = json({ source: 'a', destination: 'c', is_folder: true });
+  const REQUESTS: readonly (readonly [string, Call])[] = [
+    ['/delete_folder/a', { method: 'DELETE' }],
+    ['/delete_folder/a', { method: 'POST' }],
+    ['/rename_folder/a', json({ newName: 'c' })],
+    ['/copy', COPY],
+    ['/move', json({ source: 'a', destination: 'c', is_folder: true })],
+    ['/copy', json({ source: 'b', destination: 'a', is_folder: true, overwrite: true })],
+    ['/move', json({ source: 'b', destination: 'a', is_folder: true, overwrite: true })],
+    ['/rename_folder/b', json({ newName: 'a', overwrite: true })],
+  ];
+
+  let service: GuardedService;
+  before(async () => {
+    service = await startGuardedService();
+    await service.plant(TREE);
+  });
+  after(() => service.stop());
+  beforeEach(() => {
+    service.grant(grant('', RIGHTS), grant('a/closed/', []));
+    service.events();
+  });
+
+  it('is refused as a whole', async () => {
+    for (const [path, call] of REQUESTS) {
+      assertFailure(
+        await service.asAnn(path, call),
+        403,
+        /^You are signed in as "ann", who may not .+ all of "a\/"\.$/,
+      );
+    }
+    assert.deepEqual(await service.contents(), TREE);
+  });
+
+  it('is refused so too where something less than what it takes is left', async () => {
+    service.grant(grant('', RIGHTS), grant('a/closed/', ['read', 'write']));
+    for (const [path, call] of REQUESTS.filter(([, request]) => request !== COPY)) {
+      assertFailure(await service.asAnn(path, call), 403, /all of "a\/"/);
+    }
+    assert.deepEqual(await service.contents(), TREE);
+  });
+
+  it('ends with the refusal where it tells of its progress', async () => {
+    for (const [path, call] of REQUESTS) {
+      const { status, body } = await service.asAnn(path, { ...call, headers: { ...call.headers, ...NDJSON } });
+      assert.equal(status, 200);
+      const lines = body.toString().trimEnd().split('\n');
+      assert.equal(lines.length, 1, body.toString());
+      const { success, error, status: outcome } = JSON.parse(lines[0] ?? '');
+      assert.deepEqual({ success, outcome }, { success: false, outcome: 403 });
+      assert.match(error, /all of "a\/"/);
+    }
+    assert.deepEqual(await service.contents(), TREE);
+    const refusals = service.events().filter(({ event }) => event === 'refusal');
+    assert.equal(refusals.length, REQUESTS.length);
+  });
+
+  it('is done where only others may not enter there', async () => {
+    service.grant(
+      grant('', RIGHTS),
+      grant('a/closed/', [], EVERYONE),
+      grant('a/closed/', [], { kind: 'group', name: 'g' }),
+    );
+    assert.equal((await service.asAnn('/copy', COPY)).status, 200);
+    assert.equal((await service.asAnn('/delete_folder/c', { method: 'DELETE' })).status, 200);
+    assert.deepEqual(await service.contents(), TREE);
+  });
+});

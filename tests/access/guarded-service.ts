@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import type { Asker, Audit, AuditEvent } from '../../src/access/audit.ts';
+import { createPolicy, type Grant, type Subject } from '../../src/access/policy.ts';
+import type { Right } from '../../src/access/rights.ts';
+import { createToken } from '../../src/access/tokens.ts';
+import { mediaTypeOf } from '../../src/domain/media-type.ts';
+import { parseFile, parseFolder } from '../../src/domain/path.ts';
+import type { Store } from '../../src/domain/store.ts';
+import { walk } from '../../src/domain/walk.ts';
+import { createWaysIn } from '../../src/http/access/ways-in.ts';
+import { type Backend, memory } from '../contract/backend.ts';
+import { type Answer, BOUNDARY, type Call, type FormPart, formOf, send } from '../http/client.ts';
+import { startService } from '../http/service.ts';
+
+/** A service that Ann has a token for, with grants that can be changed from one request to the next. */
+export interface GuardedService {
+  readonly store: Store;
+  /** What was written down since the last call, without addresses and the ids of requests. */
+  events(): readonly Record<string, unknown>[];
+  grant(...grants: readonly Grant[]): void;
+  /** Puts files into the store by their paths, and takes all others out. */
+  plant(files: Readonly<Record<string, string | Buffer>>): Promise<void>;
+  /** The text of each file in the store. */
+  contents(): Promise<Record<string, string>>;
+  /** Sends a request as Ann. */
+  asAnn(path: string, call?: Call): Promise<Answer>;
+  /** Sends a request as nobody. */
+  asNobody(path: string, call?: Call): Promise<Answer>;
+  stop(): Promise<void>;
+}
+
+export async function startGuardedService(backend: Backend = memory): Promise<GuardedService> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdall-test-guarded-'));
+  const { token, hash } = createToken();
+  const ann = { name: 'ann', password: undefined, groups: [], tokens: [{ name: 'laptop', hash, expires: undefined }] };
+  let policy = createPolicy([ann], []);
+  const waysIn = createWaysIn({
+    policy: () => policy,
+    key: randomBytes(32),
+    sessionLifetime: 60,
+    endedSessionsFolder: folder,
+    publicUrl: undefined,
+    warn: () => {},
+  });
+  const events: Record<string, unknown>[] = [];
+  const write = (event: AuditEvent, { who, way }: Asker) => {
+    events.push({ ...event, who: who?.name, way });
+  };
+  const audit: Audit = { write, reopen: () => {}, close: () => {} };
+  const service = await startService(backend, { access: { mode: 'file', policy: () => policy, waysIn }, audit });
+  const { store, port } = service;
+
+  return {
+    store,
+    events: () => events.splice(0),
+    grant(...grants) {
+      policy = createPolicy([ann], grants);
+    },
+    async plant(files) {
+      for (const path of Object.keys(await contentsOf(store))) await store.remove(parseFile(path));
+      for (const [path, bytes] of Object.entries(files)) {
+        await store.write(parseFile(path), { body: Readable.from([Buffer.from(bytes)]), type: mediaTypeOf(path) });
+      }
+    },
+    contents: () => contentsOf(store),
+    asAnn: (path, call = {}) =>
+      send(port, path, { ...call, headers: { authorization: `Bearer ${token}`, ...call.headers } }),
+    asNobody: (path, call) => send(port, path, call),
+    async stop() {
+      await service.stop();
+      await waysIn.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A grant to Ann, or to somebody else. */
+export function grant(folder: string, rights: readonly Right[], to: Subject = { kind: 'person', name: 'ann' }): Grant {
+  return { folder: parseFolder(folder), to, rights };
+}
+
+export const EVERYONE: Subject = { kind: 'everyone' };
+
+/** Has a folder operation tell of its progress. */
+export const NDJSON = { accept: 'application/x-ndjson' };
+
+/** A request with a JSON body. */
+export function json(body: object, headers: Readonly<Record<string, string>> = {}): Call {
+  return {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  };
+}
+
+/** A request with a form. */
+export function form(parts: readonly FormPart[], headers: Readonly<Record<string, string>> = {}): Call {
+  return {
+    method: 'POST',
+    headers: { 'content-type': `multipart/form-data; boundary=${BOUNDARY}`, ...headers },
+    body: formOf(parts),
+  };
+}
+
+async function contentsOf(store: Store): Promise<Record<string, string>> {
+  const contents: Record<string, string> = {};
+  for await (const entry of walk(store, parseFolder(''))) {
+    if (entry.kind === 'folder') continue;
+    const { body } = await store.read(entry.path);
+    contents[entry.path] = (await body.toArray()).join('');
+  }
+  return contents;
+}

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rename, rm, stat, symlink, unlink, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { AccessFileError } from '../../src/access/access-file-error.ts';
+import { type KeptPolicy, keepPolicy } from '../../src/access/kept-policy.ts';
+import { RIGHTS, type Right } from '../../src/access/rights.ts';
+import { ROOT } from '../../src/domain/path.ts';
+import { until } from '../process/until.ts';
+
+/** A file in which everyone has one right. */
+const fileWith = (right: Right, more = '') =>
+  JSON.stringify({ grants: [{ folder: '/', to: 'everyone', rights: [right] }], ...(more && { $schema: more }) });
+
+const rightsIn = (kept: KeptPolicy) => RIGHTS.filter((right) => kept.current().may(undefined, right, ROOT));
+
+async function folderOf(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdall-access-'));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A file that is kept, and what was logged of it. Nothing looks at it by itself but with an `interval`. */
+async function keep(t: TestContext, { text = fileWith('read'), interval = 3_600_000 } = {}) {
+  const path = join(await folderOf(t), 'access.json');
+  await writeFile(path, text);
+  const logged: { level: string; details: object }[] = [];
+  const logAs = (level: string) => (details: object) => void logged.push({ level, details });
+  const kept = await keepPolicy(path, { info: logAs('info'), error: logAs('error') }, { interval });
+  t.after(() => kept.close());
+  return { path, kept, logged, levels: () => logged.map(({ level }) => level).join(' ') };
+}
+
+describe('An access file that is kept', () => {
+  it('is taken over when it was changed, and told of once', async (t) => {
+    const { path, kept, logged, levels } = await keep(t);
+    assert.deepEqual(rightsIn(kept), ['read']);
+    await writeFile(path, fileWith('write'));
+    await kept.look();
+    assert.deepEqual(rightsIn(kept), ['write']);
+    await kept.look();
+    assert.equal(levels(), 'info');
+    assert.deepEqual(logged[0]?.details, { file: path, people: 0, grants: 1, notes: [] });
+  });
+
+  it('is looked at by itself', async (t) => {
+    const { path, kept } = await keep(t, { interval: 5 });
+    await writeFile(path, fileWith('write'));
+    await until('the new file is in force', () => rightsIn(kept)[0] === 'write');
+  });
+
+  it('is taken over when another file takes its place, also one of the same size and times', async (t) => {
+    const { path, kept } = await keep(t, { text: fileWith('read', 'abcde') });
+    const { atime, mtime, size } = await stat(path);
+    const next = fileWith('write', 'abcd');
+    assert.equal(next.length, size);
+    await writeFile(`${path}.new`, next);
+    await utimes(`${path}.new`, atime, mtime);
+    await rename(`${path}.new`, path);
+    await kept.look();
+    assert.deepEqual(rightsIn(kept), ['write']);
+  });
+
+  it('is taken over when it was written in place with its size and time as before', async (t) => {
+    const { path, kept } = await keep(t, { text: fileWith('read', 'abcde') });
+    const { atime, mtime } = await stat(path);
+    await writeFile(path, fileWith('write', 'abcd'));
+    await utimes(path, atime, mtime);
+    await kept.look();
+    assert.deepEqual(rightsIn(kept), ['write']);
+  });
+
+  it('is taken over when a link on the way to it leads elsewhere, as in a mounted config map', async (t) => {
+    const folder = await folderOf(t);
+    for (const right of ['read', 'write'] as const) {
+      await mkdir(join(folder, right));
+      await writeFile(join(folder, right, 'access.json'), fileWith(right));
+    }
+    await symlink('read', join(folder, '..data'));
+    await symlink('..data/access.json', join(folder, 'access.json'));
+    const silent = { info: () => {}, error: () => {} };
+    const kept = await keepPolicy(join(folder, 'access.json'), silent, { interval: 3_600_000 });
+    t.after(() => kept.close());
+    assert.deepEqual(rightsIn(kept), ['read']);
+    await symlink('write', join(folder, '..new'));
+    await rename(join(folder, '..new'), join(folder, '..data'));
+    await kept.look();
+    assert.deepEqual(rightsIn(kept), ['write']);
+  });
+
+  it('stays in force when the new one is wrong, which is told once with all its mistakes', async (t) => {
+    const { path, kept, logged, levels } = await keep(t);
+    await writeFile(path, '{ "grants": 5, "secret": "holdall_leaked" }');
+    for (let times = 0; times < 3; times++) await kept.look();
+    assert.deepEqual(rightsIn(kept), ['read']);
+    assert.equal(levels(), 'error');
+    assert.match(JSON.stringify(logged), /grants.*secret/);
+    assert.doesNotMatch(JSON.stringify(logged), /leaked/);
+    await writeFile(path, '{ "grants": 6 }');
+    await kept.look();
+    assert.equal(levels(), 'error error');
+    await writeFile(path, fileWith('write'));
+    await kept.look();
+    assert.deepEqual(rightsIn(kept), ['write']);
+    assert.equal(levels(), 'error error info');
+  });
+
+  it('stays in force while it is gone, or a folder has its name', async (t) => {
+    const { path, kept, levels } = await keep(t);
+    await unlink(path);
+    for (let times = 0; times < 3; times++) await kept.look();
+    assert.equal(levels(), 'error');
+    await mkdir(path);
+    for (let times = 0; times < 3; times++) await kept.look();
+    assert.equal(levels(), 'error error');
+    assert.deepEqual(rightsIn(kept), ['read']);
+    await rm(path, { recursive: true });
+    await writeFile(path, fileWith('read'));
+    await kept.look();
+    assert.equal(levels(), 'error error info');
+    assert.deepEqual(rightsIn(kept), ['read']);
+  });
+
+  it('is not told of when it was only touched', async (t) => {
+    const { path, kept, levels } = await keep(t);
+    await utimes(path, 1, 1);
+    await kept.look();
+    assert.equal(levels(), '');
+  });
+
+  it('is not taken over any more when the service has closed it', async (t) => {
+    const { path, kept, levels } = await keep(t);
+    await writeFile(path, fileWith('write'));
+    const looking = kept.look();
+    kept.close();
+    await looking;
+    assert.deepEqual(rightsIn(kept), ['read']);
+    assert.equal(levels(), '');
+  });
+});
+
+describe('A start with an access file', () => {
+  for (const [what, prepare, expected] of [
+    ['is not there', async () => {}, /^ACCESS_FILE \S+ can't be read: there is no such file\.$/],
+    ['is a folder', (path: string) => mkdir(path), /^ACCESS_FILE \S+ can't be read: it is (a folder|not a file)\.$/],
+    ['has mistakes', (path: string) => writeFile(path, '{ "x": 1 }'), /^ACCESS_FILE \S+ has 2 mistakes:\n {2}line 1, /],
+    ['is not UTF-8', (path: string) => writeFile(path, Buffer.from([0x22, 0xff, 0x22])), /is not UTF-8/],
+    ['is too large', (path: string) => writeFile(path, ' '.repeat(10 * 2 ** 20 + 1)), /is larger than 10 MiB/],
+  ] as const) {
+    it(`that ${what} fails, and says so`, async (t) => {
+      const path = join(await folderOf(t), 'access.json');
+      await prepare(path);
+      await assert.rejects(keepPolicy(path, { info: () => {}, error: () => {} }), (error) => {
+        assert.ok(error instanceof AccessFileError);
+        assert.match(error.message, expected);
+        return true;
+      });
+    });
+  }
+});

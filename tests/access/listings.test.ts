@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { RIGHTS } from '../../src/access/rights.ts';
+import { type Answer, assertFailure, jsonOf } from '../http/client.ts';
+import { EVERYONE, type GuardedService, grant, startGuardedService } from './guarded-service.ts';
+
+let service: GuardedService;
+before(async () => {
+  service = await startGuardedService();
+  await service.plant({
+    'a/1.txt': '',
+    'a/closed-1/x.txt': '',
+    'a/closed-2/x.txt': '',
+    'a/closed-3/open/x.txt': '',
+    'a/closed-3/secret.txt': '',
+    'a/open/x.txt': '',
+    'a/zz.txt': '',
+    'b/secret.txt': '',
+    'root.txt': '',
+  });
+});
+after(() => service.stop());
+
+interface Listing {
+  readonly entries: readonly { readonly path: string }[];
+  readonly cursor?: string;
+  readonly rights: readonly string[];
+}
+
+function listingOf(answer: Answer): Listing {
+  assert.equal(answer.status, 200, answer.body.toString());
+  return jsonOf(answer) as unknown as Listing;
+}
+
+const pathsIn = (answer: Answer) => listingOf(answer).entries.map(({ path }) => path);
+
+/** Every page of a folder. */
+async function pagesOf(folder: string, limit: number): Promise<readonly Listing[]> {
+  const pages: Listing[] = [];
+  let cursor = '';
+  do {
+    const query = new URLSearchParams({ prefix: folder, limit: String(limit), ...(cursor && { cursor }) });
+    const page = listingOf(await service.asAnn(`/?${query.toString()}`));
+    pages.push(page);
+    cursor = page.cursor ?? '';
+  } while (cursor !== '');
+  return pages;
+}
+
+describe('A listing of a folder that may be read', () => {
+  before(() =>
+    service.grant(
+      grant('a/', ['read']),
+      grant('a/closed-1/', []),
+      grant('a/closed-2/', []),
+      grant('a/closed-3/', []),
+      grant('a/closed-3/open/', ['write']),
+    ),
+  );
+
+  it('has all but the folders below which nothing may be done', async () => {
+    assert.deepEqual(pathsIn(await service.asAnn('/a/')), ['a/1.txt', 'a/closed-3/', 'a/open/', 'a/zz.txt']);
+  });
+
+  it('has the same by pages of every size, through the folders that are hidden', async () => {
+    for (const limit of [1, 2, 3, 4, 5, 1000]) {
+      const pages = await pagesOf('a/', limit);
+      const paths = pages.flatMap(({ entries }) => entries.map(({ path }) => path));
+      assert.deepEqual(paths, ['a/1.txt', 'a/closed-3/', 'a/open/', 'a/zz.txt'], String(limit));
+      assert.ok(
+        pages.every(({ entries }) => entries.length > 0 && entries.length <= limit),
+        String(limit),
+      );
+    }
+  });
+
+  it('does not name a hidden folder in a cursor', async () => {
+    for (const limit of [1, 2, 3, 4, 5]) {
+      for (const { cursor = '' } of await pagesOf('a/', limit)) {
+        assert.doesNotMatch(Buffer.from(cursor, 'base64url').toString('latin1'), /closed-[12]/, String(limit));
+      }
+    }
+  });
+
+  it('of a hidden folder is refused', async () => {
+    assertFailure(await service.asAnn('/a/closed-1/'), 403, /"a\/closed-1\/"/);
+    assertFailure(await service.asAnn('/a/closed-1/no/'), 403, /"a\/closed-1\/no\/"/);
+  });
+
+  it('in the form of the web page has no more embedded', async () => {
+    const { status, body } = await service.asAnn('/a/', { headers: { accept: 'text/html' } });
+    assert.equal(status, 200);
+    assert.match(body.toString(), /closed-3/);
+    assert.doesNotMatch(body.toString(), /closed-[12]/);
+  });
+});
+
+describe('A listing on the way to what is granted', () => {
+  before(() =>
+    service.grant(
+      grant('a/closed-3/open/', ['read', 'manage']),
+      grant('a/open/', ['write']),
+      grant('a/missing/', ['read']),
+      grant('a/1.txt/', ['read']),
+      grant('a/closed-1/', []),
+      grant('b/', ['read'], { kind: 'person', name: 'bob' }),
+    ),
+  );
+
+  it('has the folders that lead there and nothing else', async () => {
+    assert.deepEqual(pathsIn(await service.asAnn('/')), ['a/']);
+    assert.deepEqual(pathsIn(await service.asAnn('/a/')), ['a/closed-3/', 'a/open/']);
+    assert.deepEqual(pathsIn(await service.asAnn('/a/closed-3/')), ['a/closed-3/open/']);
+    assert.deepEqual(pathsIn(await service.asAnn('/a/closed-3/open/')), ['a/closed-3/open/x.txt']);
+    assert.deepEqual(pathsIn(await service.asAnn('/a/open/')), []);
+  });
+
+  it('says what may be done in each, and of its own that it is nothing', async () => {
+    const rightsAt = async (path: string) => listingOf(await service.asAnn(path)).rights;
+    assert.deepEqual(await rightsAt('/a/'), []);
+    assert.deepEqual(await rightsAt('/a/closed-3/open/'), ['read', 'manage']);
+    assert.deepEqual(await rightsAt('/a/open/'), ['write']);
+  });
+
+  it('pages through them', async () => {
+    const pages = await pagesOf('a/', 1);
+    assert.deepEqual(
+      pages.flatMap(({ entries }) => entries.map(({ path }) => path)),
+      ['a/closed-3/', 'a/open/'],
+    );
+  });
+
+  it('shows nothing more for a cursor that somebody made up', async () => {
+    for (const place of ['a/', 'a/0', 'a/closed-1/', 'a/closed-1/x.txt', 'b/', '\u{10ffff}', '']) {
+      const cursor = Buffer.from(place).toString('base64url');
+      const { status, body } = await service.asAnn(`/a/?cursor=${cursor}`);
+      if (status !== 400) assert.doesNotMatch(body.toString(), /1\.txt|closed-[12]|secret|zz/, place);
+    }
+  });
+
+  it('is refused elsewhere, be there something or not', async () => {
+    for (const path of ['/b/', '/c/', '/a/closed-1/', '/a/closed-1/no/', '/a/closed/', '/root.txt']) {
+      assertFailure(await service.asAnn(path), 403, /^You are signed in as "ann", who may not read "/);
+      assertFailure(await service.asNobody(path), 401, /^Sign in to read "/);
+    }
+  });
+});
+
+describe('A listing that is refused', () => {
+  it('is the page for who prefers it, with the same status and the failure embedded', async () => {
+    service.grant(grant('a/', RIGHTS));
+    const { status, headers, body } = await service.asNobody('/a/', { headers: { accept: 'text/html' } });
+    assert.equal(status, 401);
+    assert.match(headers['content-type'] ?? '', /^text\/html/);
+    assert.match(body.toString(), /Sign in to read/);
+    assert.doesNotMatch(body.toString(), /1\.txt|closed-/);
+  });
+
+  it('says who somebody is, and asks nobody else to sign in', async () => {
+    service.grant(grant('a/', RIGHTS, EVERYONE));
+    assert.equal((await service.asNobody('/a/')).status, 200);
+    assert.equal((await service.asAnn('/a/')).status, 200);
+    const { status, headers } = await service.asAnn('/b/');
+    assert.equal(status, 403);
+    assert.equal(headers['www-authenticate'], undefined);
+  });
+});

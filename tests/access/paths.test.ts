@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { RIGHTS } from '../../src/access/rights.ts';
+import { disk } from '../contract/backend.ts';
+import { type Answer, escapePath } from '../http/client.ts';
+import { form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
+
+const NFC = 'caf\u00e9/';
+const NFD = 'cafe\u0301/';
+
+/** Ann may everything in `open/` and in the composed `NFC`. */
+const TREE = {
+  'Open/secret.txt': 'secret',
+  'open /secret.txt': 'secret',
+  'open%2F/secret.txt': 'secret',
+  'open/x.txt': 'open',
+  'open/%2e%2e/x.txt': 'a name like any other',
+  'open2/secret.txt': 'secret',
+  'secret/secret.txt': 'secret',
+  [`${NFC}x.txt`]: 'open',
+  [`${NFD}secret.txt`]: 'secret',
+};
+
+/** Ways to write a path of `secret/secret.txt` that begins in `open/`, and others that are like it. */
+const DISGUISES = [
+  'open/../secret/secret.txt',
+  'open/..%2fsecret/secret.txt',
+  'open/%2e%2e/secret/secret.txt',
+  'open/%2E%2E%2Fsecret%2Fsecret.txt',
+  'open%2f..%2fsecret%2fsecret.txt',
+  'open/.%2e/secret/secret.txt',
+  'open/%252e%252e/secret/secret.txt',
+  'open/%252e%252e%252fsecret/secret.txt',
+  'open/..%5csecret/secret.txt',
+  'open/..;/secret/secret.txt',
+  'open/..%00/secret/secret.txt',
+  'open/%c0%ae%c0%ae/secret/secret.txt',
+  'open//../secret/secret.txt',
+  'open/./../secret/secret.txt',
+  'open/x.txt/../../secret/secret.txt',
+  '/secret/secret.txt',
+  '//secret/secret.txt',
+  '%2fsecret%2fsecret.txt',
+  './secret/secret.txt',
+  '%2e/secret/secret.txt',
+  'secret/secret.txt',
+  'secret%2Fsecret.txt',
+  'Open/secret.txt',
+  'OPEN/x.txt',
+  'open%20/secret.txt',
+  'open%252F/secret.txt',
+  'open2/secret.txt',
+  escapePath(`${NFD}secret.txt`),
+];
+
+const folderOf = (path: string) => path.replace(/secret\.txt$/, '');
+
+/** The path that a URL has it for. */
+const decoded = (path: string) => {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+};
+
+describe('A path', () => {
+  let service: GuardedService;
+  before(async () => {
+    service = await startGuardedService(disk);
+    await service.plant(TREE);
+    service.grant(grant('open/', RIGHTS), grant(NFC, RIGHTS));
+  });
+  after(() => service.stop());
+
+  /** Refused, not valid, or of nothing that is there: and nothing of what is closed. */
+  const assertKeptOut = ({ status, body }: Answer, what: string) => {
+    assert.ok([400, 403, 404].includes(status), `${what}: ${status} ${body.toString()}`);
+    assert.doesNotMatch(body.toString(), /"entries"|^secret$/, what);
+  };
+
+  it('reaches no other folder than the granted one, however it is written in a URL', async () => {
+    for (const path of DISGUISES) {
+      const folder = folderOf(path);
+      for (const [url, method] of [
+        [`/file/${path}`, 'GET'],
+        [`/file/${path}`, 'HEAD'],
+        [`/thumb/${path}`, 'GET'],
+        [`/${folder}`, 'GET'],
+        [`/?prefix=${folder}`, 'GET'],
+        [`/?prefix=/${folder}`, 'GET'],
+        [`/delete/${path}`, 'DELETE'],
+        [`/delete/${path}`, 'POST'],
+        [`/delete_folder/${folder}`, 'DELETE'],
+      ] as const) {
+        // What is no more than the root of the service is another request.
+        if (url === '/' || new URL(url, 'http://service').search === '?prefix=') continue;
+        assertKeptOut(await service.asAnn(url, { method }), `${method} ${url}`);
+      }
+      const rename = json({ newName: 'renamed' });
+      assertKeptOut(await service.asAnn(`/rename/${path}`, rename), `/rename/${path}`);
+      assertKeptOut(await service.asAnn(`/rename_folder/${folder}`, rename), `/rename_folder/${folder}`);
+    }
+    assert.deepEqual(await service.contents(), TREE);
+  });
+
+  it('reaches none in a body either', async () => {
+    for (const path of new Set(DISGUISES.flatMap((disguise) => [disguise, decoded(disguise)]))) {
+      const folder = folderOf(path);
+      const file = { name: 'file', filename: 'secret.txt', value: 'new' };
+      const prefix = { name: 'prefix', value: folder };
+      for (const [url, call] of [
+        ['/copy', json({ source: path, destination: 'open/got.txt', is_folder: false })],
+        ['/move', json({ source: path, destination: 'open/got.txt', is_folder: false })],
+        ['/copy', json({ source: folder, destination: 'open/got', is_folder: true })],
+        ['/move', json({ source: folder, destination: 'open/got', is_folder: true })],
+        ['/copy', json({ source: 'open/x.txt', destination: path, is_folder: false, overwrite: true })],
+        ['/copy', json({ source: NFC, destination: folder, is_folder: true, overwrite: true })],
+        ['/upload', form([prefix, file])],
+        ['/upload', form([file, prefix])],
+        ['/create_folder', json({ path: `${folder}new` })],
+      ] as const) {
+        const answer = await service.asAnn(url, call);
+        // In a body nothing is decoded: what is no ".." there is a name like any other, if it is in the granted folder.
+        const isName =
+          path.startsWith('open/') && !path.split('/').some((segment) => ['', '.', '..'].includes(segment));
+        if (!isName) assertKeptOut(answer, `${url} of ${path}`);
+      }
+    }
+    const isGranted = ([path]: [string, string]) => path.startsWith('open/') || path.startsWith(NFC);
+    const contents = Object.entries(await service.contents());
+    assert.deepEqual(
+      Object.fromEntries(contents.filter((entry) => !isGranted(entry))),
+      Object.fromEntries(Object.entries(TREE).filter((entry) => !isGranted(entry))),
+    );
+    assert.deepEqual(
+      contents.filter((entry) => isGranted(entry) && entry[1] === 'secret'),
+      [],
+    );
+    await service.plant(TREE);
+  });
+
+  it('of the granted folder is good in all its forms', async () => {
+    for (const path of ['open/x.txt', '%2Fopen/x.txt', '/open/x.txt', 'o%70en%2Fx.txt', `${escapePath(NFC)}x.txt`]) {
+      const { status, body } = await service.asAnn(`/file/${path}`);
+      assert.equal(status, 200, path);
+      assert.equal(body.toString(), 'open', path);
+    }
+    // A name that was escaped once more is a name like any other.
+    assert.equal((await service.asAnn('/file/open/%252e%252e/x.txt')).body.toString(), TREE['open/%2e%2e/x.txt']);
+    for (const url of ['/open', '/open/', '/?prefix=open', '/?prefix=/open/', '/open/?prefix=open', '/%2Fopen%2F']) {
+      assert.equal((await service.asAnn(url)).status, 200, url);
+    }
+  });
+
+  it('is one: a listing is not of another folder than the one that was looked at', async () => {
+    for (const url of [
+      '/open/?prefix=secret',
+      '/secret/?prefix=open',
+      '/?prefix=open&prefix=secret',
+      '/open?prefix=open2',
+    ]) {
+      assertKeptOut(await service.asAnn(url), url);
+    }
+  });
+});

@@ -1,0 +1,321 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import * as fc from 'fast-check';
+import type { Identity } from '../../src/access/identity.ts';
+import { createPolicy, type Grant, type Person, type Subject } from '../../src/access/policy.ts';
+import { RIGHTS, type Right } from '../../src/access/rights.ts';
+import { type FilePath, type FolderPath, parseFile, parseFolder, ROOT } from '../../src/domain/path.ts';
+
+const everyone: Subject = { kind: 'everyone' };
+const signedIn: Subject = { kind: 'signed-in' };
+const person = (name: string): Subject => ({ kind: 'person', name });
+const group = (name: string): Subject => ({ kind: 'group', name });
+const grant = (folder: string, to: Subject, ...rights: Right[]): Grant => ({ folder: parseFolder(folder), to, rights });
+
+const ann: Identity = { name: 'ann', groups: [] };
+const ANN: Person = { name: 'ann', password: undefined, groups: ['family'], tokens: [] };
+
+const pathOf = (text: string): FilePath | FolderPath =>
+  text === '' || text.endsWith('/') ? parseFolder(text) : parseFile(text);
+
+/** What somebody may read: of the paths, those that are marked with a `+`, and of the others none. */
+interface Rule {
+  readonly says: string;
+  readonly grants: readonly Grant[];
+  readonly who?: Identity | undefined;
+  readonly may?: readonly string[];
+  readonly mayNot?: readonly string[];
+}
+
+const RULES: readonly Rule[] = [
+  { says: 'without a grant, nothing is allowed', grants: [], who: ann, mayNot: ['', 'a', 'a/'] },
+  {
+    says: 'a grant is for its folder and everything below it, and for nothing beside or above it',
+    grants: [grant('a/b', person('ann'), 'read')],
+    who: ann,
+    may: ['a/b/', 'a/b/c', 'a/b/c/', 'a/b/c/d'],
+    mayNot: ['', 'a', 'a/', 'a/b', 'a/bc', 'a/bc/', 'a/bc/d', 'a/B/', 'b/', 'a/c', 'x/a/b/'],
+  },
+  {
+    says: 'a grant of the root is for all',
+    grants: [grant('/', person('ann'), 'read')],
+    who: ann,
+    may: ['', 'a', 'a/b/'],
+  },
+  {
+    says: 'another right is not given along',
+    grants: [grant('/', person('ann'), 'write', 'manage')],
+    who: ann,
+    mayNot: ['', 'a'],
+  },
+  {
+    says: 'what is for a person is not for others, and not for a group of that name',
+    grants: [grant('/', person('ann'), 'read'), grant('/', group('carl'), 'read')],
+    who: { name: 'carl', groups: ['ann'] },
+    mayNot: ['', 'a'],
+  },
+  {
+    says: 'what is for a person is not for those who did not sign in',
+    grants: [grant('/', person('ann'), 'read')],
+    mayNot: [''],
+  },
+  {
+    says: 'what is for all who are signed in is not for others',
+    grants: [grant('/', signedIn, 'read')],
+    mayNot: ['', 'a'],
+  },
+  { says: 'a group of the file counts', grants: [grant('/', group('family'), 'read')], who: ann, may: ['a'] },
+  {
+    says: 'a group that a provider told of counts, for somebody who is not in the file too',
+    grants: [grant('/', group('staff'), 'read')],
+    who: { name: 'carl', groups: ['staff'] },
+    may: ['a'],
+  },
+  {
+    says: 'a deeper folder overrules for the same subject',
+    grants: [grant('/', person('ann'), 'read'), grant('a', person('ann')), grant('a/b', person('ann'), 'read')],
+    who: ann,
+    may: ['', 'b/', 'ab/', 'a/b/', 'a/b/c'],
+    mayNot: ['a/', 'a/c', 'a/bc'],
+  },
+  {
+    says: 'a person overrules their groups in the same folder and from above it not',
+    grants: [grant('a', group('family'), 'read'), grant('a', person('ann'))],
+    who: ann,
+    mayNot: ['a/', 'a/b'],
+  },
+  {
+    says: 'what a group may in a deeper folder stands beside what a person may above it',
+    grants: [grant('/', person('ann'), 'write'), grant('a', group('family'), 'read')],
+    who: ann,
+    may: ['a/'],
+    mayNot: [''],
+  },
+  {
+    says: 'a group that is closed deeper takes nothing from a person',
+    grants: [grant('/', person('ann'), 'read'), grant('a', group('family'))],
+    who: ann,
+    may: ['a/'],
+  },
+  {
+    says: 'a group overrules all who are signed in',
+    grants: [grant('a', signedIn, 'read'), grant('a', group('family'))],
+    who: ann,
+    mayNot: ['a/'],
+  },
+  {
+    says: 'groups add up, and none takes from another',
+    grants: [grant('a', group('family'), 'read'), grant('a/b', group('staff'))],
+    who: { name: 'ann', groups: ['staff'] },
+    may: ['a/', 'a/b/'],
+  },
+  {
+    says: 'what everyone may is not taken from anybody by signing in',
+    grants: [
+      grant('a', everyone, 'read'),
+      grant('a', person('ann')),
+      grant('a', group('family')),
+      grant('a', signedIn),
+    ],
+    who: ann,
+    may: ['a/', 'a/b'],
+  },
+  {
+    says: 'what everyone may is overruled by what everyone may deeper',
+    grants: [grant('/', everyone, 'read'), grant('a', everyone)],
+    who: ann,
+    may: ['', 'b'],
+    mayNot: ['a/', 'a/b'],
+  },
+];
+
+describe('A policy', () => {
+  for (const { says, grants, who, may = [], mayNot = [] } of RULES) {
+    it(says, () => {
+      const policy = createPolicy([ANN], grants);
+      for (const path of may) assert.ok(policy.may(who, 'read', pathOf(path)), `may read ${path}`);
+      for (const path of mayNot) assert.ok(!policy.may(who, 'read', pathOf(path)), `may not read ${path}`);
+    });
+  }
+
+  it('tells which grants hold, which are overruled, and by which', () => {
+    const [all, closed, family] = [
+      grant('/', person('ann'), 'read'),
+      grant('a', person('ann')),
+      grant('a', group('family')),
+    ];
+    const other = grant('b', person('ann'), 'read');
+    const decision = createPolicy([ANN], [all, closed, family, other]).decide(ann, 'read', pathOf('a/x'));
+    assert.deepEqual(decision, {
+      allowed: false,
+      holding: [closed],
+      overruled: [
+        { grant: all, by: closed },
+        { grant: family, by: closed },
+      ],
+    });
+  });
+
+  it('knows people and tokens by what they are called, whatever that is', () => {
+    const strange = ['__proto__', 'constructor', 'toString', 'a:b'];
+    const people = strange.map((name) => ({ ...ANN, name, tokens: [{ name: 't', hash: name, expires: undefined }] }));
+    const policy = createPolicy(people, [grant('/', person('__proto__'), 'read')]);
+    for (const name of strange) {
+      assert.equal(policy.person(name)?.name, name);
+      assert.equal(policy.tokenOf(name)?.person.name, name);
+      assert.equal(policy.may({ name, groups: [] }, 'read', ROOT), name === '__proto__');
+    }
+    assert.equal(policy.person('hasOwnProperty'), undefined);
+    assert.equal(policy.tokenOf('hasOwnProperty'), undefined);
+  });
+
+  describe('of a whole folder', () => {
+    const policy = createPolicy(
+      [ANN],
+      [
+        grant('/', person('ann'), 'read', 'manage'),
+        grant('a/closed', person('ann')),
+        grant('b/narrow', person('ann'), 'read'),
+        grant('ab/same', person('ann'), 'read', 'manage'),
+      ],
+    );
+    for (const [folder, right, expected] of [
+      ['', 'read', false],
+      ['a/', 'read', false],
+      ['a/closed/', 'read', false],
+      ['a/open/', 'read', true],
+      ['a/close/', 'manage', true],
+      ['b/', 'read', true],
+      ['b/', 'manage', false],
+      ['b/narrow/x/', 'read', true],
+      ['ab/', 'manage', true],
+    ] as const) {
+      it(`${expected ? 'allows' : 'does not allow'} to ${right} all of "${folder}"`, () => {
+        assert.equal(policy.mayThroughout(ann, right, parseFolder(folder)), expected);
+      });
+    }
+  });
+
+  it('shows the folders on the way to what may be done, and no other', () => {
+    const policy = createPolicy(
+      [ANN],
+      [grant('a/b/c', person('ann'), 'write'), grant('x', person('ann')), grant('y', person('bob'), 'read')],
+    );
+    const visible = ['', 'a', 'a/b', 'a/b/c', 'a/b/c/d', 'a/bb', 'a/b/cc', 'ab', 'x', 'x/y', 'y'].filter((folder) =>
+      policy.isVisible(ann, parseFolder(folder)),
+    );
+    assert.deepEqual(visible, ['', 'a', 'a/b', 'a/b/c', 'a/b/c/d']);
+    assert.ok(!policy.isVisible(undefined, ROOT));
+  });
+
+  it('names the folders of the grants for somebody that are below one', () => {
+    const folders = ['a', 'a/b', 'a/b/c', 'a/b\u{1f600}', 'ab', 'a/bb', 'a/b/\uffff', 'b'];
+    const mine = folders.map((folder) => grant(folder, person('ann'), 'read'));
+    const policy = createPolicy([ANN], [...mine, grant('a/b', group('family')), grant('a/b/x', person('bob'))]);
+    const namedBelow = (folder: string) => policy.namedBelow(ann, parseFolder(folder)).toSorted();
+    assert.deepEqual(namedBelow('a/b'), ['a/b/c/', 'a/b/\uffff/']);
+    assert.deepEqual(namedBelow('a'), ['a/b/', 'a/b/c/', 'a/b/\uffff/', 'a/bb/', 'a/b\u{1f600}/']);
+    assert.deepEqual(namedBelow(''), folders.map((folder) => `${folder}/`).toSorted());
+    assert.deepEqual(policy.namedBelow(undefined, ROOT), []);
+  });
+
+  it('tells whether something may be done anywhere', () => {
+    const policy = createPolicy([ANN], [grant('a/b', person('ann'), 'write'), grant('x', person('ann'))]);
+    assert.ok(policy.maySomewhere(ann, 'write'));
+    assert.ok(!policy.maySomewhere(ann, 'read'));
+    assert.ok(!policy.maySomewhere(undefined, 'write'));
+  });
+});
+
+describe('Any policy', () => {
+  const segment = fc.constantFrom('a', 'ab', 'b', 'a ', '\u{1f600}', '\uffff');
+  const folder = fc.array(segment, { maxLength: 4 }).map((segments) => parseFolder(segments.join('/')));
+  const path = fc.oneof(
+    folder,
+    fc.array(segment, { minLength: 1, maxLength: 5 }).map((segments) => parseFile(segments.join('/'))),
+  );
+  const name = fc.constantFrom('ann', 'bob');
+  const subject = fc.oneof(name.map(person), name.map(group), fc.constant(signedIn), fc.constant(everyone));
+  const grants = fc.uniqueArray(fc.record({ folder, to: subject, rights: fc.subarray([...RIGHTS]) }), {
+    maxLength: 12,
+    selector: (each) => JSON.stringify([each.folder, each.to]),
+  });
+  const who = fc.record({ name, groups: fc.subarray(['ann', 'bob']) });
+  const people: readonly Person[] = [{ ...ANN, groups: ['bob'] }];
+  const right = fc.constantFrom(...RIGHTS);
+
+  it('allows only what a grant gives in a folder that the path is in, by whole segments', () => {
+    fc.assert(
+      fc.property(grants, who, right, path, (given, asker, wanted, place) => {
+        const segments = place.split('/').filter(Boolean);
+        const isIn = (each: Grant) => {
+          const above = each.folder.split('/').filter(Boolean);
+          // A file is in folders that have fewer segments than it.
+          const isLongEnough = segments.length > above.length || (place === each.folder && isFolderPath(place));
+          return isLongEnough && above.every((part, index) => part === segments[index]);
+        };
+        const allowed = createPolicy(people, given).may(asker, wanted, place);
+        if (allowed) assert.ok(given.some((each) => each.rights.includes(wanted) && isIn(each)));
+      }),
+    );
+  });
+
+  it('takes nothing away from somebody who signs in', () => {
+    fc.assert(
+      fc.property(grants, who, right, path, (given, asker, wanted, place) => {
+        const policy = createPolicy(people, given);
+        if (policy.may(undefined, wanted, place)) assert.ok(policy.may(asker, wanted, place));
+      }),
+    );
+  });
+
+  it('decides as its rule says, however it finds the grants', () => {
+    fc.assert(
+      fc.property(grants, who, right, path, (given, asker, wanted, place) => {
+        const { holding, overruled, allowed } = createPolicy(people, given).decide(asker, wanted, place);
+        const expected = holdingByRule(given, asker, asker.name === 'ann' ? ['bob'] : [], place);
+        assert.deepEqual(new Set(holding), new Set(expected));
+        assert.equal(
+          allowed,
+          expected.some(({ rights }) => rights.includes(wanted)),
+        );
+        assert.ok(
+          overruled.every((each) => !holding.includes(each.grant) && each.by.folder.startsWith(each.grant.folder)),
+        );
+      }),
+    );
+  });
+
+  it('allows throughout a folder only what it allows everywhere in it', () => {
+    fc.assert(
+      fc.property(grants, who, right, folder, path, (given, asker, wanted, top, below) => {
+        const policy = createPolicy(people, given);
+        const place = (top + below) as FilePath | FolderPath;
+        if (policy.mayThroughout(asker, wanted, top)) assert.ok(policy.may(asker, wanted, place));
+        if (policy.may(asker, wanted, place)) assert.ok(policy.isVisible(asker, top));
+      }),
+    );
+  });
+});
+
+function isFolderPath(path: string): boolean {
+  return path === '' || path.endsWith('/');
+}
+
+/** The rule of `Policy.decide`, written once more and by looking at every grant. */
+function holdingByRule(grants: readonly Grant[], who: Identity, own: readonly string[], path: string): Grant[] {
+  const closeness = ({ to }: Grant) => ['everyone', 'signed-in', 'group', 'person'].indexOf(to.kind);
+  const applying = grants.filter(({ folder, to }) => {
+    if (!path.startsWith(folder)) return false;
+    if (to.kind === 'person') return to.name === who.name;
+    return to.kind !== 'group' || who.groups.includes(to.name) || own.includes(to.name);
+  });
+  return applying.filter((one) => {
+    const deeper = applying.filter((other) => other !== one && other.folder.startsWith(one.folder));
+    return !deeper.some(
+      (other) =>
+        JSON.stringify(other.to) === JSON.stringify(one.to) ||
+        (one.to.kind !== 'everyone' && closeness(other) > closeness(one)),
+    );
+  });
+}

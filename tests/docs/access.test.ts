@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { type AccessFile, parseAccessFile } from '../../src/access/access-file.ts';
+import type { Identity } from '../../src/access/identity.ts';
+import { RIGHTS } from '../../src/access/rights.ts';
+import { runCommand } from '../../src/commands/run.ts';
+import { parseFolder } from '../../src/domain/path.ts';
+
+const PAGE = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');
+
+describe('The page about access', () => {
+  it('has files that are right, each with a table of who may what by it', () => {
+    const examples = examplesOf(PAGE);
+    assert.ok(examples.length >= 7);
+    for (const { text, table } of examples) {
+      const access = parseAccessFile(text);
+      const [head = [], ...rows] = table;
+      assert.ok(rows.length >= 3, text);
+      for (const [who = '', ...cells] of rows) {
+        const asker = askerOf(who, access);
+        const found = head.slice(1).map((folder) => describeRights(access, asker, folder));
+        assert.deepEqual(cells, found, `${who} by ${text}`);
+      }
+    }
+  });
+
+  it('prints what the command explains', async () => {
+    const [, command = '', printed] =
+      /```sh\nnpx holdall (access explain .*)\n```\n\n```text\n([^`]+)```/.exec(PAGE) ?? assert.fail();
+    const folder = await mkdtemp(join(tmpdir(), 'holdall-access-'));
+    try {
+      const file = join(folder, 'access.json');
+      await writeFile(file, examplesOf(PAGE)[0]?.text ?? '');
+      let output = '';
+      await runCommand({
+        args: command.split(' ').map((word) => (word === 'access.json' ? file : word)),
+        environment: {},
+        stdin: process.stdin,
+        print: (text) => void (output += text),
+        explain: (text) => assert.fail(text),
+      });
+      assert.equal(output, printed);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+interface Example {
+  /** An access file. */
+  readonly text: string;
+  /** The head and the rows of the first table behind it whose head begins with "who". */
+  readonly table: readonly (readonly string[])[];
+}
+
+function examplesOf(page: string): Example[] {
+  return page
+    .split('```json\n')
+    .slice(1)
+    .filter((part) => part.includes('"grants"'))
+    .map((part) => {
+      const [text = '', behind = ''] = part.split(/```\n([^]*)/);
+      const lines = behind.split('\n');
+      const table = lines.slice(lines.findIndex((line) => /^\| who +\|/.test(line)));
+      const end = table.findIndex((line) => !line.startsWith('|'));
+      const rows = table.slice(0, end).map((line) =>
+        line
+          .slice(1, -1)
+          .split('|')
+          .map((cell) => cell.trim().replaceAll('`', '')),
+      );
+      return { text, table: rows.filter(([first = '']) => !/^-+$/.test(first)) };
+    });
+}
+
+/** Whom the first cell of a row means: undefined for somebody who has not signed in. */
+function askerOf(who: string, { policy }: AccessFile): Identity | undefined {
+  if (who === 'anybody') return undefined;
+  if (who === 'anybody signed in') return { name: 'somebody', groups: [] };
+  const [, group] = /^anybody of (.+)$/.exec(who) ?? [];
+  if (group !== undefined) return { name: 'somebody', groups: [group] };
+  assert.ok(policy.person(who), who);
+  return { name: who, groups: [] };
+}
+
+function describeRights({ policy }: AccessFile, asker: Identity | undefined, folder: string): string {
+  const rights = RIGHTS.filter((right) => policy.may(asker, right, parseFolder(folder)));
+  return rights.join(', ') || 'nothing';
+}

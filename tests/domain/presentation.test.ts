@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseFile } from '../../src/domain/path.ts';
+import { presentationOf } from '../../src/domain/presentation.ts';
+
+const present = (name: string, type: string, download = false) =>
+  presentationOf({ path: parseFile(`folder/${name}`), type }, { download });
+
+describe('presentationOf', () => {
+  it('lets images, sounds, videos, plain texts and PDF be shown', () => {
+    for (const [name, type, shownAs] of [
+      ['a.jpg', 'image/jpeg', 'image'],
+      ['a.jfif', 'image/pjpeg', 'image'],
+      ['a.png', 'image/png', 'image'],
+      ['a.gif', 'image/gif', 'image'],
+      ['a.webp', 'image/webp', 'image'],
+      ['a.avif', 'image/avif', 'image'],
+      ['a.bmp', 'image/bmp', 'image'],
+      ['a.ico', 'image/vnd.microsoft.icon', 'image'],
+      ['a.mp3', 'audio/mpeg', 'media'],
+      ['a.m4a', 'audio/mp4', 'media'],
+      ['a.flac', 'audio/x-flac', 'media'],
+      ['a.wav', 'audio/wav', 'media'],
+      ['a.mp4', 'video/mp4', 'media'],
+      ['a.webm', 'video/webm', 'media'],
+      ['a.mov', 'video/quicktime', 'media'],
+      ['a.pdf', 'application/pdf', 'pdf'],
+    ] as const) {
+      assert.deepEqual(present(name, type), { type, disposition: undefined, shownAs }, name);
+    }
+    for (const name of ['a.txt', 'A.TXT', 'a.log', 'a.ini', 'a.html.txt']) {
+      assert.equal(present(name, 'text/plain').shownAs, 'text', name);
+    }
+  });
+
+  it('has everything else kept, with the type that it has, and its name', () => {
+    for (const [name, type] of [
+      ['a.html', 'text/html'],
+      ['a.xhtml', 'application/xhtml+xml'],
+      ['a.svg', 'image/svg+xml'],
+      ['a.svgz', 'image/svg+xml'],
+      ['a.xml', 'application/xml'],
+      ['a.xml', 'text/xml'],
+      ['a.xsl', 'application/xslt+xml'],
+      ['a.mml', 'application/mathml+xml'],
+      ['a.rss', 'application/rss+xml'],
+      ['a.epub', 'application/epub+zip'],
+      ['a.swf', 'application/x-shockwave-flash'],
+      ['a.mhtml', 'multipart/related'],
+      ['a.js', 'text/javascript'],
+      ['a.css', 'text/css'],
+      ['a.wasm', 'application/wasm'],
+      ['a.json', 'application/json'],
+      ['a.md', 'text/markdown'],
+      ['a.csv', 'text/csv'],
+      ['a.ics', 'text/calendar'],
+      ['a.vtt', 'text/vtt'],
+      ['a.zip', 'application/zip'],
+      ['a.docx', 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
+      ['a', 'application/octet-stream'],
+      ['a', ''],
+    ] as const) {
+      const { disposition, shownAs, ...given } = present(name, type);
+      assert.equal(shownAs, undefined, `${name}, ${type}`);
+      assert.match(disposition ?? '', new RegExp(`^attachment; filename="${name}"`));
+      assert.ok(given.type.startsWith(type), given.type);
+    }
+  });
+
+  it('believes neither the name nor the stored type alone', () => {
+    for (const [name, type] of [
+      ['a.html', 'image/png'],
+      ['a.html', 'text/plain'],
+      ['a.svg', 'image/png'],
+      ['a.txt', 'text/html'],
+      ['a.png', 'image/svg+xml'],
+      ['a.png', 'text/html'],
+      ['a.pdf', 'text/html'],
+      ['a.txt.html', 'text/plain'],
+      ['a', 'image/png'],
+      ['a.', 'text/plain'],
+      ['a.txt ', 'text/plain'],
+      ['a.unknown', 'text/plain'],
+      ['a.constructor', 'text/plain'],
+    ] as const) {
+      assert.notEqual(present(name, type).disposition, undefined, `${name}, ${type}`);
+    }
+  });
+
+  it('lets two types be different that are both inert', () => {
+    assert.deepEqual(present('a.jpg', 'image/webp'), { type: 'image/webp', disposition: undefined, shownAs: 'image' });
+    assert.equal(present('a.png', 'text/plain').shownAs, 'text');
+  });
+
+  it('keeps of the parameters of what is shown the encoding of a text alone', () => {
+    for (const [type, shown] of [
+      ['text/plain', 'text/plain; charset=utf-8'],
+      ['text/plain; charset=iso-8859-1', 'text/plain; charset=iso-8859-1'],
+      ['text/plain;format=flowed;Charset="GB18030"', 'text/plain; charset=GB18030'],
+      ['text/plain; charset="a b"', 'text/plain; charset=utf-8'],
+      ['text/plain; charset=', 'text/plain; charset=utf-8'],
+      [`text/plain; charset=${'x'.repeat(50)}`, 'text/plain; charset=utf-8'],
+      ['TEXT/Plain ; x=y', 'text/plain; charset=utf-8'],
+      ['image/png; charset=utf-7', 'image/png'],
+      ['video/mp4; codecs="avc1"', 'video/mp4'],
+    ] as const) {
+      assert.equal(present('a.txt', type).type, shown, type);
+      assert.notEqual(present('a.txt', type).shownAs, undefined, type);
+    }
+  });
+
+  it('takes nothing for inert that only begins or ends like it', () => {
+    for (const type of [
+      'text/plainx',
+      'xtext/plain',
+      'text/html,text/plain',
+      'text/plain,text/html',
+      'image/png image/svg+xml',
+      'image/png+xml',
+      'text',
+      'image/',
+      'image/*',
+    ]) {
+      assert.equal(present('a.txt', type).shownAs, undefined, type);
+    }
+  });
+
+  it('has all kept that is to be downloaded', () => {
+    const { disposition, shownAs } = present('a.png', 'image/png', true);
+    assert.deepEqual([disposition, shownAs], [`attachment; filename="a.png"; filename*=UTF-8''a.png`, undefined]);
+  });
+});

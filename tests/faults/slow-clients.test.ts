@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { truncate, writeFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { describe, it, type TestContext } from 'node:test';
+import type { Store } from '../../src/domain/store.ts';
+import { disk, memory } from '../contract/backend.ts';
+import {
+  answerOf,
+  assertFailure,
+  assertSuccess,
+  BOUNDARY,
+  begin,
+  formOf,
+  pathsBelow,
+  postJson,
+  send,
+  upload,
+} from '../http/client.ts';
+import { startService } from '../http/service.ts';
+import { contentsOf, untilNoDebris } from '../process/debris.ts';
+import { atEnd, startHoldall } from '../process/holdall.ts';
+import { ORDERS, type Order, openDownload, openUpload, signedPath } from '../process/transfers.ts';
+import { until } from '../process/until.ts';
+import { slowCrowd } from './slow-crowd.ts';
+
+const skip = process.platform === 'linux' ? false : 'what a process has open is found by /proc, which is of Linux';
+
+it('thousands of clients that never end the heads of their requests are closed, and others served', {
+  skip,
+}, async (t) => {
+  const { port, pid } = await startHoldall(t, {
+    settings: { HEADERS_TIMEOUT: '6', MAX_CONNECTIONS: '20000' },
+  });
+  const count = Math.min(10_000, openFilesLimit() - 1000);
+  const crowd = await slowCrowd(t, port, count);
+  t.diagnostic(`${crowd.open()} of ${count} connections were open at once.`);
+  await until('all of them are closed', async () => {
+    assertSuccess(await send(port, '/-/health/ready'), { message: 'The service is ready.' });
+    return crowd.open() === 0;
+  });
+  assert.deepEqual(crowd.statuses(), ['408']);
+  await until('the service has given all of them back', () => openSocketsOf(pid) < 20);
+});
+
+describe('a client that stops in the middle of', () => {
+  it('the head of its request is told so in the envelope', async (t) => {
+    const { port } = await serve(t, { headersTimeout: 0.2 });
+    const { socket, received } = slowClient(t, port);
+    socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nX: ');
+    assertFailure(answerOf(await received), 408, 'The head of the request took too long to arrive.');
+  });
+
+  it('an answer to a request, with the next head begun, gets nothing in between', async (t) => {
+    const { port } = await serve(t, { headersTimeout: 0.2, wrap: beginsToRead });
+    await upload(port, 'any', 'any bytes');
+    const { socket, received } = slowClient(t, port);
+    socket.write('GET /file/any HTTP/1.1\r\nHost: localhost\r\n\r\nGET / HT');
+    const bytes = await received;
+    assert.match(bytes, /^HTTP\/1\.1 200 /);
+    assert.doesNotMatch(bytes, /408/);
+  });
+
+  for (const order of ORDERS)
+    it(`an upload is answered with 408, and nothing is stored (${order})`, async (t) => {
+      const { port } = await serve(t, { idleTimeout: 0.2 });
+      await upload(port, 'a/kept', 'the old bytes');
+      const answer = answerOf(await stallUpload(t, port, order));
+      assertFailure(answer, 408, 'The body of the request did not go on for 0.2 seconds, and is not whole.');
+      assert.equal(answer.headers.connection, 'close');
+      assert.deepEqual(await pathsBelow(port), ['a/', 'a/kept']);
+      assert.equal((await send(port, '/file/a/kept')).body.toString(), 'the old bytes');
+    });
+
+  it('an upload leaves no temporary file', async (t) => {
+    const { port, root } = await startHoldall(t, { settings: { IDLE_TIMEOUT: '1' } });
+    for (const order of ORDERS)
+      assertFailure(answerOf(await stallUpload(t, port, order)), 408, /did not go on for 1 seconds/);
+    await untilNoDebris(root);
+    assert.deepEqual(await contentsOf(root), []);
+  });
+
+  it('a JSON body is answered with 408, and nothing is changed', async (t) => {
+    const { port } = await serve(t, { idleTimeout: 0.2 });
+    const { socket, received } = slowClient(t, port);
+    const head = 'POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
+    socket.write(`${head}Content-Length: 20\r\n\r\n{"path": "made"`);
+    assertFailure(answerOf(await received), 408, /^The body of the request did not go on/);
+    assert.deepEqual(await pathsBelow(port), []);
+  });
+
+  it('a body that nobody waits for is closed after its answer', async (t) => {
+    const { port } = await serve(t, { idleTimeout: 0.2 });
+    await upload(port, 'any', 'any');
+    const { socket, received } = slowClient(t, port);
+    socket.write('GET /file/any HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 9\r\n\r\nx');
+    assert.equal(answerOf(await received).status, 200);
+  });
+
+  it('taking what it asked for is cut off, and the file is closed', { skip }, async (t) => {
+    const { pid, port, root } = await startHoldall(t, { settings: { IDLE_TIMEOUT: '1' } });
+    await writeFile(join(root, 'large'), '');
+    await truncate(join(root, 'large'), 1024 ** 3);
+    const signed = await signedPath(port, 'large');
+    const downloads = await Promise.all([1, 2, 3].map(() => openDownload(port, signed)));
+    await until('all are being read', () => openFiles(pid, root) === downloads.length);
+    await until('no file is open', () => openFiles(pid, root) === 0);
+    for (const download of downloads) await assert.rejects(buffer(download), { code: 'ECONNRESET' });
+  });
+});
+
+describe('a client that waits for the service', () => {
+  const idleTimeout = 0.1;
+
+  it('while a folder is copied gets its answer', async (t) => {
+    const gate = Promise.withResolvers<void>();
+    const { port } = await serve(t, {
+      idleTimeout,
+      wrap: (store) => ({
+        ...store,
+        async copyFolder(...parameters) {
+          await gate.promise;
+          await store.copyFolder?.(...parameters);
+        },
+      }),
+    });
+    await upload(port, 'from/a', 'a');
+    const copying = postJson(port, '/copy', { source: 'from', destination: 'to', is_folder: true });
+    await outwait(t, port);
+    gate.resolve();
+    assert.equal((await copying).status, 200);
+    assert.equal((await send(port, '/file/to/a')).body.toString(), 'a');
+  });
+
+  it('that does not take the bytes of its upload can finish it', async (t) => {
+    const gate = Promise.withResolvers<void>();
+    const { port } = await serve(t, {
+      // Long enough that the client does not seem to be slow where the machine is.
+      idleTimeout: 1,
+      wrap: (store) => ({
+        ...store,
+        async write(file, content, options) {
+          if (file === 'slow') await gate.promise;
+          return store.write(file, content, options);
+        },
+      }),
+    });
+    const sending = await openUpload(port, 'slow');
+    const bytes = Buffer.alloc(16 * 1024 * 1024, 'slow');
+    const sent = sending.send(bytes);
+    await outwait(t, port);
+    gate.resolve();
+    await sent;
+    assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: 'slow' });
+    const head = await send(port, '/file/slow', { method: 'HEAD' });
+    assert.equal(head.status, 413, 'It is there, and too large to be fetched from this store.');
+  });
+
+  it('in the middle of a download gets the rest', async (t) => {
+    const gate = Promise.withResolvers<void>();
+    const { port } = await serve(t, {
+      idleTimeout,
+      wrap: (store) => ({
+        ...store,
+        async read(...parameters) {
+          const { file, body } = await store.read(...parameters);
+          const slow = new PassThrough();
+          slow.write((await buffer(body)).subarray(0, 4));
+          void gate.promise.then(() => slow.end('late'));
+          return { file, body: slow };
+        },
+      }),
+    });
+    await upload(port, 'slow', 'sometimes'.slice(0, 8));
+    const response = await begin(port, '/file/slow').answer;
+    await outwait(t, port);
+    gate.resolve();
+    assert.equal(String(await buffer(response)), 'somelate');
+  });
+
+  /** Until silent connections have been noticed several times since. */
+  async function outwait(t: TestContext, port: number): Promise<void> {
+    for (let times = 0; times < 2; times++)
+      assert.equal(answerOf(await stallUpload(t, port, 'prefix first')).status, 408);
+  }
+});
+
+/** A service of this process, on a disk, or on a memory where something is put before it. */
+async function serve(
+  t: TestContext,
+  { wrap, ...limits }: { headersTimeout?: number; idleTimeout?: number; wrap?: (store: Store) => Store },
+) {
+  const service = await startService(wrap ? memory : disk, { limits, ...(wrap && { wrap }) });
+  t.after(() => service.stop());
+  return service;
+}
+
+/** A connection that never closes its side, and all that it receives until the other one does. */
+function slowClient(t: TestContext, port: number): { socket: Socket; received: Promise<string> } {
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+  atEnd(t, () => socket.destroy());
+  return { socket, received: buffer(socket).then(String) };
+}
+
+/** Begins an upload of `a/kept`, sends nothing of it any more, and gives the answer. */
+function stallUpload(t: TestContext, port: number, order: Order): Promise<string> {
+  const prefix = { name: 'prefix', value: 'a/' };
+  const file = { name: 'file', filename: 'kept', value: Buffer.alloc(256 * 1024, 'new') };
+  const form = formOf(order === 'prefix first' ? [prefix, file] : [file, prefix]);
+  const { socket, received } = slowClient(t, port);
+  const head = `POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=${BOUNDARY}\r\n`;
+  socket.write(`${head}Content-Length: ${form.length}\r\n\r\n`);
+  socket.write(form.subarray(0, form.length - 10));
+  return received;
+}
+
+/** A store of which every file begins to come, and does not go on. */
+function beginsToRead(store: Store): Store {
+  return {
+    ...store,
+    async read(...parameters) {
+      const { file, body } = await store.read(...parameters);
+      body.destroy();
+      const begun = new PassThrough();
+      begun.write('any');
+      return { file, body: begun };
+    },
+  };
+}
+
+/** Files that this process may have open; the service, which it starts, may as many. */
+function openFilesLimit(): number {
+  const [, limit] = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
+  return Number(limit ?? 1024);
+}
+
+/** The connections of a process. */
+function openSocketsOf(pid: number): number {
+  return linksOf(pid).filter((target) => target.startsWith('socket:')).length;
+}
+
+/** The files below the root that a process has open. */
+function openFiles(pid: number, root: string): number {
+  return linksOf(pid).filter((target) => target.startsWith(root) && target.endsWith('large')).length;
+}
+
+function linksOf(pid: number): string[] {
+  return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/${pid}/fd/${fd}`)];
+    } catch {
+      // It was closed since.
+      return [];
+    }
+  });
+}

@@ -1,0 +1,40 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import { atEnd } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+
+export interface Swapping {
+  /** The names in the folder that are swapped. */
+  readonly names: readonly string[];
+  /** What the links lead to. */
+  readonly target: string;
+  /** The files that the real folders hold, each with the text `inside`. */
+  readonly files: readonly string[];
+}
+
+/** Lets names in a folder be real folders and links in turn, until it is stopped or the test ends. */
+export async function startSwapping(
+  t: TestContext,
+  folder: string,
+  { names, target, files }: Swapping,
+): Promise<ChildProcess> {
+  const swapper = fork(new URL('./swapper.ts', import.meta.url), [JSON.stringify([names, target, files])], {
+    cwd: folder,
+  });
+  atEnd(t, () => stopSwapping(swapper));
+  for (const kind of ['isDirectory', 'isSymbolicLink'] as const) {
+    await until(`a swapped name was seen as ${kind}`, () =>
+      lstatSync(join(folder, names[0] ?? ''), { throwIfNoEntry: false })?.[kind](),
+    );
+  }
+  return swapper;
+}
+
+export async function stopSwapping(swapper: ChildProcess): Promise<void> {
+  if (swapper.exitCode !== null || swapper.signalCode !== null) return;
+  swapper.kill('SIGKILL');
+  await once(swapper, 'exit');
+}

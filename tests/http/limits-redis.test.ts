@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { connectRedis, type RedisConnection } from '../../src/process/redis.ts';
+import { disk } from '../contract/backend.ts';
+import { startRedis, type TestRedis } from '../servers/redis.ts';
+import { assertFailure, send, until, within } from './client.ts';
+import { startService } from './service.ts';
+
+const PASSWORD = 'the-password-of-redis';
+
+describe('the requests of one client', () => {
+  it('are counted by all services that share a Redis', async (t) => {
+    const redis = await start(t);
+    const first = await serve(t, redis, 2);
+    const second = await serve(t, redis, 2);
+    assert.deepEqual([await first.ask(), await second.ask()], [200, 200]);
+    for (const { port } of [first, second]) {
+      const answer = await send(port, '/');
+      assertFailure(answer, 429, /^More than 2 requests came from this address within a minute\. Try again in \d+ sec/);
+      assert.match(String(answer.headers['retry-after']), /^(?:[1-9]|[1-5]\d|60)$/);
+    }
+  });
+
+  it('are served while Redis is down, which is told once, and counted again when it is back', async (t) => {
+    const redis = await start(t);
+    const { ask, log } = await serve(t, redis, 1);
+    assert.deepEqual([await ask(), await ask()], [200, 429]);
+    await redis.stop();
+    await until('the loss is noticed', () => log.length === 2);
+    for (let count = 0; count < 5; count++) assert.equal(await ask(), 200);
+    assert.deepEqual(
+      log.map(({ level, message }) => [level, message]),
+      [
+        ['info', 'Redis is reached.'],
+        ['warn', 'Redis is not reached: until it is, each process works without it.'],
+      ],
+    );
+
+    const again = await startRedis({ port: redis.port });
+    t.after(() => again.stop());
+    await until('requests are counted', async () => (await ask()) === 429);
+    assert.deepEqual(
+      log.slice(2).map(({ message }) => message),
+      ['Redis is reached.'],
+    );
+    assert.ok(!JSON.stringify(log).includes(PASSWORD));
+  });
+
+  it('are served while Redis takes commands and does not answer', async (t) => {
+    const redis = await start(t);
+    const { ask, log, connection } = await serve(t, redis, 1);
+    assert.deepEqual([await ask(), await ask()], [200, 429]);
+    await connection.redis.call('CLIENT', 'PAUSE', '3600000');
+    for (let count = 0; count < 20; count++) assert.equal(await within('an answer', ask()), 200);
+    await until('the loss is noticed', async () => (await ask()) === 200 && log.at(-1)?.level === 'warn');
+  });
+
+  it('are served where there never was a Redis', async (t) => {
+    const redis = await start(t);
+    await redis.stop();
+    const { ask, log } = await serve(t, redis, 1, { isThere: false });
+    for (let count = 0; count < 3; count++) assert.equal(await ask(), 200);
+    await until('it is told', () => log.length > 0);
+    assert.match(JSON.stringify(log), /ECONNREFUSED/);
+    assert.ok(!JSON.stringify(log).includes(PASSWORD));
+  });
+});
+
+interface Line {
+  readonly level: 'info' | 'warn';
+  readonly message: string;
+  readonly details: unknown;
+}
+
+async function start(t: TestContext): Promise<TestRedis> {
+  const redis = await startRedis();
+  t.after(() => redis.stop());
+  return redis;
+}
+
+/** A service that takes so many requests a minute, as Redis counts them. */
+async function serve(t: TestContext, { port }: TestRedis, requestsPerMinute: number, { isThere = true } = {}) {
+  const log: Line[] = [];
+  const note = (level: Line['level']) => (details: unknown, message?: string) =>
+    void log.push(
+      typeof details === 'string'
+        ? { level, message: details, details: {} }
+        : { level, message: message ?? '', details },
+    );
+  const logger = { info: note('info'), warn: note('warn') };
+  const connection: RedisConnection = connectRedis(`redis://default:${PASSWORD}@127.0.0.1:${port}/0`, logger);
+  t.after(() => connection.close());
+  if (isThere) await until('Redis is reached', () => log.length > 0);
+  const service = await startService(disk, { limits: { requestsPerMinute, redis: connection.redis } });
+  t.after(() => service.stop());
+  return { port: service.port, log, connection, ask: async () => (await send(service.port, '/')).status };
+}

@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import type { Limits } from '../../src/http/limits/limits.ts';
+import { disk, memory } from '../contract/backend.ts';
+import {
+  type Answer,
+  answerOf,
+  assertFailure,
+  assertSuccess,
+  begin,
+  postBytes,
+  postForm,
+  postJson,
+  send,
+  sendBytes,
+  until,
+  upload,
+} from './client.ts';
+import { type ServiceOptions, startService } from './service.ts';
+
+describe('requests of one client', () => {
+  it('beyond RATE_LIMIT are answered with 429, whatever they are for', async (t) => {
+    const { port } = await serve(t, { limits: { requestsPerMinute: 3 } });
+    for (const path of ['/', '/file/missing', '/-/nowhere']) assert.notEqual((await send(port, path)).status, 429);
+    const refused = [
+      await send(port, '/'),
+      await send(port, '/file/missing'),
+      await send(port, '/-/nowhere'),
+      await send(port, '/file/%ff'),
+      await send(port, '/', { method: 'PATCH' }),
+      await send(port, '/copy'),
+      await postJson(port, '/delete', {}),
+      await postForm(port, [{ name: 'file', filename: 'refused', value: 'refused' }]),
+    ];
+    for (const answer of refused) assertTooMany(answer, 3);
+  });
+
+  it('are counted by what the connection is from, and not by what they say', async (t) => {
+    const { port } = await serve(t, { limits: { requestsPerMinute: 2 } });
+    const answers = await fromEach(port, ['203.0.113.1', '203.0.113.2', '203.0.113.3']);
+    assert.deepEqual(answers.map(statusOf), [200, 200, 429]);
+  });
+
+  it('behind a proxy that is trusted are counted for the address that it tells', async (t) => {
+    const limits = { requestsPerMinute: 1, trustProxy: ['loopback'] };
+    const { port } = await serve(t, { limits });
+    const sent = [
+      '203.0.113.1',
+      '203.0.113.2',
+      // What the client itself claimed stands to the left of what the proxy appended.
+      '198.51.100.1, 203.0.113.1',
+      '127.0.0.1, 203.0.113.2',
+      // A network of 64 bits is one client.
+      '2001:db8:0:1::1',
+      '2001:db8:0:1:ffff::2',
+      '2001:db8:0:2::1',
+    ];
+    assert.deepEqual((await fromEach(port, sent)).map(statusOf), [200, 200, 429, 429, 200, 429, 200]);
+  });
+
+  it('of a peer that is none of the trusted proxies are counted for itself', async (t) => {
+    const { port } = await serve(t, { limits: { requestsPerMinute: 1, trustProxy: ['10.0.0.0/8', '192.0.2.1'] } });
+    assert.deepEqual((await fromEach(port, ['203.0.113.1', '203.0.113.2'])).map(statusOf), [200, 429]);
+  });
+
+  it('behind two proxies are counted for what the outer one was told by its peer', async (t) => {
+    const { port } = await serve(t, { limits: { requestsPerMinute: 1, trustProxy: ['loopback', '10.0.0.0/8'] } });
+    const sent = ['203.0.113.1, 10.0.0.1', '203.0.113.2, 10.0.0.1', '10.0.0.9, 203.0.113.2, 10.0.0.2'];
+    assert.deepEqual((await fromEach(port, sent)).map(statusOf), [200, 200, 429]);
+  });
+
+  it('do not count where they ask whether the process lives', async (t) => {
+    const { port } = await serve(t, { limits: { requestsPerMinute: 1 } });
+    for (let count = 0; count < 3; count++) assert.equal((await send(port, '/-/health/live')).status, 200);
+    assert.equal((await send(port, '/')).status, 200);
+    assertTooMany(await send(port, '/'), 1);
+    assert.equal((await send(port, '/-/health/live')).status, 200);
+  });
+});
+
+describe('the host that a request is for', () => {
+  const ask = async (port: number, host: string, forwarded: string) =>
+    (await send(port, '/', { headers: { host, 'x-forwarded-host': forwarded } })).status;
+
+  it('is taken from a proxy only where it is trusted, and from the nearest one', async (t) => {
+    const trusting = await serve(t, { limits: { trustProxy: ['loopback'] } });
+    assert.equal(await ask(trusting.port, 'localhost', 'evil.example'), 403);
+    assert.equal(await ask(trusting.port, 'localhost', 'localhost, evil.example'), 403);
+    assert.equal(await ask(trusting.port, 'proxied.example', 'evil.example, localhost'), 200);
+    for (const trustProxy of [false, ['192.0.2.0/24']] as const) {
+      const other = await serve(t, { limits: { trustProxy } });
+      assert.equal(await ask(other.port, 'localhost', 'evil.example'), 200);
+      assert.equal(await ask(other.port, 'evil.example', 'localhost'), 403);
+    }
+  });
+});
+
+describe('a process that lags behind', () => {
+  it('answers with 503, but for the question whether it lives, and then serves again', async (t) => {
+    const { port, log } = await serve(t, { limits: { eventLoopDelay: 50 } });
+    const still = new Int32Array(new SharedArrayBuffer(4));
+    let refused: Answer | undefined;
+    await until('a request is refused', async () => {
+      // The whole thread stands still, as it would in a long computation.
+      Atomics.wait(still, 0, 0, 200);
+      const answer = await send(port, '/');
+      if (answer.status === 503) refused = answer;
+      return refused !== undefined;
+    });
+    assert.ok(refused);
+    assertFailure(refused, 503, 'The service is overloaded at this moment. Try again in 2 seconds.');
+    assert.equal(refused.headers['retry-after'], '2');
+    assert.equal((await send(port, '/-/health/live')).status, 200);
+    for (let count = 0; count < 5; count++) await send(port, '/');
+    assert.equal(log.filter(({ level }) => level === 40).length, 1, 'It is told once.');
+    await until('requests are served', async () => (await send(port, '/')).status === 200);
+  });
+});
+
+describe('folders listed at once', () => {
+  it('are 32, and those beyond the queue are told to come back', async (t) => {
+    const gate = Promise.withResolvers<void>();
+    let [now, most] = [0, 0];
+    const { port } = await serve(t, {
+      wrap: (store) => ({
+        ...store,
+        async list(...parameters) {
+          most = Math.max(most, ++now);
+          await gate.promise;
+          now--;
+          return store.list(...parameters);
+        },
+      }),
+    });
+    const exchanges = Array.from({ length: 32 + 256 }, () => begin(port, '/'));
+    await until('all places are taken', () => now === 32);
+    // A request that was refused has gone by all that wait.
+    const refusals: Answer[] = [];
+    await until('the queue is full', async () => {
+      const another = begin(port, '/');
+      exchanges.push(another);
+      const refused = await Promise.race([another.answer.then(({ statusCode }) => statusCode), settled()]);
+      if (refused !== undefined) refusals.push(await send(port, '/'));
+      return refusals.length > 0;
+    });
+    const [refusal] = refusals;
+    assert.ok(refusal);
+    assertFailure(refusal, 503, /^Too many folders are listed at once: 256 are waiting already\./);
+    assert.equal(refusal.headers['retry-after'], '1');
+    gate.resolve();
+    const statuses = await Promise.all(exchanges.map(async ({ answer }) => (await answer).resume().statusCode));
+    assert.equal(statuses.filter((status) => status === 200).length, 32 + 256);
+    assert.equal(most, 32);
+  });
+});
+
+describe('connections', () => {
+  it('beyond MAX_CONNECTIONS are closed, and told in the log once', async (t) => {
+    const { port, log } = await serve(t, { limits: { connections: 2 } });
+    const held = [1, 2].map(() => sendBytes(port, ''));
+    const dropped = () => log.filter(({ msg }) => String(msg).includes('MAX_CONNECTIONS'));
+    await until('one is closed', async () => {
+      await send(port, '/').catch(() => {});
+      return dropped().length > 0;
+    });
+    for (let count = 0; count < 3; count++) await assert.rejects(send(port, '/'));
+    assert.equal(dropped().length, 1);
+    assert.equal(dropped()[0]?.['connections'], 2);
+    t.after(() => Promise.allSettled(held));
+  });
+});
+
+describe('the head of a request', () => {
+  it('with hundreds of headers, or one of 16 KiB, is 431', async (t) => {
+    const { port } = await serve(t);
+    const many = (count: number) => Array.from({ length: count }, (_, index) => `h${index}: v`).join('\r\n');
+    const ask = async (headers: string) =>
+      answerOf(await sendBytes(port, `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}\r\n\r\n`));
+    assert.equal((await ask(many(198))).status, 200);
+    assertFailure(await ask(many(199)), 431, 'The request has 201 headers, where at most 200 are taken.');
+    assertFailure(await ask(`${'a:\r\n'.repeat(3000)}b: c`), 431, /^The request has 3003 headers/);
+    assertFailure(await ask(many(5000)), 431, 'The URL and the headers are over 16 KiB.');
+    assertFailure(await ask(`h: ${'v'.repeat(16 * 1024)}`), 431, 'The URL and the headers are over 16 KiB.');
+  });
+});
+
+describe('a body', () => {
+  it('with a Content-Encoding is 415', async (t) => {
+    const { port } = await serve(t);
+    const gzip = { 'content-encoding': 'gzip' };
+    const message = 'The body is sent with Content-Encoding: "gzip"; send it as it is, without.';
+    const answer = await postJson(port, '/create_folder', { path: 'made' }, gzip);
+    assertFailure(answer, 415, message);
+    assert.equal(answer.headers['accept-encoding'], 'identity');
+    assertFailure(await postForm(port, [{ name: 'file', filename: 'made', value: 'made' }], gzip), 415, message);
+    const chunked = { ...gzip, 'transfer-encoding': 'chunked' };
+    assertFailure(await postJson(port, '/create_folder', { path: 'made' }, chunked), 415, message);
+    assertSuccess(await send(port, '/'), { prefix: '', entries: [] });
+
+    assert.equal((await send(port, '/', { headers: gzip })).status, 200, 'Without a body it says nothing.');
+    const identity = { 'content-encoding': 'Identity' };
+    assert.equal((await postJson(port, '/create_folder', { path: 'made' }, identity)).status, 200);
+    assertFailure(await send(port, '/file/a', { method: 'PUT', headers: gzip, body: '{}' }), 405, /not allowed/);
+  });
+
+  it('of a field that no upload has ends with 413 above 1 MiB, before and behind the file', async (t) => {
+    const { port } = await serve(t);
+    const file = { name: 'file', filename: 'a', value: 'a' };
+    const extra = (bytes: number) => ({ name: 'comment "x"', value: Buffer.alloc(bytes, 'x') });
+    const mebibyte = 1024 * 1024;
+    assert.equal((await postForm(port, [extra(mebibyte), file, extra(mebibyte)])).status, 200);
+    await upload(port, 'kept', 'kept');
+    const kept = { ...file, filename: 'kept' };
+    for (const parts of [
+      [extra(mebibyte + 1), kept],
+      [kept, extra(mebibyte + 1)],
+    ])
+      assertFailure(await postForm(port, parts), 413, /^The field "comment \\"x\\"" is larger than 1 MiB/);
+    const unnamed = Buffer.from(
+      '--------------------------test-boundary\r\nContent-Disposition: form-data\r\n\r\nx\r\n',
+    );
+    assert.equal((await postBytes(port, unnamed)).status, 400);
+    assert.equal((await send(port, '/file/kept')).body.toString(), 'kept');
+  });
+});
+
+async function serve(
+  t: TestContext,
+  { limits, ...options }: Omit<ServiceOptions, 'limits'> & { limits?: Partial<Limits> } = {},
+) {
+  const service = await startService(options.wrap ? memory : disk, { ...options, ...(limits && { limits }) });
+  t.after(() => service.stop());
+  return service;
+}
+
+/** One request after the other, each with an `X-Forwarded-For`. */
+async function fromEach(port: number, addresses: readonly string[]): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  for (const address of addresses) answers.push(await send(port, '/', { headers: { 'x-forwarded-for': address } }));
+  return answers;
+}
+
+const statusOf = ({ status }: Answer) => status;
+
+function assertTooMany(answer: Answer, limit: number): void {
+  const seconds = String(answer.headers['retry-after']);
+  assert.match(seconds, /^(?:[1-9]|[1-5]\d|60)$/);
+  assertFailure(
+    answer,
+    429,
+    `More than ${limit} requests came from this address within a minute. Try again in ${seconds} seconds.`,
+  );
+}
+
+/** Gives undefined when whatever could be answered at once has been. */
+async function settled(): Promise<undefined> {
+  for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { AuditEvent } from '../../src/access/audit.ts';
+import { OPEN_POLICY } from '../../src/access/open-policy.ts';
+import { memory } from '../contract/backend.ts';
+import { type Answer, assertFailure, pathsBelow, postJson, send, sendBytes, upload } from './client.ts';
+import { startService, type TestService } from './service.ts';
+
+const refusals: AuditEvent[] = [];
+const audit = { write: (event: AuditEvent) => void refusals.push(event), reopen: () => {}, close: () => {} };
+
+/** A service in each of the modes without an access file; both with a file to read. */
+const services: Record<'local' | 'open' | 'known', TestService> = {} as never;
+
+before(async () => {
+  const open = { mode: 'open', policy: () => OPEN_POLICY, waysIn: undefined } as const;
+  services.local = await startService(memory, { audit });
+  services.open = await startService(memory, { access: open });
+  services.known = await startService(memory, { access: open, publicUrl: 'https://files.example.org/below' });
+  for (const { port } of Object.values(services)) await upload(port, 'a.txt', 'a');
+});
+after(async () => {
+  for (const service of Object.values(services)) await service.stop();
+});
+
+describe('The Host of a request', () => {
+  const OWN = ['localhost', 'LocalHost:8080', 'localhost.', 'files.localhost', '127.0.0.1', '127.8.9.1:1', '[::1]:80'];
+  const FOREIGN = [
+    'evil.example',
+    'evil.example:8080',
+    'localhost.evil.example',
+    '127.0.0.1.evil.example',
+    '10.0.0.1',
+    '[::2]',
+    '0.0.0.0',
+    'localhost@evil.example',
+    'evil.example#localhost',
+  ];
+  const ask = (port: number, host: string, path = '/file/a.txt') => send(port, path, { headers: { host } });
+
+  it('is one of this machine, where only this machine may reach the service', async () => {
+    for (const host of OWN) assert.equal((await ask(services.local.port, host)).status, 200, host);
+    for (const host of FOREIGN) {
+      assertFailure(
+        await ask(services.local.port, host),
+        403,
+        /^The service does not answer for the host .*ACCESS_FILE/,
+      );
+    }
+    // HTTP/1.0 needs none.
+    const without = await sendBytes(services.local.port, 'GET /file/a.txt HTTP/1.0\r\n\r\n');
+    assert.match(without, /^HTTP\/1\.1 403 /);
+    const last = refusals.at(-1);
+    assert.equal(last?.event, 'refusal');
+    assert.equal(last.path, '/file/a.txt');
+  });
+
+  it('is held to on every route: the page, unknown ones, other methods, what it loads', async () => {
+    for (const path of ['/', '/nothing/', '/-/nothing', '/-/docs/', '/-/openapi.json', '/-/signed/a.txt', '/%']) {
+      const answer = await ask(services.local.port, 'evil.example', path);
+      assert.ok(answer.status >= 400, `${path}: ${answer.status}`);
+      assert.ok(!answer.body.includes('a.txt'), path);
+    }
+    const changed = await send(services.local.port, '/delete/a.txt', {
+      method: 'POST',
+      headers: { host: 'evil.example' },
+    });
+    assertFailure(changed, 403, /host "evil.example"/);
+    assert.deepEqual(await pathsBelow(services.local.port), ['a.txt']);
+  });
+
+  it('may be any for those who watch over the service', async () => {
+    for (const path of ['/-/health/live', '/-/health/ready']) {
+      assert.equal((await ask(services.local.port, '10.0.0.1:8080', path)).status, 200);
+    }
+  });
+
+  it('may be any where everybody may reach the service, unless its address is known', async () => {
+    for (const host of [...OWN, 'evil.example', '10.0.0.1']) {
+      assert.equal((await ask(services.open.port, host)).status, 200, host);
+    }
+    for (const host of [...OWN, 'files.example.org', 'FILES.example.org:443']) {
+      assert.equal((await ask(services.known.port, host)).status, 200, host);
+    }
+    for (const host of ['evil.example', 'a.files.example.org']) {
+      assertFailure(await ask(services.known.port, host), 403, /does not answer for the host .*PUBLIC_URL/);
+    }
+  });
+});
+
+describe('A request that a page of another site makes a browser send', () => {
+  const FOREIGN: readonly Record<string, string>[] = [
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'something new' },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: 'http://localhost:1' },
+    // What the browser says of the request counts, not what a page could have put beside it.
+    { 'sec-fetch-site': 'cross-site', origin: 'http://localhost:8080' },
+  ];
+  const headersOf = (more: Record<string, string>) => ({ host: 'localhost:8080', ...more });
+  const create = (port: number, headers: Record<string, string>): Promise<Answer> =>
+    postJson(port, '/create_folder', { path: 'made' }, headersOf(headers));
+
+  it('changes nothing, whoever may reach the service', async () => {
+    for (const { port } of [services.local, services.open, services.known]) {
+      for (const headers of FOREIGN) assertFailure(await create(port, headers), 403, /sent by a page of another site/);
+      assert.deepEqual(await pathsBelow(port), ['a.txt']);
+    }
+  });
+
+  it('reads nothing where only this machine may, but for a person who follows a link', async () => {
+    const read = (port: number, headers: Record<string, string>) =>
+      send(port, '/file/a.txt', { headers: headersOf(headers) });
+    for (const headers of FOREIGN) {
+      assertFailure(await read(services.local.port, headers), 403, /sent by a page of another site/);
+      assert.equal((await read(services.open.port, headers)).status, 200);
+    }
+    const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
+    assert.equal((await read(services.local.port, { ...link, 'sec-fetch-dest': 'document' })).status, 200);
+    assert.equal((await read(services.local.port, { ...link, 'sec-fetch-dest': 'iframe' })).status, 403);
+  });
+
+  it('is told from those of the page, of programs, and of a page behind a proxy whose address is known', async () => {
+    const own: readonly Record<string, string>[] = [
+      {},
+      { 'sec-fetch-site': 'same-origin', origin: 'http://localhost:8080' },
+      { 'sec-fetch-site': 'none' },
+      { origin: 'http://localhost:8080' },
+      // TLS ends at a proxy.
+      { origin: 'https://localhost:8080' },
+      // A proxy gives it another host; the browser knows better.
+      { 'sec-fetch-site': 'same-origin', origin: 'https://files.example.org' },
+    ];
+    for (const headers of own) assert.equal((await create(services.local.port, headers)).status, 200);
+    assert.equal((await create(services.known.port, { origin: 'https://files.example.org' })).status, 200);
+    assert.equal((await create(services.open.port, { origin: 'https://files.example.org' })).status, 403);
+  });
+});

@@ -1,0 +1,268 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it, mock } from 'node:test';
+import {
+  type CryptoKey,
+  exportJWK,
+  exportSPKI,
+  generateKeyPair,
+  type JWTHeaderParameters,
+  type JWTPayload,
+  SignJWT,
+} from 'jose';
+import { RIGHTS } from '../../../src/access/rights.ts';
+import { createToken } from '../../../src/access/tokens.ts';
+import { ROOT } from '../../../src/domain/path.ts';
+import { type KeyServer, startKeyServer } from '../../servers/key-server.ts';
+import { assertFailure, jsonOf, send } from '../client.ts';
+import { person, type SignedInService, startSignedInService } from './signed-in-service.ts';
+
+const AUDIENCE = 'https://files.example.org';
+
+const ask = ({ port }: SignedInService, authorization: string) =>
+  send(port, '/-/session', { headers: { authorization } });
+
+describe('a token of the access file', () => {
+  const lasting = createToken();
+  const brief = createToken();
+  const ann = person('ann', {
+    tokens: [
+      { name: 'lasting', hash: lasting.hash, expires: undefined },
+      { name: 'brief', hash: brief.hash, expires: new Date('2030-01-01T00:00:00Z') },
+    ],
+  });
+  let service: SignedInService;
+  before(async () => {
+    service = await startSignedInService({ people: [ann] });
+  });
+  after(() => service.stop());
+
+  it('stands for its person, however the scheme is written', async () => {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER ']) {
+      assert.equal(jsonOf(await ask(service, `${scheme} ${lasting.token}`))['name'], 'ann');
+    }
+  });
+
+  it('is refused when it is another one, and never taken for nobody', async () => {
+    const others = [
+      `Bearer ${lasting.token.slice(0, -1)}`,
+      `Bearer ${lasting.token}A`,
+      `Bearer ${lasting.token.toUpperCase()}`,
+      `Bearer ${lasting.hash}`,
+      'Bearer holdall_',
+      'Bearer',
+      'Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJhbm4ifQ.',
+    ];
+    for (const authorization of others) {
+      const answer = await ask(service, authorization);
+      assertFailure(answer, 401, /^The token is not known/);
+      assert.match(String(answer.headers['www-authenticate']), /^Bearer realm="Holdall"/);
+    }
+    for (const authorization of ['', 'Digest username="ann"', lasting.token, `Token ${lasting.token}`]) {
+      assertFailure(await ask(service, authorization), 401, /must be Bearer or Basic/);
+    }
+    assert.doesNotMatch(JSON.stringify([service.events, service.log]), new RegExp(lasting.token.slice(0, 20)));
+  });
+
+  it('expires, and is over when it is taken back or its person goes', async () => {
+    mock.timers.enable({ apis: ['Date'], now: Date.parse('2029-12-31T23:59:59Z') });
+    try {
+      assert.equal((await ask(service, `Bearer ${brief.token}`)).status, 200);
+      mock.timers.setTime(Date.parse('2030-01-01T00:00:00Z'));
+      assertFailure(await ask(service, `Bearer ${brief.token}`), 401, /expired: it was good until 2030-01-01T00:00:00/);
+      assert.equal((await ask(service, `Bearer ${lasting.token}`)).status, 200);
+    } finally {
+      mock.timers.reset();
+    }
+    for (const people of [[person('ann')], []]) {
+      service.change(people);
+      assertFailure(await ask(service, `Bearer ${lasting.token}`), 401, /not known/);
+    }
+    service.change([ann]);
+  });
+});
+
+describe('a JSON Web Token', () => {
+  let issuer: KeyServer;
+  let service: SignedInService;
+  let keys: { privateKey: CryptoKey; publicKey: CryptoKey };
+
+  before(async () => {
+    issuer = await startKeyServer();
+    keys = await newKeys('k1');
+    service = await startSignedInService({ jwt: settings() });
+  });
+  after(async () => {
+    await service.stop();
+    await issuer.stop();
+  });
+
+  const settings = (more: object = {}) => ({
+    issuer: issuer.issuer,
+    audience: AUDIENCE,
+    jwksUrl: undefined,
+    nameClaim: 'sub',
+    groupsClaim: 'groups',
+    ...more,
+  });
+
+  /** Makes keys that are the only ones of the issuer from now on. */
+  async function newKeys(kid: string, algorithm = 'RS256') {
+    const made = await generateKeyPair(algorithm, { extractable: true });
+    issuer.answer('/jwks', { keys: [{ ...(await exportJWK(made.publicKey)), kid, alg: algorithm }] });
+    return made;
+  }
+
+  const claims = (more: JWTPayload = {}): JWTPayload => ({
+    iss: issuer.issuer,
+    aud: AUDIENCE,
+    sub: 'robot',
+    exp: Math.floor(Date.now() / 1000) + 300,
+    ...more,
+  });
+  const sign = (
+    payload: JWTPayload,
+    header: JWTHeaderParameters = { alg: 'RS256', kid: 'k1' },
+    key: CryptoKey | Uint8Array = keys.privateKey,
+  ) => new SignJWT(payload).setProtectedHeader(header).sign(key);
+
+  const assertRefused = async (token: string, reason: RegExp, where = service) =>
+    assertFailure(await ask(where, `Bearer ${token}`), 401, reason);
+
+  it('stands for the name that it tells', async () => {
+    const token = await sign(claims({ groups: ['ops'] }));
+    assert.equal(jsonOf(await ask(service, `Bearer ${token}`))['name'], 'robot');
+    const asAccess = await sign(claims(), { alg: 'RS256', kid: 'k1', typ: 'at+jwt' });
+    assert.equal((await ask(service, `Bearer ${asAccess}`)).status, 200);
+    assert.deepEqual(new Set(issuer.asked), new Set(['/.well-known/openid-configuration', '/jwks']));
+    assert.equal(issuer.asked.length, 2);
+  });
+
+  it('has the groups that it tells', async () => {
+    const grants = [{ folder: ROOT, to: { kind: 'group', name: 'ops' }, rights: RIGHTS }] as const;
+    const forOps = await startSignedInService({ jwt: settings(), grants });
+    const statusFor = async (groups: unknown) =>
+      (await send(forOps.port, '/', { headers: { authorization: `Bearer ${await sign(claims({ groups }))}` } })).status;
+    try {
+      for (const groups of [['ops'], ['others', 'ops'], 'ops', [7, null, 'ops', { ops: true }]]) {
+        assert.equal(await statusFor(groups), 200, JSON.stringify(groups));
+      }
+      for (const groups of [undefined, [], ['opsx'], 'ops,others', { ops: true }, [['ops']], ['ops\n']]) {
+        assert.equal(await statusFor(groups), 403, JSON.stringify(groups));
+      }
+    } finally {
+      await forOps.stop();
+    }
+  });
+
+  it('must be for this service, by its issuer, and have time left', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const { exp: _, ...endless } = claims();
+    const { aud: __, ...forNobody } = claims();
+    const { iss: ___, ...ofNobody } = claims();
+    for (const [payload, reason] of [
+      [claims({ aud: 'https://other.example.org' }), /its aud is not right/],
+      [claims({ aud: `${AUDIENCE}/` }), /its aud is not right/],
+      [forNobody, /its aud is not right/],
+      [claims({ iss: `${issuer.issuer}/` }), /its iss is not right/],
+      [ofNobody, /its iss is not right/],
+      [claims({ exp: now - 31 }), /has expired/],
+      [endless, /its exp is not right/],
+      [claims({ nbf: now + 300 }), /its nbf is not right/],
+      [claims({ nonce: 'x' }), /of a kind/],
+      [claims({ at_hash: 'x' }), /of a kind/],
+      [claims({ cnf: { jkt: 'x' } }), /of a kind/],
+    ] as const) {
+      await assertRefused(await sign(payload), reason);
+    }
+    assert.equal((await ask(service, `Bearer ${await sign(claims({ exp: now - 5 }))}`)).status, 200);
+    for (const typ of ['logout+jwt', 'dpop+jwt', 'application/secevent+jwt']) {
+      await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1', typ }), /of a kind/);
+    }
+  });
+
+  it('must be signed by a key pair of the issuer', async () => {
+    const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    await assertRefused(`${encode({ alg: 'none' })}.${encode(claims())}.`, /signed in a way that is not taken|valid/);
+    // The public key, which everybody has, as a secret that both sides share.
+    const secret = Buffer.from(await exportSPKI(keys.publicKey));
+    await assertRefused(await sign(claims(), { alg: 'HS256', kid: 'k1' }, secret), /signed in a way that is not taken/);
+    const stranger = await generateKeyPair('RS256');
+    await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1' }, stranger.privateKey), /signature/);
+    // A key that the token brings itself.
+    const jwk = await exportJWK(stranger.publicKey);
+    await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1', jwk }, stranger.privateKey), /signature/);
+    const [head = '', , signature = ''] = (await sign(claims())).split('.');
+    await assertRefused(`${head}.${encode(claims({ sub: 'root' }))}.${signature}`, /signature/);
+    await assertRefused('a.b.c', /neither/);
+  });
+
+  it('must tell a name that can be one', async () => {
+    for (const sub of ['', 'x'.repeat(201), 'a\nb', 'a\u0000', 'a\u0085', 7, null, ['ann'], { name: 'ann' }]) {
+      await assertRefused(
+        await sign(claims({ sub } as unknown as JWTPayload)),
+        /^The token (names nobody|is not valid)/,
+      );
+    }
+    const byMail = await startSignedInService({ jwt: settings({ nameClaim: 'email' }) });
+    try {
+      const mail = (verified: unknown) => sign(claims({ email: 'ann@example.org', email_verified: verified }));
+      assert.equal(jsonOf(await ask(byMail, `Bearer ${await mail(true)}`))['name'], 'ann@example.org');
+      for (const verified of [false, undefined, 'true', 1]) {
+        await assertRefused(await mail(verified), /verified by its issuer/, byMail);
+      }
+    } finally {
+      await byMail.stop();
+    }
+  });
+
+  it('is taken with the new keys of an issuer that changes them, and no more with the old', async () => {
+    mock.timers.enable({ apis: ['Date'], now: Date.now() });
+    try {
+      const old = await sign(claims());
+      assert.equal((await ask(service, `Bearer ${old}`)).status, 200);
+      const former = keys;
+      keys = await newKeys('k2', 'EdDSA');
+      mock.timers.setTime(Date.now() + 6000);
+      const fresh = await sign(claims(), { alg: 'EdDSA', kid: 'k2' });
+      assert.equal((await ask(service, `Bearer ${fresh}`)).status, 200);
+      await assertRefused(await sign(claims(), { alg: 'RS256', kid: 'k1' }, former.privateKey), /does not have/);
+      // Tokens that are made up do not have the issuer asked each time.
+      const asked = issuer.asked.length;
+      for (let kid = 0; kid < 5; kid++) {
+        await assertRefused(await sign(claims(), { alg: 'EdDSA', kid: `made up ${kid}` }), /does not have/);
+      }
+      assert.equal(issuer.asked.length, asked);
+    } finally {
+      mock.timers.reset();
+    }
+    keys = await newKeys('k1');
+  });
+
+  it('is neither right nor wrong while its issuer can not be asked', async () => {
+    const token = await sign(claims());
+    const document = { issuer: issuer.issuer, jwks_uri: issuer.jwksUrl };
+    const place = '/.well-known/openid-configuration';
+    const asking = await startSignedInService({ jwt: settings() });
+    const named = await startSignedInService({ jwt: settings({ jwksUrl: issuer.jwksUrl }) });
+    try {
+      for (const answer of [500, { issuer: 'https://evil.example.org', jwks_uri: issuer.jwksUrl }, {}, []]) {
+        issuer.answer(place, answer);
+        assertFailure(await ask(asking, `Bearer ${token}`), 503, /keys of the issuer/);
+      }
+      issuer.answer(place, document);
+      assert.equal((await ask(asking, `Bearer ${token}`)).status, 200);
+      for (const answer of [500, { keys: 'none' }, {}]) {
+        issuer.answer('/jwks', answer);
+        const answered = await ask(named, `Bearer ${token}`);
+        assertFailure(answered, 503, /keys of the issuer/);
+        assert.equal(answered.headers['retry-after'], '1');
+      }
+      // What needs no issuer goes on.
+      assert.equal((await send(named.port, '/-/session')).status, 200);
+      assertFailure(await ask(named, 'Bearer holdall_x'), 401, /not known/);
+    } finally {
+      await asking.stop();
+      await named.stop();
+    }
+  });
+});

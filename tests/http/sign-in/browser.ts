@@ -1,0 +1,55 @@
+import { type Answer, type Call, send } from '../client.ts';
+
+/** Keeps cookies as a browser does, and sends them back: those of each port by themselves. */
+export interface Browser {
+  send(port: number, path: string, call?: Call): Promise<Answer>;
+  /** Goes to a URL and wherever it leads, through all redirects, and gives the last answer and its URL. */
+  visit(url: string): Promise<Answer & { readonly url: URL }>;
+  /** The cookies of a port. */
+  cookies(port: number): Map<string, string>;
+}
+
+const MOST_REDIRECTS = 20;
+
+export function createBrowser(): Browser {
+  const jars = new Map<number, Map<string, string>>();
+  const cookies = (port: number) => {
+    const jar = jars.get(port) ?? new Map<string, string>();
+    jars.set(port, jar);
+    return jar;
+  };
+  const browser: Browser = {
+    cookies,
+    async send(port, path, call = {}) {
+      const jar = cookies(port);
+      const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ');
+      const answer = await send(port, path, { ...call, headers: { ...(cookie && { cookie }), ...call.headers } });
+      for (const line of answer.headers['set-cookie'] ?? []) keep(jar, line);
+      return answer;
+    },
+    async visit(start) {
+      let url = new URL(start);
+      for (let redirects = 0; redirects < MOST_REDIRECTS; redirects++) {
+        const headers = { host: url.host, accept: 'application/json' };
+        const answer = await browser.send(Number(url.port), url.pathname + url.search, { headers });
+        const { location } = answer.headers;
+        if (location === undefined) return { ...answer, url };
+        url = new URL(location, url);
+      }
+      throw new Error(`${start} leads from one place to the next without end.`);
+    },
+  };
+  return browser;
+}
+
+function keep(jar: Map<string, string>, line: string): void {
+  const [pair = '', ...attributes] = line.split(';').map((part) => part.trim());
+  const equals = pair.indexOf('=');
+  const [name, value] = [pair.slice(0, equals), pair.slice(equals + 1)];
+  const isOver = attributes.some((attribute) => {
+    const [key = '', given = ''] = attribute.toLowerCase().split('=');
+    return key === 'max-age' ? Number(given) <= 0 : key === 'expires' && Date.parse(attribute.slice(8)) <= Date.now();
+  });
+  if (isOver || value === '') jar.delete(name);
+  else jar.set(name, value);
+}

@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it, mock } from 'node:test';
+import { type Answer, assertFailure, assertSuccess, jsonOf, postJson, send } from '../client.ts';
+import { createBrowser } from './browser.ts';
+import { cheapHash, person, type SignedInService, startSignedInService } from './signed-in-service.ts';
+
+const ANN = person('ann', { password: cheapHash('correct horse'), groups: ['family'] });
+const BOB = person('bob@example.org');
+const WRONG = 'The name or the password is not right.';
+
+let service: SignedInService;
+before(async () => {
+  service = await startSignedInService({ people: [ANN, BOB] });
+});
+after(() => service.stop());
+
+/** Each test is at addresses of its own, so that the attempts of others do not count for it. */
+let addresses = 0;
+const elsewhere = () => ({ 'x-forwarded-for': `192.0.2.${++addresses}` });
+
+const signIn = (name: string, password: string, headers: Record<string, string> = elsewhere()) =>
+  postJson(service.port, '/-/session', { name, password }, headers);
+
+describe('the sign-in form', () => {
+  it('tells who one is and how to sign in', async () => {
+    const browser = createBrowser();
+    const asNobody = await browser.send(service.port, '/-/session');
+    assert.deepEqual(jsonOf(asNobody), { success: true, name: null, signIn: { password: true, provider: false } });
+    assert.equal(asNobody.headers['cache-control'], 'no-store');
+    assert.equal(asNobody.headers['set-cookie'], undefined);
+    await browser.send(service.port, '/-/session', postOf({ name: 'ann', password: 'correct horse' }));
+    assert.equal(jsonOf(await browser.send(service.port, '/-/session'))['name'], 'ann');
+    assert.equal((await browser.send(service.port, '/')).status, 200);
+  });
+
+  it('sets a cookie that scripts can not read, and that goes over HTTPS only where it came from there', async () => {
+    const plain = await signIn('ann', 'correct horse');
+    assertSuccess(plain, { message: 'Signed in.', name: 'ann' });
+    assert.equal(plain.headers['cache-control'], 'no-store');
+    assert.match(cookieOf(plain), /^holdall=[\w.-]+; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax$/);
+    const secure = await signIn('ann', 'correct horse', { ...elsewhere(), 'x-forwarded-proto': 'https' });
+    assert.match(cookieOf(secure), /^__Host-holdall=[\w.-]+; Max-Age=3600; Path=\/; HttpOnly; Secure; SameSite=Lax$/);
+    // By HTTPS, a cookie that another host could have set counts for nothing.
+    const tossed = cookieOf(plain).split(';')[0] ?? '';
+    const answer = await send(service.port, '/', { headers: { cookie: tossed, 'x-forwarded-proto': 'https' } });
+    assertFailure(answer, 401, /^Sign in/);
+  });
+
+  it('answers an unknown name, a wrong password and a person without one alike', async () => {
+    for (const [name, password] of [
+      ['ann', 'wrong'],
+      ['ann', ''],
+      ['ann', 'correct horse '],
+      ['Ann', 'correct horse'],
+      ['nobody', 'correct horse'],
+      ['bob@example.org', ''],
+      ['bob@example.org', 'undefined'],
+      ['__proto__', 'x'],
+      ['', ''],
+    ] as const) {
+      const answer = await signIn(name, password);
+      assertFailure(answer, 401, WRONG);
+      assert.equal(answer.headers['set-cookie'], undefined, name);
+    }
+  });
+
+  it('takes nothing but two texts, and shows no password in what it says', async () => {
+    const bodies = [
+      {},
+      [],
+      null,
+      'secret-text',
+      { name: 'ann' },
+      { password: 'secret-text' },
+      { name: 'ann', password: 7_777_777 },
+      { name: ['ann'], password: 'secret-text' },
+      { name: { $ne: null }, password: { $ne: null } },
+    ];
+    for (const body of bodies) {
+      const answer = await postJson(service.port, '/-/session', body, elsewhere());
+      assertFailure(answer, 400, /must be \{"name": "…", "password": "…"\}/);
+      assert.doesNotMatch(answer.body.toString(), /secret-text|7777777/);
+    }
+    const form = { 'content-type': 'application/x-www-form-urlencoded', ...elsewhere() };
+    const posted = await send(service.port, '/-/session', {
+      method: 'POST',
+      headers: form,
+      body: 'name=ann&password=correct+horse',
+    });
+    assertFailure(posted, 400, /must be JSON/);
+    assertFailure(await signIn('ann', 'é'.repeat(513)), 400, /longer than 1024 bytes/);
+    assertFailure(await signIn('ann', 'x'.repeat(10 * 1024 * 1024)), 413, /64 KiB/);
+  });
+
+  it('refuses the eleventh attempt for an account from an address, before it looks at the password', async () => {
+    const from = elsewhere();
+    for (let attempt = 0; attempt < 10; attempt++) {
+      assertFailure(await signIn('guessed', `guess ${attempt}`, from), 401, WRONG);
+    }
+    const refused = await signIn('guessed', 'guess 10', from);
+    assertFailure(refused, 429, /too many attempts/);
+    const seconds = Number(refused.headers['retry-after']);
+    assert.ok(seconds >= 1 && seconds <= 60, String(seconds));
+    // Others, and the same one elsewhere, go on.
+    assert.equal((await signIn('ann', 'correct horse', from)).status, 200);
+    assertFailure(await signIn('guessed', 'guess 11'), 401, WRONG);
+  });
+
+  it('refuses the twenty-first attempt from a network, whatever the names', async () => {
+    const from = (host: number) => ({ 'x-forwarded-for': `2001:db8:1:1::${host.toString(16)}` });
+    const names = Array.from({ length: 20 }, (_, index) => `name ${index + 1}`);
+    const password = cheapHash('right');
+    service.change([ANN, ...names.map((name) => person(name, { password }))]);
+    for (const [index, name] of names.entries()) {
+      assertFailure(await signIn(name, 'guess', from(index)), 401, WRONG);
+    }
+    assertFailure(await signIn('ann', 'correct horse', from(21)), 429, /too many attempts/);
+    const neighbour = { 'x-forwarded-for': '2001:db8:1:2::1' };
+    assert.equal((await signIn('ann', 'correct horse', neighbour)).status, 200);
+  });
+
+  it('lets nobody lock an account for others from one address', async () => {
+    mock.timers.enable({ apis: ['Date'], now: Date.now() });
+    try {
+      const from = elsewhere();
+      service.change([ANN, person('victim', { password: cheapHash('right') })]);
+      for (let minute = 0; minute < 12; minute++) {
+        for (let attempt = 0; attempt < 10; attempt++) {
+          assertFailure(await signIn('victim', 'guess', from), minute < 3 ? 401 : 429, /./);
+        }
+        mock.timers.setTime(Date.now() + 60_000);
+      }
+      assert.equal((await signIn('victim', 'right')).status, 200);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('refuses the hundred-and-first attempt for an account from anywhere, for a quarter of an hour', async () => {
+    mock.timers.enable({ apis: ['Date'], now: Date.now() });
+    try {
+      const target = person('target', { password: cheapHash('right') });
+      service.change([ANN, BOB, target]);
+      const program = { authorization: `Basic ${btoa('target:right')}` };
+      assert.equal((await send(service.port, '/', { headers: program })).status, 200);
+      for (let attempt = 0; attempt < 100; attempt++) {
+        assertFailure(await signIn('target', `guess ${attempt}`), 401, WRONG);
+      }
+      const refused = await signIn('target', 'right');
+      assertFailure(refused, 429, /too many attempts/);
+      assert.equal(refused.headers['retry-after'], '900');
+      // What has proven itself before goes on.
+      assert.equal((await send(service.port, '/', { headers: program })).status, 200);
+      mock.timers.setTime(Date.now() + 900_000);
+      assert.equal((await signIn('target', 'right')).status, 200);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('does not count those who know their password, as in an office behind one address', async () => {
+    const from = elsewhere();
+    const names = Array.from({ length: 25 }, (_, index) => `colleague ${index}`);
+    const password = cheapHash('right');
+    service.change([ANN, ...names.map((name) => person(name, { password }))]);
+    for (const name of names) assert.equal((await signIn(name, 'right', from)).status, 200);
+    for (const name of names) assert.equal((await signIn(name, 'right', from)).status, 200);
+    service.change([ANN, BOB]);
+  });
+
+  it('writes down who signed in, and of those who did not only names that there are', async () => {
+    const known = service.events.length;
+    const from = elsewhere();
+    await signIn('ann', 'correct horse', from);
+    await signIn('ann', 'correct horse', from);
+    await signIn('ann', 'wrong-1234');
+    await signIn('hunter2-typed-into-the-wrong-field', 'wrong-1234');
+    const events = service.events
+      .slice(known)
+      .map(({ event, action, name, outcome, reason }) => ({ event, action, name, outcome, reason }));
+    const about = { event: 'sign-in', action: 'password' };
+    assert.deepEqual(events, [
+      { ...about, name: 'ann', outcome: 'done', reason: undefined },
+      { ...about, name: 'ann', outcome: 'done', reason: undefined },
+      { ...about, name: 'ann', outcome: 'refused', reason: WRONG },
+      { ...about, name: undefined, outcome: 'refused', reason: WRONG },
+    ]);
+    assert.doesNotMatch(JSON.stringify([service.events, service.log]), /hunter2|wrong-1234|correct horse/);
+  });
+});
+
+describe('Authorization: Basic', () => {
+  const ask = (credentials: Buffer | string, headers: Record<string, string> = {}) =>
+    send(service.port, '/', {
+      headers: {
+        authorization: `Basic ${Buffer.from(credentials).toString('base64')}`,
+        'x-forwarded-proto': 'https',
+        ...elsewhere(),
+        ...headers,
+      },
+    });
+
+  it('is taken over HTTPS, and from this machine', async () => {
+    assert.equal((await ask('ann:correct horse')).status, 200);
+    const near = { authorization: `basic ${btoa('ann:correct horse')}` };
+    assert.equal((await send(service.port, '/', { headers: near })).status, 200);
+    const inTheClear = await ask('ann:correct horse', { 'x-forwarded-proto': 'http' });
+    assertFailure(inTheClear, 403, /HTTPS only.*TRUST_PROXY/);
+  });
+
+  it('is not taken from a proxy on this machine that nobody said to trust', async () => {
+    const untrusting = await startSignedInService({ people: [ANN], isProxied: false });
+    try {
+      const authorization = `Basic ${btoa('ann:correct horse')}`;
+      for (const name of ['x-forwarded-for', 'forwarded', 'via']) {
+        const headers = { authorization, 'x-forwarded-proto': 'https', [name]: '192.0.2.1' };
+        assertFailure(await send(untrusting.port, '/', { headers }), 403, /TRUST_PROXY/);
+      }
+      assert.equal((await send(untrusting.port, '/', { headers: { authorization } })).status, 200);
+    } finally {
+      await untrusting.stop();
+    }
+  });
+
+  it('is read as UTF-8, up to the first colon, and exactly', async () => {
+    service.change([ANN, person('zoë', { password: cheapHash('pass:wörd') })]);
+    assert.equal((await ask('zoë:pass:wörd')).status, 200);
+    assertFailure(await ask(Buffer.from('zoë:pass:wörd', 'latin1')), 401, /UTF-8 and Base64/);
+    assertFailure(await ask('no colon'), 401, /UTF-8 and Base64/);
+    assertFailure(await ask(''), 401, /UTF-8 and Base64/);
+    assertFailure(await ask('ann:wrong'), 401, WRONG);
+    assertFailure(await ask(`ann:${'x'.repeat(1025)}`), 400, /longer than 1024 bytes/);
+    const odd = { authorization: 'Basic $$$', 'x-forwarded-proto': 'https' };
+    assertFailure(await send(service.port, '/', { headers: odd }), 401, /UTF-8 and Base64/);
+  });
+
+  it('costs one attempt for all requests that come at once, and is over with its password', async () => {
+    service.change([ANN]);
+    const headers = elsewhere();
+    const known = service.events.length;
+    const answers = await Promise.all(Array.from({ length: 50 }, () => ask('ann:correct horse', headers)));
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
+    assert.equal(service.events.slice(known).filter(({ event }) => event === 'sign-in').length, 1);
+    service.change([person('ann', { password: cheapHash('another') })]);
+    assertFailure(await ask('ann:correct horse', headers), 401, WRONG);
+    service.change([]);
+    assertFailure(await ask('ann:another', headers), 401, WRONG);
+    service.change([ANN]);
+  });
+
+  it('counts guesses as the form does, even beside one who is signed in', async () => {
+    service.change([ANN]);
+    const from = elsewhere();
+    assert.equal((await ask('ann:correct horse', from)).status, 200);
+    for (let attempt = 0; attempt < 10; attempt++) assertFailure(await ask(`ann:guess ${attempt}`, from), 401, WRONG);
+    const refused = await ask('ann:correct horse', from);
+    assertFailure(refused, 429, /too many attempts/);
+    assert.match(refused.headers['retry-after'] ?? '', /^\d+$/);
+    assertFailure(await signIn('ann', 'correct horse', from), 429, /too many attempts/);
+  });
+
+  it('is offered where it would be taken, and never to a browser', async () => {
+    const offered = async (headers: Record<string, string>) =>
+      /Basic/.test(String((await send(service.port, '/', { headers })).headers['www-authenticate']));
+    assert.equal(await offered({}), true);
+    assert.equal(await offered({ accept: 'text/html,*/*' }), false);
+    assert.equal(await offered({ 'sec-fetch-mode': 'cors', 'sec-fetch-site': 'same-origin' }), false);
+    assert.equal(await offered({ ...elsewhere(), 'x-forwarded-proto': 'http' }), false);
+    const { headers } = await send(service.port, '/');
+    assert.equal(headers['www-authenticate'], 'Bearer realm="Holdall", Basic realm="Holdall", charset="UTF-8"');
+  });
+});
+
+function cookieOf({ headers }: Answer): string {
+  const [line, ...others] = headers['set-cookie'] ?? [];
+  assert.deepEqual(others, []);
+  return line ?? assert.fail('No cookie is set.');
+}
+
+function postOf(body: unknown) {
+  return { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import type { ProviderSettings } from '../../../src/http/access/provider.ts';
+import { findFreePort } from '../../servers/free-port.ts';
+import {
+  type IdentityProvider,
+  type IdentityProviderOptions,
+  startIdentityProvider,
+} from '../../servers/identity-provider.ts';
+import { type Browser, createBrowser } from './browser.ts';
+import { type SignedInOptions, type SignedInService, startSignedInService } from './signed-in-service.ts';
+
+/** What the provider tells of somebody. */
+export const ANN = {
+  email: 'ann@example.org',
+  email_verified: true,
+  preferred_username: 'ann',
+  groups: ['family', 'ops'],
+};
+
+/** A service and its provider. The port of the service is known to the provider before. */
+export interface Pair {
+  readonly service: SignedInService;
+  readonly provider: IdentityProvider;
+  readonly publicUrl: string;
+  stop(): Promise<void>;
+}
+
+export async function startPair({
+  provider: providerOptions = {},
+  settings = {},
+  ...options
+}: {
+  provider?: Partial<IdentityProviderOptions>;
+  settings?: Partial<ProviderSettings>;
+} & Omit<SignedInOptions, 'provider'> = {}): Promise<Pair> {
+  const port = await findFreePort();
+  const publicUrl = `http://127.0.0.1:${port}`;
+  const provider = await startIdentityProvider({ redirectUri: `${publicUrl}/-/sign-in/callback`, ...providerOptions });
+  provider.person = { claims: ANN };
+  const service = await startSignedInService({
+    ...options,
+    port,
+    publicUrl,
+    provider: {
+      issuer: provider.issuer,
+      ...provider.client,
+      scope: 'openid email profile',
+      nameClaim: 'email',
+      groupsClaim: 'groups',
+      ...settings,
+    },
+  });
+  return {
+    service,
+    provider,
+    publicUrl,
+    async stop() {
+      await service.stop();
+      await provider.stop();
+    },
+  };
+}
+
+/** Goes to the provider and back, but not beyond the callback: its URL. */
+export async function untilCallback({ publicUrl }: Pair, browser: Browser = createBrowser()): Promise<URL> {
+  let url = new URL(`${publicUrl}/-/sign-in`);
+  while (url.pathname !== '/-/sign-in/callback') {
+    const answer = await browser.send(Number(url.port), url.pathname + url.search, { headers: { host: url.host } });
+    url = new URL(answer.headers.location ?? assert.fail(`${url.href}: ${answer.body.toString()}`), url);
+  }
+  return url;
+}

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it, mock } from 'node:test';
+import { RIGHTS } from '../../../src/access/rights.ts';
+import { ROOT } from '../../../src/domain/path.ts';
+import { findFreePort } from '../../servers/free-port.ts';
+import { type Answer, assertFailure, jsonOf, send } from '../client.ts';
+import { createBrowser } from './browser.ts';
+import { ANN, type Pair, startPair, untilCallback } from './provider-pair.ts';
+import { person, startSignedInService } from './signed-in-service.ts';
+
+let pair: Pair;
+before(async () => {
+  pair = await startPair({ key: randomBytes(32) });
+});
+after(() => pair.stop());
+
+const callBack = (url: URL, browser = createBrowser()): Promise<Answer> =>
+  browser.send(Number(url.port), url.pathname + url.search);
+
+const nameOf = async ({ service }: Pair, browser = createBrowser()) =>
+  jsonOf(await browser.send(service.port, '/-/session'))['name'];
+
+describe('signing in by a provider', () => {
+  it('goes there and comes back to where one was, as somebody', async () => {
+    const browser = createBrowser();
+    const session = jsonOf(await browser.send(pair.service.port, '/-/session'));
+    assert.deepEqual(session['signIn'], { password: false, provider: true });
+    const landed = await browser.visit(
+      `${pair.publicUrl}/-/sign-in?return=${encodeURIComponent('?preview=a%26b.jpg')}`,
+    );
+    assert.equal(landed.url.href, `${pair.publicUrl}/?preview=a%26b.jpg`);
+    assert.equal(landed.status, 200);
+    assert.equal(await nameOf(pair, browser), 'ann@example.org');
+    assert.deepEqual([...browser.cookies(pair.service.port).keys()], ['holdall']);
+    const { event, action, name, outcome } =
+      pair.service.events.findLast(({ event: kind }) => kind === 'sign-in') ?? {};
+    assert.deepEqual([event, action, name, outcome], ['sign-in', 'provider', 'ann@example.org', 'done']);
+  });
+
+  it('asks with PKCE, state and nonce, each of them new, and keeps them from others', async () => {
+    const first = await send(pair.service.port, '/-/sign-in');
+    const second = await send(pair.service.port, '/-/sign-in');
+    assert.equal(first.status, 302);
+    assert.equal(first.headers['cache-control'], 'no-store');
+    const [cookie = ''] = first.headers['set-cookie'] ?? [];
+    assert.match(cookie, /^holdall-sign-in=[\w.-]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/);
+    const [one, other] = [first, second].map(({ headers }) => new URL(headers.location ?? '').searchParams);
+    assert.equal(one?.get('code_challenge_method'), 'S256');
+    assert.equal(one?.get('redirect_uri'), `${pair.publicUrl}/-/sign-in/callback`);
+    for (const name of ['state', 'nonce', 'code_challenge']) {
+      assert.match(one?.get(name) ?? '', /^[\w-]{43}$/);
+      assert.notEqual(one?.get(name), other?.get(name), name);
+      assert.equal(cookie.includes(one?.get(name) ?? ''), false, name);
+    }
+  });
+
+  it('goes by the groups and the name that the token or the user info tells', async () => {
+    const grants = [{ folder: ROOT, to: { kind: 'group', name: 'ops' }, rights: RIGHTS }] as const;
+    for (const options of [{ tellsInToken: true }, { tellsInToken: false }, { secretInBody: true }]) {
+      const other = await startPair({ provider: options, settings: { nameClaim: 'preferred_username' }, grants });
+      try {
+        const browser = createBrowser();
+        assert.equal((await browser.visit(`${other.publicUrl}/-/sign-in`)).status, 200, JSON.stringify(options));
+        assert.equal(await nameOf(other, browser), 'ann');
+        assert.equal(other.provider.provedBy, options.secretInBody ? undefined : 'Basic');
+        const wantsMore = options.tellsInToken !== true;
+        assert.equal(other.provider.asked.includes('/me'), wantsMore);
+        other.provider.person = { claims: { ...ANN, groups: ['opsx'] } };
+        assert.equal((await createBrowser().visit(`${other.publicUrl}/-/sign-in`)).status, 403);
+      } finally {
+        await other.stop();
+      }
+    }
+  });
+
+  it('believes an e-mail address only if it is verified', async () => {
+    for (const claims of [
+      { ...ANN, email_verified: false },
+      { ...ANN, email_verified: 'true' },
+      { email: 'ann@example.org' },
+      { email_verified: true },
+      { ...ANN, email: 'a\nb' },
+    ]) {
+      pair.provider.person = { claims };
+      const browser = createBrowser();
+      const answer = await callBack(await untilCallback(pair, browser), browser);
+      assertFailure(answer, 403, /e-mail address of yours that it has verified/);
+      assert.equal(browser.cookies(pair.service.port).size, 0);
+    }
+    pair.provider.person = { claims: ANN };
+  });
+
+  it('says so when there are more groups than a cookie holds', async () => {
+    pair.provider.person = { claims: { ...ANN, groups: Array.from({ length: 300 }, (_, index) => `group ${index}`) } };
+    const browser = createBrowser();
+    assertFailure(await callBack(await untilCallback(pair, browser), browser), 403, /more groups of yours \(300\)/);
+    pair.provider.person = { claims: ANN };
+  });
+
+  it('says so when the provider refuses, in words of its own', async () => {
+    for (const [refusal, status, error] of [
+      ['access_denied', 403, /did not let you sign in/],
+      ['login_required', 400, /it says "login_required"/],
+      ['server_error', 503, /can not be used now/],
+    ] as const) {
+      pair.provider.person = { refusal };
+      const browser = createBrowser();
+      const answer = await callBack(await untilCallback(pair, browser), browser);
+      assertFailure(answer, status, error);
+      assert.doesNotMatch(answer.body.toString(), /<b>/);
+    }
+    pair.provider.person = { claims: ANN };
+  });
+
+  it('takes no answer that is not to a sign-in of the same browser', async () => {
+    const browser = createBrowser();
+    const url = await untilCallback(pair, browser);
+    assertFailure(await callBack(url), 400, /not begun in this browser/);
+    const victim = createBrowser();
+    await untilCallback(pair, victim);
+    assertFailure(await callBack(url, victim), 400, /not to a sign-in of yours/);
+    assert.equal(await nameOf(pair, victim), null);
+  });
+
+  it('takes an answer once, and only as it was given', async () => {
+    const change = (alter: (query: URLSearchParams) => void) => async () => {
+      const browser = createBrowser();
+      const url = await untilCallback(pair, browser);
+      alter(url.searchParams);
+      const answer = await callBack(url, browser);
+      assert.equal(await nameOf(pair, browser), null);
+      return answer;
+    };
+    for (const attempt of [
+      change((query) => query.delete('state')),
+      change((query) => query.set('state', 'x')),
+      change((query) => query.append('state', query.get('state') ?? '')),
+      change((query) => query.set('iss', 'https://evil.example.org')),
+      change((query) => query.set('code', 'x')),
+      change((query) => query.delete('code')),
+      change((query) => query.set('response', 'a.b.c')),
+      change((query) => query.set('error', 'access\u0000<script>')),
+    ]) {
+      const answer = await attempt();
+      assertFailure(answer, 400, /Begin again\.$/);
+    }
+    const browser = createBrowser();
+    const url = await untilCallback(pair, browser);
+    const kept = new Map(browser.cookies(pair.service.port));
+    assert.equal((await callBack(url, browser)).status, 302);
+    // Whoever recorded it all.
+    const replaying = createBrowser();
+    for (const [name, value] of kept) replaying.cookies(pair.service.port).set(name, value);
+    assertFailure(await callBack(url, replaying), 400, /no longer knows/);
+    assertFailure(await send(pair.service.port, '/-/sign-in/callback?code=x&state=y'), 400, /not begun/);
+    const odd = { cookie: `holdall-sign-in=${'x'.repeat(5000)}` };
+    assertFailure(await send(pair.service.port, '/-/sign-in/callback?%ff', { headers: odd }), 400, /not begun/);
+  });
+
+  it('tells people on the page what went wrong', async () => {
+    const answer = await send(pair.service.port, '/-/sign-in/callback', { headers: { accept: 'text/html,*/*;q=0.8' } });
+    assert.equal(answer.status, 400);
+    assert.match(answer.headers['content-type'] ?? '', /^text\/html/);
+    assert.match(answer.body.toString(), /This sign-in was not begun in this browser/);
+  });
+
+  it('takes ten minutes at the most', async () => {
+    const browser = createBrowser();
+    const url = await untilCallback(pair, browser);
+    mock.timers.enable({ apis: ['Date'], now: Date.now() + 600_000 });
+    try {
+      assertFailure(await callBack(url, browser), 400, /longer than 10 minutes ago/);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('ends when the person comes into the access file, or goes out of it', async () => {
+    const browser = createBrowser();
+    await browser.visit(`${pair.publicUrl}/-/sign-in`);
+    assert.equal(await nameOf(pair, browser), 'ann@example.org');
+    pair.service.change([person('ann@example.org')]);
+    assert.equal(await nameOf(pair, browser), null);
+    await browser.visit(`${pair.publicUrl}/-/sign-in`);
+    assert.equal(await nameOf(pair, browser), 'ann@example.org');
+    pair.service.change([]);
+    assert.equal(await nameOf(pair, browser), null);
+  });
+
+  it('is not there where none is set up', async () => {
+    const none = await startSignedInService();
+    try {
+      assertFailure(await send(none.port, '/-/sign-in'), 404, /no OIDC_ISSUER/);
+      assertFailure(await send(none.port, '/-/sign-in/callback'), 404, /no OIDC_ISSUER/);
+    } finally {
+      await none.stop();
+    }
+  });
+});
+
+describe('a provider that is down', () => {
+  it('keeps nobody from the rest, and is asked again when somebody wants to sign in', async () => {
+    const other = await startPair();
+    try {
+      other.provider.isUp = false;
+      const answer = await send(other.service.port, '/-/sign-in');
+      assertFailure(answer, 503, /can not be used now/);
+      assert.equal(answer.headers['retry-after'], '1');
+      assert.equal((await send(other.service.port, '/-/session')).status, 200);
+      other.provider.isUp = true;
+      const browser = createBrowser();
+      const url = await untilCallback(other, browser);
+      other.provider.isUp = false;
+      assertFailure(await callBack(url, browser), 503, /can not be used now/);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('may be out of reach altogether', async () => {
+    const nowhere = `http://127.0.0.1:${await findFreePort()}`;
+    const other = await startPair({ settings: { issuer: nowhere } });
+    try {
+      assertFailure(await send(other.service.port, '/-/sign-in'), 503, /can not be used now/);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  it('is nobody who says to be another one', async () => {
+    const other = await startPair({ settings: { issuer: `${pair.provider.issuer}/other` } });
+    try {
+      assertFailure(await send(other.service.port, '/-/sign-in'), 503, /can not be used now/);
+    } finally {
+      await other.stop();
+    }
+  });
+});

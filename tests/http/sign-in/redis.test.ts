@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it, mock } from 'node:test';
+import { createToken } from '../../../src/access/tokens.ts';
+import { connectRedis, type RedisConnection } from '../../../src/process/redis.ts';
+import { startRedis, type TestRedis } from '../../servers/redis.ts';
+import { assertFailure, assertSuccess, postJson, send, until } from '../client.ts';
+import { cheapHash, person, type SignedInService, startSignedInService } from './signed-in-service.ts';
+
+const TOKEN = createToken();
+const PASSWORD = cheapHash('secret');
+
+const ANN = person('ann', {
+  password: PASSWORD,
+  tokens: [{ name: 'laptop', hash: TOKEN.hash, expires: undefined }],
+});
+/** More than may guess from one address in a minute. */
+const COLLEAGUES = Array.from({ length: 25 }, (_, index) => person(`colleague ${index}`, { password: PASSWORD }));
+
+const KEY = randomBytes(32);
+
+/** Two services on machines of their own: they share nothing but a Redis, and the key. */
+describe('two services with one Redis', () => {
+  let redis: TestRedis;
+  let connections: RedisConnection[];
+  let here: SignedInService;
+  let there: SignedInService;
+
+  before(async () => {
+    redis = await startRedis();
+    connections = [0, 1].map(() => connectRedis(redis.url, { info: () => {}, warn: () => {} }));
+    await untilReached();
+    const [one, other] = connections;
+    here = await startSignedInService({ people: [ANN, ...COLLEAGUES], key: KEY, redis: one?.redis });
+    there = await startSignedInService({ people: [ANN, ...COLLEAGUES], key: KEY, redis: other?.redis });
+  });
+  after(async () => {
+    await here.stop();
+    await there.stop();
+    for (const connection of connections) connection.close();
+    await redis.stop();
+  });
+
+  const untilReached = () =>
+    until('Redis is reached', () => connections.every((connection) => connection.redis.status === 'ready'));
+
+  const signIn = ({ port }: SignedInService, password: string, from: string, name = 'ann') =>
+    postJson(port, '/-/session', { name, password }, { 'x-forwarded-for': from });
+
+  const begin = async (): Promise<Record<string, string>> => {
+    const answer = await signIn(here, 'secret', '192.0.2.1');
+    assertSuccess(answer, { message: 'Signed in.', name: 'ann' });
+    return { cookie: answer.headers['set-cookie']?.[0]?.split(';')[0] ?? '' };
+  };
+
+  const statusAt = async ({ port }: SignedInService, headers: Record<string, string>) =>
+    (await send(port, '/', { headers })).status;
+
+  it('have the same sessions, and know within two seconds which have ended', async () => {
+    mock.timers.enable({ apis: ['Date'], now: Date.now() });
+    try {
+      const [headers, other] = [await begin(), await begin()];
+      assert.equal(await statusAt(here, headers), 200);
+      assert.equal(await statusAt(there, headers), 200);
+      assertSuccess(await send(here.port, '/-/session', { method: 'DELETE', headers }), { message: 'Signed out.' });
+      assert.equal(await statusAt(here, headers), 401);
+      mock.timers.setTime(Date.now() + 2000);
+      assert.equal(await statusAt(there, headers), 401);
+      assert.equal(await statusAt(there, other), 200);
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('count attempts together, and show nobody whose', async () => {
+    for (let attempt = 0; attempt < 10; attempt++) {
+      const answer = await signIn(attempt % 2 === 0 ? here : there, `guess ${attempt}`, '192.0.2.2');
+      assertFailure(answer, 401, /not right/);
+    }
+    for (const service of [here, there]) {
+      const answer = await signIn(service, 'secret', '192.0.2.2');
+      assertFailure(answer, 429, /too many attempts/);
+      assert.match(answer.headers['retry-after'] ?? '', /^([1-9]|[1-5]\d|60)$/);
+    }
+    for (const [index, { name }] of COLLEAGUES.entries()) {
+      const answer = await signIn(index % 2 === 0 ? here : there, 'secret', '192.0.2.3', name);
+      assert.equal(answer.status, 200, name);
+    }
+    const keys = (await connections[0]?.redis.keys('holdall:*')) ?? [];
+    assert.ok(keys.length > 0);
+    for (const key of keys) {
+      assert.doesNotMatch(key, /ann|192/);
+      const left = (await connections[0]?.redis.ttl(key)) ?? -1;
+      assert.ok(left > 0 && left <= 3600, `${key} stays for ${left} seconds.`);
+    }
+  });
+
+  it('refuse sessions while it is away, which may have ended, and nothing else', async () => {
+    const headers = await begin();
+    await redis.stop();
+    await until('it is away', () => connections.every((connection) => connection.redis.status !== 'ready'));
+    const answer = await send(there.port, '/', { headers });
+    assertFailure(answer, 503, /which sessions have ended, as Redis does not answer/);
+    assert.match(answer.headers['retry-after'] ?? '', /^\d+$/);
+    const ending = await send(there.port, '/-/session', { method: 'DELETE', headers });
+    assertFailure(ending, 503, /which sessions have ended/);
+    // This browser is signed out all the same.
+    assert.match(ending.headers['set-cookie']?.[0] ?? '', /^holdall=; Max-Age=0/);
+    assert.equal(await statusAt(there, { authorization: `Bearer ${TOKEN.token}` }), 200);
+    assert.equal(await statusAt(there, {}), 401);
+    // Attempts are counted by each for itself.
+    for (let attempt = 0; attempt < 10; attempt++) {
+      assertFailure(await signIn(there, `guess ${attempt}`, '192.0.2.4'), 401, /not right/);
+    }
+    assertFailure(await signIn(there, 'secret', '192.0.2.4'), 429, /too many attempts/);
+    redis = await startRedis({ port: redis.port });
+    await untilReached();
+    assert.equal(await statusAt(there, headers), 200);
+  });
+});

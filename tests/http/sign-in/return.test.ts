@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { assertFailure, send } from '../client.ts';
+import { createBrowser } from './browser.ts';
+import { type Pair, startPair } from './provider-pair.ts';
+import { startSignedInService } from './signed-in-service.ts';
+
+let pair: Pair;
+before(async () => {
+  pair = await startPair();
+});
+after(() => pair.stop());
+
+describe('signing in by a provider', () => {
+  it('leads nowhere else than back into the service', async () => {
+    for (const place of [
+      'https://evil.example.org/',
+      '//evil.example.org/',
+      '///evil.example.org',
+      '/\\evil.example.org',
+      '\\\\evil.example.org',
+      '/\t/evil.example.org',
+      'ht\ntps://evil.example.org',
+      'photos\\x',
+      'photos\u0001x',
+      'javascript:alert(1)',
+      'data:text/html,x',
+      'http://127.0.0.1:1/',
+      `http://user@127.0.0.1:${pair.service.port}/`,
+      'http:\\\\evil.example.org',
+    ]) {
+      const answer = await send(pair.service.port, `/-/sign-in?return=${encodeURIComponent(place)}`);
+      assertFailure(answer, 400, /leads out of the service/);
+      assert.equal(answer.headers['set-cookie'], undefined, place);
+    }
+    assertFailure(await send(pair.service.port, '/-/sign-in?return=a&return=b'), 400, /must be string/);
+    const browser = createBrowser();
+    const landed = await browser.visit(`${pair.publicUrl}/-/sign-in?return=${'x'.repeat(3000)}`);
+    assert.equal(landed.url.href, `${pair.publicUrl}/`);
+  });
+});
+
+describe('a service below a path of a proxy', () => {
+  it('is come back to there, and nowhere beside it', async () => {
+    const publicUrl = 'https://example.org/files';
+    const below = await startSignedInService({
+      publicUrl,
+      provider: {
+        issuer: pair.provider.issuer,
+        ...pair.provider.client,
+        scope: 'openid',
+        nameClaim: 'email',
+        groupsClaim: 'groups',
+      },
+    });
+    const ask = (place: string) =>
+      send(below.port, `/-/sign-in?return=${encodeURIComponent(place)}`, { headers: { host: 'example.org' } });
+    try {
+      const answer = await ask('photos/');
+      const location = new URL(answer.headers.location ?? '');
+      assert.equal(location.searchParams.get('redirect_uri'), `${publicUrl}/-/sign-in/callback`);
+      // The proxy is not trusted, but the address is one of HTTPS.
+      assert.match(answer.headers['set-cookie']?.[0] ?? '', /^__Host-holdall-sign-in=.*; Path=\/; HttpOnly; Secure; /);
+      for (const place of [
+        '/',
+        '..',
+        '../',
+        '%2e%2e/',
+        'a/../../',
+        '/filesx/',
+        'https://example.org/other',
+        '?/..//../..',
+      ]) {
+        const expected = place === '?/..//../..' ? 302 : 400;
+        assert.equal((await ask(place)).status, expected, place);
+      }
+      for (const place of ['', 'a/../b', '/files/x', 'https://example.org/files/x']) {
+        assert.equal((await ask(place)).status, 302, place);
+      }
+    } finally {
+      await below.stop();
+    }
+  });
+});

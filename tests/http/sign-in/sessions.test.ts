@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it, mock } from 'node:test';
+import { createEndedSessions } from '../../../src/access/ended-sessions.ts';
+import { createSeal } from '../../../src/access/sealed.ts';
+import { type Answer, assertFailure, assertSuccess, postJson, send, until } from '../client.ts';
+import { cheapHash, person, type SignedInService, startSignedInService } from './signed-in-service.ts';
+
+const PASSWORD = cheapHash('secret');
+const ANN = person('ann', { password: PASSWORD });
+const KEY = randomBytes(32);
+
+let folder: string;
+let service: SignedInService;
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'holdall-test-sessions-'));
+  service = await startSignedInService({ people: [ANN], key: KEY, endedSessionsFolder: folder });
+});
+after(async () => {
+  await service.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The value of the cookie of a new session of Ann. */
+async function begin({ port } = service): Promise<string> {
+  const answer = await postJson(port, '/-/session', { name: 'ann', password: 'secret' });
+  assertSuccess(answer, { message: 'Signed in.', name: 'ann' });
+  return /^holdall=([^;]+)/.exec(answer.headers['set-cookie']?.[0] ?? '')?.[1] ?? assert.fail('There is no cookie.');
+}
+
+/** Asks for the root with a cookie, or the text of a `Cookie` header. */
+const ask = (cookie: string, { port } = service) =>
+  send(port, '/', { headers: { cookie: cookie.includes('=') ? cookie : `holdall=${cookie}` } });
+
+/** Expects an answer for somebody who has not signed in, which takes the cookie away. */
+function assertOver(answer: Answer, what = ''): void {
+  assert.equal(answer.status, 401, what);
+  assertFailure(answer, 401, 'Sign in to read the root.');
+  assert.deepEqual(answer.headers['set-cookie'], ['holdall=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax'], what);
+}
+
+describe('a session', () => {
+  it('says nothing that others can read, and is another one each time', async () => {
+    const [one, other] = [await begin(), await begin()];
+    assert.notEqual(one, other);
+    const parts = one.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'));
+    assert.deepEqual(JSON.parse(parts[0] ?? ''), { alg: 'dir', enc: 'A256GCM' });
+    assert.doesNotMatch(parts.slice(1).join(), /ann/);
+    assert.equal((await ask(one)).status, 200);
+  });
+
+  it('is none with any character altered, left out or added', async () => {
+    const cookie = await begin();
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+    for (let position = 0; position < cookie.length; position++) {
+      const character = cookie[position] ?? '';
+      // The next one differs in the last bit: at the end of a part, that may be one without a meaning.
+      const index = alphabet.indexOf(character);
+      const next = index === -1 ? 'A' : alphabet[index ^ 1];
+      const altered = cookie.slice(0, position) + next + cookie.slice(position + 1);
+      assertOver(await ask(altered), `${position} of ${cookie}`);
+    }
+    for (const altered of [cookie.slice(0, -1), `${cookie}A`, `${cookie}.`, `.${cookie}`, cookie.toLowerCase()]) {
+      assertOver(await ask(altered), altered);
+    }
+    assert.equal((await ask(cookie)).status, 200);
+  });
+
+  it('is none in a cookie of any other form', async () => {
+    const cookie = await begin();
+    const header = (claims: object) => Buffer.from(JSON.stringify(claims)).toString('base64url');
+    const [, , vector = '', content = '', tag = ''] = cookie.split('.');
+    const odd = [
+      'holdall=',
+      'holdall=x',
+      `holdall="${cookie}"`,
+      `holdall=${cookie}; holdall=${cookie}`,
+      `holdall=${cookie}; holdall=x`,
+      `holdall=${'A'.repeat(12_000)}`,
+      `holdall=${'.'.repeat(5000)}`,
+      `holdall=%00%ff`,
+      `holdall=${header({ alg: 'none' })}.${header({ name: 'ann' })}.`,
+      `holdall=${header({ alg: 'dir', enc: 'A128GCM' })}..${vector}.${content}.${tag}`,
+      `holdall=${header({ alg: 'PBES2-HS256+A128KW', enc: 'A256GCM', p2c: 2 ** 30, p2s: 'AAAA' })}.AAAA.${vector}.${content}.${tag}`,
+      `holdall=${header({ alg: 'dir', enc: 'A256GCM', zip: 'DEF' })}..${vector}.${content}.${tag}`,
+    ];
+    for (const text of odd) assertOver(await ask(text), text.slice(0, 200));
+    for (const text of [`x=1;holdall=${cookie};y=2`, `holdall2=z; holdall=${cookie} ; xholdall=x`]) {
+      assert.equal((await ask(text)).status, 200, text);
+    }
+  });
+
+  it('is none if another key made it, or the same key for something else', async () => {
+    const other = await startSignedInService({ people: [ANN] });
+    try {
+      assertOver(await ask(await begin(other)));
+    } finally {
+      await other.stop();
+    }
+    const seal = createSeal(KEY, 'session');
+    const claims = (await seal.open(await begin())) ?? assert.fail('The cookie is not sealed.');
+    const later = new Date(Date.now() + 60_000);
+    assert.equal((await ask(await seal.close(claims, later))).status, 200);
+    assertOver(await ask(await createSeal(KEY, 'sign-in').close(claims, later)));
+    for (const odd of [
+      { name: 'ann' },
+      { ...claims, groups: 'all' },
+      { ...claims, by: 'x' },
+      { ...claims, entry: 'x' },
+    ]) {
+      assertOver(await ask(await seal.close(odd, later)));
+    }
+  });
+
+  it('is over at its time, and not before', async () => {
+    mock.timers.enable({ apis: ['Date'], now: Date.now() });
+    try {
+      const cookie = await begin();
+      const known = await begin();
+      assert.equal((await ask(known)).status, 200);
+      mock.timers.setTime(Date.now() + 3_599_000 - (Date.now() % 1000));
+      assert.equal((await ask(known)).status, 200);
+      mock.timers.setTime(Date.now() + 1000);
+      assertOver(await ask(known), 'one that was read before');
+      assertOver(await ask(cookie), 'one that was not');
+    } finally {
+      mock.timers.reset();
+    }
+  });
+
+  it('is over when the person goes, comes, or gets another password', async () => {
+    const cookie = await begin();
+    for (const people of [
+      [person('ann', { password: cheapHash('secret') })],
+      [person('ann')],
+      [person('Ann', { password: PASSWORD })],
+      [],
+    ]) {
+      service.change(people);
+      assertOver(await ask(cookie), JSON.stringify(people));
+    }
+    // What is not about signing in leaves it be.
+    service.change([person('ann', { password: PASSWORD, groups: ['family'] })]);
+    assert.equal((await ask(cookie)).status, 200);
+    service.change([ANN]);
+  });
+
+  it('is over once it was signed out of, for whoever has the cookie, while others go on', async () => {
+    const [cookie, other] = [await begin(), await begin()];
+    const known = service.events.length;
+    const answer = await signOut(cookie);
+    assertSuccess(answer, { message: 'Signed out.' });
+    assert.deepEqual(answer.headers['set-cookie'], ['holdall=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax']);
+    assertOver(await ask(cookie));
+    assert.equal((await ask(other)).status, 200);
+    assertSuccess(await signOut(cookie), { message: 'Signed out.' });
+    assertSuccess(await send(service.port, '/-/session', { method: 'DELETE' }), { message: 'Signed out.' });
+    const events = service.events.slice(known).filter(({ event }) => event === 'sign-out');
+    assert.deepEqual(
+      events.map(({ name, outcome }) => ({ name, outcome })),
+      [{ name: 'ann', outcome: 'done' }],
+    );
+  });
+
+  it('ends by POST as well, whatever its body', async () => {
+    const cookie = await begin();
+    const headers = { cookie: `holdall=${cookie}`, 'content-type': 'application/json' };
+    const answer = await send(service.port, '/-/session/end', { method: 'POST', headers, body: '{' });
+    assertSuccess(answer, { message: 'Signed out.' });
+    assertOver(await ask(cookie));
+  });
+
+  it('is over where another one begins in its place', async () => {
+    const cookie = await begin();
+    const headers = { cookie: `holdall=${cookie}` };
+    const answer = await postJson(service.port, '/-/session', { name: 'ann', password: 'secret' }, headers);
+    assert.equal(answer.status, 200);
+    assertOver(await ask(cookie));
+  });
+
+  it('stays over for every process that shares the folder, and after a restart', async () => {
+    const cookie = await begin();
+    const options = { people: [ANN], key: KEY, endedSessionsFolder: folder };
+    const other = await startSignedInService(options);
+    try {
+      assert.equal((await ask(cookie, other)).status, 200);
+      await signOut(cookie);
+      assertOver(await ask(cookie, other));
+    } finally {
+      await other.stop();
+    }
+    const restarted = await startSignedInService(options);
+    try {
+      assertOver(await ask(cookie, restarted));
+      assert.equal((await ask(await begin(), restarted)).status, 200);
+    } finally {
+      await restarted.stop();
+    }
+  });
+
+  it('counts for nothing beside Authorization', async () => {
+    const cookie = await begin();
+    const headers = { cookie: `holdall=${cookie}`, authorization: 'Bearer x' };
+    assertFailure(await send(service.port, '/', { headers }), 401, /token is not known/);
+  });
+});
+
+describe('the folder of ended sessions', () => {
+  it('is rid of those whose time is long over, and of nothing else', async () => {
+    const place = await mkdtemp(join(tmpdir(), 'holdall-test-ended-'));
+    const warnings: string[] = [];
+    const open = () =>
+      createEndedSessions({ folder: place, redis: undefined, warn: (message) => void warnings.push(message) });
+    try {
+      const ended = open();
+      await ended.add('old', new Date(Date.now() - 7_200_000));
+      await ended.add('fresh', new Date(Date.now() + 3_600_000));
+      await ended.close();
+      const [name = ''] = await readdir(place);
+      assert.match(name, /^[0-9a-f]{64}$/);
+      const note = join(place, 'note.txt');
+      await writeFile(note, '');
+      await utimes(note, 0, 0);
+      const again = open();
+      await until('the old one is gone', async () => !(await again.has('old')));
+      assert.equal(await again.has('fresh'), true);
+      await again.close();
+      assert.equal((await readdir(place)).includes('note.txt'), true);
+      assert.deepEqual(warnings, []);
+    } finally {
+      await rm(place, { recursive: true, force: true });
+    }
+  });
+});
+
+function signOut(cookie: string): Promise<Answer> {
+  return send(service.port, '/-/session', { method: 'DELETE', headers: { cookie: `holdall=${cookie}` } });
+}

@@ -1,0 +1,89 @@
+import { randomBytes, scryptSync } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Asker, Audit, AuditEvent } from '../../../src/access/audit.ts';
+import { createPolicy, type Grant, type Person } from '../../../src/access/policy.ts';
+import { RIGHTS } from '../../../src/access/rights.ts';
+import { ROOT } from '../../../src/domain/path.ts';
+import { createWaysIn, type WaysIn, type WaysInOptions } from '../../../src/http/access/ways-in.ts';
+import { memory } from '../../contract/backend.ts';
+import { startService, type TestService } from '../service.ts';
+
+/** A service for people. */
+export interface SignedInService extends TestService {
+  readonly waysIn: WaysIn;
+  /** What was written down so far. */
+  readonly events: readonly (AuditEvent & Asker)[];
+  /** Puts another access file in force. */
+  change(people: readonly Person[]): void;
+}
+
+export interface SignedInOptions extends Partial<Omit<WaysInOptions, 'policy' | 'warn'>> {
+  readonly people?: readonly Person[];
+  /** What they may do: everything, unless this is given, where they have signed in. */
+  readonly grants?: readonly Grant[];
+  readonly port?: number;
+}
+
+/**
+ * Proxies of this machine are trusted, so that a test can be at any address by `X-Forwarded-For`, and come by HTTPS by
+ * `X-Forwarded-Proto`, unless `isProxied` is false.
+ */
+export async function startSignedInService({
+  people = [],
+  grants = [{ folder: ROOT, to: { kind: 'signed-in' }, rights: RIGHTS }],
+  isProxied = true,
+  port = 0,
+  ...options
+}: SignedInOptions & { readonly isProxied?: boolean } = {}): Promise<SignedInService> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdall-ended-sessions-'));
+  const policyOf = (known: readonly Person[]) => createPolicy(known, grants);
+  let policy = policyOf(people);
+  const waysIn = createWaysIn({
+    key: randomBytes(32),
+    sessionLifetime: 3600,
+    endedSessionsFolder: join(folder, 'ended-sessions'),
+    publicUrl: undefined,
+    ...options,
+    policy: () => policy,
+    warn: () => {},
+  });
+  const events: (AuditEvent & Asker)[] = [];
+  const audit: Audit = {
+    write: (event, asker) => void events.push({ ...asker, ...event }),
+    reopen: () => {},
+    close: () => {},
+  };
+  const service = await startService(memory, {
+    access: { mode: 'file', policy: () => policy, waysIn },
+    audit,
+    port,
+    publicUrl: options.publicUrl,
+    limits: { trustProxy: isProxied && ['loopback'] },
+  });
+  return {
+    ...service,
+    waysIn,
+    events,
+    change: (known) => {
+      policy = policyOf(known);
+    },
+    async stop() {
+      await service.stop();
+      await waysIn.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export function person(name: string, parts: Partial<Person> = {}): Person {
+  return { name, password: undefined, groups: [], tokens: [], ...parts };
+}
+
+/** A hash of the least cost that is taken: tests check many. */
+export function cheapHash(password: string): string {
+  const salt = randomBytes(16);
+  const key = scryptSync(password, salt, 32, { N: 1024, r: 8, p: 1 });
+  return `scrypt:N=1024,r=8,p=1:${salt.toString('base64url')}:${key.toString('base64url')}`;
+}

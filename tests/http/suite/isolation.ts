@@ -1,0 +1,330 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import type { Backend } from '../../contract/backend.ts';
+import { type Answer, assertFailure, escapePath, followLocation, postForm, send, upload } from '../client.ts';
+import { type ServiceOptions, startService, type TestService } from '../service.ts';
+
+/** What keeps the contents of files from acting on the people who look at them, on any store. */
+export function isolationSuite(backend: Backend): void {
+  describe(`Isolation of contents: ${backend.name}`, () => {
+    describe('/file/', () => isolatesFiles(backend));
+    describe('the URL of a large file', () => isolatesLargeFiles(backend));
+    describe('every other answer', () => isolatesAnswers(backend));
+    describe('an origin of their own', () => movesContents(backend));
+  });
+}
+
+/** One service for all tests of a `describe`. */
+function serve(backend: Backend, files: Record<string, string | Buffer>, options?: ServiceOptions) {
+  let service: TestService;
+  before(async () => {
+    service = await startService(backend, options);
+    for (const [path, content] of Object.entries(files)) await upload(service.port, path, content);
+  });
+  after(() => service.stop());
+  return {
+    get service() {
+      return service;
+    },
+    get: (path: string, headers?: Record<string, string>, method = 'GET') =>
+      send(service.port, path, { method, headers }),
+  };
+}
+
+const GENERAL = { 'x-content-type-options': 'nosniff', 'cross-origin-resource-policy': 'same-origin' } as const;
+
+function assertHeaders({ headers }: Answer, expected: Readonly<Record<string, string | undefined>>, about: string) {
+  for (const [name, value] of Object.entries(expected)) assert.equal(headers[name], value, `${about}: ${name}`);
+}
+
+const policyOf = ({ headers }: Answer) => String(headers['content-security-policy']).split('; ');
+
+const isAttachment = ({ headers }: Answer) =>
+  headers['content-disposition']?.startsWith('attachment; filename=') === true;
+
+const HTML = '<!doctype html><script>alert(1)</script>';
+
+function isolatesFiles(backend: Backend): void {
+  const shown = ['a.txt', 'a.png', 'a.pdf', 'a.mp4', 'a.mp3', 'a.html.txt'];
+  const kept = [
+    'a.html',
+    'a.svg',
+    'a.xml',
+    'a.xhtml',
+    'a.js',
+    'a.epub',
+    'a.json',
+    'a.md',
+    'a',
+    'a.txt.html',
+    'a.html ',
+  ];
+  const served = serve(backend, Object.fromEntries([...shown, ...kept].map((name) => [name, HTML])));
+
+  it('shows what is inert by its name and its type alone, and has all else kept', async () => {
+    for (const [names, expected] of [
+      [shown, false],
+      [kept, true],
+    ] as const) {
+      for (const name of names)
+        assert.equal(isAttachment(await served.get(`/file/${escapePath(name)}`)), expected, name);
+    }
+  });
+
+  it('does not believe the type that an uploader says, nor the name that they give', {
+    skip: backend.lacks['stored-types'] ?? false,
+  }, async () => {
+    for (const [filename, type] of [
+      ['said.html', 'image/png'],
+      ['said.svg', 'text/plain'],
+      ['said.png', 'text/html'],
+      ['said.txt', 'image/svg+xml'],
+      ['said.pdf', 'application/xhtml+xml'],
+      ['said', 'image/png'],
+    ] as const) {
+      await postForm(served.service.port, [{ name: 'file', filename, type, value: HTML }]);
+      const answer = await served.get(`/file/${filename}`);
+      assert.ok(isAttachment(answer), `${filename}, ${type}`);
+      assert.equal(policyOf(answer)[0], 'sandbox');
+    }
+  });
+
+  it('says so on every answer of contents: whole, in part, of HEAD, and not modified', async () => {
+    for (const name of [...shown, ...kept]) {
+      const path = `/file/${escapePath(name)}`;
+      const whole = await served.get(path);
+      const policy = policyOf(whole);
+      assert.ok(policy.includes("default-src 'none'") && policy.includes("frame-ancestors 'self'"), name);
+      assert.equal(
+        policy.some((directive) => directive.startsWith('sandbox')),
+        name !== 'a.pdf',
+        name,
+      );
+      const expected = {
+        ...GENERAL,
+        'referrer-policy': 'no-referrer',
+        'content-security-policy': policy.join('; '),
+        'content-disposition': whole.headers['content-disposition'],
+      };
+      for (const [status, answer] of [
+        [200, whole],
+        [206, await served.get(path, { range: 'bytes=0-3' })],
+        [200, await served.get(path, {}, 'HEAD')],
+        [304, await served.get(path, { 'if-none-match': String(whole.headers.etag) })],
+      ] as const) {
+        assert.equal(answer.status, status);
+        assertHeaders(answer, expected, `${name}, ${status}`);
+      }
+    }
+  });
+
+  it('a refusal has nothing of the file', async () => {
+    const answer = await served.get('/file/a.html', { range: 'bytes=99999-' });
+    assertFailure(answer, 416, /bytes/);
+    assertHeaders(answer, { ...GENERAL, 'content-disposition': undefined }, '416');
+  });
+}
+
+const LARGE = Buffer.alloc(6 * 1024 * 1024, HTML);
+
+function isolatesLargeFiles(backend: Backend): void {
+  const served = serve(backend, {});
+
+  it('gives it as the same as a small one, by GET and HEAD, seen in a listing or not', async (test) => {
+    const { port, store } = served.service;
+    if (!store.presign) return test.skip('the store has no presigned URLs');
+    if (backend.lacks['urls-of-downloads']) return test.skip(backend.lacks['urls-of-downloads']);
+    for (const [filename, type] of [
+      ['a.html', 'text/html'],
+      ['a.png', 'image/png'],
+      ['said.html', 'image/png'],
+      ['said.png', 'text/html'],
+    ] as const) {
+      await postForm(port, [{ name: 'file', filename, type, value: LARGE }]);
+    }
+    const located = async (path: string, method: string) => {
+      const { headers } = await served.get(path, {}, method);
+      const url = new URL(String(headers.location), `http://127.0.0.1:${port}${path}`);
+      return send(Number(url.port), url.pathname + url.search, { method, headers: { host: url.host } });
+    };
+    for (const look of ['', '/']) {
+      if (look !== '') await served.get(look);
+      for (const [name, type, isKept] of [
+        ['a.html', /^text\/html/, true],
+        ['a.png', /^image\/png$/, false],
+        ['said.html', undefined, true],
+        ['said.png', undefined, true],
+      ] as const) {
+        for (const method of ['GET', 'HEAD']) {
+          if (backend.lacks['stored-types'] && type === undefined) continue;
+          const answer = await located(`/file/${name}`, method);
+          assert.equal(answer.status, 200);
+          assert.equal(isAttachment(answer), isKept, `${method} ${name} after ${look}`);
+          if (type) assert.match(answer.headers['content-type'] ?? '', type);
+        }
+      }
+    }
+  });
+}
+
+function isolatesAnswers(backend: Backend): void {
+  const served = serve(backend, { 'a.txt': 'text' });
+
+  it('is not guessed at, and taken in by no page of another origin', async () => {
+    for (const [path, status, headers, method] of [
+      ['/', 200, {}, 'GET'],
+      ['/', 200, { accept: 'text/html' }, 'GET'],
+      ['/-/health/live', 200, {}, 'GET'],
+      ['/-/openapi.json', 200, {}, 'GET'],
+      ['/-/docs', 200, {}, 'GET'],
+      ['/-/docs/static/swagger-ui.css', 200, {}, 'GET'],
+      ['/-/nothing', 404, {}, 'GET'],
+      ['/missing/', 404, { accept: 'text/html' }, 'GET'],
+      ['/file/missing', 404, {}, 'GET'],
+      ['/thumb/a.txt', 400, {}, 'GET'],
+      ['/upload', 405, {}, 'GET'],
+      ['/upload', 204, {}, 'OPTIONS'],
+      ['/%ff', 400, {}, 'GET'],
+      ['/', 417, { expect: 'nothing' }, 'GET'],
+    ] as const) {
+      const answer = await served.get(path, headers, method);
+      assert.equal(answer.status, status, `${method} ${path}`);
+      assertHeaders(answer, GENERAL, `${method} ${path}`);
+    }
+  });
+}
+
+const ORIGIN = 'http://contents.localhost:8080';
+const HOST = { host: 'contents.localhost:8080' };
+
+function movesContents(backend: Backend): void {
+  const files = { 'a b/é.txt': 'the text', 'a.html': HTML, 'a.pdf': '%PDF-1.4' };
+  const options = {
+    contentOrigin: ORIGIN,
+    publicUrl: 'https://files.example.org/below/',
+    // The longest that object stores sign for; so no other time begins while the tests run.
+    presignExpires: 604_800,
+  };
+  const served = serve(backend, files, options);
+
+  const located = async (path: string, headers = {}, method = 'GET') => {
+    const answer = await served.get(path, headers, method);
+    assert.equal(answer.status, 302);
+    assertHeaders(answer, { 'cache-control': 'no-store' }, path);
+    const url = new URL(String(answer.headers.location));
+    assert.equal(url.origin, ORIGIN);
+    return url.pathname + url.search;
+  };
+
+  it('/file/ leads there with all its files, by URLs that are the same for a while', async () => {
+    const path = '/file/a%20b/%C3%A9.txt';
+    const url = await located(path);
+    assert.match(url, /^\/-\/signed\/a%20b\/%C3%A9\.txt\?/);
+    assert.equal(await located(path, { range: 'bytes=0-3' }), await located(path, {}, 'HEAD'));
+    const answer = await served.get(url, HOST);
+    assert.deepEqual([answer.status, answer.body.toString()], [200, 'the text']);
+    assertFailure(await served.get('/file/missing'), 404, /missing/);
+    assert.ok(isAttachment(await served.get(await located(`${path}?download=1`), HOST)));
+  });
+
+  it('a large file has a URL of the store, or one of there', async () => {
+    await upload(served.service.port, 'large.txt', LARGE);
+    const { status, headers } = await served.get('/file/large.txt');
+    assert.equal(status, 302);
+    const location = String(headers.location);
+    const isThere = location.startsWith(`${ORIGIN}/-/signed/`);
+    const { pathname, search } = new URL(location);
+    const answer = isThere
+      ? await served.get(pathname + search, HOST)
+      : await followLocation(served.service.port, '/', location);
+    assert.equal(answer.status, 200);
+    assert.ok(answer.body.equals(LARGE));
+  });
+
+  it('what is there may be read by every page, and framed by the page alone', async () => {
+    for (const [name, isKept] of [
+      ['a.html', true],
+      ['a.pdf', false],
+    ] as const) {
+      const url = await located(`/file/${name}`);
+      for (const [method, headers] of [
+        ['GET', {}],
+        ['HEAD', {}],
+        ['GET', { range: 'bytes=0-2' }],
+        ['GET', { 'if-none-match': '*' }],
+      ] as const) {
+        const answer = await served.get(url, { ...HOST, ...headers }, method);
+        assert.ok(answer.status < 400);
+        assertHeaders(
+          answer,
+          {
+            'x-content-type-options': 'nosniff',
+            'cross-origin-resource-policy': 'cross-origin',
+            'access-control-allow-origin': '*',
+            'access-control-allow-credentials': undefined,
+            'set-cookie': undefined,
+          },
+          `${method} ${name}`,
+        );
+        assert.match(String(answer.headers['access-control-expose-headers']), /Content-Range/);
+        assert.ok(policyOf(answer).includes('frame-ancestors https://files.example.org'));
+        assert.equal(isAttachment(answer), isKept);
+      }
+    }
+  });
+
+  it('a refusal there can be read by the page too', async () => {
+    const answer = await served.get('/-/signed/a.html?expires=1&signature=x', HOST);
+    assertFailure(answer, 403, /not valid/);
+    assertHeaders(answer, { 'access-control-allow-origin': '*' }, '403');
+  });
+
+  it('a browser that asks before it sends a range is told that it may', async () => {
+    const asking = { origin: 'https://files.example.org', 'access-control-request-method': 'GET' };
+    const url = await located('/file/a.html');
+    const answer = await served.get(url, { ...HOST, ...asking, 'access-control-request-headers': 'range' }, 'OPTIONS');
+    assert.equal(answer.status, 204);
+    assert.match(String(answer.headers['access-control-allow-headers']), /\bRange\b/);
+    assertHeaders(answer, { 'access-control-allow-methods': 'GET, HEAD' }, 'OPTIONS');
+  });
+
+  it('nothing else is there, under any writing of its name', async () => {
+    for (const host of ['contents.localhost:8080', 'CONTENTS.LOCALHOST:8080', 'contents.localhost:08080']) {
+      for (const path of [
+        '/',
+        '/a%20b/',
+        '/file/a.html',
+        '/thumb/a.html',
+        '/-/openapi.json',
+        '/-/docs',
+        '/-/nothing',
+      ]) {
+        assertFailure(await served.get(path, { host }), 404, /only the contents of files/);
+      }
+      for (const [method, path] of [
+        ['POST', '/upload'],
+        ['DELETE', '/delete/a.html'],
+      ] as const) {
+        assertFailure(await served.get(path, { host }, method), 404, /only the contents of files/);
+      }
+      assert.equal((await served.get('/-/health/live', { host })).status, 200);
+    }
+  });
+
+  it('there are no contents elsewhere', async () => {
+    const url = await located('/file/a.html');
+    for (const host of [`127.0.0.1:${served.service.port}`, 'contents.localhost', 'contents.localhost:8081']) {
+      assertFailure(await served.get(url, { host }), 404, /CONTENT_ORIGIN/);
+    }
+  });
+
+  it('the policy of the page lets it show what is there', async () => {
+    const { headers } = await served.get('/', { accept: 'text/html' });
+    for (const directive of ['img-src', 'media-src', 'connect-src', 'frame-src']) {
+      const sources = String(headers['content-security-policy'])
+        .split('; ')
+        .find((each) => each.startsWith(directive));
+      assert.ok(sources?.split(' ').includes(ORIGIN), directive);
+    }
+  });
+}

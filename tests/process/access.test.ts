@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { hashPassword } from '../../src/access/passwords.ts';
+import { createToken } from '../../src/access/tokens.ts';
+import { type Answer, assertFailure, jsonOf, postJson, send, upload } from '../http/client.ts';
+import { type Holdall, runHoldall, startHoldall, temporaryFolder } from './holdall.ts';
+import { untilAllServe } from './serving.ts';
+import { until } from './until.ts';
+
+const PASSWORD = 'correct horse';
+const hash = await hashPassword(PASSWORD);
+const laptop = createToken();
+
+/** Ann may everything, and everybody may look at what is public. */
+const ACCESS = {
+  people: { ann: { password: hash, tokens: [{ name: 'laptop', hash: laptop.hash }] } },
+  grants: [
+    { folder: '/', to: { person: 'ann' }, rights: ['read', 'write', 'manage'] },
+    { folder: '/public/', to: 'everyone', rights: ['read'] },
+  ],
+};
+
+async function accessFile(t: TestContext, access: object | string = ACCESS): Promise<string> {
+  const file = join(await temporaryFolder(t), 'access.json');
+  await writeFile(file, typeof access === 'string' ? access : JSON.stringify(access));
+  return file;
+}
+
+/** Puts a new file in the place of an access file, as editors do. */
+async function replace(file: string, access: object | string): Promise<void> {
+  await writeFile(`${file}.new`, typeof access === 'string' ? access : JSON.stringify(access));
+  await rename(`${file}.new`, file);
+}
+
+const byToken = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** Signs in, and gives the cookie. */
+async function signIn({ port }: Holdall): Promise<string> {
+  const answer = await postJson(port, '/-/session', { name: 'ann', password: PASSWORD });
+  assert.equal(answer.status, 200, answer.body.toString());
+  return answer.headers['set-cookie']?.[0]?.split(';')[0] ?? assert.fail('No cookie came.');
+}
+
+/** Asks until every process has answered so, and none otherwise in between. */
+async function untilAllAnswer(holdall: Holdall, headers: Record<string, string>, status: number): Promise<void> {
+  const pids = holdall.serving();
+  await until(`all processes answer ${status}`, async () => {
+    const before = holdall.log.length;
+    const answers: Answer[] = [];
+    for (let count = 0; count < 4 * pids.length; count++) answers.push(await send(holdall.port, '/', { headers }));
+    const lines = holdall.log.slice(before).filter(({ msg }) => msg === 'request');
+    return (
+      answers.every((answer) => answer.status === status) &&
+      pids.every((pid) => lines.some((line) => line['pid'] === pid))
+    );
+  });
+}
+
+describe('A service with an access file', () => {
+  it('lets in those who may, says so in its listings, and nobody else', async (t) => {
+    const holdall = await startHoldall(t, { settings: { ACCESS_FILE: await accessFile(t) } });
+    const { port } = holdall;
+    assert.deepEqual(jsonOf(await send(port, '/')), { success: true, prefix: '', entries: [], rights: [] });
+    assertFailure(await send(port, '/private/'), 401, 'Sign in to read "private/".');
+    const headers = byToken(laptop.token);
+    assert.equal((await postJson(port, '/create_folder', { path: 'private' }, headers)).status, 200);
+    assert.deepEqual(jsonOf(await send(port, '/private/', { headers }))['rights'], ['read', 'write', 'manage']);
+    const cookie = await signIn(holdall);
+    assert.equal((await send(port, '/private/', { headers: { cookie } })).status, 200);
+    const challenge = (await send(port, '/private/')).headers['www-authenticate'];
+    assert.match(challenge ?? '', /^Bearer realm="Holdall", Basic realm="Holdall"/);
+  });
+
+  it('takes over what the file says anew, in all its processes, and nothing that is wrong', async (t) => {
+    const file = await accessFile(t);
+    const holdall = await startHoldall(t, { settings: { ACCESS_FILE: file, WORKERS: '2' } });
+    await untilAllServe(holdall);
+    const cookie = await signIn(holdall);
+    const { ann } = ACCESS.people;
+    await untilAllAnswer(holdall, { cookie }, 200);
+
+    await replace(file, '{ "people": {}, "grants": [{ "folder": "/", "to": "nobody", "rights": ["read"] }] }');
+    const told = () => holdall.log.filter(({ msg }) => String(msg).startsWith('The access file is not usable now.'));
+    await until('each process has told of it', () => told().length === 2);
+    assert.match(JSON.stringify(told()[0]), /line 1, column \d+ \(grants\[0\]\.to\)/);
+    await untilAllAnswer(holdall, byToken(laptop.token), 200);
+
+    // Another password ends the sessions, and not the tokens.
+    await replace(file, { ...ACCESS, people: { ann: { ...ann, password: await hashPassword('another') } } });
+    await untilAllAnswer(holdall, byToken(laptop.token), 200);
+    await until('the session is over', async () => !(await signedIn(holdall, cookie)));
+    await replace(file, { ...ACCESS, people: { ann: { password: hash } } });
+    await untilAllAnswer(holdall, byToken(laptop.token), 401);
+  });
+
+  it('ends a session in all its processes at once, and for good', async (t) => {
+    const settings = { ACCESS_FILE: await accessFile(t), WORKERS: '2' };
+    const first = await startHoldall(t, { settings });
+    await untilAllServe(first);
+    const [kept, ended] = [await signIn(first), await signIn(first)];
+    assert.ok(await signedIn(first, ended));
+    assert.equal((await send(first.port, '/-/session', { method: 'DELETE', headers: { cookie: ended } })).status, 200);
+    for (let count = 0; count < 8; count++) assert.equal(await signedIn(first, ended), false);
+    first.signal('SIGTERM');
+    await first.ended;
+    const second = await startHoldall(t, { root: first.root, settings });
+    assert.equal(await signedIn(second, ended), false);
+    assert.equal(await signedIn(second, kept), true);
+  });
+
+  it('does not start with a file that is wrong, and tells every mistake with its place', async (t) => {
+    const file = await accessFile(
+      t,
+      '{\n  "people": { "ann": { "pasword": "x" } },\n  "grants": [{ "folder": "a//b" }]\n}',
+    );
+    const { code, stderr, stdout } = await runHoldall(t, { settings: { ACCESS_FILE: file } });
+    assert.equal(code, 78);
+    assert.equal(stdout, '');
+    assert.match(stderr, /^holdall: .*access\.json has \d mistakes:\n {2}line 2, column \d+ \(people\.ann\.pasword\)/);
+    assert.match(stderr, /line 3, column \d+ \(grants\[0\]\.folder\)/);
+    assert.doesNotMatch(stderr, /\n\s+at /);
+    const gone = await runHoldall(t, { settings: { ACCESS_FILE: join(file, 'gone.json') } });
+    assert.match(gone.stderr, /^holdall: ACCESS_FILE .*gone\.json can't be read: .*\n$/);
+  });
+
+  it('does not start for others than this machine without one', async (t) => {
+    const { code, stderr } = await runHoldall(t, { settings: { HOST: '0.0.0.0' } });
+    assert.equal(code, 1);
+    assert.match(stderr, /ACCESS_FILE is needed, since HOST=0\.0\.0\.0 is reached by others/);
+  });
+});
+
+async function signedIn({ port }: Holdall, cookie: string): Promise<boolean> {
+  return jsonOf(await send(port, '/-/session', { headers: { cookie } }))['name'] !== null;
+}
+
+describe('The audit log', () => {
+  it('is a file for its owner alone, which is opened anew after SIGHUP, by all processes', async (t) => {
+    const log = join(await temporaryFolder(t), 'logs', 'audit.log');
+    const settings = { ACCESS_FILE: await accessFile(t), AUDIT_LOG: log, WORKERS: '2' };
+    const holdall = await startHoldall(t, { settings });
+    await untilAllServe(holdall);
+    assert.equal((await send(holdall.port, '/private/', { headers: { 'x-request-id': 'r1' } })).status, 401);
+    const [line = ''] = (await readFile(log, 'utf8')).split('\n');
+    const { time, ...rest } = JSON.parse(line) as Record<string, unknown>;
+    assert.match(String(time), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    assert.deepEqual(rest, {
+      audit: 'refusal',
+      who: null,
+      way: null,
+      from: '127.0.0.1',
+      action: 'list',
+      path: 'private/',
+      outcome: 'refused',
+      reason: 'Sign in to read "private/".',
+      requestId: 'r1',
+    });
+    assert.equal((await stat(log)).mode & 0o777, 0o600);
+    assert.ok(!holdall.log.some((printed) => 'audit' in printed));
+
+    await rename(log, `${log}.1`);
+    holdall.signal('SIGHUP');
+    await until('all processes write to the new file', async () => {
+      const before = await linesOf(`${log}.1`);
+      for (let count = 0; count < 6; count++) await send(holdall.port, '/private/');
+      return (await linesOf(`${log}.1`)) === before && (await linesOf(log)) >= 6;
+    });
+  });
+
+  it('is on stdout, or nowhere, as it is told', async (t) => {
+    const settings = { ACCESS: 'open' };
+    const printed = await startHoldall(t, { settings });
+    await upload(printed.port, 'a.txt', 'a');
+    const change = printed.log.find((line) => line['audit'] === 'change');
+    assert.equal(change?.['action'], 'upload');
+    assert.equal(change['path'], 'a.txt');
+    assert.equal(change['outcome'], 'done');
+    const silent = await startHoldall(t, { settings: { ...settings, AUDIT_LOG: 'off' } });
+    await upload(silent.port, 'a.txt', 'a');
+    assert.ok(!silent.log.some((line) => 'audit' in line));
+  });
+
+  it('that can not be written keeps the service from starting, in words for a person', async (t) => {
+    const { code, stderr } = await runHoldall(t, { settings: { AUDIT_LOG: '/dev/null/audit.log' } });
+    assert.equal(code, 78);
+    assert.match(
+      stderr,
+      /^holdall: The settings have a mistake:\n {2}AUDIT_LOG \/dev\/null\/audit\.log can't be written: /,
+    );
+  });
+});
+
+async function linesOf(file: string): Promise<number> {
+  return (await readFile(file, 'utf8').catch(() => '')).split('\n').length - 1;
+}

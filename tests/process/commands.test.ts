@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { MAX_PASSWORD_BYTES, verifyPassword } from '../../src/access/passwords.ts';
+import { hashToken } from '../../src/access/tokens.ts';
+import { runCommand } from '../../src/commands/run.ts';
+import { COMMANDS } from '../../src/config/help.ts';
+import { atEnd, runHoldall, temporaryFolder } from './holdall.ts';
+import { until } from './until.ts';
+
+const SCRIPT = fileURLToPath(new URL('../../bin/holdall.js', import.meta.url));
+
+async function accessFile(t: TestContext, contents: unknown): Promise<string> {
+  const file = join(await temporaryFolder(t), 'access.json');
+  await writeFile(file, typeof contents === 'string' ? contents : JSON.stringify(contents, null, 2));
+  return file;
+}
+
+/** As `run`, in this process, where many runs cost little. */
+async function runHere(args: string, environment: Readonly<Record<string, string>> = {}) {
+  const ran = { stdout: '', stderr: '' };
+  const code = await runCommand({
+    args: args.split(' '),
+    environment,
+    stdin: process.stdin,
+    print: (printed) => void (ran.stdout += printed),
+    explain: (printed) => void (ran.stderr += printed),
+  });
+  return { code, ...ran };
+}
+
+const run = (t: TestContext, args: string, settings?: Readonly<Record<string, string>>) =>
+  runHoldall(t, { args: args.split(' '), ...(settings && { settings }) });
+
+describe('holdall token new', () => {
+  it('prints a token alone on stdout, and its entry for the access file on stderr', async (t) => {
+    const ran = await run(t, 'token new --name laptop --expires 2037-01-01');
+    assert.equal(ran.code, 0);
+    assert.match(ran.stdout, /^holdall_[\w-]{43}\n$/);
+    const token = ran.stdout.trim();
+    assert.doesNotMatch(ran.stderr, new RegExp(token));
+    const entry: unknown = JSON.parse(ran.stderr.slice(ran.stderr.indexOf('{')));
+    assert.deepEqual(entry, { name: 'laptop', hash: hashToken(token), expires: '2037-01-01T00:00:00Z' });
+    const file = await accessFile(t, { people: { ann: { tokens: [entry] } }, grants: [] });
+    assert.equal((await run(t, `access check ${file}`)).stdout, `${file} is right: 1 person, 1 token, 0 grants.\n`);
+  });
+
+  it('refuses what it can make nothing of, or what is over already', async () => {
+    for (const args of [
+      '--expires soon',
+      '--expires 0d',
+      '--expires 2020-01-01',
+      '--expires 999999y',
+      '--name a\nb',
+      'x',
+    ]) {
+      const ran = await runHere(`token new ${args}`);
+      assert.deepEqual([ran.code, ran.stdout], [2, ''], args);
+      assert.match(ran.stderr, /^holdall: .+\nUsage: holdall token new \[--name/, args);
+    }
+  });
+});
+
+describe('holdall password', () => {
+  const hash = (input: Buffer | string) =>
+    spawnSync(process.execPath, [SCRIPT, 'password'], { input, encoding: 'utf8', timeout: 60_000 });
+
+  it('prints the hash of what comes on stdin, without the line break at its end', async () => {
+    const ran = hash('  p\u00e4ss word \r\n');
+    assert.deepEqual([ran.status, ran.stderr], [0, '']);
+    assert.match(ran.stdout, /^scrypt:[^\n]+\n$/);
+    assert.ok(await verifyPassword('  p\u00e4ss word ', ran.stdout.trim()));
+  });
+
+  for (const [what, input, reason] of [
+    ['a line break alone', '\n', /empty/],
+    ['one that is too long', 'hunter2'.repeat(MAX_PASSWORD_BYTES), /more than 1024 bytes/],
+    ['what is not UTF-8', Buffer.from([0xff, 0xfe]), /UTF-8/],
+    ['a zero byte', 'hunter2\0', /zero/],
+  ] as const) {
+    it(`refuses ${what} in one line that does not show it`, () => {
+      const ran = hash(input);
+      assert.deepEqual([ran.status, ran.stdout], [1, '']);
+      assert.match(ran.stderr, reason);
+      assert.match(ran.stderr, /^holdall: [^\n]+\n$/);
+      assert.doesNotMatch(ran.stderr, /hunter2/);
+    });
+  }
+
+  /** Runs it on a terminal of its own, on which answers are typed one after the other. */
+  const runOnTerminal = async (t: TestContext, answers: readonly string[]) => {
+    const command = `'${process.execPath}' '${SCRIPT}' password`;
+    const child = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'inherit'] });
+    atEnd(t, () => child.kill('SIGKILL'));
+    let shown = '';
+    child.stdout.on('data', (chunk: Buffer) => void (shown += chunk.toString()));
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    for (const [index, answer] of answers.entries()) {
+      await until('it asks', () => shown.split(': ').length > index + 1);
+      child.stdin.write(answer);
+    }
+    return { code: await ended, shown };
+  };
+  const skip = spawnSync('script', ['--version']).error ? 'there is no script of util-linux' : false;
+
+  it('asks twice on a terminal, and shows nothing of what is typed', { skip }, async (t) => {
+    const { code, shown } = await runOnTerminal(t, ['hunter3\u007f2\r', 'hunter2\r']);
+    assert.equal(code, 0, shown);
+    assert.doesNotMatch(shown, /hunter|\*/);
+    const [, printed = ''] = /^Password: \r\nOnce more: \r\n(scrypt:\S+)\r\n$/.exec(shown) ?? [];
+    assert.ok(await verifyPassword('hunter2', printed), JSON.stringify(shown));
+  });
+
+  it('refuses two that differ', { skip }, async (t) => {
+    const { code, shown } = await runOnTerminal(t, ['hunter2\r', 'hunter3\r']);
+    assert.deepEqual([code, shown.split('\r\n')[2]], [1, 'holdall: The two are not the same.']);
+    assert.doesNotMatch(shown, /hunter/);
+  });
+
+  it('ends with Ctrl+C', { skip }, async (t) => {
+    const { code, shown } = await runOnTerminal(t, ['hunt\u0003']);
+    assert.equal(code, 130, shown);
+    assert.doesNotMatch(shown, /hunt|scrypt/);
+  });
+});
+
+describe('holdall access check', () => {
+  it('says that a file is right, and what may not be meant', async (t) => {
+    const grants = [{ folder: '/', to: { group: 'famliy' }, rights: ['read'] }];
+    const file = await accessFile(t, { people: { ann: {}, bob: {} }, grants });
+    const ran = await run(t, `access check ${file}`);
+    assert.deepEqual([ran.code, ran.stderr], [0, '']);
+    assert.match(ran.stdout, /is right: 2 people, 0 tokens, 1 grant\.\n {2}Nobody .* "famliy" of line 7/);
+  });
+
+  it('tells every mistake, and shows no secret', async (t) => {
+    const file = await accessFile(t, '{ "people": { "ann": { "password": "hunter2" } },\n  "grants": {} }');
+    const ran = await run(t, `access check ${file}`);
+    assert.deepEqual([ran.code, ran.stdout], [1, '']);
+    const [title, ...problems] = ran.stderr.trimEnd().split('\n');
+    assert.equal(title, `holdall: ${file} has 2 mistakes:`);
+    assert.match(problems[0] ?? '', /^ {2}line 1, column 36 \(people\.ann\.password\): /);
+    assert.match(problems[1] ?? '', /^ {2}line 2, column 13 \(grants\): /);
+    assert.doesNotMatch(ran.stderr, /hunter2/);
+  });
+
+  it('says in one line that there is no such file', async (t) => {
+    const ran = await run(t, 'access check nowhere.json');
+    assert.equal(ran.code, 1);
+    assert.equal(ran.stderr, "holdall: nowhere.json can't be read: there is no such file.\n");
+  });
+});
+
+describe('holdall access explain', () => {
+  const FILE = {
+    people: { ann: { groups: ['family'] }, bob: {} },
+    grants: [
+      { folder: '/', to: { person: 'ann' }, rights: ['read'] },
+      { folder: '/photos', to: { group: 'family' }, rights: ['read', 'manage'] },
+      { folder: '/photos/closed', to: { person: 'ann' }, rights: [] },
+      { folder: '/inbox', to: 'everyone', rights: ['write'] },
+      { folder: '/staff', to: { group: 'staff' }, rights: ['read'] },
+    ],
+  };
+  /** The numbers of the lines on which the grants of the file begin, once it is written with an indent of two. */
+  const lines = JSON.stringify(FILE, null, 2)
+    .split('\n')
+    .flatMap((line, index) => (line === '    {' ? [index + 1] : []));
+
+  for (const [asked, code, said] of [
+    ['ann fetch photos/a.jpg', 0, [/"ann" may fetch the file "\/photos\/a.jpg"/, 0, 1]],
+    ['ann fetch photosx/a.jpg', 0, [0]],
+    ['ann fetch photos/closed/a.jpg', 1, [/may not/, 2, /overruled by line/]],
+    ['ann delete /photos/open', 0, [/the file "\/photos\/open"/, 1]],
+    ['ann delete /photos/', 1, [/needed in all of it, and is not given in "\/photos\/closed\/"/, 2]],
+    ['ann replace inbox/a', 1, [/"write" is given/, /"manage" is not given/, 3]],
+    ['everyone upload inbox/', 0, [/not signed in may upload the folder/, 3]],
+    ['everyone list /', 1, [/the folders on the way/]],
+    ['bob read photos/', 1, [/no grant is for them/]],
+    ['bob --group staff list staff', 0, [4]],
+    ['carl --group staff read staff/x', 0, [4]],
+  ] as const) {
+    it(`tells of: ${asked}`, async (t) => {
+      const file = await accessFile(t, FILE);
+      const ran = await runHere(`access explain ${asked}`, { ACCESS_FILE: file });
+      assert.deepEqual([ran.code, ran.stderr], [code, ''], ran.stdout);
+      for (const each of said) {
+        assert.match(ran.stdout, typeof each === 'number' ? new RegExp(`^ +line ${lines[each]}, "/`, 'm') : each);
+      }
+    });
+  }
+
+  for (const asked of [
+    'carl read a',
+    'ann eat a',
+    'ann toString a',
+    'ann read ../a',
+    'ann read',
+    'ann read a b',
+    'ann fetch a/',
+    'everyone --group staff read a',
+    'ann read a --file nowhere.json',
+  ]) {
+    it(`can't tell of, and ends with 2: ${asked}`, async (t) => {
+      const file = await accessFile(t, FILE);
+      const ran = await runHere(`access explain ${asked}`, { ACCESS_FILE: file });
+      assert.deepEqual([ran.code, ran.stdout], [2, '']);
+      assert.match(ran.stderr, /^holdall: \S/);
+    });
+  }
+
+  it('needs a file, and takes that of --file', async (t) => {
+    const file = await accessFile(t, FILE);
+    assert.match((await run(t, 'access explain ann read a')).stderr, /--file is needed, where ACCESS_FILE is not set/);
+    assert.equal((await run(t, `access explain ann read a --file ${file}`, { ACCESS_FILE: 'nowhere' })).code, 0);
+  });
+});
+
+describe('The commands', () => {
+  it('are all in --help, also where it follows one', async (t) => {
+    const { stdout } = await run(t, '--help');
+    for (const [name, { usage }] of Object.entries(COMMANDS)) assert.ok(stdout.includes(`  holdall ${name}${usage}\n`));
+    assert.equal((await run(t, 'token new --help')).stdout, stdout);
+  });
+
+  it('are told of where one was begun and not ended', async (t) => {
+    const ran = await run(t, 'access');
+    assert.equal(ran.code, 2);
+    assert.match(ran.stderr, /holdall access check FILE\n.*holdall access explain NAME/);
+  });
+});

@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair } from 'jose';
+import { Provider } from 'oidc-provider';
+
+/** An OpenID Connect provider on this machine, at which whoever comes is signed in at once. */
+export interface IdentityProvider {
+  readonly issuer: string;
+  readonly client: { readonly clientId: string; readonly clientSecret: string };
+  /** The one who is signed in there: what is told of them, or why they are refused. */
+  person: { readonly claims: Record<string, unknown> } | { readonly refusal: string };
+  /** Whether it answers anything but 500. */
+  isUp: boolean;
+  /** The paths that were asked for so far, without their queries. */
+  readonly asked: readonly string[];
+  /** How the client proved itself when it asked for a token the last time: `Basic`, or undefined for the body. */
+  provedBy: string | undefined;
+  stop(): Promise<void>;
+}
+
+export interface IdentityProviderOptions {
+  /** Where it sends people back to. */
+  readonly redirectUri: string;
+  /** Whether the ID token has all claims, which else only the user info has. */
+  readonly tellsInToken?: boolean;
+  /** Whether the client proves itself in the body of the request, rather than by Basic. */
+  readonly secretInBody?: boolean;
+  /** What the client proves itself by, if it is to be something that a setting can hold. */
+  readonly clientSecret?: string;
+}
+
+const CLIENT = { clientId: 'holdall', clientSecret: 'secret of the client, with % and +' } as const;
+
+const SUBJECT = 'subject-1';
+
+export async function startIdentityProvider(options: IdentityProviderOptions): Promise<IdentityProvider> {
+  let provider: Provider | undefined;
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url?.split('?')[0] ?? '');
+    if (request.url === '/token') running.provedBy = request.headers.authorization?.split(' ')[0];
+    if (!provider || !running.isUp) return void response.writeHead(500).end();
+    if (request.url?.startsWith('/interaction/')) return void signIn(provider, running, request, response);
+    return void provider.callback()(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const running: IdentityProvider = {
+    issuer: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    client: { ...CLIENT, ...(options.clientSecret !== undefined && { clientSecret: options.clientSecret }) },
+    person: { claims: {} },
+    isUp: true,
+    asked,
+    provedBy: undefined,
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+  provider = await createProvider(running, options);
+  return running;
+}
+
+async function createProvider(running: IdentityProvider, options: IdentityProviderOptions): Promise<Provider> {
+  const { redirectUri, tellsInToken = false, secretInBody = false } = options;
+  const { privateKey } = await generateKeyPair('RS256', { extractable: true });
+  const method = secretInBody ? 'client_secret_post' : 'client_secret_basic';
+  return new Provider(running.issuer, {
+    clients: [
+      {
+        client_id: CLIENT.clientId,
+        client_secret: running.client.clientSecret,
+        redirect_uris: [redirectUri],
+        token_endpoint_auth_method: method,
+      },
+    ],
+    clientAuthMethods: [method],
+    jwks: { keys: [{ ...(await exportJWK(privateKey)), kid: 'signing', alg: 'RS256', use: 'sig' }] },
+    cookies: { keys: ['key of the cookies'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['preferred_username', 'groups'] },
+    conformIdTokenClaims: !tellsInToken,
+    pkce: { required: () => true },
+    features: { devInteractions: { enabled: false } },
+    interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
+    ttl: { Session: 3600, Interaction: 600, Grant: 3600, AccessToken: 600, IdToken: 600, AuthorizationCode: 60 },
+    findAccount: (_context, accountId) => ({
+      accountId,
+      claims: () => ({ sub: accountId, ...('claims' in running.person && running.person.claims) }),
+    }),
+    // Nobody is asked whether they agree.
+    async loadExistingGrant({ oidc }) {
+      const grant = new oidc.provider.Grant({ clientId: CLIENT.clientId, accountId: SUBJECT });
+      grant.addOIDCScope('openid email profile');
+      await grant.save();
+      return grant;
+    },
+  });
+}
+
+/** What a person would do at the provider's own pages. */
+async function signIn(
+  provider: Provider,
+  { person }: IdentityProvider,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const result =
+    'refusal' in person
+      ? { error: person.refusal, error_description: '<b>no</b>' }
+      : { login: { accountId: SUBJECT, remember: false } };
+  await provider.interactionFinished(request, response, result);
+}

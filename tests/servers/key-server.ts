@@ -1,0 +1,41 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** An issuer of tokens on this machine: serves its discovery document and its keys. */
+export interface KeyServer {
+  readonly issuer: string;
+  readonly jwksUrl: string;
+  /** The paths that were asked for so far. */
+  readonly asked: readonly string[];
+  /** Answers a path with this from now on: an object as JSON, a number as a status alone. */
+  answer(path: '/jwks' | '/.well-known/openid-configuration', value: object | number): void;
+  stop(): Promise<void>;
+}
+
+export async function startKeyServer(port = 0): Promise<KeyServer> {
+  const answers = new Map<string, object | number>();
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    const path = request.url ?? '';
+    asked.push(path);
+    const value = answers.get(path) ?? 404;
+    if (typeof value === 'number') response.writeHead(value).end();
+    else response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(value));
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  answers.set('/.well-known/openid-configuration', { issuer, jwks_uri: `${issuer}/jwks` });
+  return {
+    issuer,
+    jwksUrl: `${issuer}/jwks`,
+    asked,
+    answer: (path, value) => void answers.set(path, value),
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { keepUntilEnd } from '../../bench/harness/last-resort.ts';
+import { type OwnedProcess, start } from '../../bench/harness/processes.ts';
+import { until } from '../process/until.ts';
+import { findFreePort } from './free-port.ts';
+
+/** A Redis of our own on this machine, which keeps nothing on disk. */
+export interface TestRedis {
+  readonly port: number;
+  readonly url: string;
+  /** Ends it, and all that it held is gone. It ends with this process too, however that ends. */
+  stop(): Promise<void>;
+}
+
+/** Starts one on a free port of 127.0.0.1, or on the one given: where another was before. */
+export async function startRedis({ port: given }: { port?: number } = {}): Promise<TestRedis> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdall-redis-'));
+  const forget = keepUntilEnd({ kind: 'folder', name: folder });
+  const port = given ?? (await findFreePort());
+  const server = start({ file: 'redis-server', args: [...SETTINGS, '--port', String(port), '--dir', folder] });
+  const stop = async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+    forget();
+  };
+  try {
+    await untilReady(server, port);
+    return { port, url: `redis://127.0.0.1:${port}/0`, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const SETTINGS = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--daemonize', 'no'];
+
+async function untilReady(server: OwnedProcess, port: number): Promise<void> {
+  let ending: string | undefined;
+  const watch = async () => {
+    ending = (await server.ended).description;
+  };
+  void watch();
+  await until('Redis takes connections', () => {
+    if (ending !== undefined) throw new Error(`redis-server ended: ${ending}\n${server.lastOutput()}`);
+    return takesConnections(port);
+  });
+}
+
+function takesConnections(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection(port, '127.0.0.1');
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    socket.once('connect', () => socket.destroy());
+  });
+}

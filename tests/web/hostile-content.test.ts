@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { memory } from '../contract/backend.ts';
+import { escapePath, postForm } from '../http/client.ts';
+import { startService } from '../http/service.ts';
+import { atEnd } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+import { openPage } from './browser.ts';
+import { HOSTILE_FILES, type HostileFile, PAGE } from './hostile-files.ts';
+
+test('What is opened is kept or shown, and never acts on the service', async (t) => {
+  const { page, url, acts } = await visit(t);
+  for (const { name, shownAs } of HOSTILE_FILES) {
+    const address = `${url}file/${escapePath(name)}`;
+    const download = shownAs === undefined ? page.waitForEvent('download') : undefined;
+    // A navigation that becomes a download fails.
+    await page.goto(address).catch((error: unknown) => assert.ok(download, String(error)));
+    if (download) assert.equal((await download).url(), address);
+    else assert.equal(await page.evaluate(() => document.contentType), shownAs, name);
+  }
+  assert.deepEqual(acts(), []);
+
+  // Given as a page of the service itself, the same does act: it would have been seen.
+  await page.route(`${url}control`, (route) => route.fulfill({ contentType: 'text/html', body: PAGE }));
+  await page.goto(`${url}control`);
+  await until('the cookie is told', () => acts().some((act) => act.includes('canary%3Dsings')));
+});
+
+test('What a page of the service has in frames is kept or shown, and never acts on the service', async (t) => {
+  const { page, url, acts } = await visit(t);
+  for (const { name, shownAs } of HOSTILE_FILES) {
+    const outcome = shownAs === undefined ? page.waitForEvent('download') : page.waitForEvent('framenavigated');
+    await page.evaluate(
+      (source) => {
+        const frame = document.createElement('iframe');
+        frame.src = source;
+        document.body.replaceChildren(frame);
+      },
+      `${url}file/${escapePath(name)}`,
+    );
+    await outcome;
+  }
+  assert.deepEqual(acts(), []);
+});
+
+test('What a page of the service takes for its own script, style or worker is refused to it', async (t) => {
+  const { page, url, acts } = await visit(t, [
+    /^console error: (Refused to|Failed to load) .*\/file\//,
+    /^console error: A bad HTTP response code \(403\)/,
+  ]);
+  const addresses = HOSTILE_FILES.map(({ name }) => `${url}file/${escapePath(name)}`);
+  const isLoaded = ({ outcome }: Outcome) => outcome === 'loaded';
+  const parts = await page.evaluate(loadAsParts, addresses);
+  assert.deepEqual(parts.filter(isLoaded), []);
+  const workers = await page.evaluate(
+    startAsWorkers,
+    addresses.filter((address) => /(code\.js|image\.gif)$/.test(address)),
+  );
+  assert.deepEqual(workers.filter(isLoaded), []);
+  assert.deepEqual([parts.length, workers.length], [addresses.length * 3, 2 * 3]);
+  assert.deepEqual(acts(), []);
+});
+
+interface Outcome {
+  readonly address: string;
+  readonly as: string;
+  readonly outcome: 'loaded' | 'refused';
+}
+
+/** Runs in the page. */
+async function loadAsParts(addresses: readonly string[]): Promise<Outcome[]> {
+  const load = (element: HTMLElement, address: string, as: string) =>
+    new Promise<Outcome>((resolve) => {
+      element.addEventListener('load', () => resolve({ address, as, outcome: 'loaded' }));
+      element.addEventListener('error', () => resolve({ address, as, outcome: 'refused' }));
+      document.head.append(element);
+    });
+  const parts = addresses.flatMap((address) => [
+    load(Object.assign(document.createElement('script'), { src: address }), address, 'script'),
+    load(Object.assign(document.createElement('script'), { src: address, type: 'module' }), address, 'module'),
+    load(Object.assign(document.createElement('link'), { href: address, rel: 'stylesheet' }), address, 'style'),
+  ]);
+  return await Promise.all(parts);
+}
+
+/** Runs in the page. */
+async function startAsWorkers(addresses: readonly string[]): Promise<Outcome[]> {
+  const start = (worker: Worker | SharedWorker, address: string, as: string) =>
+    new Promise<Outcome>((resolve) => {
+      worker.addEventListener('error', () => resolve({ address, as, outcome: 'refused' }));
+      worker.addEventListener('message', () => resolve({ address, as, outcome: 'loaded' }));
+    });
+  const register = async (address: string): Promise<Outcome> => {
+    const registration = await navigator.serviceWorker.register(address).catch(() => undefined);
+    return { address, as: 'service worker', outcome: registration ? 'loaded' : 'refused' };
+  };
+  const workers = addresses.flatMap((address) => [
+    start(new Worker(address), address, 'worker'),
+    start(new SharedWorker(address), address, 'shared worker'),
+    register(address),
+  ]);
+  return await Promise.all(workers);
+}
+
+interface HostileVisit {
+  /** At a document of the service that allows everything, with a cookie of the service that scripts can read. */
+  readonly page: Page;
+  readonly url: string;
+  /** What scripts of the files did so far. */
+  acts(): readonly string[];
+}
+
+async function visit(t: TestContext, expectedErrors: readonly RegExp[] = []): Promise<HostileVisit> {
+  const service = await startService(memory);
+  atEnd(t, () => service.stop());
+  const url = `http://127.0.0.1:${service.port}/`;
+  const page = await openPage(t, {
+    url,
+    width: 'desktop',
+    theme: 'light',
+    language: 'en',
+    expectedErrors,
+  });
+  await page.context().addCookies([{ name: 'canary', value: 'sings', url }]);
+  const acts: string[] = [];
+  await page.context().route(`${url}favicon.ico`, (route) => route.fulfill({ status: 204 }));
+  await page.context().route(`${url}collected*`, (route) => {
+    acts.push(route.request().url());
+    return route.fulfill({ status: 204 });
+  });
+  await page.goto(`${url}-/health/live`);
+  for (const file of HOSTILE_FILES) await plant(service.port, file);
+  return { page, url, acts: () => acts };
+}
+
+async function plant(port: number, { name, type, content }: HostileFile): Promise<void> {
+  const answer = await postForm(port, [{ name: 'file', filename: name, type, value: content }]);
+  assert.equal(answer.status, 200, name);
+}

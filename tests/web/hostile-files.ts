@@ -1,0 +1,74 @@
+import { pdf } from './samples.ts';
+
+/** A file as an attacker would store it, so that it acts in the name of whoever opens it. */
+export interface HostileFile {
+  readonly name: string;
+  /** What the uploader says that it is. */
+  readonly type: string;
+  readonly content: string | Buffer;
+  /** The type of the document that a browser makes of it; undefined where it is to be kept. */
+  readonly shownAs?: string;
+}
+
+/** Tells of itself, with the cookies that it can read, by a request to the origin that it runs in or was loaded from. */
+const SCRIPT = `
+  var told = '/collected?' + encodeURIComponent(globalThis.document ? document.cookie : 'worker');
+  globalThis.document && (document.title = 'ran');
+  fetch(told).catch(() => {});
+  globalThis.Image && (new Image().src = told);
+  globalThis.postMessage && globalThis.postMessage('ran', '*');
+`;
+
+const ESCAPED = SCRIPT.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+
+export const PAGE = `<!doctype html><title>quiet</title><script>${SCRIPT}</script>
+<img src="/collected?image" onerror="fetch('/collected?handler')"><meta http-equiv="refresh" content="0;url=/collected?refresh">`;
+
+const XHTML = `<html xmlns="http://www.w3.org/1999/xhtml"><head><title>quiet</title><script>${ESCAPED}</script></head><body/></html>`;
+
+const SVG = `<svg xmlns="http://www.w3.org/2000/svg" onload="fetch('/collected?onload')"><script>${ESCAPED}</script></svg>`;
+
+const XSLT = `<?xml version="1.0"?><xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
+<xsl:template match="/"><html><head><script>${ESCAPED}</script></head></html></xsl:template></xsl:stylesheet>`;
+
+const XML = '<?xml version="1.0"?><?xml-stylesheet type="text/xsl" href="style.xsl"?><feed/>';
+
+const MATHML = `<math xmlns="http://www.w3.org/1998/Math/MathML"><script xmlns="http://www.w3.org/1999/xhtml">${ESCAPED}</script></math>`;
+
+const MHTML = `From: x\r\nMIME-Version: 1.0\r\nContent-Type: text/html\r\n\r\n${PAGE}`;
+
+/** An image to those who look at its first bytes, and a script to those who run it. */
+const IMAGE_AND_SCRIPT = `GIF89a/*\x01\x00\x01\x00*/=1;${SCRIPT}`;
+
+/** A document to the viewer for PDF, and a page to whoever looks for HTML in what it begins with. */
+const DOCUMENT_AND_PAGE = Buffer.concat([Buffer.from(`%PDF-1.4\n%${PAGE.replaceAll('\n', ' ')}\n`), pdf('Hostile')]);
+
+/** Each with the type that the name tells or a lie, so that neither is believed alone. */
+export const HOSTILE_FILES: readonly HostileFile[] = [
+  { name: 'page.html', type: 'text/html', content: PAGE },
+  { name: 'page.xhtml', type: 'application/xhtml+xml', content: XHTML },
+  { name: 'drawing.svg', type: 'image/svg+xml', content: SVG },
+  { name: 'style.xsl', type: 'text/xsl', content: XSLT },
+  { name: 'feed.xml', type: 'text/xml', content: XML },
+  { name: 'formula.mml', type: 'application/mathml+xml', content: MATHML },
+  { name: 'letter.mhtml', type: 'multipart/related', content: MHTML },
+  { name: 'code.js', type: 'text/javascript', content: SCRIPT },
+  { name: 'style.css', type: 'text/css', content: '@import "/collected?style"' },
+  { name: 'book.epub', type: 'application/epub+zip', content: PAGE },
+  { name: 'film.swf', type: 'application/x-shockwave-flash', content: PAGE },
+  { name: 'lie.html', type: 'image/png', content: PAGE },
+  { name: 'lie.png', type: 'text/html', content: PAGE },
+  { name: 'lie.txt', type: 'image/svg+xml', content: SVG },
+  { name: 'lie.pdf', type: 'text/html; charset=utf-8', content: PAGE },
+  { name: 'double.png.html', type: 'image/png', content: PAGE },
+  { name: 'double.html.unknown', type: 'text/html', content: PAGE },
+  { name: 'no extension', type: 'text/html', content: PAGE },
+  { name: 'nothing said', type: 'application/octet-stream', content: PAGE },
+  { name: 'text.txt', type: 'text/plain', content: PAGE, shownAs: 'text/plain' },
+  { name: 'double.html.txt', type: 'text/plain; charset=utf-7; x="text/html"', content: PAGE, shownAs: 'text/plain' },
+  { name: 'image.gif', type: 'image/gif', content: IMAGE_AND_SCRIPT, shownAs: 'image/gif' },
+  { name: 'image.png', type: 'image/png', content: PAGE, shownAs: 'image/png' },
+  { name: 'sound.wav', type: 'audio/wav', content: PAGE, shownAs: 'audio/wav' },
+  { name: 'document.pdf', type: 'application/pdf', content: DOCUMENT_AND_PAGE, shownAs: 'application/pdf' },
+  { name: 'page.pdf', type: 'application/pdf', content: PAGE, shownAs: 'application/pdf' },
+];

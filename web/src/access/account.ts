@@ -1,0 +1,143 @@
+import { batch, type ReadonlySignal, signal } from '@preact/signals';
+import type { Dialogs } from '../controls/dialogs.ts';
+import { tellNotLoaded } from '../controls/not-loaded.ts';
+import type { Embedded } from '../embedded.ts';
+import type { Messages } from '../messages/messages.ts';
+import type { Urls } from '../service/urls.ts';
+import type { Language } from '../text/language.ts';
+import { createOtherTabs } from './other-tabs.ts';
+
+/** Who uses the page, where the service knows people. */
+export interface Account {
+  /** Null while nobody is signed in. */
+  readonly name: ReadonlySignal<string | null>;
+  /** Who was signed in last on this page. */
+  readonly lastName: ReadonlySignal<string | null>;
+  readonly ways: { readonly password: boolean; readonly provider: boolean };
+  /** Whether the page came without anything to see, as its first answer was that one has to sign in. */
+  readonly isShutOut: boolean;
+  /** Whether there is a way to sign in on this page. */
+  readonly canSignIn: boolean;
+  /** How many times somebody signed in since the page was loaded: what was refused before may be had by now. */
+  readonly times: ReadonlySignal<number>;
+  /** Whether the page is about to be loaded anew, without a question. */
+  readonly isLeaving: ReadonlySignal<boolean>;
+  /** Asks a person to sign in, once for all who want that; gives whether they did. Never throws. */
+  ask(): Promise<boolean>;
+  /**
+   * The same, when the service said that nobody is signed in. Whoever declined is not asked again before they do
+   * something more.
+   */
+  askAgain(): Promise<boolean>;
+  /** Takes in that somebody has signed in, here or in another tab. Where that is another person, the page begins anew. */
+  arrive(name: string, options?: { isElsewhere?: boolean }): void;
+  /** Asks where something is under way, and signs out. Never throws. */
+  signOut(): Promise<void>;
+  /** Loads the page anew: nothing is kept of what was shown. */
+  leave(): void;
+}
+
+export interface AccountOptions {
+  readonly access: NonNullable<Embedded['access']>;
+  readonly isShutOut: boolean;
+  readonly urls: Urls;
+  readonly dialogs: Dialogs;
+  readonly messages: Messages;
+  readonly language: ReadonlySignal<Language>;
+  /** Whether something is under way that would be lost. */
+  readonly isBusy: () => boolean;
+}
+
+export function createAccount(options: AccountOptions): Account {
+  const { access, urls, dialogs, messages, language, isBusy } = options;
+  const name = signal(access.name);
+  const lastName = signal(access.name);
+  const times = signal(0);
+  const isLeaving = signal(false);
+  let asking: Promise<boolean> | undefined;
+  let isDeclined = false;
+
+  const leave = () => {
+    isLeaving.value = true;
+    window.location.reload();
+  };
+  const arrive: Account['arrive'] = (next, { isElsewhere = false } = {}) => {
+    if (!isElsewhere) tabs.tell(next);
+    if (name.value === next) return;
+    // What one person has opened, selected and queued is nothing for another.
+    if (lastName.value !== null && lastName.value !== next) return leave();
+    batch(() => {
+      lastName.value = next;
+      name.value = next;
+      times.value++;
+    });
+  };
+  const tabs = createOtherTabs(urls.endpoint(''), (next) => {
+    if (next !== null) return arrive(next, { isElsewhere: true });
+    // What is under way goes on after signing in again.
+    if (isBusy()) name.value = null;
+    else if (name.value !== null) leave();
+  });
+  // One who signed in by a provider comes back as a new page.
+  if (access.name !== null) tabs.tell(access.name);
+
+  const askOnce = async (): Promise<boolean> => {
+    try {
+      const { askToSignIn } = await import('./sign-in-dialog.tsx');
+      await askToSignIn(dialogs);
+    } catch {
+      void tellNotLoaded({ messages, language });
+    }
+    isDeclined = name.value === null;
+    if (isDeclined) {
+      atNextDeed(() => {
+        isDeclined = false;
+      });
+    }
+    return !isDeclined;
+  };
+  const ask = () => {
+    asking ??= askOnce().finally(() => {
+      asking = undefined;
+    });
+    return asking;
+  };
+
+  const canSignIn = access.signIn.password || access.signIn.provider;
+  return {
+    name,
+    lastName,
+    ways: access.signIn,
+    isShutOut: options.isShutOut,
+    canSignIn,
+    times,
+    isLeaving,
+    ask,
+    async askAgain() {
+      name.value = null;
+      return canSignIn && !isDeclined && !isLeaving.value && ask();
+    },
+    arrive,
+    leave,
+    async signOut() {
+      try {
+        const { signOut } = await import('./sign-out.tsx');
+        await signOut({ ...options, leave, tell: tabs.tell });
+      } catch {
+        void tellNotLoaded({ messages, language });
+      }
+    },
+  };
+}
+
+/** Calls `then` when a person presses something next, whatever it is. */
+function atNextDeed(then: () => void): void {
+  const listening = new AbortController();
+  const hear = () => {
+    listening.abort();
+    then();
+  };
+  for (const type of ['pointerdown', 'keydown']) {
+    window.addEventListener(type, hear, { capture: true, signal: listening.signal });
+  }
+}

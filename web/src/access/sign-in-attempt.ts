@@ -1,0 +1,64 @@
+import type { RefObject } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { useLanguage, usePage } from '../page.ts';
+import { asServiceError, type ServiceError } from '../service/service-error.ts';
+import { signIn, whoIsSignedIn } from '../service/session.ts';
+import type { Language } from '../text/language.ts';
+import { reasonOf } from '../text/reason.ts';
+import type { Account } from './account.ts';
+
+/** Signing in with a name and a password, and how that went. */
+export interface SignInAttempt {
+  readonly name: RefObject<HTMLInputElement | null>;
+  /** The password is in its field alone, and there until it was right. */
+  readonly password: RefObject<HTMLInputElement | null>;
+  readonly isSending: boolean;
+  /** Why it did not go, in words. */
+  readonly problem: string | undefined;
+  /** Whether that was the name or the password. */
+  readonly isWrong: boolean;
+  /** Sends what is in the fields, unless that was done already. */
+  readonly send: () => void;
+}
+
+export function useSignInAttempt(account: Account): SignInAttempt {
+  const { urls } = usePage();
+  const language = useLanguage();
+  const name = useRef<HTMLInputElement>(null);
+  const password = useRef<HTMLInputElement>(null);
+  const [state, setState] = useState<Pick<SignInAttempt, 'isSending' | 'problem' | 'isWrong'>>(RESTING);
+
+  const send = async (nameField: HTMLInputElement, passwordField: HTMLInputElement) => {
+    setState({ ...RESTING, isSending: true });
+    try {
+      const signedIn = await signIn(urls, { name: nameField.value, password: passwordField.value });
+      const isKept = (await whoIsSignedIn(urls)) !== null;
+      if (!isKept) return setState({ ...RESTING, problem: language.text.account.noCookies });
+      passwordField.value = '';
+      account.arrive(signedIn);
+    } catch (thrown) {
+      const error = asServiceError(thrown);
+      setState({ ...RESTING, problem: wordsOf(error, language), isWrong: error.status === 401 });
+      passwordField.focus();
+      passwordField.select();
+    }
+  };
+  return {
+    ...state,
+    name,
+    password,
+    send() {
+      if (!state.isSending && name.current && password.current) void send(name.current, password.current);
+    },
+  };
+}
+
+const RESTING = { isSending: false, problem: undefined, isWrong: false } as const;
+
+function wordsOf(error: ServiceError, { text, formats }: Language): string {
+  if (error.status === 401) return text.account.wrong;
+  if (error.status === 429 && error.retryAfter !== undefined) {
+    return text.account.tooMany(formats.duration(error.retryAfter));
+  }
+  return reasonOf(error, text);
+}

@@ -1,0 +1,59 @@
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { Button } from '../controls/button.tsx';
+import { Dialog } from '../controls/dialog.tsx';
+import type { Dialogs } from '../controls/dialogs.ts';
+import { useLanguage, usePage } from '../page.ts';
+import type { Account } from './account.ts';
+import { useSignInAttempt } from './sign-in-attempt.ts';
+import { ProviderLink, SignInFields } from './sign-in-fields.tsx';
+
+/** Asks a person to sign in, over all that is shown. Settles when they have, here or elsewhere, or would rather not. */
+export async function askToSignIn(dialogs: Dialogs): Promise<void> {
+  await dialogs.ask<never>((close) => <SignInDialog onClose={() => close(null)} />);
+}
+
+function SignInDialog({ onClose }: { onClose: () => void }) {
+  const { account } = usePage();
+  return account && <Question account={account} onClose={onClose} />;
+}
+
+function Question({ account, onClose }: { account: Account; onClose: () => void }) {
+  const { text } = useLanguage();
+  const attempt = useSignInAttempt(account);
+  const { password, provider } = account.ways;
+  // As it was when it was asked: it changes a moment before the dialog goes.
+  const [lastName] = useState(account.lastName.value);
+  useLayoutEffect(() => {
+    const field = lastName === null ? attempt.name : attempt.password;
+    field.current?.focus();
+  }, []);
+  const name = account.name.value;
+  useEffect(() => {
+    if (name !== null) onClose();
+  }, [name]);
+
+  return (
+    <Dialog
+      title={text.account.signIn}
+      onClose={onClose}
+      onSubmit={attempt.send}
+      actions={
+        <>
+          <Button onClick={onClose}>{text.controls.cancel}</Button>
+          {password && (
+            <Button kind="primary" type="submit">
+              {attempt.isSending ? text.account.signingIn : text.account.signIn}
+            </Button>
+          )}
+        </>
+      }
+    >
+      <div class="sign-in-question">
+        <p>{lastName === null ? text.account.needed : text.account.ended}</p>
+        {password && <SignInFields attempt={attempt} lastName={lastName} />}
+        {provider && <ProviderLink account={account} isBeside />}
+        {provider && <p class="hint">{text.account.inNewTab}</p>}
+      </div>
+    </Dialog>
+  );
+}
