@@ -132,6 +132,23 @@ test('draws 100 megapixels, and refuses one row more', async (t) => {
   await assertRefused(t, resizedPng(large, 10_000, 10_001), 'too-large', /10000 × 10001 pixels.*100 megapixels/);
 });
 
+test('draws the first of tens of thousands of frames, and looks at no other', async (t) => {
+  const gif = await plain(RED).gif().toBuffer();
+  // A frame begins with a Graphic Control Extension or an Image Descriptor; the last byte ends the file.
+  const begin = [Buffer.from([0x21, 0xf9]), Buffer.from([0x2c, 0, 0, 0, 0])].map((mark) => gif.indexOf(mark));
+  const start = Math.min(...begin.filter((index) => index !== -1));
+  const frame = gif.subarray(start, -1);
+  const count = 20_000;
+  const animation = Buffer.concat([
+    gif.subarray(0, start),
+    ...Array.from({ length: count }, () => frame),
+    gif.subarray(-1),
+  ]);
+  const { pages } = await sharp(animation).metadata();
+  assert.equal(pages, count);
+  await assertThumbnail(await thumbnailOf(t, animation), [160, 160, RED]);
+});
+
 const bombs: Record<string, () => Promise<Buffer> | Buffer> = {
   async JPEG() {
     const jpeg = await plain(RED).jpeg().toBuffer();

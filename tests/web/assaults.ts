@@ -74,7 +74,6 @@ export async function embedAll(service: string): Promise<string[]> {
     ['link', 'href', 'file/secret.css'],
     ['iframe', 'src', ''],
     ['iframe', 'src', 'file/secret.txt'],
-    ['iframe', 'src', 'file/secret.html'],
     ['iframe', 'src', '-/docs/static/index.html'],
     ['object', 'data', 'file/secret.txt'],
     ['video', 'src', 'file/secret.txt'],

@@ -57,16 +57,16 @@ describe('a page of another origin', () => {
   for (const scene of SCENES) {
     it(`changes nothing and reads nothing, and may have a link to it: ${scene.name}`, async (t) => {
       const { url, root, holdall, context } = await begin(t, scene);
-      const before = await contents(root);
+      const planted = await contents(root);
       const hostile = await context.newPage();
       await hostile.goto(`http://${scene.hostile}:${attackers.port}/`);
 
-      console.log('r');const read = [
+      const read = [
         ...(await hostile.evaluate(fetchAll, url)),
-        ...(console.log('e'),await hostile.evaluate(embedAll, url)),
-        ...(console.log('o'),await hostile.evaluate(openAndRead, url)),
+        ...(await hostile.evaluate(embedAll, url)),
+        ...(await hostile.evaluate(openAndRead, url)),
       ];
-console.log('f');      assert.deepEqual(read, []);
+      assert.deepEqual(read, []);
       await hostile.evaluate((service) => window.open(`${service}file/secret.html`), url);
       for (const target of ['frame', '_blank'] as const) {
         const heard = countOf(holdall, 'POST');
@@ -78,12 +78,12 @@ console.log('f');      assert.deepEqual(read, []);
         if (frame.url().startsWith(url)) continue;
         assert.ok(!(await frame.content().catch(() => '')).includes(SECRET), frame.url());
       }
-      assert.deepEqual(await contents(root), before);
-console.log('ref');      assertRefused(holdall);
+      assert.deepEqual(await contents(root), planted);
+      assertRefused(holdall);
 
       await hostile.goto(`http://${scene.hostile}:${attackers.port}/?to=${encodeURIComponent(url)}`);
       await hostile.getByRole('link').click();
-console.log(hostile.url(), await hostile.content());      await hostile.getByText('victim.txt').first().waitFor();
+      await hostile.getByText('victim.txt').first().waitFor();
       assert.equal(hostile.url(), url);
       // From there, all of it works: it is the service that was attacked, as it is.
       assert.deepEqual(await changeAsOwn(hostile), [200, 200, 200]);
@@ -93,7 +93,7 @@ console.log(hostile.url(), await hostile.content());      await hostile.getByTex
 
 it('a page whose name was made to point to this machine is of no origin of the service’s', async (t) => {
   const { holdall, root, context } = await begin(t, { service: '127.0.0.1', as: 'nobody' });
-  const before = await contents(root);
+  const planted = await contents(root);
   const page = await context.newPage();
   const response = await page.goto(`http://evil.test:${holdall.port}/`);
   assert.equal(response?.status(), 403);
@@ -102,7 +102,7 @@ it('a page whose name was made to point to this machine is of no origin of the s
   assert.ok(read.length > 20);
   for (const text of read) assert.match(text, /: 403 /);
   assert.ok(!read.join().includes(SECRET));
-  assert.deepEqual(await contents(root), before);
+  assert.deepEqual(await contents(root), planted);
 });
 
 /** Starts a service, and a browser that may do everything there. */
@@ -116,7 +116,8 @@ async function begin(t: TestContext, { service, as }: Pick<Scene, 'service' | 'a
   const holdall = await startHoldall(t, {
     root,
     settings: {
-      ...{ PORT: String(port), SHUTDOWN_TIMEOUT: '2' },
+      PORT: String(port),
+      SHUTDOWN_TIMEOUT: '2',
       ...(as !== 'nobody' && { ACCESS_FILE: accessFile, ...(NAMES.includes(service) && { PUBLIC_URL: url }) }),
     },
   });

@@ -1,0 +1,335 @@
+import assert from 'node:assert/strict';
+import { createHook } from 'node:async_hooks';
+import { createHmac } from 'node:crypto';
+import { mkdir, rename, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { hashPassword, verifyPassword } from '../../src/access/passwords.ts';
+import { createToken, hashToken } from '../../src/access/tokens.ts';
+import { type Answer, assertFailure, postJson, send, sendBytes } from '../http/client.ts';
+import { startHoldall, temporaryFolder } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+
+const SECRET = 'what only Ann may read';
+const PASSWORD = 'correct horse 🔋 battery';
+const KEY = 'a key of the service that is long enough';
+
+/** The service, with Ann, who may do everything, and Bob, who may do nothing. */
+interface Guarded {
+  readonly port: number;
+  /** Tokens of Ann and of Bob. */
+  readonly token: string;
+  readonly bobs: string;
+  /** The answer to somebody who asks for Ann's file with these headers. */
+  ask(headers: Readonly<Record<string, string>>, path?: string): Promise<Answer>;
+  signIn(): Promise<string>;
+  /** Puts another access file in the place of the first one. */
+  change(people: Readonly<Record<string, object>>): Promise<void>;
+}
+
+it('credentials are good for what they were given for, and for nobody else', async (t) => {
+  const guarded = await serve(t, { SIGNING_KEY: KEY, TRUST_PROXY: 'loopback' });
+  const { port, ask, token, bobs, signIn, change } = guarded;
+  const bearer = `Bearer ${token}`;
+  assert.equal((await ask({ authorization: bearer })).body.toString(), SECRET);
+
+  await t.test('a token that was altered, or stands in another place', async () => {
+    assert.equal((await ask({ authorization: `bearer  ${token} ` })).status, 200, 'The scheme has no case.');
+    for (const wrong of [
+      ...alterations(token).map((altered) => `Bearer ${altered}`),
+      `Basic ${token}`,
+      `Token ${token}`,
+      `Bearer${token}`,
+      token,
+      `Bearer "${token}"`,
+      `Bearer ${token},${token}`,
+      `${bearer}, ${bearer}`,
+      `Bearer x, ${bearer}`,
+      `Digest ${token}`,
+      'Bearer',
+      'Bearer ',
+      `${bearer}\t${token}`,
+      `Bearer ${hashToken(token)}`,
+      `Bearer ${base64(token)}`,
+      `Bearer ${'A'.repeat(12_000)}`,
+      basicOf('ann', token),
+    ])
+      assertNobody(await ask({ authorization: wrong }), wrong);
+    for (const name of ['access_token', 'token', 'authorization', 'api_key', 'bearer', 'session', 'holdall']) {
+      for (const value of [token, bearer]) {
+        const query = `?${name}=${encodeURIComponent(value)}`;
+        assertNobody(await ask({}, `/file/secret.txt${query}`), query);
+      }
+    }
+    for (const name of ['x-api-key', 'x-authorization', 'proxy-authorization', 'x-access-token']) {
+      assertNobody(await ask({ [name]: bearer }), name);
+    }
+    for (const name of ['x-forwarded-user', 'remote-user', 'x-remote-user'])
+      assertNobody(await ask({ [name]: 'ann' }), name);
+    for (const cookie of [`holdall=${token}`, `token=${token}`, `authorization=${bearer}`])
+      assertNobody(await ask({ cookie }), cookie);
+    const twice = await sendBytes(
+      port,
+      `GET /file/secret.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${bobs}\r\nAuthorization: ${bearer}\r\n\r\n`,
+    );
+    assert.ok(!twice.includes(SECRET), 'A second Authorization adds nothing to the first one.');
+  });
+
+  await t.test('a session that was altered, or stands in another place', async () => {
+    const cookie = await signIn();
+    const session = cookie.slice('holdall='.length);
+    assert.equal((await ask({ cookie })).status, 200);
+    for (const altered of alterations(session)) assertNobody(await ask({ cookie: `holdall=${altered}` }), altered);
+    const names = ['holdall2', 'Holdall', '__Host-holdall', 'holdall-sign-in', ' holdall.'];
+    const others = [
+      ...names.map((name) => `${name}=${session}`),
+      `holdall="${session}"`,
+      `${cookie}; ${cookie}`,
+      `holdall=x; ${cookie}`,
+    ];
+    for (const other of others) assertNobody(await ask({ cookie: other }), other);
+    assertNobody(await ask({ authorization: `Bearer ${session}` }), 'as a token');
+    assertNobody(await ask({}, `/file/secret.txt?holdall=${session}`), 'in the query');
+    assert.equal((await ask({ cookie })).status, 200, 'It was good all the time.');
+  });
+
+  await t.test('those of two people at once', async () => {
+    const cookie = await signIn();
+    assert.equal((await ask({ authorization: `Bearer ${bobs}` })).status, 403);
+    assert.equal((await ask({ authorization: `Bearer ${bobs}`, cookie })).status, 403, 'What is said first counts.');
+    assertNobody(await ask({ authorization: 'Bearer x', cookie }), 'One that is wrong counts too.');
+  });
+
+  await t.test('a signed URL for another file, time or method', async () => {
+    const { pathname, search, searchParams } = new URL(await signedUrl(guarded), 'http://service');
+    const get = (path: string, query = search, method = 'GET') => send(port, `${path}${query}`, { method });
+    assert.equal((await get(pathname)).status, 200);
+    assert.equal((await get(pathname, search, 'HEAD')).status, 200);
+    for (const method of ['PUT', 'POST', 'DELETE', 'PATCH'])
+      assert.equal((await get(pathname, search, method)).status, 405);
+    for (const path of ['/file/large.bin', '/thumb/large.bin', '/', '/file/secret.txt'])
+      assertNobody(await get(path), path);
+    for (const path of [
+      'secret.txt',
+      'other.bin',
+      'LARGE.bin',
+      'large.bin%20',
+      'large.bin.',
+      'folder/../large.bin',
+      'folder/large.bin',
+    ]) {
+      const { status } = await get(`/-/signed/${path}`);
+      assert.ok([400, 403].includes(status), `${path}: ${status}`);
+    }
+    const expires = Number(searchParams.get('expires'));
+    const signature = searchParams.get('signature') ?? '';
+    const times = [
+      expires + 1,
+      expires - 1,
+      0,
+      -1,
+      9e15,
+      `${expires}.0`,
+      `0${expires}`,
+      `${expires}e0`,
+      `+${expires}`,
+      `%20${expires}`,
+      '',
+    ];
+    for (const query of [
+      ...alterations(signature).map((altered) => `?expires=${expires}&signature=${altered}`),
+      ...times.map((time) => `?expires=${time}&signature=${signature}`),
+      `?expires=${expires}`,
+      `?signature=${signature}`,
+      '',
+      '?',
+      `?signature=${signature}&expires=${expires}`,
+      `${search}&download=1`,
+      `${search}&x=1`,
+      `${search}&`,
+      `?x=1&${search.slice(1)}`,
+      `?${search}`,
+      `${search}&expires=${expires + 1}`,
+      `${search}&signature=${signature}`,
+      search.toUpperCase(),
+      search.replace('=', '%3d'),
+    ])
+      assert.equal((await get(pathname, query)).status, 403, query);
+    assert.equal((await get(pathname)).status, 200, 'It was good all the time.');
+  });
+
+  await t.test('a signed URL beyond its time', async () => {
+    const urlOf = (expires: number) => {
+      const signature = createHmac('sha256', KEY).update(`expires=${expires}\nlarge.bin`).digest('base64url');
+      return `/-/signed/large.bin?expires=${expires}&signature=${signature}`;
+    };
+    const now = Math.floor(Date.now() / 1000);
+    assert.equal((await send(port, urlOf(now + 600))).status, 200, 'It is signed as the service does.');
+    for (const expires of [now - 1, now - 3600, 0]) assertFailure(await send(port, urlOf(expires)), 403, /has expired/);
+  });
+
+  await t.test('all of them at another service', async (test) => {
+    const other = await serve(test);
+    const cookie = await signIn();
+    assert.equal((await ask({ cookie })).status, 200);
+    assertNobody(await other.ask({ cookie }), 'a session');
+    assertNobody(await other.ask({ authorization: bearer }), 'a token');
+    assert.equal((await send(other.port, await signedUrl(guarded))).status, 403, 'a signed URL');
+  });
+
+  await t.test('a session that was signed out of, wherever else it is', async () => {
+    const [cookie, kept] = [await signIn(), await signIn()];
+    assert.equal((await ask({ cookie })).status, 200);
+    assert.equal((await send(port, '/-/session', { method: 'DELETE', headers: { cookie } })).status, 200);
+    for (let again = 0; again < 3; again++) assertNobody(await ask({ cookie }), 'replayed');
+    assert.equal((await ask({ cookie: kept })).status, 200, 'Another one goes on.');
+  });
+
+  await t.test('a wrong password does not tell who there is', async () => {
+    const answers: unknown[] = [];
+    for (const name of ['ann', 'bob', 'nobody', 'ANN', 'ann ', '__proto__', 'constructor', 'a'.repeat(1000)]) {
+      // Attempts are counted by addresses too.
+      const from = { 'x-forwarded-for': `127.0.1.${answers.length}` };
+      const form = await postJson(port, '/-/session', { name, password: 'wrong' }, from);
+      const basic = await ask({ authorization: basicOf(name, 'wrong'), ...from });
+      answers.push(
+        [form, basic].map(({ status, headers, body }) => [status, Object.keys(headers).toSorted(), body.toString()]),
+      );
+    }
+    for (const answer of answers) assert.deepEqual(answer, answers[0]);
+    assert.match(JSON.stringify(answers[0]), /^\[\[401,.*The name or the password is not right\..*\[401,/);
+  });
+
+  await t.test('what an access file gave that was replaced: within seconds, and for good', async () => {
+    const ways = {
+      token: { authorization: bearer },
+      password: { authorization: basicOf('ann', PASSWORD) },
+      session: { cookie: await signIn() },
+    };
+    const untilRefused = (what: string, headers: Readonly<Record<string, string>>) =>
+      until(`${what} is refused`, async () => (await ask(headers)).status === 401);
+    const ann = await annWith(token);
+    for (const way of Object.values(ways)) assert.equal((await ask(way)).status, 200);
+
+    const later = await hashPassword('another one');
+    await change({ ann: { ...ann, password: later } });
+    await untilRefused('the session of another password', ways.session);
+    assertNobody(await ask(ways.password), 'the old password');
+    assert.equal((await ask(ways.token)).status, 200, 'The token is as it was.');
+
+    await change({ ann: { ...ann, tokens: [] } });
+    await untilRefused('the token', ways.token);
+    assert.equal((await ask(ways.password)).status, 200, 'The password is the first one again.');
+    const next = { cookie: await signIn() };
+    assert.equal((await ask(next)).status, 200);
+
+    await change({ bob: { tokens: [{ name: 'bob', hash: hashToken(bobs) }] } });
+    await untilRefused('the session of somebody who has gone', next);
+    for (const [name, way] of Object.entries(ways)) assertNobody(await ask(way), name);
+    // Back under the same name, with another password: nothing of what was before holds.
+    await change({ ann: { password: later } });
+    const again = { authorization: basicOf('ann', 'another one'), 'x-forwarded-for': '127.0.2.1' };
+    await until('Ann is back', async () => (await ask(again)).status === 200);
+    for (const old of [next, ...Object.values(ways)]) assertNobody(await ask(old), 'of before');
+  });
+});
+
+it('a hash is made for somebody who is not there too, so that the time does not tell', async () => {
+  const hashing: string[] = [];
+  const hook = createHook({ init: (_id, type) => void (type === 'SCRYPTREQUEST' && hashing.push(type)) }).enable();
+  try {
+    assert.equal(await verifyPassword('wrong', undefined), false);
+    assert.equal(hashing.length, 1);
+    assert.equal(await verifyPassword('wrong', await annsHash), false);
+    assert.equal(hashing.length, 2);
+  } finally {
+    hook.disable();
+  }
+});
+
+const base64 = (text: string) => Buffer.from(text).toString('base64');
+const basicOf = (name: string, password: string) => `Basic ${base64(`${name}:${password}`)}`;
+
+/** The text with each of its characters altered, and cut, extended and written in other ways. */
+function alterations(text: string): string[] {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  const flipped = Array.from(text, (character, position) => {
+    const index = alphabet.indexOf(character);
+    // The next one differs in the last bit: at the end of a text, that may be one without a meaning.
+    return text.slice(0, position) + (index === -1 ? 'A' : alphabet[index ^ 1]) + text.slice(position + 1);
+  });
+  const half = text.length >> 1;
+  const written = [
+    encodeURIComponent(text).replace(/.$/, (last) => `%${last.charCodeAt(0).toString(16)}`),
+    `${text}=`,
+    `${text}==`,
+  ];
+  return [
+    ...flipped,
+    text.slice(0, -1),
+    text.slice(1),
+    text.slice(0, half),
+    text.slice(half),
+    `${text}A`,
+    `A${text}`,
+    `${text}%00`,
+    text + text,
+    text.toLowerCase(),
+    text.toUpperCase(),
+    text.replaceAll(/[-_]/g, (sign) => (sign === '-' ? '+' : '/')),
+    ...written,
+  ].filter((altered) => altered !== text);
+}
+
+/** Expects an answer for somebody who is nobody. */
+function assertNobody({ status, body }: Answer, what: string): void {
+  assert.ok(status === 401, `${what.slice(0, 300)}: ${status} ${body.toString()}`);
+  assert.ok(!body.includes(SECRET), what);
+}
+
+let annsHash: Promise<string> | undefined;
+
+async function annWith(token: string) {
+  annsHash ??= hashPassword(PASSWORD);
+  return { password: await annsHash, tokens: [{ name: 'laptop', hash: hashToken(token) }] };
+}
+
+/** The URL that the service gives for a large file, as path and query. */
+async function signedUrl({ ask, token }: Guarded): Promise<string> {
+  const { status, headers } = await ask({ authorization: `Bearer ${token}` }, '/file/large.bin');
+  assert.equal(status, 302);
+  const { pathname, search } = new URL(headers.location ?? '', 'http://service/file/large.bin');
+  return pathname + search;
+}
+
+async function serve(t: TestContext, settings: Readonly<Record<string, string>> = {}): Promise<Guarded> {
+  const base = await temporaryFolder(t);
+  const [root, file] = [join(base, 'root'), join(base, 'access.json')];
+  await mkdir(join(root, 'folder'), { recursive: true });
+  await writeFile(join(root, 'secret.txt'), SECRET);
+  for (const name of ['large.bin', 'other.bin', 'folder/large.bin']) {
+    await writeFile(join(root, name), '');
+    await truncate(join(root, name), 6 * 1024 * 1024);
+  }
+  const [anns, bobs] = [createToken(), createToken()];
+  const change = async (people: Readonly<Record<string, object>>) => {
+    const rights = ['read', 'write', 'manage'];
+    const grants = 'ann' in people ? [{ folder: '/', to: { person: 'ann' }, rights }] : [];
+    await writeFile(`${file}.new`, JSON.stringify({ people, grants }));
+    await rename(`${file}.new`, file);
+  };
+  await change({ ann: await annWith(anns.token), bob: { tokens: [{ name: 'bob', hash: bobs.hash }] } });
+  const { port } = await startHoldall(t, { root, settings: { ACCESS_FILE: file, RATE_LIMIT: '0', ...settings } });
+  return {
+    port,
+    token: anns.token,
+    bobs: bobs.token,
+    ask: (headers, path = '/file/secret.txt') => send(port, path, { headers }),
+    async signIn() {
+      const answer = await postJson(port, '/-/session', { name: 'ann', password: PASSWORD });
+      assert.equal(answer.status, 200, answer.body.toString());
+      return /^[^;]*/.exec(answer.headers['set-cookie']?.[0] ?? '')?.[0] ?? '';
+    },
+    change,
+  };
+}

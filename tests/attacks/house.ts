@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { readdir, writeFile } from 'node:fs/promises';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import type { TestContext } from 'node:test';
+import sharp from 'sharp';
+import { createToken } from '../../src/access/tokens.ts';
+import { photograph } from '../faults/trees.ts';
+import { type Answer, type Call, send } from '../http/client.ts';
+import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
+
+/** Stands in every file that the asker may not read, and in the name of one in each folder. */
+export const SECRET = 'the-treasure-of-others';
+
+/** A request: its path as it stands, and the rest. */
+export type Attack = readonly [path: string, call?: Call];
+
+/** A service, somebody who may do everything in `mine/` and nothing elsewhere, and what lies all around. */
+export interface House {
+  readonly holdall: Holdall;
+  readonly port: number;
+  /** The folder that the served one lies in. */
+  readonly base: string;
+  readonly root: string;
+  readonly accessFile: string;
+  /** Sends a request of the asker. Fails where the answer gives away anything, or is a fault of the service. */
+  attack(...attack: Attack): Promise<Answer>;
+  /** Sends a request of somebody who may do everything. */
+  askAsOwner(...attack: Attack): Promise<Answer>;
+  /** Puts into `mine/` what was there at the beginning, and nothing else. */
+  restore(): void;
+  /** Fails where anything but `mine/` is not as it was at the beginning. */
+  assertUntouched(what: string): Promise<void>;
+}
+
+export interface HouseOptions {
+  /** Folders beside `mine/`, and in it, that are closed to the asker; each holds the usual things. */
+  readonly closed?: readonly string[];
+  /** Grants to `asker`, beside that for `mine/`. */
+  readonly grants?: readonly { readonly folder: string; readonly rights: readonly string[] }[];
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** Bytes above which a file is given by a signed URL. */
+const LARGE = 6 * 1024 * 1024;
+
+/** Starts it. In `mine/` are `image.png`, `large.bin`, `note.txt`, and the same again in the folder `folder/`. */
+export async function startHouse(
+  t: TestContext,
+  { closed = ['other/'], grants = [], settings = {} }: HouseOptions = {},
+): Promise<House> {
+  const base = await temporaryFolder(t);
+  const root = join(base, 'root');
+  const image = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  for (const folder of ['root/', 'other/', ...closed.map((path) => `root/${path}`)]) hide(join(base, folder), image);
+  writeFileSync(join(base, 'secret.txt'), SECRET);
+
+  const [owner, asker] = [createToken(), createToken()];
+  const accessFile = join(await temporaryFolder(t), 'access.json');
+  const personOf = (name: string, { hash }: { hash: string }) => ({ tokens: [{ name, hash }] });
+  const rights = ['read', 'write', 'manage'];
+  const policy = {
+    people: { owner: personOf('owner', owner), asker: personOf('asker', asker) },
+    grants: [
+      { folder: '/', to: { person: 'owner' }, rights },
+      { folder: '/mine/', to: { person: 'asker' }, rights },
+      ...grants.map((grant) => ({ ...grant, to: { person: 'asker' } })),
+    ],
+  };
+  await writeFile(accessFile, JSON.stringify(policy));
+
+  const restore = () => furnish(join(root, 'mine'), image, closed);
+  restore();
+  const holdall = await startHoldall(t, {
+    root,
+    settings: { ACCESS_FILE: accessFile, RATE_LIMIT: '0', AUDIT_LOG: 'off', ...settings },
+  });
+  const { port } = holdall;
+  const before = await surroundings(base, closed);
+  const agent = new Agent({ keepAlive: true });
+  atEnd(t, () => agent.destroy());
+  const ask = ({ token }: { token: string }, [path, call = {}]: Attack) =>
+    send(port, path, { agent, ...call, headers: { authorization: `Bearer ${token}`, ...call.headers } });
+
+  return {
+    holdall,
+    port,
+    base,
+    root,
+    accessFile,
+    async attack(...attack) {
+      const answer = await ask(asker, attack);
+      assertNothingGivenAway(answer, attack);
+      return answer;
+    },
+    askAsOwner: (...attack) => ask(owner, attack),
+    restore,
+    async assertUntouched(what) {
+      assert.deepEqual(await surroundings(base, closed), before, `${what}: something outside of mine/ has changed.`);
+    },
+  };
+}
+
+/** Everything that there is to find in a folder that is closed to the asker. */
+function hide(folder: string, image: Buffer): void {
+  mkdirSync(join(folder, 'folder'), { recursive: true });
+  for (const name of ['secret.txt', `${SECRET}.txt`, 'folder/secret.txt']) writeFileSync(join(folder, name), SECRET);
+  writeFileSync(join(folder, 'image.png'), image);
+}
+
+function furnish(mine: string, image: Buffer, closed: readonly string[]): void {
+  mkdirSync(mine, { recursive: true });
+  for (const name of readdirSync(mine)) {
+    // What has something closed in it is looked at, and not made anew.
+    if (!closed.some((path) => path.startsWith(`mine/${name}/`))) rmSync(join(mine, name), { recursive: true });
+  }
+  for (const folder of [mine, join(mine, 'folder')]) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'image.png'), image);
+    writeFileSync(join(folder, 'note.txt'), 'mine');
+    writeFileSync(join(folder, 'large.bin'), '');
+    truncateSync(join(folder, 'large.bin'), LARGE);
+  }
+}
+
+/** All but `mine/` and the service's own folder, with what is closed in `mine/`. */
+async function surroundings(base: string, closed: readonly string[]): Promise<Record<string, unknown>> {
+  const root = join(base, 'root');
+  const names = (await readdir(root)).filter((name) => name !== 'mine' && name !== '.holdall');
+  const inside = [...names, ...closed.filter((path) => path.startsWith('mine/'))].toSorted();
+  const photographs = inside.map(async (name) => [name, await photograph(join(root, name))] as const);
+  const beside = (await readdir(base)).filter((name) => name !== 'root').toSorted();
+  const besides = beside.map(async (name) => [`../${name}`, await photograph(join(base, name))] as const);
+  return Object.fromEntries(await Promise.all([...photographs, ...besides]));
+}
+
+function assertNothingGivenAway({ status, headers, body }: Answer, [path, call]: Attack): void {
+  const told = `${call?.method ?? 'GET'} ${path} ${call?.body?.toString() ?? ''}: ${status} ${body.toString().slice(0, 500)}`;
+  assert.ok(!body.includes(SECRET) && !JSON.stringify(headers).includes(SECRET), told);
+  assert.ok(status < 500, told);
+}

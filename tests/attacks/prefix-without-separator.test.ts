@@ -1,0 +1,160 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { type Entrance, fileEntrances, folderEntrances, json, uploadTo } from '../faults/entrances.ts';
+import { escapePath, jsonOf } from '../http/client.ts';
+import { type House, startHouse } from './house.ts';
+
+/** Names that begin as `mine` does, or that something might take for it. */
+const SIBLINGS = [
+  'mine2',
+  'mine ',
+  ' mine',
+  'mine.',
+  'Mine',
+  'MINE',
+  'mi',
+  'mine\\',
+  'mine%2f',
+  'ｍｉｎｅ',
+  'mine\u200b',
+  'm\u0456ne',
+];
+
+/** The asker's own is composed (NFC); this is the same to the eye. */
+const COMPOSED = 'caf\u00e9';
+const DECOMPOSED = 'cafe\u0301';
+
+it('a folder whose name begins or looks like one of theirs is closed to people', async (t) => {
+  const siblings = [...SIBLINGS, DECOMPOSED];
+  const house = await startHouse(t, {
+    closed: siblings.map((name) => `${name}/`),
+    grants: [{ folder: `/${COMPOSED}/`, rights: ['read', 'write', 'manage'] }],
+  });
+  assert.equal((await house.attack('/file/mine/note.txt')).status, 200);
+
+  for (const sibling of siblings) {
+    await t.test(JSON.stringify(sibling), async () => {
+      const secret = await house.askAsOwner(`/file/${escapePath(sibling)}/secret.txt`);
+      assert.equal(secret.status, 200, 'There is something to be had.');
+      await assertClosed(house, fileEntrances(`${sibling}/secret.txt`));
+      await assertClosed(house, folderEntrances(sibling));
+      await assertClosed(house, folderEntrances(`${sibling}/folder`));
+      await assertClosed(house, carry('mine/note.txt', 'mine/folder', sibling));
+      await house.assertUntouched(sibling);
+    });
+  }
+
+  await t.test('none of them is in a listing of the root', async () => {
+    await mkdir(join(house.root, COMPOSED));
+    const { entries } = jsonOf(await house.attack('/')) as { entries: { path: string }[] };
+    assert.deepEqual(
+      entries.map(({ path }) => path),
+      [`${COMPOSED}/`, 'mine/'],
+    );
+  });
+});
+
+it('a file that has the name of a folder of theirs is closed to people', async (t) => {
+  const house = await startHouse(t, { grants: [{ folder: '/gone/', rights: ['read', 'write', 'manage'] }] });
+  await writeFile(join(house.root, 'gone'), 'a file where the grant has a folder');
+  for (const [what, path, call] of fileEntrances('gone')) {
+    const { status, body } = await house.attack(path, call);
+    assert.ok([403, 404].includes(status), `${what}: ${status} ${body.toString()}`);
+    assert.ok(!body.includes('where the grant'), what);
+  }
+  const { body } = await house.askAsOwner('/file/gone');
+  assert.equal(body.toString(), 'a file where the grant has a folder');
+});
+
+it('what is closed to people in a folder of theirs is neither carried along nor landed in', async (t) => {
+  const closed = ['mine/closed/', 'mine/deep/er/closed/'];
+  const house = await startHouse(t, {
+    closed,
+    grants: [...closed.map((folder) => ({ folder: `/${folder}`, rights: [] })), { folder: '/box/', rights: ['write'] }],
+  });
+  // What would become the contents of a closed folder, if it were put over the one that has it.
+  await mkdir(join(house.root, 'mine/look-alike/closed'), { recursive: true });
+  await writeFile(join(house.root, 'mine/look-alike/closed/secret.txt'), 'planted');
+  assert.equal((await house.askAsOwner('/file/mine/closed/secret.txt')).status, 200);
+
+  await t.test('inside of it', async () => {
+    for (const folder of ['mine/closed', 'mine/deep/er/closed']) {
+      await assertClosed(house, fileEntrances(`${folder}/secret.txt`));
+      await assertClosed(house, folderEntrances(folder));
+      await assertClosed(house, carry('mine/note.txt', 'mine/folder', folder));
+    }
+  });
+
+  await t.test('by the folders around it', async () => {
+    const folder = (source: string, destination: string, overwrite = true) =>
+      json({ source, destination, is_folder: true, overwrite });
+    const around: Entrance[] = [
+      ['delete all', '/delete_folder/mine', { method: 'DELETE' }],
+      ['delete what is around', '/delete_folder/mine/deep', { method: 'DELETE' }],
+      ['rename all', '/rename_folder/mine', json({ newName: 'mine3' })],
+      ['rename what is around', '/rename_folder/mine/deep', json({ newName: 'shallow' })],
+      ['rename to its name', '/rename_folder/mine/folder', json({ newName: 'closed', overwrite: true })],
+      ['move all', '/move', folder('mine', 'box/all')],
+      ['copy all', '/copy', folder('mine', 'box/all')],
+      ['move what is around', '/move', folder('mine/deep', 'mine/folder/deep')],
+      ['copy what is around', '/copy', folder('mine/deep', 'mine/folder/deep')],
+      ['copy what is around, half-way', '/copy', folder('mine/deep/er', 'mine/er')],
+      ['put a look-alike over it', '/copy', folder('mine/look-alike', 'mine')],
+      ['move a look-alike over it', '/move', folder('mine/look-alike', 'mine')],
+      ['put one over what is around', '/copy', folder('mine/look-alike', 'mine/deep/er')],
+      ['put one over what is around, without replacing', '/copy', folder('mine/look-alike', 'mine/deep/er', false)],
+    ];
+    await assertClosed(house, around);
+  });
+
+  await t.test('and it is in no listing, whatever the page of it', async () => {
+    const { entries } = jsonOf(await house.attack('/mine')) as { entries: { name: string }[] };
+    assert.ok(entries.length > 3);
+    let cursor = '';
+    for (const { name } of entries) {
+      assert.notEqual(name, 'closed');
+      const page = jsonOf(await house.attack(`/mine?limit=1${cursor}`)) as {
+        entries: { name: string }[];
+        cursor?: string;
+      };
+      assert.deepEqual(
+        page.entries.map((entry) => entry.name),
+        [name],
+      );
+      cursor = `&cursor=${encodeURIComponent(page.cursor ?? '')}`;
+    }
+  });
+  await house.assertUntouched('what is closed');
+});
+
+/** What one could do who may do everything in one folder, to put things into another, and to take them out. */
+function carry(file: string, folder: string, closed: string): Entrance[] {
+  return [false, true].flatMap((overwrite): Entrance[] => {
+    const transfer = (source: string, destination: string, isFolder: boolean) =>
+      json({ source, destination, is_folder: isFolder, overwrite });
+    return [
+      ['copy a file into it', '/copy', transfer(file, `${closed}/new.txt`, false)],
+      ['move a file into it', '/move', transfer(file, `${closed}/new.txt`, false)],
+      ['copy a folder into it', '/copy', transfer(folder, `${closed}/new`, true)],
+      ['move a folder to it', '/move', transfer(folder, closed, true)],
+      ['copy a folder over it', '/copy', transfer(folder, closed, true)],
+      ['copy a file out of it', '/copy', transfer(`${closed}/secret.txt`, `${folder}/taken.txt`, false)],
+      ['move a file out of it', '/move', transfer(`${closed}/secret.txt`, `${folder}/taken.txt`, false)],
+      ['copy it', '/copy', transfer(closed, `${folder}/taken`, true)],
+      ['move it', '/move', transfer(closed, `${folder}/taken`, true)],
+      ['move what is in it', '/move', transfer(`${closed}/folder`, `${folder}/taken`, true)],
+      uploadTo(`${closed}/new.txt`, 'prefix first'),
+      uploadTo(`${closed}/secret.txt`, 'file first'),
+    ];
+  });
+}
+
+/** Expects that each is refused, and not by chance: for somebody who may do everything, it would not be a 403. */
+async function assertClosed({ attack }: House, entrances: readonly Entrance[]): Promise<void> {
+  for (const [what, path, call] of entrances) {
+    const { status, body } = await attack(path, call);
+    assert.equal(status, 403, `${what} ${path} ${call.body?.toString() ?? ''}: ${status} ${body.toString()}`);
+  }
+}

@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { type Answer, answerOf, sendBytes } from '../http/client.ts';
+import { type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
+
+const SECRET = 'what this machine has for itself';
+
+/** Names that somebody could have made to point at this machine, or that look as if they were its own. */
+const FOREIGN = [
+  'evil.test',
+  'EVIL.test.',
+  'evil.test:PORT',
+  'evil.test:80',
+  'localhost.evil.test',
+  'localhost.evil.test:PORT',
+  '127.0.0.1.evil.test',
+  '127.0.0.1.nip.io:PORT',
+  'notlocalhost',
+  'localhost-evil.test',
+  'localhost@evil.test',
+  'evil.test@localhost.evil.test',
+  'evil.test#localhost',
+  'evil.test/localhost',
+  'evil.test?localhost',
+  'evil.test\\localhost',
+  'localhost:80.evil.test',
+  'localhost:PORT:80',
+  'localhost evil.test',
+  'evil.test, localhost',
+  'localhost, evil.test',
+  'localhost..',
+  '.localhost',
+  'loc\u0430lhost',
+  'xn--loclhost-j8g',
+  '0.0.0.0:PORT',
+  '0:PORT',
+  '0177.0.0.1',
+  '2130706433:PORT',
+  '0x7f.0.0.1',
+  '127.1',
+  '128.0.0.1',
+  '1127.0.0.1',
+  '192.168.0.1:PORT',
+  '[::]:PORT',
+  '[::ffff:192.168.0.1]',
+  '[::1%25eth0]',
+  '[::1].evil.test',
+  '[fe80::1]:PORT',
+  '*',
+  '',
+];
+
+const OWN = [
+  '127.0.0.1:PORT',
+  'localhost:PORT',
+  'LOCALHOST',
+  'localhost.',
+  'holdall.localhost:PORT',
+  '127.8.9.1',
+  '[::1]:PORT',
+];
+
+describe('a page whose name was made to point at this machine', () => {
+  it('gets nothing of a service that is for this machine alone', async (t) => {
+    const { holdall } = await serve(t, {});
+    await assertOwnAlone(holdall, FOREIGN, OWN);
+    for (const host of ['evil.test', 'localhost.evil.test:PORT']) await assertNothingChanges(holdall, host);
+  });
+
+  it('gets nothing of one whose address is known', async (t) => {
+    const { holdall } = await serve(t, { ACCESS: 'open', PUBLIC_URL: 'https://files.example.org/below' });
+    const nearly = ['files.example.org.evil.test', 'evilfiles.example.org', 'example.org', 'sub.files.example.org'];
+    const known = ['files.example.org', 'FILES.example.org:443', 'files.example.org.', 'files.example.org:8443'];
+    await assertOwnAlone(holdall, [...FOREIGN, ...nearly], [...OWN, ...known]);
+    await assertNothingChanges(holdall, 'evil.test');
+  });
+
+  it('is not taken for another by what else it says of itself', async (t) => {
+    const { holdall } = await serve(t, {});
+    const claims = [
+      'X-Forwarded-Host: localhost',
+      'X-Forwarded-Server: localhost',
+      'X-Host: localhost',
+      'Forwarded: host=localhost',
+      'X-Original-Host: localhost',
+    ];
+    for (const claim of claims) assertRefused(await ask(holdall, { host: 'evil.test', more: [claim] }), claim);
+    // What a proxy would say is believed of none: it makes nothing foreign either.
+    const { status } = await ask(holdall, { host: 'localhost', more: ['X-Forwarded-Host: evil.test'] });
+    assert.equal(status, 200);
+
+    // RFC 9112, section 3.2: one that has several is refused, whichever of them is looked at.
+    for (const hosts of [
+      ['localhost', 'evil.test'],
+      ['evil.test', 'localhost'],
+      ['localhost', 'localhost'],
+    ]) {
+      const [host = '', other = ''] = hosts;
+      const answer = await ask(holdall, { host, more: [`Host: ${other}`] });
+      assert.equal(answer.status, 400, hosts.join());
+      assert.ok(!answer.body.includes(SECRET));
+    }
+    // Section 3.2.2: a target may name the host as well, and it is the one that counts.
+    for (const [target, host, expected] of [
+      ['http://localhost/file/secret.txt', 'localhost', 200],
+      ['http://evil.test/file/secret.txt', 'evil.test', 403],
+      ['http://evil.test/file/secret.txt', 'localhost', 400],
+      ['http://localhost/file/secret.txt', 'evil.test', 400],
+      ['HTTPS://localhost@evil.test/file/secret.txt', 'localhost', 400],
+      ['http://evil.test?/file/secret.txt', 'localhost', 400],
+      ['ftp://evil.test/file/secret.txt', 'localhost', 400],
+      ['//evil.test/file/secret.txt', 'localhost', 404],
+    ] as const) {
+      const answer = await ask(holdall, { host, target });
+      assert.equal(answer.status, expected, `${target} ${host}: ${answer.body.toString()}`);
+      assert.equal(answer.body.includes(SECRET), expected === 200);
+    }
+    const bare = answerOf(await sendBytes(holdall.port, 'GET /file/secret.txt HTTP/1.0\r\n\r\n'));
+    assert.ok(bare.status >= 400 && !bare.body.includes(SECRET), 'None at all, as HTTP/1.0 allows.');
+  });
+});
+
+async function serve(t: TestContext, settings: Readonly<Record<string, string>>) {
+  const root = join(await temporaryFolder(t), 'root');
+  await mkdir(root);
+  await writeFile(join(root, 'secret.txt'), SECRET);
+  return { holdall: await startHoldall(t, { root, settings }) };
+}
+
+interface Ask {
+  readonly host: string;
+  readonly target?: string;
+  readonly method?: string;
+  /** Further lines of the head. */
+  readonly more?: readonly string[];
+  readonly body?: string;
+}
+
+/** Sends a request as it stands: clients would put another `Host` in the place of some. */
+async function ask(
+  { port }: Holdall,
+  { host, target = '/file/secret.txt', method = 'GET', more = [], body = '' }: Ask,
+): Promise<Answer> {
+  const lines = [
+    `${method} ${target} HTTP/1.1`,
+    `Host: ${host.replace('PORT', String(port))}`,
+    'Connection: close',
+    ...more,
+    ...(body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
+  ];
+  return answerOf(await sendBytes(port, `${lines.join('\r\n')}\r\n\r\n${body}`));
+}
+
+async function assertOwnAlone(holdall: Holdall, foreign: readonly string[], own: readonly string[]): Promise<void> {
+  for (const host of foreign) {
+    for (const target of ['/file/secret.txt', '/', '/-/session', '/-/openapi.json']) {
+      assertRefused(await ask(holdall, { host, target }), `${target} ${JSON.stringify(host)}`);
+    }
+  }
+  for (const host of own) {
+    const { status, body } = await ask(holdall, { host });
+    assert.equal(`${status} ${body.toString()}`, `200 ${SECRET}`, host);
+  }
+}
+
+async function assertNothingChanges(holdall: Holdall, host: string): Promise<void> {
+  const json = { more: ['Content-Type: application/json'], method: 'POST' } as const;
+  const copy = JSON.stringify({ source: 'secret.txt', destination: 'taken.txt', is_folder: false });
+  const changes = (from: string): Ask[] => [
+    { host: from, ...json, target: '/copy', body: copy },
+    { host: from, ...json, target: '/create_folder', body: JSON.stringify({ path: 'made' }) },
+    { host: from, method: 'DELETE', target: '/delete/secret.txt' },
+  ];
+  for (const change of changes(host)) assertRefused(await ask(holdall, change), change.target ?? '');
+  assert.equal((await ask(holdall, { host: 'localhost' })).status, 200);
+  assert.equal((await ask(holdall, { host: 'localhost', target: '/file/taken.txt' })).status, 404);
+}
+
+function assertRefused({ status, body }: Answer, what: string): void {
+  assert.ok(status === 403 || status === 400, `${what}: ${status} ${body.toString()}`);
+  assert.ok(!body.includes(SECRET), what);
+}

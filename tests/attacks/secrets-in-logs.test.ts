@@ -1,0 +1,303 @@
+import assert from 'node:assert/strict';
+import { mkdir, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { Redis } from 'ioredis';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { hashPassword } from '../../src/access/passwords.ts';
+import { createToken } from '../../src/access/tokens.ts';
+import { type Answer, postJson, send } from '../http/client.ts';
+import { createBrowser } from '../http/sign-in/browser.ts';
+import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+import { findFreePort } from '../servers/free-port.ts';
+import { startIdentityProvider } from '../servers/identity-provider.ts';
+import { startKeyServer } from '../servers/key-server.ts';
+import { startRedis } from '../servers/redis.ts';
+
+const KEY = 'signing-key-of-the-service, with spaces & signs';
+const REDIS_PASSWORD = 'password-of-redis%2B';
+const CLIENT_SECRET = 'secret+of%2Fthe/client';
+const RIGHT = 'right:password/of+ann?';
+const WRONG = 'wrong:password/of+ann?';
+const AS_NAME = 'password&typed as a name';
+
+it('no secret is printed, whatever is done with it, at any level of the log', async (t) => {
+  const secrets = new Map<string, string>();
+  const keep = (what: string, secret: string): string => {
+    assert.ok(secret.length >= 12, `${what} is there.`);
+    secrets.set(what, secret);
+    return secret;
+  };
+  keep('SIGNING_KEY', KEY);
+  keep('the password of REDIS_URL', REDIS_PASSWORD);
+  keep('the password', RIGHT);
+  keep('a wrong password', WRONG);
+  keep('a password that was typed as a name', AS_NAME);
+  const [good, expired, unknown] = [createToken(), createToken(), createToken()];
+  for (const [what, { token, hash }] of Object.entries({ good, expired, unknown })) {
+    keep(`the ${what} token`, token);
+    keep(`the hash of the ${what} token`, hash.slice('sha256:'.length));
+  }
+  const passwordHash = await hashPassword(RIGHT);
+  keep('the hash of the password', passwordHash.slice(passwordHash.lastIndexOf(':') + 1));
+  const tokens = [
+    { name: 'good', hash: good.hash },
+    { name: 'expired', hash: expired.hash, expires: '2020-01-01T00:00:00Z' },
+  ];
+  const people = { ann: { password: passwordHash, tokens } };
+
+  const [redis, issuer, port] = [await protectedRedis(t), await startIssuer(t), await findFreePort()];
+  const publicUrl = `http://127.0.0.1:${port}`;
+  const provider = await startIdentityProvider({
+    redirectUri: `${publicUrl}/-/sign-in/callback`,
+    clientSecret: CLIENT_SECRET,
+  });
+  atEnd(t, () => provider.stop());
+  keep('OIDC_CLIENT_SECRET', CLIENT_SECRET);
+  const holdall = await startHoldall(t, {
+    root: await plantedRoot(t),
+    settings: {
+      LOG_LEVEL: 'trace',
+      AUDIT_LOG: 'stdout',
+      PORT: String(port),
+      PUBLIC_URL: publicUrl,
+      SIGNING_KEY: KEY,
+      ACCESS_FILE: await accessFile(t, people),
+      REDIS_URL: redis.url,
+      SESSION_LIFETIME: '600',
+      OIDC_ISSUER: provider.issuer,
+      OIDC_CLIENT_ID: provider.client.clientId,
+      OIDC_NAME_CLAIM: 'sub',
+      OIDC_CLIENT_SECRET: CLIENT_SECRET,
+      JWT_ISSUER: issuer.url,
+      JWT_AUDIENCE: 'holdall',
+    },
+  });
+  await until('Redis is reached', () => holdall.printed().includes('Redis is reached.'));
+  const ask = (headers: Readonly<Record<string, string>>, path = '/file/note.txt') => send(port, path, { headers });
+  const expect = async (what: string, expected: number, ...answers: Promise<Answer>[]) => {
+    for (const { status, body } of await Promise.all(answers))
+      assert.equal(status, expected, `${what}: ${body.toString()}`);
+  };
+
+  await t.test('passwords', async () => {
+    const signIn = (name: string, password: string) => postJson(port, '/-/session', { name, password });
+    const signedIn = await signIn('ann', RIGHT);
+    await expect('the right one', 200, Promise.resolve(signedIn), ask({ authorization: basicOf('ann', RIGHT) }));
+    const wrong = [
+      ['ann', WRONG],
+      [AS_NAME, WRONG],
+      ['nobody', RIGHT],
+    ] as const;
+    for (const [name, password] of wrong) {
+      await expect(`${name} ${password}`, 401, signIn(name, password), ask({ authorization: basicOf(name, password) }));
+    }
+    const body = `{"name": "ann", "password": "${RIGHT}"`;
+    for (const malformed of [body, `${body}, }`, `["${RIGHT}"]`, `{"password": ["${RIGHT}"]}`, `"${RIGHT}"`, RIGHT]) {
+      await expect(
+        `malformed: ${malformed}`,
+        400,
+        send(port, '/-/session', { method: 'POST', headers: JSON_TYPE, body: malformed }),
+      );
+    }
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    await expect(
+      'a form',
+      400,
+      send(port, '/-/session', { method: 'POST', headers: form, body: `name=ann&password=${RIGHT}` }),
+    );
+    for (const encoded of [
+      `${basicOf('ann', RIGHT)}!`,
+      `Basic ${Buffer.from(RIGHT).toString('base64url')}_`,
+      `Basic ann:${RIGHT}`,
+      `Digest ${RIGHT}`,
+    ]) {
+      await expect(encoded, 401, ask({ authorization: encoded }));
+    }
+
+    const cookie = /^[^;]*/.exec(signedIn.headers['set-cookie']?.[0] ?? '')?.[0] ?? '';
+    keep('the session', cookie.slice('holdall='.length));
+    await expect('the session', 200, ask({ cookie }));
+    await expect('the session, altered', 401, ask({ cookie: `${cookie}x` }), ask({ cookie: `${cookie}; ${cookie}` }));
+    await expect('signing out', 200, send(port, '/-/session', { method: 'DELETE', headers: { cookie } }));
+    await expect('the session that is over', 401, ask({ cookie }));
+  });
+
+  await t.test('tokens', async () => {
+    await expect('a good one', 200, ask({ authorization: `Bearer ${good.token}` }));
+    for (const wrong of [expired.token, unknown.token, `${good.token}x`, good.token.toUpperCase(), good.hash]) {
+      await expect(wrong, 401, ask({ authorization: `Bearer ${wrong}` }));
+    }
+    await expect('in the query', 401, ask({}, `/file/note.txt?access_token=${good.token}`));
+    const claims = { sub: 'ann', aud: 'holdall' };
+    const jwt = keep('a JWT', await issuer.issue(claims));
+    await expect('a JWT of an issuer that is down', 503, ask({ authorization: `Bearer ${jwt}` }));
+    issuer.start();
+    await expect('a JWT', 200, ask({ authorization: `Bearer ${jwt}` }));
+    const others = [
+      await issuer.issueByOther(claims),
+      await issuer.issue({ ...claims, aud: 'other' }),
+      await issuer.issue({ aud: 'holdall' }),
+      `${jwt.slice(0, -9)}AAAAAAAAA`,
+    ];
+    for (const [index, other] of others.entries()) {
+      await expect(`wrong JWT ${index}`, 401, ask({ authorization: `Bearer ${keep(`wrong JWT ${index}`, other)}` }));
+    }
+  });
+
+  await t.test('signed URLs', async () => {
+    const { headers } = await ask({ authorization: `Bearer ${good.token}` }, '/file/large.bin');
+    const { pathname, search, searchParams } = new URL(headers.location ?? '', `${publicUrl}/file/`);
+    keep('the signature of a URL', searchParams.get('signature') ?? '');
+    await expect('a good one', 200, ask({}, pathname + search));
+    await expect('altered', 403, ask({}, `${pathname}${search}x`), ask({}, `/-/signed/note.txt${search}`));
+    await expect('elsewhere', 401, ask({}, `/file/note.txt${search}`));
+  });
+
+  await t.test('a provider', async () => {
+    const browser = createBrowser();
+    const step = (location: string) => {
+      const { host, port: at, pathname, search } = new URL(location, publicUrl);
+      return browser.send(Number(at), pathname + search, { headers: { host } });
+    };
+    /** Goes to the provider, and gives where it sends back to. */
+    const depart = async (what: string): Promise<string> => {
+      let answer = await step('/-/sign-in?return=folder/');
+      for (const name of ['state', 'nonce', 'code_challenge']) {
+        keep(`the ${name} of ${what}`, new URL(answer.headers.location ?? '').searchParams.get(name) ?? '');
+      }
+      keep(`what is kept of ${what}`, browser.cookies(port).get('holdall-sign-in') ?? '');
+      while (!answer.headers.location?.startsWith(`${publicUrl}/-/sign-in/callback`)) {
+        answer = await step(new URL(answer.headers.location ?? assert.fail(`${answer.status}`), provider.issuer).href);
+      }
+      keep(`the code of ${what}`, new URL(answer.headers.location).searchParams.get('code') ?? '');
+      return answer.headers.location;
+    };
+    await expect('back from it', 302, step(await depart('a good sign-in')));
+    keep('the session of a provider', browser.cookies(port).get('holdall') ?? '');
+
+    const altered = (await depart('one with another code')).replace(/code=[^&]*/, 'code=code-of-somebody-else');
+    keep('a code of somebody else', 'code-of-somebody-else');
+    await expect('with another code', 400, step(altered));
+    const stateless = (await depart('one with another state')).replace(/state=[^&]*/, 'state=state-of-somebody-else');
+    await expect('with another state', 400, step(stateless));
+    const late = await depart('one that comes late');
+    await expect('with nothing kept', 400, send(port, new URL(late).pathname + new URL(late).search));
+    provider.isUp = false;
+    await expect('while it is down', 503, step(late));
+  });
+
+  await t.test('Redis with another password', async () => {
+    await redis.change();
+    await until('it is told', () => /Redis is not reached/.test(holdall.printed()));
+    const cookie =
+      (await postJson(port, '/-/session', { name: 'ann', password: RIGHT })).headers['set-cookie']?.[0] ?? '';
+    await expect('a session', 503, ask({ cookie: /^[^;]*/.exec(cookie)?.[0] ?? '' }));
+  });
+
+  await endOf(holdall);
+  const printed = holdall.printed();
+  for (const line of [
+    '"audit":"sign-in"',
+    '"audit":"refusal"',
+    '"msg":"store"',
+    '"msg":"request"',
+    'OpenID Connect provider',
+  ]) {
+    assert.ok(printed.includes(line), `${line} was printed.`);
+  }
+  for (const [what, secret] of secrets) {
+    for (const form of formsOf(secret)) assert.ok(!printed.includes(form), `${what}: ${lineWith(printed, form)}`);
+  }
+});
+
+const JSON_TYPE = { 'content-type': 'application/json' } as const;
+
+const basicOf = (name: string, password: string) => `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}`;
+
+/** As it is, and as it could stand in a URL, in JSON, in a header or in a dump of bytes. */
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  return [
+    secret,
+    encodeURIComponent(secret),
+    encodeURI(secret),
+    new URLSearchParams({ x: secret }).toString().slice(2),
+    JSON.stringify(secret).slice(1, -1),
+    bytes.toString('hex'),
+    [...bytes].join(),
+    // Behind a name and a colon it may begin at each of three places of a group of Base64; the edges differ.
+    ...[0, 1, 2].map((offset) =>
+      Buffer.concat([Buffer.alloc(offset), bytes])
+        .toString('base64')
+        .slice(4, -4),
+    ),
+    // Of what is long, a half is too much already.
+    ...(secret.length > 40 ? [secret.slice(0, secret.length >> 1), secret.slice(secret.length >> 1)] : []),
+  ];
+}
+
+function lineWith(printed: string, form: string): string | undefined {
+  return printed.split('\n').find((line) => line.includes(form));
+}
+
+async function endOf(holdall: Holdall): Promise<void> {
+  holdall.signal('SIGTERM');
+  await holdall.ended;
+}
+
+/** A folder with a file, and one that is large enough for a signed URL. */
+async function plantedRoot(t: TestContext): Promise<string> {
+  const root = join(await temporaryFolder(t), 'root');
+  await mkdir(join(root, 'folder'), { recursive: true });
+  for (const name of ['note.txt', 'large.bin']) await writeFile(join(root, name), '');
+  await truncate(join(root, 'large.bin'), 6 * 1024 * 1024);
+  return root;
+}
+
+async function accessFile(t: TestContext, people: object): Promise<string> {
+  const file = join(await temporaryFolder(t), 'access.json');
+  const grants = [{ folder: '/', to: 'signed-in', rights: ['read'] }];
+  await writeFile(file, JSON.stringify({ people, grants }));
+  return file;
+}
+
+/** A Redis that wants a password. */
+async function protectedRedis(t: TestContext) {
+  const { port, url, stop } = await startRedis();
+  atEnd(t, stop);
+  const owner = new Redis(url);
+  atEnd(t, () => owner.disconnect());
+  await owner.config('SET', 'requirepass', REDIS_PASSWORD);
+  return {
+    url: `redis://default:${encodeURIComponent(REDIS_PASSWORD)}@127.0.0.1:${port}/0`,
+    /** Wants another one from now on, of all who are connected too. */
+    async change() {
+      await owner.config('SET', 'requirepass', 'another password');
+      await owner.call('CLIENT', 'KILL', 'SKIPME', 'yes');
+    },
+  };
+}
+
+/** Somebody who issues JSON Web Tokens, and tells nobody the keys of them as yet. */
+async function startIssuer(t: TestContext) {
+  const keys = await startKeyServer();
+  atEnd(t, () => keys.stop());
+  const [own, other] = [await generateKeyPair('ES256'), await generateKeyPair('ES256')];
+  const known = { keys: [{ ...(await exportJWK(own.publicKey)), kid: 'own', alg: 'ES256' }] };
+  keys.answer('/jwks', 500);
+  const sign = (claims: Record<string, string>, key: typeof own, kid: string) =>
+    new SignJWT(claims)
+      .setProtectedHeader({ alg: 'ES256', kid })
+      .setIssuer(keys.issuer)
+      .setExpirationTime('1h')
+      .sign(key.privateKey);
+  return {
+    url: keys.issuer,
+    /** Has it tell its keys, from now on. */
+    start: () => keys.answer('/jwks', known),
+    issue: (claims: Record<string, string>) => sign(claims, own, 'own'),
+    issueByOther: (claims: Record<string, string>) => sign(claims, other, 'other'),
+  };
+}

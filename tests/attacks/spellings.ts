@@ -1,0 +1,127 @@
+/** One level up, as somebody might write it so that it is not seen as such. */
+const UPS: readonly string[] = [
+  '../',
+  '%2e%2e/',
+  '.%2E/',
+  '%2e%2e%2f',
+  '..%2f',
+  '%252e%252e/',
+  '%252e%252e%252f',
+  '..%252f',
+  '%25252e%25252e%25252f',
+  '..\\',
+  '..%5c',
+  '..%255c',
+  '%2e%2e%5c',
+  '..\\/',
+  '%c0%ae%c0%ae/',
+  '%c0%ae%c0%ae%c0%af',
+  '%e0%80%ae%e0%80%ae/',
+  '%f0%80%80%ae%f0%80%80%ae/',
+  '..%c0%af',
+  '..%c1%9c',
+  '%u002e%u002e%u002f',
+  '....//',
+  '..././',
+  '.../',
+  './../',
+  '..//',
+  '..;/',
+  ';/../',
+  '..;a=b/',
+  '..%00/',
+  '%00../',
+  '..%0d%0a/',
+  '..%7f/',
+  '..%20/',
+  '%20../',
+  '..%2e/',
+  '.%20./',
+  // One dot leader, full-width full stop, small full stop.
+  '%e2%80%a4%e2%80%a4/',
+  '%e2%80%a5/',
+  '%ef%bc%8e%ef%bc%8e/',
+  '%ef%b9%92%ef%b9%92/',
+  // Division slash, fraction slash, full-width solidus and its reverse.
+  '..%e2%88%95',
+  '..%e2%81%84',
+  '..%ef%bc%8f',
+  '..%ef%bc%bc',
+  // A mark that is not seen, and a byte that turns the writing around.
+  '.%e2%80%8b./',
+  '%e2%80%ae../',
+];
+
+/** Ways to write `goal` other than as it is, or to reach it from `mine/`, as they stand in a URL. */
+export function spellingsOf(goal: string, base: string): readonly string[] {
+  const climbing = UPS.flatMap((up) => [`mine/${up}${goal}`, `mine/folder/${up}${up}${up}${goal}`]);
+  const last = goal.slice(goal.lastIndexOf('/') + 1);
+  return [
+    ...climbing,
+    `/${goal}`,
+    `//${goal}`,
+    `./${goal}`,
+    `mine//../${goal}`,
+    `%2f%2f${goal}`,
+    `${goal}/.`,
+    `${goal}/`,
+    `.//${goal}`,
+    `${goal}.`,
+    `${goal}%20`,
+    `${goal}%00`,
+    `${goal}%00.png`,
+    `${goal}::$DATA`,
+    `${goal}%e2%80%8b`,
+    `${goal};a=b`,
+    goal.toUpperCase(),
+    goal.replace('/', '%2f'),
+    goal.replace('/', '%5c'),
+    goal.replace('/', './'),
+    goal.replace('/', '%20/'),
+    `mine%2f..%2f${goal}`,
+    `mine%00/../${goal}`,
+    `mine/*/../../${goal}`,
+    `mine/%2e%2e/other/./${last}`,
+    `${base}/root/${goal}`,
+    `/${base}/${goal}`,
+    `file://${base}/${goal}`,
+    `file:${base}/${goal}`,
+    `~/${goal}`,
+    `$PWD/${goal}`,
+    `C:/${goal}`,
+    `C:%5c${goal}`,
+    `%5c%5c127.0.0.1%5c${goal}`,
+    `%5c%5c%3f%5c${goal}`,
+    'mine/CON',
+    'mine/nul',
+    'mine/com1.txt',
+    'AUX',
+    '.',
+    '..',
+    'mine/..',
+    'mine/.',
+    'mine/../..',
+    '%2e%2e',
+    `mine/${'../'.repeat(12)}proc/self/environ`,
+    '.holdall/key',
+    'mine/../.holdall/key',
+    '.HOLDALL/key',
+    '.holdall%20/key',
+    '.holdall./key',
+    '.holdall%2fkey',
+  ];
+}
+
+/** The same as texts: as they stand, and as they are once they are decoded, if they can be. */
+export function textsOf(spellings: readonly string[]): readonly string[] {
+  return [...new Set(spellings.flatMap((spelling) => [spelling, decoded(spelling)]))];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // Each byte as a character of its own, as it would stand for UTF-8 that nobody has checked.
+    return unescape(text);
+  }
+}

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { json } from '../faults/entrances.ts';
+import { type Answer, BOUNDARY, formOf, jsonOf } from '../http/client.ts';
+import { type Attack, SECRET, startHouse } from './house.ts';
+import { spellingsOf, textsOf } from './spellings.ts';
+
+it('nobody gets out of their folder by a path, however it is written', async (t) => {
+  const house = await startHouse(t);
+  const secret = await house.askAsOwner('/file/other/secret.txt');
+  assert.equal(`${secret.status} ${secret.body.toString()}`, `200 ${SECRET}`, 'There is something to be had.');
+
+  for (const parameter of PARAMETERS) {
+    await t.test(parameter.name, async () => {
+      house.restore();
+      const good = await house.attack(...parameter.ask(parameter.works));
+      assert.equal(good.status, 200, `In its place it works: ${good.body.toString()}`);
+      house.restore();
+      const plain = await house.attack(...parameter.ask(parameter.goal));
+      const expected = parameter.plainly ?? [400, 403, 404];
+      assert.ok(expected.includes(plain.status), `${plain.status} ${plain.body.toString()}`);
+
+      const spellings = spellingsOf(parameter.goal, house.base);
+      for (const form of parameter.isText ? textsOf(spellings) : spellings) {
+        const answer = await house.attack(...parameter.ask(form));
+        parameter.check?.(answer, form);
+        if (parameter.changes && answer.status === 200) house.restore();
+      }
+      await house.assertUntouched(parameter.name);
+    });
+  }
+
+  await t.test('the path of a signed URL', async () => {
+    house.restore();
+    const { headers } = await house.attack('/file/mine/large.bin');
+    const { pathname, search } = new URL(headers.location ?? '', `http://127.0.0.1:${house.port}/file/mine/`);
+    assert.equal((await house.attack(pathname + search)).status, 200);
+    for (const form of [
+      ...spellingsOf('other/secret.txt', house.base),
+      'mine/folder/large.bin',
+      'mine/large.bin/',
+      'MINE/large.bin',
+    ]) {
+      const { status, body } = await house.attack(`/-/signed/${form}${search}`, { headers: { authorization: '' } });
+      assert.ok([400, 403, 404].includes(status), `${form}: ${status} ${body.toString()}`);
+    }
+  });
+
+  await t.test('the assets of the page, and those of the documentation', async () => {
+    const page = await house.attack('/mine/', { headers: { accept: 'text/html' } });
+    const asset =
+      /[^"]*\/-\/assets\/[^"]+\.js/.exec(page.body.toString())?.[0] ?? assert.fail('The page has no script.');
+    assert.equal((await house.attack(new URL(asset, 'http://service/mine/').pathname)).status, 200);
+    assert.equal((await house.attack('/-/docs/static/swagger-ui.css')).status, 200);
+    for (const folder of ['/-/assets/', '/-/docs/static/', '/-/docs/', '/-/']) {
+      for (const form of spellingsOf(`${'../'.repeat(12)}${house.base.slice(1)}/secret.txt`, house.base)) {
+        const { status, body } = await house.attack(`${folder}${form}`, { headers: { authorization: '' } });
+        assert.ok(status >= 400, `${folder}${form}: ${status} ${body.toString()}`);
+      }
+    }
+  });
+  await house.assertUntouched('all of it');
+});
+
+/** Somewhere that a path or a name goes into the interface. */
+interface Parameter {
+  readonly name: string;
+  readonly ask: (form: string) => Attack;
+  /** What may be named here. */
+  readonly works: string;
+  /** What the asker is after. */
+  readonly goal: string;
+  /** The statuses of what the asker is after, named as it is: those of a refusal, unless these are given. */
+  readonly plainly?: readonly number[];
+  /** It takes a text, that is not of a URL. */
+  readonly isText?: true;
+  readonly changes?: true;
+  /** What must be so of every answer. */
+  readonly check?: (answer: Answer, form: string) => void;
+}
+
+const onFile = { works: 'mine/image.png', goal: 'other/image.png' } as const;
+const onFolder = { works: 'mine/folder', goal: 'other/folder' } as const;
+const toFile = { works: 'mine/new.txt', goal: 'other/new.txt', isText: true, changes: true } as const;
+const toFolder = { works: 'mine/new', goal: 'other/new', isText: true, changes: true } as const;
+
+const reads = {
+  check: ({ status, body }: Answer, form: string) => assert.ok(status >= 400, `${form}: ${status} ${body.toString()}`),
+} as const;
+
+/** A listing may be that of the asker's own folder, by another name, and never one of others. */
+const lists = {
+  check: (answer: Answer, form: string) => {
+    if (answer.status >= 400) return;
+    assert.match(String(jsonOf(answer)['prefix']), /^(?:mine\/.*)?$/, form);
+    assert.doesNotMatch(answer.body.toString(), /"(?:other|secret)/, form);
+  },
+} as const;
+
+const upload = (prefix: string, filename: string, order: 'prefix first' | 'file first'): Attack => {
+  const parts = [
+    { name: 'prefix', value: prefix },
+    { name: 'file', filename, value: 'uploaded' },
+  ];
+  const headers = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
+  return ['/upload', { method: 'POST', headers, body: formOf(order === 'prefix first' ? parts : parts.toReversed()) }];
+};
+
+const transfers = (['/copy', '/move'] as const).flatMap((url): Parameter[] => {
+  const ask = (source: string, destination: string, isFolder: boolean): Attack => [
+    url,
+    json({ source, destination, is_folder: isFolder, overwrite: true }),
+  ];
+  const text = { isText: true, changes: true } as const;
+  return [
+    { name: `${url}: source, a file`, ask: (form) => ask(form, 'mine/taken', false), ...onFile, ...text },
+    { name: `${url}: source, a folder`, ask: (form) => ask(form, 'mine/taken', true), ...onFolder, ...text },
+    { name: `${url}: destination, a file`, ask: (form) => ask('mine/note.txt', form, false), ...toFile },
+    { name: `${url}: destination, a folder`, ask: (form) => ask('mine/folder', form, true), ...toFolder },
+  ];
+});
+
+const PARAMETERS: readonly Parameter[] = [
+  { name: 'GET /file/', ask: (form) => [`/file/${form}`], ...onFile, ...reads },
+  { name: 'HEAD /file/', ask: (form) => [`/file/${form}`, { method: 'HEAD' }], ...onFile, ...reads },
+  { name: 'GET /thumb/', ask: (form) => [`/thumb/${form}`], ...onFile, ...reads },
+  { name: 'GET a folder', ask: (form) => [`/${form}`], ...onFolder, ...lists },
+  {
+    name: 'GET a folder as the page',
+    ask: (form) => [`/${form}`, { headers: { accept: 'text/html' } }],
+    ...onFolder,
+    check: ({ body }, form) => assert.doesNotMatch(body.toString(), /"path":"other/, form),
+  },
+  { name: 'prefix of a query', ask: (form) => [`/?prefix=${form}`], ...onFolder, ...lists },
+  {
+    name: 'prefix of a query, below a path',
+    ask: (form) => [`/mine?prefix=${form}`],
+    ...onFolder,
+    works: 'mine',
+    ...lists,
+  },
+  {
+    name: 'cursor of the root',
+    ask: (form) => [`/?cursor=${Buffer.from(form).toString('base64url')}`],
+    works: 'mine/',
+    goal: '../',
+    // It is a place in a list that has nothing but what the asker may see.
+    plainly: [200],
+    isText: true,
+    ...lists,
+  },
+  {
+    name: 'cursor of a folder',
+    ask: (form) => [`/mine?cursor=${Buffer.from(form).toString('base64url')}`],
+    works: 'mine/folder/',
+    goal: '../other/a',
+    isText: true,
+    ...lists,
+  },
+  { name: 'DELETE /delete/', ask: (form) => [`/delete/${form}`, { method: 'DELETE' }], ...onFile, changes: true },
+  { name: 'POST /delete/', ask: (form) => [`/delete/${form}`, { method: 'POST' }], ...onFile, changes: true },
+  { name: '/rename/', ask: (form) => [`/rename/${form}`, json({ newName: 'taken' })], ...onFile, changes: true },
+  {
+    name: 'DELETE /delete_folder/',
+    ask: (form) => [`/delete_folder/${form}`, { method: 'DELETE' }],
+    ...onFolder,
+    changes: true,
+  },
+  {
+    name: '/rename_folder/',
+    ask: (form) => [`/rename_folder/${form}`, json({ newName: 'taken' })],
+    ...onFolder,
+    changes: true,
+  },
+  {
+    name: 'newName of a file',
+    ask: (newName) => ['/rename/mine/note.txt', json({ newName, overwrite: true })],
+    ...toFile,
+    works: 'new.txt',
+    goal: '../other/new.txt',
+  },
+  {
+    name: 'newName of a folder',
+    ask: (newName) => ['/rename_folder/mine/folder', json({ newName, overwrite: true })],
+    ...toFolder,
+    works: 'new',
+    goal: '../other/new',
+  },
+  ...transfers,
+  { name: '/create_folder', ask: (path) => ['/create_folder', json({ path })], ...toFolder },
+  ...(['prefix first', 'file first'] as const).flatMap((order): Parameter[] => [
+    { name: `prefix of an upload, ${order}`, ask: (form) => upload(form, 'new.txt', order), ...toFolder },
+    {
+      name: `file name of an upload, ${order}`,
+      ask: (form) => upload('mine/', form, order),
+      ...toFile,
+      works: 'new.txt',
+      goal: '..',
+    },
+  ]),
+];
