@@ -21,8 +21,10 @@ const compressBrotli = promisify(brotliCompress);
 const { BUILT_PAGE, readWebPage } = await import('../src/http/page/web-page.ts');
 
 // Aside, and then put in its place when it is whole: a service may be running on the one before.
-const building = await mkdtemp(join(WEB, '.build-'));
+const aside = await mkdtemp(join(WEB, '.build-'));
 try {
+  // A folder in it, as that one is for its owner alone, and the service may run as somebody else.
+  const building = join(aside, 'dist');
   await buildInto(building);
   const page = await readWebPage(building);
   const sizes = await compressFolder(page.assets);
@@ -30,7 +32,7 @@ try {
   await rename(building, BUILT_PAGE);
   process.exitCode = keepsToBudget(page, sizes) ? 0 : 1;
 } finally {
-  await rm(building, { recursive: true, force: true });
+  await rm(aside, { recursive: true, force: true });
 }
 
 /** @param {string} folder */

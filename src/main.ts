@@ -1,14 +1,21 @@
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { type Config, readConfig, SettingsError } from './config/config.ts';
-import { COMMANDS, helpText } from './config/help.ts';
+import { COMMAND_NAMES, commandsOf, describeCommands, findCommand, helpText } from './config/help.ts';
 import { version } from './version.ts';
 
 /** The command `holdall`: settings in, service out. The only reader of the environment. */
 async function main(): Promise<void> {
+  process.stdout.on('error', allowClosedPipe);
+  process.stderr.on('error', allowClosedPipe);
   const args = process.argv.slice(2);
-  if (isCommand(args)) return runOther(args);
-  const { values } = parseArguments(args);
+  if (commandsOf(args[0]).length > 0) return runOther(args);
+  const { values, positionals } = parseArguments(args);
+  const [unknown] = positionals;
+  if (unknown !== undefined) {
+    const known = COMMAND_NAMES.join(', ');
+    refuse(`There is no command ${JSON.stringify(unknown)}; there are ${known}. --help says more of them.`, 2);
+  }
   if (values.help) return print(helpText(version));
   if (values.version) return print(`${version}\n`);
 
@@ -18,13 +25,17 @@ async function main(): Promise<void> {
   await serve(config, version);
 }
 
-/** Whether the arguments begin as those of a command that does not serve. */
-function isCommand([first]: readonly string[]): boolean {
-  return Object.keys(COMMANDS).some((name) => name.split(' ')[0] === first);
+/** Who reads what is printed may have had enough of it, as `head` has. */
+function allowClosedPipe(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
 }
 
+/** Runs a command that does not serve. */
 async function runOther(args: readonly string[]): Promise<void> {
-  if (args.includes('--help') || args.includes('-h')) return print(helpText(version));
+  if (args.includes('--help') || args.includes('-h')) {
+    const found = findCommand(args);
+    return print(`Usage:\n${describeCommands(found ? [found] : commandsOf(args[0]))}`);
+  }
   loadEnvironmentFile();
   const { runCommand } = await import('./commands/run.ts');
   const explain = (text: string) => void process.stderr.write(text);
@@ -34,7 +45,7 @@ async function runOther(args: readonly string[]): Promise<void> {
 function parseArguments(args: string[]) {
   try {
     const options = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const;
-    return parseArgs({ args, options });
+    return parseArgs({ args, options, allowPositionals: true });
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error), 2);
   }

@@ -75,7 +75,7 @@ function checkExpiry(expires: unknown, path: JsonPath, report: Report): void {
 }
 
 function checkFolder(text: unknown, path: JsonPath, report: Report): string | undefined {
-  if (typeof text !== 'string') return undefined;
+  if (typeof text !== 'string' || text === '') return undefined;
   try {
     return parseFolder(text);
   } catch (error) {

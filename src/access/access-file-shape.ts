@@ -64,11 +64,12 @@ const SubjectShape = Type.Union(
 const GrantShape = Type.Object(
   {
     folder: Type.String({
-      title: 'the path of a folder',
+      minLength: 1,
+      title: 'the path of a folder, "/" for the root',
       description: 'The folder that it is for, with everything below it; `/` is all.',
     }),
     to: SubjectShape,
-    rights: Type.Array(Type.Enum(RIGHTS, { title: RIGHTS.map((right) => `"${right}"`).join(', ') }), {
+    rights: Type.Array(Type.Enum(RIGHTS, { title: `one of ${RIGHTS.map((right) => `"${right}"`).join(', ')}` }), {
       title: 'a list of rights',
       description:
         '`read`: list and fetch. `write`: upload and create. `manage`: rename, move, replace and delete. Without any, the folder is closed to them.',

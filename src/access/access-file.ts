@@ -1,11 +1,10 @@
-import { quoted } from '../domain/error.ts';
 import { parseFolder } from '../domain/path.ts';
 import { mistakesIn } from './access-file-error.ts';
+import { findDoubtful } from './access-file-notes.ts';
 import { findBrokenRules, readSubject } from './access-file-rules.ts';
 import { type AccessFileShape, findShapeMistakes, isAccessFileShape } from './access-file-shape.ts';
 import { parseInstant } from './instant.ts';
 import { locateJson } from './located-json.ts';
-import { isCheap, readPasswordHash } from './passwords.ts';
 import { createPolicy, type Grant, type Person, type Policy } from './policy.ts';
 
 /** What an access file says. */
@@ -37,7 +36,7 @@ export function parseAccessFile(text: string, name = 'The access file'): AccessF
   const grants = json.value.grants.map(readGrant);
   const indices = new Map(grants.map((grant, index) => [grant, index]));
   const lineOf = (grant: Grant) => json.lineOf(['grants', indices.get(grant) ?? 0]);
-  const notes = [...findIdleGroups(people, grants, lineOf), ...people.flatMap(noteOn)];
+  const notes = findDoubtful({ people, grants, lineOf });
   return { policy: createPolicy(people, grants), people, grants, notes, lineOf };
 }
 
@@ -55,29 +54,4 @@ function readPerson([name, { password, groups = [], tokens = [] }]: [string, Per
 
 function readGrant({ folder, to, rights }: GrantShape): Grant {
   return { folder: parseFolder(folder), to: readSubject(to), rights };
-}
-
-/** Groups that nobody here belongs to: a provider may tell of them, or their names are written wrong. */
-function findIdleGroups(
-  people: readonly Person[],
-  grants: readonly Grant[],
-  lineOf: (grant: Grant) => number,
-): readonly string[] {
-  const known = new Set(people.flatMap(({ groups }) => groups));
-  return grants.flatMap((grant) => {
-    if (grant.to.kind !== 'group' || known.has(grant.to.name)) return [];
-    const group = quoted(grant.to.name);
-    return [`Nobody in the file belongs to the group ${group} of line ${lineOf(grant)}; a provider may tell of it.`];
-  });
-}
-
-function noteOn({ name, password, tokens }: Person): readonly string[] {
-  const reading = password === undefined ? undefined : readPasswordHash(password);
-  const expired = tokens.filter(({ expires }) => expires !== undefined && expires.getTime() <= Date.now());
-  return [
-    ...(reading && 'cost' in reading && isCheap(reading)
-      ? [`The password of ${quoted(name)} is hashed so that guessing it costs little.`]
-      : []),
-    ...expired.map((token) => `The token ${quoted(token.name)} of ${quoted(name)} has expired.`),
-  ];
 }

@@ -1,22 +1,26 @@
-import { createHash } from 'node:crypto';
-import { mkdir, opendir, stat, unlink, utimes, writeFile } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { opendir, rm, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { StoreError } from '../domain/error.ts';
+import { makeFolder } from '../domain/make-folder.ts';
 
 /** The sessions that were ended before their time. */
 export interface EndedSessions {
   /** Throws `unavailable` where it can't be known. */
   has(id: string): Promise<boolean>;
-  /** Ends a session that would have lasted until `expires`. Throws `unavailable` where not all will know of it. */
+  /**
+   * Ends a session that would have lasted until `expires`. Throws `unavailable` where not all will know of it; those who
+   * can be told know of it then as well.
+   */
   add(id: string, expires: Date): Promise<void>;
   /** Ends what goes on in the background. */
   close(): Promise<void>;
 }
 
 export interface EndedSessionsOptions {
-  /** Made when it is needed. All processes of a machine that share it know of each other's at once. */
+  /** Made when it is needed: see `prepareEndedSessions`. All processes of a machine that share it know of each other's at once. */
   readonly folder: string;
   /** What services on several machines share; its commands give up by themselves when it does not answer. */
   readonly redis: Pick<Redis, 'set' | 'exists'> | undefined;
@@ -61,10 +65,8 @@ export function createEndedSessions({ folder, redis, warn }: EndedSessionsOption
     },
     async add(id, expires) {
       const name = nameOf(id);
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      await writeFile(join(folder, name), '', { mode: 0o600 });
-      await utimes(join(folder, name), expires, expires);
-      await shared?.add(name, expires);
+      const told = await Promise.allSettled([keep(folder, name, expires), shared?.add(name, expires)]);
+      for (const each of told) if (each.status === 'rejected') throw each.reason;
     },
     async close() {
       clearInterval(timer);
@@ -74,16 +76,41 @@ export function createEndedSessions({ folder, redis, warn }: EndedSessionsOption
   };
 }
 
+/**
+ * Makes the folder where it is missing, and tries whether something can be kept in it: else it would show when somebody
+ * signs out. Throws the system's error.
+ */
+export async function prepareEndedSessions(folder: string): Promise<void> {
+  makeFolder(folder);
+  const probe = join(folder, `probe-${randomUUID()}`);
+  try {
+    await writeFile(probe, '', { mode: 0o600 });
+  } finally {
+    await rm(probe, { force: true });
+  }
+}
+
+async function keep(folder: string, name: string, expires: Date): Promise<void> {
+  try {
+    makeFolder(folder);
+    await writeFile(join(folder, name), '', { mode: 0o600 });
+    await utimes(join(folder, name), expires, expires);
+  } catch (error) {
+    throw new StoreError('unavailable', notEnded('the service can not remember it'), { cause: error });
+  }
+}
+
+const notEnded = (reason: string) =>
+  `The session has not ended everywhere, as ${reason} at this moment. Sign in and out again later.`;
+
 /** What is shared by Redis, under a key for each that goes by itself when the session would have expired. */
 function createSharedEndings(redis: Pick<Redis, 'set' | 'exists'>): Pick<EndedSessions, 'has' | 'add'> {
   const remembered = new LRUCache<string, { isEnded: boolean; until: number }>({ max: REMEMBERED });
-  const ask = async <Answer>(asked: Promise<Answer>): Promise<Answer> => {
+  const ask = async <Answer>(asked: Promise<Answer>, problem: string): Promise<Answer> => {
     try {
       return await asked;
     } catch (error) {
-      const message =
-        'It can not be told now which sessions have ended, as Redis does not answer. Try again in a moment.';
-      throw new StoreError('unavailable', message, { cause: error });
+      throw new StoreError('unavailable', problem, { cause: error });
     }
   };
 
@@ -92,16 +119,19 @@ function createSharedEndings(redis: Pick<Redis, 'set' | 'exists'>): Pick<EndedSe
       const known = remembered.get(name);
       if (known && (known.isEnded || Date.now() < known.until)) return known.isEnded;
       const until = Date.now() + TRUST;
-      const isEnded = (await ask(redis.exists(keyOf(name)))) > 0;
+      const isEnded = (await ask(redis.exists(keyOf(name)), UNKNOWN)) > 0;
       remembered.set(name, { isEnded, until });
       return isEnded;
     },
     async add(name, expires) {
-      await ask(redis.set(keyOf(name), '1', 'EXAT', Math.ceil(expires.getTime() / 1000)));
+      const setting = redis.set(keyOf(name), '1', 'EXAT', Math.ceil(expires.getTime() / 1000));
+      await ask(setting, notEnded('Redis does not answer'));
       remembered.set(name, { isEnded: true, until: 0 });
     },
   };
 }
+
+const UNKNOWN = 'It can not be told now which sessions have ended, as Redis does not answer. Try again in a moment.';
 
 /** Hexadecimal, since some file systems do not tell small letters from large ones. */
 const nameOf = (id: string) => createHash('sha256').update(id).digest('hex');

@@ -1,6 +1,7 @@
-import { isStoreError, quoted } from '../domain/error.ts';
+import { ifThere, isStoreError, quoted } from '../domain/error.ts';
 import type { Files, UploadOptions } from '../domain/files.ts';
 import { childFolder, type FilePath, type FolderPath, parentOf } from '../domain/path.ts';
+import { existsAlready } from '../domain/problems.ts';
 import type { WriteCondition } from '../domain/store.ts';
 import { AccessDenied } from './access-denied.ts';
 import type { AuditEvent } from './audit.ts';
@@ -10,9 +11,12 @@ import type { Right } from './rights.ts';
 import { listVisible } from './visible-folders.ts';
 
 export interface GuardOptions {
-  readonly policy: Policy;
+  /** What holds at the moment: it may change while a request is under way. */
+  readonly policy: () => Policy;
   /** Who asks; undefined for somebody who did not say. */
   readonly who: Identity | undefined;
+  /** Settles where the asker is still who they were, and throws else: a request may take long to arrive. */
+  readonly confirm: () => Promise<void>;
   /** Told of each refusal, and of each change when it has ended. */
   readonly record: (event: AuditEvent) => void;
 }
@@ -22,7 +26,7 @@ export interface GuardOptions {
  * throws `AccessDenied`. It is the only way from a request to the files, and so the one place where anything is allowed.
  * docs/access.md has the table of what needs which right.
  */
-export function guardFiles(files: Files, { policy, who, record }: GuardOptions): Files {
+export function guardFiles(files: Files, { policy, who, confirm, record }: GuardOptions): Files {
   const refuse = (action: string, path: string | undefined, verb: string): never => {
     const what = path === undefined ? '' : ` ${path === '' ? 'the root' : quoted(path)}`;
     const reason =
@@ -33,10 +37,10 @@ export function guardFiles(files: Files, { policy, who, record }: GuardOptions):
     throw new AccessDenied(reason, { isAnonymous: who === undefined });
   };
   const need = (right: Right, action: string, path: FilePath | FolderPath) => {
-    if (!policy.may(who, right, path)) refuse(action, path, VERBS[right]);
+    if (!policy().may(who, right, path)) refuse(action, path, VERBS[right]);
   };
   const needThroughout = (right: Right, action: string, folder: FolderPath) => {
-    if (!policy.mayThroughout(who, right, folder)) refuse(action, folder, `${VERBS[right]} all of`);
+    if (!policy().mayThroughout(who, right, folder)) refuse(action, folder, `${VERBS[right]} all of`);
   };
 
   /** Makes a change that was allowed, and writes down how it ended. */
@@ -59,41 +63,49 @@ export function guardFiles(files: Files, { policy, who, record }: GuardOptions):
     }
   };
 
-  /** Uploads so that nothing is replaced by somebody who may only add. */
-  const upload = async <Result>(
-    file: FilePath,
-    condition: WriteCondition | undefined,
-    store: (condition: WriteCondition | undefined) => Promise<Result>,
-  ): Promise<Result> => {
+  /** Whether an upload may replace what is there. Refuses one that may not be made at all. */
+  const needForUpload = (file: FilePath, condition: WriteCondition | undefined): boolean => {
     need('write', 'upload', file);
-    if (policy.may(who, 'manage', file)) return change('upload', { path: file }, () => store(condition));
-    if (condition !== undefined && condition !== 'absent') refuse('upload', file, 'replace');
-    return change('upload', { path: file }, async () => {
+    const mayReplace = policy().may(who, 'manage', file);
+    // An etag is that of what is to be replaced.
+    if (!mayReplace && condition !== undefined && condition !== 'absent') refuse('upload', file, 'replace');
+    return mayReplace;
+  };
+
+  /** Uploads so that nothing is replaced by somebody who may only add. */
+  const storeUpload = <Result>(
+    file: FilePath,
+    { condition, mayReplace }: { condition: WriteCondition | undefined; mayReplace: boolean },
+    store: (condition: WriteCondition | undefined) => Promise<Result>,
+  ): Promise<Result> =>
+    change('upload', { path: file }, async () => {
       try {
-        return await store('absent');
+        return await store(mayReplace ? condition : 'absent');
       } catch (error) {
-        const isThere = isStoreError(error, 'condition-failed') && condition === undefined;
+        const isThere = !mayReplace && condition === undefined && isStoreError(error, 'condition-failed');
         return isThere ? refuse('upload', file, 'replace') : Promise.reject(error);
       }
     });
-  };
 
   /** What is moved can be read where it comes to, even where its folder is closed to reading: so it takes that too. */
-  const needForTransfer = <Path>(
+  const needForTransfer = async <Path extends FilePath | FolderPath>(
     needFor: (right: Right, action: string, path: Path) => void,
     action: string,
     { from, to, moves, replace }: { from: Path; to: Path; moves: boolean; replace: boolean },
   ) => {
+    await confirm();
     needFor('read', action, from);
     if (moves) needFor('manage', action, from);
     needFor('write', action, to);
     if (replace) needFor('manage', action, to);
+    else if (!policy().may(who, 'read', to)) await requireAbsent(files, to);
   };
 
   return {
     async list(folder, options) {
-      if (!policy.may(who, 'read', folder) && !policy.isVisible(who, folder)) refuse('list', folder, VERBS.read);
-      return listVisible(files, policy, who, folder, options);
+      const isOpen = policy().may(who, 'read', folder) || policy().isVisible(who, folder);
+      if (!isOpen) refuse('list', folder, VERBS.read);
+      return listVisible(files, policy(), who, folder, options);
     },
     async stat(file, options) {
       need('read', 'fetch', file);
@@ -111,58 +123,81 @@ export function guardFiles(files: Files, { policy, who, record }: GuardOptions):
       need('read', 'fetch', entry.path);
       return files.locate(entry, options);
     },
-    upload: (file, incoming, options) =>
-      upload(file, options?.condition, (condition) => files.upload(file, incoming, { ...options, condition })),
+    async upload(file, incoming, options) {
+      const condition = options?.condition;
+      const mayReplace = needForUpload(file, condition);
+      const atEnd = async () => {
+        await incoming.atEnd?.();
+        await confirm();
+        if (!needForUpload(file, condition) && mayReplace) refuse('upload', file, 'replace');
+      };
+      return storeUpload(file, { condition, mayReplace }, (asked) =>
+        files.upload(file, { ...incoming, atEnd }, { ...options, condition: asked }),
+      );
+    },
     async takeIn(incoming, options) {
-      if (!policy.maySomewhere(who, 'write')) refuse('upload', undefined, 'upload');
+      if (!policy().maySomewhere(who, 'write')) refuse('upload', undefined, 'upload');
       const waiting = await files.takeIn(incoming, options);
       return {
-        uploadTo: (file: FilePath, uploadOptions?: UploadOptions) =>
-          upload(file, uploadOptions?.condition, (condition) =>
-            waiting.uploadTo(file, { ...uploadOptions, condition }),
-          ),
+        async uploadTo(file: FilePath, uploadOptions?: UploadOptions) {
+          await confirm();
+          const condition = uploadOptions?.condition;
+          const mayReplace = needForUpload(file, condition);
+          return storeUpload(file, { condition, mayReplace }, (asked) =>
+            waiting.uploadTo(file, { ...uploadOptions, condition: asked }),
+          );
+        },
         discard: () => waiting.discard(),
       };
     },
     async deleteFile(file, options) {
+      await confirm();
       need('manage', 'delete', file);
       return change('delete', { path: file }, () => files.deleteFile(file, options));
     },
     async renameFile(file, name, options) {
+      await confirm();
       // Grants are for folders, and the file stays in its own: what is allowed before is allowed after.
       need('manage', 'rename', file);
       const destination = parentOf(file) + name;
       return change('rename', { path: file, destination }, () => files.renameFile(file, name, options));
     },
     async copyFile(from, to, options) {
-      needForTransfer(need, 'copy', { from, to, moves: false, replace: options.replace });
+      await needForTransfer(need, 'copy', { from, to, moves: false, replace: options.replace });
       return change('copy', { path: from, destination: to }, () => files.copyFile(from, to, options));
     },
     async moveFile(from, to, options) {
-      needForTransfer(need, 'move', { from, to, moves: true, replace: options.replace });
+      await needForTransfer(need, 'move', { from, to, moves: true, replace: options.replace });
       return change('move', { path: from, destination: to }, () => files.moveFile(from, to, options));
     },
     async createFolder(folder, options) {
+      await confirm();
       need('write', 'create folder', folder);
       return change('create folder', { path: folder }, () => files.createFolder(folder, options));
     },
     async renameFolder(folder, name, options) {
       const to = childFolder(parentOf(folder), name);
-      needForTransfer(needThroughout, 'rename folder', { from: folder, to, moves: true, replace: options.replace });
+      await needForTransfer(needThroughout, 'rename folder', {
+        from: folder,
+        to,
+        moves: true,
+        replace: options.replace,
+      });
       return change('rename folder', { path: folder, destination: to }, () =>
         files.renameFolder(folder, name, options),
       );
     },
     async deleteFolder(folder, options) {
+      await confirm();
       needThroughout('manage', 'delete folder', folder);
       return change('delete folder', { path: folder }, () => files.deleteFolder(folder, options));
     },
     async copyFolder(from, to, options) {
-      needForTransfer(needThroughout, 'copy folder', { from, to, moves: false, replace: options.replace });
+      await needForTransfer(needThroughout, 'copy folder', { from, to, moves: false, replace: options.replace });
       return change('copy folder', { path: from, destination: to }, () => files.copyFolder(from, to, options));
     },
     async moveFolder(from, to, options) {
-      needForTransfer(needThroughout, 'move folder', { from, to, moves: true, replace: options.replace });
+      await needForTransfer(needThroughout, 'move folder', { from, to, moves: true, replace: options.replace });
       return change('move folder', { path: from, destination: to }, () => files.moveFolder(from, to, options));
     },
     check: (options) => files.check(options),
@@ -171,3 +206,16 @@ export function guardFiles(files: Files, { policy, who, record }: GuardOptions):
 }
 
 const VERBS = { read: 'read', write: 'add to', manage: 'change' } as const satisfies Record<Right, string>;
+
+/**
+ * Throws where there is something at the destination, which a store may else take for what an interrupted copy left, if
+ * it is the same: somebody who can't read there could find out by trying what it is.
+ */
+async function requireAbsent(files: Files, to: FilePath | FolderPath): Promise<void> {
+  const found: unknown = await (isFolderPath(to) ? ifThere(files.list(to, { limit: 1 })) : ifThere(files.stat(to)));
+  if (found !== undefined) throw existsAlready(to);
+}
+
+function isFolderPath(path: FilePath | FolderPath): path is FolderPath {
+  return path === '' || path.endsWith('/');
+}

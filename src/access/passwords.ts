@@ -7,14 +7,14 @@ export const MAX_PASSWORD_BYTES = 1024;
 
 /**
  * The hash of a password, salted: `scrypt:N=32768,r=8,p=3:<salt>:<hash>`, the two in base64url. Throws a RangeError
- * for one that is empty, longer than `MAX_PASSWORD_BYTES` or has a U+0000 in it, and `unavailable` when too many are asked for at once.
+ * for one that can be none, and `unavailable` when too many are asked for at once.
  *
  * A password is hashed as the UTF-8 bytes of its NFC form (RFC 8265, section 4.2), since the same keys give composed
  * characters on one machine and decomposed ones on another. Nothing else about it is changed.
  */
 export async function hashPassword(password: string): Promise<string> {
   if (!isUsablePassword(password))
-    throw new RangeError(`A password has 1 to ${MAX_PASSWORD_BYTES} bytes, and no zeros.`);
+    throw new RangeError(`A password has 1 to ${MAX_PASSWORD_BYTES} bytes, and no control characters.`);
   const salt = randomBytes(SALT_BYTES);
   const key = await derive(password, { cost: USUAL_COST, salt, length: KEY_BYTES });
   const { N, r, p } = USUAL_COST;
@@ -37,11 +37,11 @@ export async function verifyPassword(password: string, hash: string | undefined)
 }
 
 /**
- * Whether a text can be a password: not empty, not too long, and without U+0000, since zeros at its end would make no
- * difference to scrypt, which fills up with them (RFC 2104, section 2).
+ * Whether a text can be a password: not empty, not too long, and without control characters. No form sends line breaks,
+ * and zeros at its end would make no difference to scrypt, which fills up with them (RFC 2104, section 2).
  */
 export function isUsablePassword(password: string): boolean {
-  return password !== '' && !password.includes('\0') && Buffer.byteLength(password) <= MAX_PASSWORD_BYTES;
+  return password !== '' && Buffer.byteLength(password) <= MAX_PASSWORD_BYTES && !/\p{Cc}/u.test(password);
 }
 
 export interface PasswordHash {

@@ -27,12 +27,17 @@ export interface Sessions {
     person: Person | undefined,
   ): Promise<{ readonly session: Session; readonly proof: string }>;
   /**
-   * The session that a text proves, whoever made it; undefined where it has ended: by its time, by `end`, or because
-   * the person's entry came, went or got another password since. Throws `unavailable` where that can't be known.
+   * The session that a text proves, whoever made it; undefined where it has ended by its time or by `end`, and while the
+   * person's entry is another than the one by which it began: it came, it went, or its password is another. Throws
+   * `unavailable` where that can't be known.
    */
   find(proof: string, policy: Policy): Promise<Session | undefined>;
-  /** Ends it everywhere, for good. */
-  end(session: Session): Promise<void>;
+  /**
+   * Ends the session that a text proves everywhere, for good, and gives it; undefined where it has ended by its time or by
+   * `end`. One that does not count because of the person's entry is ended too: the same entry may come back. Throws
+   * `unavailable` where not all will know of it.
+   */
+  end(proof: string): Promise<Session | undefined>;
 }
 
 export interface SessionsOptions {
@@ -64,6 +69,10 @@ export function createSessions({ key, lifetime, ended }: SessionsOptions): Sessi
     if (opened) remembered.set(digest, opened);
     return opened;
   };
+  const openLasting = async (proof: string): Promise<Sealed | undefined> => {
+    const opened = await open(proof);
+    return opened && opened.session.expires.getTime() > Date.now() ? opened : undefined;
+  };
 
   return {
     async begin(who, by, person) {
@@ -75,14 +84,20 @@ export function createSessions({ key, lifetime, ended }: SessionsOptions): Sessi
     },
 
     async find(proof, policy) {
-      const opened = await open(proof);
-      if (!opened || opened.session.expires.getTime() <= Date.now()) return undefined;
+      const opened = await openLasting(proof);
+      if (!opened) return undefined;
       const { session, entry } = opened;
       if (entry !== entryOf(session.who.name, policy.person(session.who.name))) return undefined;
       return (await ended.has(session.id)) ? undefined : session;
     },
 
-    end: ({ id, expires }) => ended.add(id, expires),
+    async end(proof) {
+      const session = (await openLasting(proof))?.session;
+      // Where that can't be known, those who can be told of the end are told all the same.
+      if (!session || (await ended.has(session.id).catch(() => false))) return undefined;
+      await ended.add(session.id, session.expires);
+      return session;
+    },
   };
 }
 

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { concurrently } from '../domain/concurrently.ts';
 import { isStoreError } from '../domain/error.ts';
 import type { Files } from '../domain/files.ts';
 import { MAX_PAGE } from '../domain/page-size.ts';
@@ -36,7 +38,13 @@ export async function listVisible(
   }
 }
 
-/** Pages are by the path of their last entry: there are only as many as grants name. */
+/** How many folders are looked for at once. */
+const LOOKS = 8;
+
+/**
+ * The folders through which somebody comes to what they may do. Pages are by the path of their last entry: there are
+ * only as many as grants name. Whether the folder itself is there is not told.
+ */
 async function listWays(
   files: Files,
   policy: Policy,
@@ -44,19 +52,21 @@ async function listWays(
   folder: FolderPath,
   { cursor, limit = MAX_PAGE, signal }: ListOptions,
 ): Promise<Listing> {
-  // A folder that is not there is told as such.
-  await files.list(folder, { limit: 1, ...(signal && { signal }) });
-  const named = policy.namedBelow(who, folder).map((below) => childTowards(folder, below));
-  const children = [...new Set(named)].filter((child) => policy.isVisible(who, child));
   const after = cursor === undefined ? undefined : Buffer.from(cursor, 'base64url').toString();
-  const rest = [...new Set(children)]
-    .toSorted(comparePaths)
-    .filter((child) => !after || comparePaths(child, after) > 0);
-  const there = await Promise.all(rest.slice(0, limit).map((child) => isThere(files, child, signal)));
-  const last = rest[limit - 1];
+  const named = new Set(policy.namedBelow(who, folder).map((below) => childTowards(folder, below)));
+  const ways = [...named]
+    .filter((child) => (after === undefined || comparePaths(child, after) > 0) && policy.isVisible(who, child))
+    .toSorted(comparePaths);
+  const page = ways.slice(0, limit);
+  const there = new Set<FolderPath>();
+  const look = async (child: FolderPath) => {
+    if (await isThere(files, child, signal)) there.add(child);
+  };
+  await concurrently(Readable.from(page), LOOKS, look, signal);
+  const last = page.at(-1);
   return {
-    entries: rest.slice(0, limit).flatMap((path, index) => (there[index] ? [{ kind: 'folder', path } as const] : [])),
-    ...(rest.length > limit && last !== undefined && { cursor: Buffer.from(last).toString('base64url') }),
+    entries: page.filter((path) => there.has(path)).map((path) => ({ kind: 'folder', path })),
+    ...(ways.length > page.length && last !== undefined && { cursor: Buffer.from(last).toString('base64url') }),
   };
 }
 

@@ -10,7 +10,7 @@ export function readExpiry(text: string, now: Date): string {
   if (!expires || Number.isNaN(expires.getTime())) {
     throw new UsageError(
       'token new',
-      '--expires must be a span such as 12h, 90d, 8w or 1y, or a day such as 2027-01-01.',
+      '--expires must be a span such as 12h, 90d, 8w or 1y, a day such as 2027-01-01, or an instant with its zone such as 2027-01-01T00:00:00Z.',
     );
   }
   if (expires <= now) throw new UsageError('token new', '--expires must be in the future.');

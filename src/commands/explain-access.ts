@@ -3,10 +3,10 @@ import { AccessFileError } from '../access/access-file-error.ts';
 import { readAccessFile } from '../access/access-file-text.ts';
 import type { Identity } from '../access/identity.ts';
 import { isStoreError, quoted } from '../domain/error.ts';
-import { type FilePath, type FolderPath, parseFile, parseFolder } from '../domain/path.ts';
+import { type FilePath, type FolderPath, parentOf, parseFile, parseFolder, ROOT } from '../domain/path.ts';
 import { type CommandContext, CommandFailed, readArguments, UsageError } from './command.ts';
-import { explainRight } from './explanation.ts';
-import { isFolder, NEEDS, type Verb } from './needs.ts';
+import { explainRight, type Question } from './explanation.ts';
+import { isFolder, NEEDS, sayVerb, type Verb } from './needs.ts';
 
 /**
  * `holdall access explain NAME VERB PATH`: whether somebody may do something, and by which grants. 0 when they may, 1
@@ -25,14 +25,14 @@ export async function explainAccess({ args, environment, print }: CommandContext
   const access = await readAccess(file);
   const who = identify(name, values.group ?? [], access);
 
-  const { folder, file: ofFile, throughout = false } = NEEDS[verb];
-  const rights = (isFolder(path) ? folder : ofFile) ?? [];
-  const explained = rights.map((right) => explainRight(access, { who, right, path, throughout }));
+  if (path === ROOT && NEEDS[verb].notToRoot) {
+    print(`Nobody may ${sayVerb(verb, path)} "/", whatever they are given: the service refuses that of the root.\n`);
+    return 1;
+  }
+  const explained = questionsOf(verb, path).map((question) => explainRight(access, { who, ...question }));
   const isAllowed = explained.every(({ allowed }) => allowed);
   const subject = who === undefined ? 'Somebody who is not signed in' : quoted(who.name);
-  print(
-    `${subject} ${isAllowed ? 'may' : 'may not'} ${verb} ${isFolder(path) ? 'the folder' : 'the file'} ${quoted(`/${path}`)}.\n`,
-  );
+  print(`${subject} ${isAllowed ? 'may' : 'may not'} ${sayVerb(verb, path)} ${quoted(`/${path}`)}.\n`);
   for (const { lines } of explained) print(lines.map((line) => `  ${line}\n`).join(''));
   if (verb === 'list' && isFolder(path) && !isAllowed && access.policy.isVisible(who, path)) {
     print('  Its listing shows nothing but the folders on the way to what they may do.\n');
@@ -52,6 +52,24 @@ function readPath(text: string, verb: Verb): FilePath | FolderPath {
     if (isStoreError(error)) throw usage(error.message);
     throw error;
   }
+}
+
+/** What has to be given, and where. */
+function questionsOf(verb: Verb, path: FilePath | FolderPath): Omit<Question, 'who'>[] {
+  const { file = [], folder = [], throughout = false, beside = [] } = NEEDS[verb];
+  if (!isFolder(path)) return file.map((right) => ({ right, path, throughout, where: 'there' }));
+  return [
+    ...folder.map((right) => ({ right, path, throughout, where: 'there' })),
+    ...beside.map((right) => {
+      const parent = parentOf(path);
+      return {
+        right,
+        path: parent,
+        throughout: false,
+        where: `in ${quoted(`/${parent}`)}, where the new name will be`,
+      };
+    }),
+  ];
 }
 
 async function readAccess(file: string): Promise<AccessFile> {

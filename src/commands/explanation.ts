@@ -6,23 +6,26 @@ import { quoted } from '../domain/error.ts';
 import type { FilePath, FolderPath } from '../domain/path.ts';
 import { isFolder } from './needs.ts';
 
-interface Question {
+/** Whether somebody has a right somewhere. */
+export interface Question {
   readonly who: Identity | undefined;
   readonly right: Right;
   readonly path: FilePath | FolderPath;
   /** Whether it is about all that is below a folder, too. */
   readonly throughout: boolean;
+  /** The place in words. */
+  readonly where: string;
 }
 
 /** Whether somebody has a right, and the grants that say so, in lines of text. */
 export function explainRight(
   access: AccessFile,
-  { who, right, path, throughout }: Question,
+  { who, right, path, throughout, where }: Question,
 ): { readonly allowed: boolean; readonly lines: readonly string[] } {
   const { policy } = access;
   const decision = policy.decide(who, right, path);
   const lines = [
-    `"${right}" is ${decision.allowed ? 'given' : 'not given'} there:`,
+    `"${right}" is ${decision.allowed ? 'given' : 'not given'} ${where}:`,
     ...describeDecision(access, right, decision),
   ];
   if (!throughout || !isFolder(path) || !decision.allowed) return { allowed: decision.allowed, lines };

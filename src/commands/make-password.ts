@@ -11,10 +11,20 @@ export async function makePassword({ args, stdin, print, explain }: CommandConte
   const password = stdin.isTTY ? await askTwice(stdin, explain) : await readAll(stdin);
   if (password === '') throw new CommandFailed('The password is empty.');
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) throw tooLong();
-  if (!isUsablePassword(password)) throw new CommandFailed('The password has a zero byte in it.');
+  if (!isUsablePassword(password)) {
+    throw new CommandFailed(
+      'The password has a line break or another control character in it, which no form can send.',
+    );
+  }
+  if (Array.from(password).length < LEAST_CHARACTERS) {
+    throw new CommandFailed(`The password has fewer than ${LEAST_CHARACTERS} characters: such are soon guessed.`);
+  }
   print(`${await hashPassword(password)}\n`);
   return 0;
 }
+
+/** The least that NIST SP 800-63B-3 (section 5.1.1.2) takes; they are counted as code points, as it does. */
+const LEAST_CHARACTERS = 8;
 
 async function askTwice(stdin: NodeJS.ReadStream, explain: (text: string) => void): Promise<string> {
   const [password, again] = await promptHidden(stdin, explain, ['Password: ', 'Once more: ']);

@@ -1,5 +1,5 @@
 import { AccessFileError } from '../access/access-file-error.ts';
-import { COMMANDS, type CommandName } from '../config/help.ts';
+import { type CommandName, commandsOf, describeCommands, findCommand } from '../config/help.ts';
 import { checkAccess } from './check-access.ts';
 import { type Command, type CommandContext, CommandFailed, UsageError } from './command.ts';
 import { explainAccess } from './explain-access.ts';
@@ -15,9 +15,7 @@ const RUNS: Readonly<Record<CommandName, Command>> = {
 
 /** Runs the command that begins with the words of `args`, and gives its exit code: 2 for one that is not written right. */
 export async function runCommand({ args, ...context }: CommandContext): Promise<number> {
-  const found = (Object.keys(RUNS) as CommandName[]).find((name) =>
-    name.split(' ').every((word, index) => args[index] === word),
-  );
+  const found = findCommand(args);
   try {
     if (found === undefined) throw new CommandFailed(describeAlike(args), { code: 2 });
     return await RUNS[found]({ ...context, args: args.slice(found.split(' ').length) });
@@ -36,7 +34,5 @@ export async function runCommand({ args, ...context }: CommandContext): Promise<
 
 /** The commands that begin with the same word as one that is none. */
 function describeAlike([first = '']: readonly string[]): string {
-  const alike = (Object.keys(COMMANDS) as CommandName[]).filter((name) => name.split(' ')[0] === first);
-  const usages = alike.map((name) => `  holdall ${name}${COMMANDS[name].usage}`);
-  return `"${first}" is the first word of:\n${usages.join('\n')}`;
+  return `"${first}" is the first word of:\n${describeCommands(commandsOf(first)).trimEnd()}`;
 }

@@ -1,3 +1,4 @@
+import { isLoopback } from '../domain/loopback.ts';
 import { SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts';
 
 export type Config = Settings;
@@ -68,14 +69,21 @@ function findContradictions(config: Partial<Config>, isLacking: (name: SettingNa
   if (config.ACCESS !== undefined && config.ACCESS_FILE !== undefined) {
     told.push('ACCESS=open and ACCESS_FILE contradict each other: take one of them away.');
   }
+  const isUndecided = isLacking('ACCESS') && isLacking('ACCESS_FILE');
+  for (const name of FOR_OTHERS) {
+    if (config[name] === undefined || !isUndecided) continue;
+    told.push(
+      `${name} is for a service that others reach: ACCESS_FILE is needed then. ${example('ACCESS_FILE')}; or ACCESS=open, if everybody who reaches it may do everything.`,
+    );
+  }
   const isOpenToOthers = config.HOST !== undefined && !isLoopback(config.HOST);
-  if (isOpenToOthers && isLacking('ACCESS') && isLacking('ACCESS_FILE')) {
+  if (isOpenToOthers && isUndecided) {
     told.push(
       `ACCESS_FILE is needed, since HOST=${config.HOST} is reached by others: it says who may do what. ${example('ACCESS_FILE')}; or ACCESS=open, if everybody who reaches the port may do everything.`,
     );
   }
   const { CONTENT_ORIGIN: contents, PUBLIC_URL: page } = config;
-  if (contents !== undefined && page !== undefined && new URL(contents).host === new URL(page).host) {
+  if (contents !== undefined && page !== undefined && new URL(contents).hostname === new URL(page).hostname) {
     told.push(
       `CONTENT_ORIGIN must be another host than that of PUBLIC_URL: it keeps the two apart. ${example('CONTENT_ORIGIN')}`,
     );
@@ -87,6 +95,9 @@ function findContradictions(config: Partial<Config>, isLacking: (name: SettingNa
   return told;
 }
 
+/** Settings that say that others reach the service. */
+const FOR_OTHERS = ['PUBLIC_URL', 'TRUST_PROXY'] as const satisfies readonly SettingName[];
+
 /** Settings that make no sense without others. */
 const NEEDED_WITH = [
   ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'PUBLIC_URL', 'ACCESS_FILE'],
@@ -96,11 +107,6 @@ const NEEDED_WITH = [
   ['JWT_AUDIENCE', 'JWT_ISSUER'],
   ['JWT_JWKS_URL', 'JWT_ISSUER'],
 ] as const satisfies readonly (readonly [SettingName, ...SettingName[]])[];
-
-/** Whether an address to listen on is reached from this machine alone. */
-export function isLoopback(host: string): boolean {
-  return /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host);
-}
 
 function describe(given: string, setting: Setting<unknown>): string {
   // An address may have a password or a token in it by mistake.

@@ -22,11 +22,25 @@ export const COMMANDS = {
 
 export type CommandName = keyof typeof COMMANDS;
 
+export const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[];
+
+/** The commands that begin with a word. */
+export function commandsOf(word: string | undefined): CommandName[] {
+  return COMMAND_NAMES.filter((name) => name.split(' ')[0] === word);
+}
+
+/** The command that the first words of the arguments name. */
+export function findCommand(args: readonly string[]): CommandName | undefined {
+  return COMMAND_NAMES.find((name) => name.split(' ').every((word, index) => args[index] === word));
+}
+
+/** How commands are written and what they do. */
+export function describeCommands(names: readonly CommandName[] = COMMAND_NAMES): string {
+  return names.map((name) => `  holdall ${name}${COMMANDS[name].usage}\n      ${COMMANDS[name].help}\n`).join('');
+}
+
 /** What `--help` prints. */
 export function helpText(version: string): string {
-  const commands = Object.entries(COMMANDS).map(
-    ([name, { usage, help }]) => `  holdall ${name}${usage}\n      ${help}`,
-  );
   const settings = Object.entries(SETTINGS).map(([name, setting]: [string, Setting<unknown>]) => {
     const fallback = setting.fallback === null ? '' : ` [${setting.fallback}]`;
     return `  ${name}${fallback}\n      ${setting.help.replaceAll('`', '')}`;
@@ -43,6 +57,5 @@ ${settings.join('\n')}
 
 Commands:
 
-${commands.join('\n')}
-`;
+${describeCommands()}`;
 }

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { isLoopback } from '../domain/loopback.ts';
 
 /** What a setting's text means, or what is wrong with it. */
 export type Reading<Value> = { readonly value: Value } | { readonly problem: string };
@@ -12,7 +13,9 @@ export const oneOf =
   <const Choice extends string>(...choices: readonly Choice[]): Reader<Choice> =>
   (given) => {
     const value = choices.find((choice) => choice === given);
-    return value === undefined ? { problem: `must be one of ${choices.join(', ')}` } : { value };
+    if (value !== undefined) return { value };
+    const [only, ...others] = choices;
+    return { problem: others.length === 0 ? `must be ${only}, or not be set` : `must be one of ${choices.join(', ')}` };
   };
 
 export const integer =
@@ -123,8 +126,8 @@ export const issuer: Reader<string> = (given) => {
   if (!parsed || parsed.username || parsed.password || parsed.search || parsed.hash) {
     return { problem: 'must be a URL without user, query or fragment' };
   }
-  const isNear = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(parsed.hostname);
-  if (parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isNear)) return { value: given };
+  if (parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname)))
+    return { value: given };
   return { problem: 'must be a URL that begins with https://' };
 };
 
@@ -142,6 +145,9 @@ export const claim: Reader<string> = (given) =>
 /** Addresses, networks and `loopback`, with commas between them. */
 export const proxies: Reader<readonly string[]> = (given) => {
   const value = given.split(',').map((part) => part.trim());
+  if (value.some((part) => /^[\da-f.:]+\/0+$/i.test(part))) {
+    return { problem: 'must be the proxies alone: a network with /0 would trust everybody' };
+  }
   return value.every(isProxy)
     ? { value }
     : { problem: 'must be addresses of IP, networks such as 10.0.0.0/8, or loopback, with commas between them' };
@@ -156,6 +162,12 @@ function isProxy(given: string): boolean {
     bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) > 0 && Number(bits) <= (version === 4 ? 32 : 128))
   );
 }
+
+/** Where a log goes: a file is known by its `/`, so that a word which means nothing is noticed. */
+export const logDestination: Reader<string> = (given) =>
+  given === 'stdout' || given === 'off' || (given.includes('/') && !given.endsWith('/'))
+    ? { value: given }
+    : { problem: 'must be stdout, off, or the path of a file with a "/" in it, such as ./audit.log' };
 
 /** The address of a Redis. */
 export const redisUrl: Reader<string> = (given) => {

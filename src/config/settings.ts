@@ -8,6 +8,7 @@ import {
   emailAddress,
   integer,
   issuer,
+  logDestination,
   oneLine,
   oneOf,
   ownerName,
@@ -321,10 +322,10 @@ export const SETTINGS = {
     help: 'An origin of its own for the contents of files, which leads to this service as well: nothing in a file can then act on the page. `/file/` redirects there.',
   },
   AUDIT_LOG: {
-    read: text,
+    read: logDestination,
     fallback: 'stdout',
     example: '/var/log/holdall/audit.log',
-    help: 'Where each sign-in, refusal and change is written, as a line of JSON: `stdout`, a file, or `off`. SIGHUP opens the file anew.',
+    help: 'Where each sign-in, refusal and change is written, as a line of JSON: `stdout`, the path of a file, with a `/` in it, or `off`. SIGHUP opens the file anew.',
   },
   RATE_LIMIT: {
     read: integer(0, 10_000_000),
@@ -343,7 +344,7 @@ export const SETTINGS = {
     read: integer(1, 1_000_000),
     fallback: '10000',
     example: '2000',
-    help: 'Connections that a process has at once; further ones are closed.',
+    help: 'Connections that a process has at once; further ones are closed. One client has a quarter of them.',
   },
   HEADERS_TIMEOUT: {
     read: integer(1, 3600),

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { endingWith } from './ending-with.ts';
 import { quoted, StoreError } from './error.ts';
 import { createFetching } from './fetching.ts';
 import { createFolderOperations, type FolderOperations } from './folder-operations.ts';
@@ -32,6 +33,8 @@ export type ReadOptions = { readonly range?: ByteRange; readonly ifMatch?: strin
 export interface IncomingFile {
   readonly body: Readable;
   readonly declaredType?: string | undefined;
+  /** Is called when all bytes have come, before anything is stored for good: what it throws fails the upload. */
+  readonly atEnd?: (() => Promise<void>) | undefined;
   /** Bytes that it may have at the most, where that is known. */
   readonly sizeAtMost?: number | undefined;
 }
@@ -91,9 +94,10 @@ export function createFiles(store: Store, { maxUploadSize, presignExpires, conte
     read: (file, options) => store.read(file, options),
     ...createFetching(store, { presignExpires, contents }),
 
-    async upload(file, { body, declaredType, sizeAtMost }, options) {
+    async upload(file, { body, declaredType, atEnd, sizeAtMost }, options) {
       const type = mediaTypeOfUpload(declaredType, nameOf(file));
-      const upload = { body: limitSize(body, maxUploadSize), type, sizeAtMost };
+      const whole = atEnd ? endingWith(body, atEnd) : body;
+      const upload = { body: limitSize(whole, maxUploadSize), type, sizeAtMost };
       return store.write(file, upload, options);
     },
 

@@ -17,6 +17,9 @@ export async function describeApi(app: App): Promise<void> {
         description: 'One HTTP interface for the files in your bucket, your repository or your disk.',
         license: { name: 'MIT', identifier: 'MIT' },
       },
+      components: { securitySchemes: SECURITY_SCHEMES },
+      // One of them is enough, and none is needed for what everybody may.
+      security: [{}, { bearer: [] }, { basic: [] }, { session: [] }],
       tags: ['Files', 'Folders', 'Files and folders', 'Signing in', 'The service'].map((name) => ({ name })),
     },
     transform: ({ schema, url }) => ({ schema: nameWildcard(schema), url: url.replace('*', ':path') }),
@@ -39,6 +42,18 @@ export async function describeApi(app: App): Promise<void> {
     });
   });
 }
+
+/** How a request says who sends it. */
+const SECURITY_SCHEMES = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'A token of the service, or a JSON Web Token of JWT_ISSUER.' },
+  basic: { type: 'http', scheme: 'basic', description: 'A name and a password, over HTTPS or from the same machine.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'holdall',
+    description: 'The session that POST /-/session begins; over HTTPS, the cookie is `__Host-holdall`.',
+  },
+} as const;
 
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 32"><text x="0" y="24" fill="white" font-family="system-ui, sans-serif" font-size="24" font-weight="600">Holdall</text></svg>';

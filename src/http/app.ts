@@ -2,25 +2,23 @@ import { isUtf8 } from 'node:buffer';
 import { METHODS } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Ajv } from 'ajv';
-import fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { guardRequests } from './access/request-access.ts';
 import { describeApi } from './api-description.ts';
 import { HttpError } from './errors.ts';
-import { answerFailures, sendFailure } from './failures.ts';
-import { generalHeaders, isolateAnswers } from './isolation.ts';
+import { answerFailures, refuseAmbiguousHosts } from './failures.ts';
+import { isolateAnswers } from './isolation.ts';
 import { limitOptions, limitRequests } from './limits/limits.ts';
-import { limitListings } from './limits/listings.ts';
-import { limitUnrouted } from './limits/request-rate.ts';
 import { createLongOperations } from './long-operations.ts';
+import { malformedRoute, routeMalformedUrls } from './malformed-urls.ts';
 import { collectMethods, refuseOtherMethods } from './methods.ts';
-import { isListed } from './page/links.ts';
 import { tellQuota } from './quota.ts';
-import { followRequest, logRequests, requestId } from './request-log.ts';
+import { logRequests, requestId } from './request-log.ts';
 import { assetRoutes } from './routes/assets.ts';
 import { fetchRoute } from './routes/fetch.ts';
 import { deleteFileRoute, renameFileRoute } from './routes/files.ts';
 import { deleteFolderRoute, folderRoutes } from './routes/folders.ts';
-import { failListing, listingRoutes } from './routes/listing.ts';
+import { listingRoutes } from './routes/listing.ts';
 import { endSessionRoutes, sessionRoutes } from './routes/session.ts';
 import { signInRoutes } from './routes/sign-in.ts';
 import { signedRoute } from './routes/signed.ts';
@@ -43,8 +41,7 @@ const KEEP_ALIVE_PROBE = 60_000;
  * The service as an application that can be listened with. Closing it waits for the requests and the folder
  * operations that are under way.
  */
-export async function buildApp(given: Service, logger: FastifyBaseLogger): Promise<App> {
-  const service = { ...given, files: limitListings(given.files) };
+export async function buildApp(service: Service, logger: FastifyBaseLogger): Promise<App> {
   const limits = limitOptions(service.limits);
   const app: App = fastify({
     loggerInstance: logger,
@@ -55,7 +52,7 @@ export async function buildApp(given: Service, logger: FastifyBaseLogger): Promi
     // A request that comes while the service stops is answered; its connection is closed after it.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    frameworkErrors: (error, request, reply) => void answerUnrouted(service, error, request, reply),
+    ...routeMalformedUrls.options,
     ...answerFailures.options,
     ...limits,
     http: { ...answerFailures.options.http, ...limits.http, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE },
@@ -66,9 +63,11 @@ export async function buildApp(given: Service, logger: FastifyBaseLogger): Promi
   }
   closeWhatIsAnswered(app);
   answerFailures(app);
+  routeMalformedUrls(app);
   logRequests(app);
   isolateAnswers(app, service);
   await limitRequests(app, service.limits);
+  refuseAmbiguousHosts(app);
   guardRequests(app, service);
   tellQuota(app, service);
   setCompilers(app);
@@ -77,25 +76,6 @@ export async function buildApp(given: Service, logger: FastifyBaseLogger): Promi
   await app.register(async (routes: App) => registerRoutes(routes, service));
   refuseOtherMethods(app, methodsOf);
   return app;
-}
-
-/** Answers a mistake in a URL that is found before any route and hook. */
-async function answerUnrouted(
-  service: Service,
-  error: unknown,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<void> {
-  followRequest(request, reply);
-  generalHeaders(reply);
-  const isReading = request.method === 'GET' || request.method === 'HEAD';
-  try {
-    await limitUnrouted(request, reply, service.limits);
-    if (!isReading || !isListed(request.url)) return void sendFailure(error, request, reply);
-    await failListing(service, error, request, reply);
-  } catch (reason) {
-    sendFailure(reason, request, reply);
-  }
 }
 
 /**
@@ -135,6 +115,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     sessionRoutes(json, service);
   });
   await app.register(async (listing: App) => listingRoutes(listing, service));
+  await app.register(async (malformed: App) => malformedRoute(malformed, service));
   await app.register(async (assets: App) => assetRoutes(assets, service));
   await app.register(async (fetching: App) => fetchRoute(fetching, service));
   thumbnailRoute(app, service);

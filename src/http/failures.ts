@@ -16,13 +16,17 @@ export function answerFailures(app: App): void {
   app.setNotFoundHandler((request, reply) =>
     sendFailure(new HttpError(404, `There is no route ${request.method} ${pathOf(request)}.`), request, reply),
   );
+  app.server.on('checkExpectation', refuseExpectation);
+}
+
+/** Refuses requests of which it can't be told for which host they are. */
+export function refuseAmbiguousHosts(app: App): void {
   app.addHook('onRequest', async ({ raw }, reply) => {
     const problem = hostProblem(raw);
     if (problem === undefined) return;
     reply.header('connection', 'close');
     throw new HttpError(400, problem);
   });
-  app.server.on('checkExpectation', refuseExpectation);
 }
 
 /** Why it can't be told for which host a request is, if it can't: RFC 9112, sections 3.2 and 3.2.2. */
@@ -59,8 +63,8 @@ export function beginFailure(error: unknown, request: FastifyRequest, reply: Fas
   if (problem.status === 503 && !hasLeft && !(error instanceof HttpError))
     request.log.warn({ err: error }, 'A request could not be served now.');
   // Headers that were set for the answer that did not come about.
-  for (const name of ['content-length', 'content-disposition', 'etag', 'last-modified', 'cache-control'])
-    reply.removeHeader(name);
+  for (const name of ['content-length', 'content-disposition', 'etag', 'last-modified']) reply.removeHeader(name);
+  reply.header('cache-control', 'no-store');
   if (REFUSALS.has(problem.status)) request.access?.recordRefusal(problem.message);
   if (problem.status === 401) reply.header('www-authenticate', request.access?.challenges() ?? []);
   if (problem.retryAfter !== undefined) reply.header('retry-after', problem.retryAfter);

@@ -1,4 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
+import { nameOf } from './access/hosts.ts';
 import { HttpError } from './errors.ts';
 import { GENERAL_HEADERS } from './headers.ts';
 import type { App, Service } from './service.ts';
@@ -11,7 +12,7 @@ import type { App, Service } from './service.ts';
  */
 export function isolateAnswers(app: App, { contentOrigin }: Pick<Service, 'contentOrigin'>): void {
   app.addHook('onRequest', async (request, reply) => {
-    generalHeaders(reply);
+    reply.headers(GENERAL_HEADERS);
     if (contentOrigin === undefined) return;
     const access = request.routeOptions.config.access;
     if (access === 'health') return;
@@ -27,11 +28,6 @@ export function isolateAnswers(app: App, { contentOrigin }: Pick<Service, 'conte
       );
     }
   });
-}
-
-/** What `isolateAnswers` does, for a request that is answered before any hook. */
-export function generalHeaders(reply: FastifyReply): void {
-  reply.headers(GENERAL_HEADERS);
 }
 
 /**
@@ -52,7 +48,7 @@ const PREFLIGHT_HEADERS = {
   'access-control-max-age': '86400',
 } as const;
 
+/** By the name alone: what is asked for under it by another port is no page either. */
 function isFor(origin: string, { host }: FastifyRequest): boolean {
-  const { protocol, host: own } = new URL(origin);
-  return URL.parse(`${protocol}//${host}`)?.host === own;
+  return nameOf(new URL(origin).host) === nameOf(host);
 }

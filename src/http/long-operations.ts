@@ -1,5 +1,7 @@
 import { PassThrough } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { AccessDenied } from '../access/access-denied.ts';
 import type { Cancellable, Progress, Reporting } from '../domain/store.ts';
 import { clientSignal } from './client-signal.ts';
 import { problemOf } from './errors.ts';
@@ -38,8 +40,11 @@ export function createLongOperations(): LongOperations {
   return {
     async answer(request, reply, operation) {
       if (!acceptsExplicitly(request.headers.accept, NDJSON)) return track(operation({}));
+      const signal = clientSignal(reply);
       const lines = new PassThrough();
-      void track(writeLines(lines, request, clientSignal(reply), operation));
+      const work = track(operation({ signal, onProgress: progressTo(lines) }));
+      await throwIfRefused(work);
+      void track(writeEnd(lines, request, { signal, work }));
       return reply
         .header('content-type', NDJSON)
         .header('cache-control', 'no-store')
@@ -53,23 +58,36 @@ export function createLongOperations(): LongOperations {
   };
 }
 
-/** Never rejects: a failure is the last line. */
-async function writeLines(
-  lines: PassThrough,
-  request: FastifyRequest,
-  signal: AbortSignal,
-  operation: (options: Reporting & Cancellable) => Promise<object>,
-): Promise<void> {
+/** Throws what was found at once to be no request that this asker may send: it has no progress to tell of. */
+async function throwIfRefused(work: Promise<unknown>): Promise<void> {
+  const ended = work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  const error = await Promise.race([ended, nextTurn(undefined)]);
+  if (error instanceof AccessDenied) throw error;
+}
+
+/** Writes a line of progress from time to time. */
+function progressTo(lines: PassThrough): (progress: Progress) => void {
   let last = Number.NEGATIVE_INFINITY;
-  const onProgress = (progress: Progress) => {
+  return (progress) => {
     const now = performance.now();
     // A client that reads slowly gets fewer lines, not later ones.
     if (now - last < INTERVAL || lines.writableNeedDrain) return;
     last = now;
     lines.write(`${JSON.stringify({ progress })}\n`);
   };
+}
+
+/** Writes the last line when the work has ended. Never rejects: a failure is that line. */
+async function writeEnd(
+  lines: PassThrough,
+  request: FastifyRequest,
+  { signal, work }: { readonly signal: AbortSignal; readonly work: Promise<object> },
+): Promise<void> {
   try {
-    const envelope = await operation({ signal, onProgress });
+    const envelope = await work;
     lines.end(`${JSON.stringify({ ...envelope, status: 200 })}\n`);
   } catch (error) {
     const { status, message } = problemOf(error, request.id);

@@ -19,8 +19,7 @@ export function logRequests(app: App): void {
   app.addHook('onRequest', async (request, reply) => followRequest(request, reply));
 }
 
-/** What `logRequests` does, for a request that is answered before any hook. */
-export function followRequest(request: FastifyRequest, reply: FastifyReply): void {
+function followRequest(request: FastifyRequest, reply: FastifyReply): void {
   const started = performance.now();
   const { socket } = request;
   const sentBefore = socket.bytesWritten;

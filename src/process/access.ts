@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import { prepareEndedSessions } from '../access/ended-sessions.ts';
 import { keepPolicy } from '../access/kept-policy.ts';
 import { OPEN_POLICY } from '../access/open-policy.ts';
 import type { Config } from '../config/config.ts';
@@ -8,11 +9,11 @@ import type { AccessControl } from '../http/access/access-control.ts';
 import type { JwtSettings } from '../http/access/jwt.ts';
 import type { ProviderSettings } from '../http/access/provider.ts';
 import { createWaysIn } from '../http/access/ways-in.ts';
-import type { OpenedStore } from '../stores/create.ts';
+import { type OpenedStore, unusableState } from '../stores/create.ts';
 
 /**
  * Who may reach the service, as the settings have it. What it holds goes with `resources`. Throws `AccessFileError` when
- * the access file can't be used.
+ * the access file can't be used, and `SettingsError` when nothing can be remembered.
  */
 export async function openAccess(
   config: Config,
@@ -25,11 +26,15 @@ export async function openAccess(
   }
   const kept = await keepPolicy(config.ACCESS_FILE, logger);
   resources.defer(() => kept.close());
+  const endedSessionsFolder = join(opened.stateFolder, 'ended-sessions');
+  await prepareEndedSessions(endedSessionsFolder).catch((error: unknown) => {
+    throw unusableState(opened.stateFolder, error);
+  });
   const waysIn = createWaysIn({
     policy: () => kept.current(),
     key: await opened.signingKey(),
     sessionLifetime: config.SESSION_LIFETIME,
-    endedSessionsFolder: join(opened.stateFolder, 'ended-sessions'),
+    endedSessionsFolder,
     publicUrl: config.PUBLIC_URL,
     provider: providerOf(config),
     jwt: jwtOf(config),

@@ -26,7 +26,10 @@ export function runCluster(config: Config, logger: Logger): void {
   };
 
   let isReady = false;
-  cluster.once('message', (_worker, ready: object) => {
+  const canHangUp = writesFiles(config) ? passOnHangUps() : () => {};
+  cluster.on('message', (worker, ready: object) => {
+    canHangUp(worker);
+    if (isReady) return;
     isReady = true;
     logger.info(ready, 'Holdall is ready.');
     for (let count = 1; count < config.WORKERS && !isStopping; count++) cluster.fork();
@@ -46,8 +49,22 @@ export function runCluster(config: Config, logger: Logger): void {
   });
 
   for (const signal of STOP_SIGNALS) process.on(signal, stop);
-  if (writesFiles(config)) process.on('SIGHUP', () => workers().forEach((worker) => worker.process.kill('SIGHUP')));
   cluster.fork();
+}
+
+/** Passes SIGHUP on to the workers that are ready; gives what has to be told of each that is. */
+function passOnHangUps(): (worker: Worker) => void {
+  const ready = new WeakSet<Worker>();
+  let isHungUp = false;
+  process.on('SIGHUP', () => {
+    isHungUp = true;
+    for (const worker of workers()) if (ready.has(worker)) worker.process.kill('SIGHUP');
+  });
+  return (worker) => {
+    ready.add(worker);
+    // Before, it would have ended it; but the file that it has opened may have been moved since.
+    if (isHungUp) worker.process.kill('SIGHUP');
+  };
 }
 
 const workers = (): Worker[] => Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);

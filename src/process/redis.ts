@@ -43,7 +43,9 @@ export function connectRedis(url: string, logger: Pick<Logger, 'info' | 'warn'>)
     if (isReached === false || isClosing) return;
     isReached = false;
     // Only the message: an error of a command has its parameters beside it, and those of AUTH are the password.
-    logger.warn({ reason }, 'Redis is not reached: until it is, each process works without it.');
+    const until =
+      'each process counts requests and attempts to sign in for itself, and requests with a session are a 503';
+    logger.warn({ reason }, `Redis is not reached: until it is, ${until}.`);
   };
   redis.on('error', (error: Error) => lose(error.message));
   redis.on('close', () => lose('The connection was closed.'));

@@ -16,6 +16,7 @@ import { createThumbnails } from '../thumbnails/thumbnails.ts';
 import { openAccess } from './access.ts';
 import { openAuditLog } from './audit-log.ts';
 import { limitsOf } from './limits.ts';
+import { requirePrivatePaths } from './private-paths.ts';
 import { connectRedis } from './redis.ts';
 
 /** The service of one process, listening. */
@@ -24,6 +25,8 @@ export interface RunningService {
   readonly url: string;
   /** What it serves, as a person would name it. */
   readonly serves: string;
+  /** Who may do what, in a few words. */
+  readonly access: string;
   /** Opens anew the files that are written to, after somebody has moved them away. */
   reopenLogs(): void;
   /**
@@ -39,6 +42,13 @@ const RELEASE_TIMEOUT = 3000;
 /** Asks of a store that is not available: the first time, and twice more within half a second. */
 const RETRIES = { attempts: 3, delay: 100 };
 
+/** Who may do what, as the log tells it. */
+const ACCESS = {
+  local: 'this machine alone, everything',
+  open: 'everybody, everything',
+  file: 'as ACCESS_FILE says',
+} as const satisfies Record<Service['access']['mode'], string>;
+
 /** Opens the store and listens. Throws an error that a person can act on when either is not possible. */
 export async function startService(config: Config, logger: Logger): Promise<RunningService> {
   const page = await readWebPage(BUILT_PAGE);
@@ -51,6 +61,7 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
   return {
     url,
     serves: service.serves,
+    access: ACCESS[service.access.mode],
     reopenLogs: () => service.audit.reopen(),
     async stop() {
       const closed = app.close().then(() => 'finished' as const);
@@ -68,6 +79,7 @@ async function openEverything(
   page: WebPage,
   { logger, resources }: { logger: Logger; resources: AsyncDisposableStack },
 ): Promise<Service & { readonly serves: string }> {
+  await requirePrivatePaths(config);
   const opened = await openStore(config, {
     debug: (message, details) => logger.debug(details, message),
     info: (message, details) => logger.info(details, message),
@@ -78,7 +90,7 @@ async function openEverything(
   const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, logger);
   resources.defer(() => redis?.close());
   const access = await openAccess(config, opened, redis?.redis, { logger, resources });
-  const audit = resources.adopt(openAuditLog(config.AUDIT_LOG), (log) => log.close());
+  const audit = resources.adopt(openAuditLog(config.AUDIT_LOG, logger), (log) => log.close());
   const origin = config.CONTENT_ORIGIN;
   const signer = opened.signer ?? (origin === undefined ? undefined : createUrlSigner(await opened.signingKey()));
   const files = createFiles(layer(opened, config, logger), {

@@ -15,24 +15,34 @@ export async function runService(
   logger: Logger,
   onReady: (service: RunningService) => void,
 ): Promise<void> {
-  const service = await startService(config, logger).catch((error: unknown) => {
+  let service: RunningService | undefined;
+  let isHungUp = false;
+  // Before anything is opened: without a handler the signal ends the process.
+  if (writesFiles(config)) {
+    process.on('SIGHUP', () => {
+      isHungUp = true;
+      service?.reopenLogs();
+    });
+  }
+  const started = await startService(config, logger).catch((error: unknown) => {
     const reason = explainStart(error);
     if (reason === undefined) logger.fatal({ err: error }, 'Holdall could not start.');
     else process.stderr.write(`holdall: ${reason}\n`);
     process.exit(START_FAILED);
   });
+  service = started;
+  if (isHungUp) started.reopenLogs();
   let isStopping = false;
   const stop = async (signal: string) => {
     if (isStopping) return;
     isStopping = true;
     logger.info({ signal }, 'Stopping: what is under way may finish.');
-    const outcome = await service.stop();
+    const outcome = await started.stop();
     logger.info({ outcome }, 'Stopped.');
     process.exit(0);
   };
   for (const signal of STOP_SIGNALS) process.on(signal, () => void stop(signal));
-  if (writesFiles(config)) process.on('SIGHUP', () => service.reopenLogs());
-  onReady(service);
+  onReady(started);
 }
 
 /** Whether SIGHUP has a meaning: a terminal that is closed sends it too, and ends the service where it has none. */

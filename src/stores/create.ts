@@ -130,9 +130,14 @@ async function keyKeptIn(folder: string): Promise<Buffer> {
   try {
     return await keptKeyIn(folder);
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new SettingsError([`STATE_DIR ${folder} can't be used: ${reason}. Example: STATE_DIR=/var/lib/holdall`]);
+    throw unusableState(folder, error);
   }
+}
+
+/** Why nothing can be remembered in a folder, for the person who set it. */
+export function unusableState(folder: string, error: unknown): SettingsError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new SettingsError([`STATE_DIR ${folder} can't be used: ${reason}. Example: STATE_DIR=/var/lib/holdall`]);
 }
 
 function idOf(name: string): string {

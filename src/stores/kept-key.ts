@@ -1,7 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../domain/make-folder.ts';
 import { MIN_KEY_BYTES } from '../domain/url-signer.ts';
 
 /** What the key is called in its folder. */
@@ -18,7 +19,7 @@ export async function keptKeyIn(folder: string): Promise<Buffer> {
 }
 
 async function makeKey(folder: string, path: string): Promise<string> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const fresh = `${path}.${randomUUID()}`;
   try {
     await writeFile(fresh, `${randomBytes(MIN_KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flush: true, flag: 'wx' });

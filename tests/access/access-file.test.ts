@@ -40,7 +40,7 @@ describe('An access file', () => {
             { name: 'forever', hash: HASH },
           ],
         },
-        'bob@example.org': {},
+        'bob@example.org': { tokens: [{ name: 'phone', hash: hashToken('holdall_y') }] },
       },
       grants: [
         { folder: '/', to: { person: 'ann' }, rights: ['read', 'write', 'manage'] },
@@ -74,7 +74,10 @@ describe('An access file', () => {
       "grants": [{ "folder": "/", "to": { "person": "__proto__" }, "rights": ["read"] },
                  { "folder": "/a", "to": { "group": "constructor" }, "rights": ["write"] }] }`;
     const { policy, notes } = parseAccessFile(text);
-    assert.deepEqual(notes, []);
+    assert.deepEqual(
+      notes.filter((note) => note.includes('group')),
+      [],
+    );
     assert.ok(policy.may({ name: '__proto__', groups: [] }, 'read', ROOT));
     assert.ok(policy.may({ name: '__proto__', groups: [] }, 'write', parseFile('a/b')));
     assert.ok(!policy.may({ name: 'toString', groups: [] }, 'read', ROOT));
@@ -228,6 +231,42 @@ describe('An access file', () => {
     assert.match(notes.join('\n'), /"famliy" of line 1/);
     assert.match(notes.join('\n'), /"old" of "ann" has expired/);
     assert.match(notes.join('\n'), /password of "ann"/);
+  });
+
+  for (const [what, { people = {}, folder = '/' }, note] of [
+    ['a * that matches nothing', { folder: '/*/' }, /^The \* in "\/\*\/" of line 1 is a character like others/],
+    ['a * in a name', { folder: '/photos/2*' }, /^The \* in "\/photos\/2\*\/"/],
+    ['a backslash', { folder: 'a\\b' }, /^The \\ in "\/a\\\\b\/" of line 1/],
+    ["the service's own folder", { folder: '/.holdall/x' }, /^Of "\/\.holdall\/x\/" of line 1: a service of a disk/],
+    ['a name that begins with a space', { folder: '/ a/b' }, /^A name in "\/ a\/b\/" of line 1 begins or ends/],
+    ['a name that ends with a space', { folder: '/a/b ' }, /^A name in "\/a\/b \/"/],
+    ['a name that Basic has no place for', { people: { 'a:b': { password: PASSWORD } } }, /^"a:b" can't use/],
+    ['somebody who has nothing to come with', { people: { ann: {} } }, /^"ann" has no password and no token/],
+  ] as const) {
+    it(`has a note on ${what}`, () => {
+      const { notes } = parseAccessFile(
+        JSON.stringify({ people, grants: [{ folder, to: 'everyone', rights: ['read'] }] }),
+      );
+      assert.equal(notes.length, 1, notes.join('\n'));
+      assert.match(notes.join(), note);
+    });
+  }
+
+  it('has no note on what only looks like it', () => {
+    for (const folder of ['/a b', '/.holdall-2', '/a/.holdall', 'a:b']) {
+      const { notes } = parseAccessFile(JSON.stringify({ grants: [{ folder, to: 'everyone', rights: ['read'] }] }));
+      assert.deepEqual(notes, [], folder);
+    }
+  });
+
+  it('has the root as "/", and not as what an empty variable leaves', () => {
+    const problems = mistakesIn({ grants: [{ folder: '', to: 'everyone', rights: ['read'] }] });
+    assert.equal(problems.length, 1);
+    assert.match(problems.join(), /grants\[0\]\.folder\): must be the path of a folder, "\/" for the root, and is ""/);
+  });
+
+  it('says which rights there are', () => {
+    assert.match(mistakesInGrant({ rights: ['own'] }).join(), /must be one of "read", "write", "manage", and is "own"/);
   });
 
   it('may be for ten thousand people and as many grants, and be wrong in all of them', () => {

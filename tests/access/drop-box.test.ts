@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { parseFile } from '../../src/domain/path.ts';
-import { disk, memory } from '../contract/backend.ts';
+import { bare, disk, memory } from '../contract/backend.ts';
 import { assertFailure, assertSuccess, jsonOf } from '../http/client.ts';
 import { EVERYONE, form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
 
-for (const backend of [memory, disk]) {
+for (const backend of [memory, bare, disk]) {
   describe(`A drop box: ${backend.name}`, () => {
     let service: GuardedService;
     before(async () => {
@@ -39,6 +39,30 @@ for (const backend of [memory, disk]) {
         'inbox/taken.txt': 'old',
         'outside.txt': 'outside',
       });
+    });
+
+    it('does not tell which folders are in it', async () => {
+      await service.plant({ 'inbox/there/x.txt': '' });
+      for (const folder of ['inbox/there/', 'inbox/not-there/', 'inbox/there/below/']) {
+        const { entries, rights } = jsonOf(await service.asNobody(`/${folder}`));
+        assert.deepEqual({ entries, rights }, { entries: [], rights: ['write'] }, folder);
+      }
+    });
+
+    it('does not tell whether what is in it is the same as something else', async () => {
+      service.grant(grant('mine/', ['read', 'write', 'manage']), grant('inbox/', ['write']));
+      await service.plant({ 'inbox/pin': '4711', 'inbox/app/vote': 'yes', 'mine/pin': '4711', 'mine/app/vote': 'yes' });
+      const untouched = await service.contents();
+      for (const route of ['/copy', '/move']) {
+        for (const [source, destination, isFolder] of [
+          ['mine/pin', 'inbox/pin', false],
+          ['mine/app/', 'inbox/app/', true],
+        ] as const) {
+          const answer = await service.asAnn(route, json({ source, destination, is_folder: isFolder }));
+          assertFailure(answer, 409, /inbox\/(pin|app)/);
+        }
+      }
+      assert.deepEqual(await service.contents(), untouched);
     });
 
     it('keeps what is there, whatever condition is sent', async () => {

@@ -19,9 +19,14 @@ import { startService } from '../http/service.ts';
 /** A service that Ann has a token for, with grants that can be changed from one request to the next. */
 export interface GuardedService {
   readonly store: Store;
+  readonly port: number;
+  /** What proves that a request is Ann's. */
+  readonly asked: Readonly<Record<string, string>>;
   /** What was written down since the last call, without addresses and the ids of requests. */
   events(): readonly Record<string, unknown>[];
   grant(...grants: readonly Grant[]): void;
+  /** Leaves the grants, and nobody to have the token. */
+  dismissAnn(): void;
   /** Puts files into the store by their paths, and takes all others out. */
   plant(files: Readonly<Record<string, string | Buffer>>): Promise<void>;
   /** The text of each file in the store. */
@@ -37,7 +42,8 @@ export async function startGuardedService(backend: Backend = memory): Promise<Gu
   const folder = await mkdtemp(join(tmpdir(), 'holdall-test-guarded-'));
   const { token, hash } = createToken();
   const ann = { name: 'ann', password: undefined, groups: [], tokens: [{ name: 'laptop', hash, expires: undefined }] };
-  let policy = createPolicy([ann], []);
+  let granted: readonly Grant[] = [];
+  let policy = createPolicy([ann], granted);
   const waysIn = createWaysIn({
     policy: () => policy,
     key: randomBytes(32),
@@ -56,8 +62,14 @@ export async function startGuardedService(backend: Backend = memory): Promise<Gu
 
   return {
     store,
+    port,
+    asked: { authorization: `Bearer ${token}` },
+    dismissAnn() {
+      policy = createPolicy([], granted);
+    },
     events: () => events.splice(0),
     grant(...grants) {
+      granted = grants;
       policy = createPolicy([ann], grants);
     },
     async plant(files) {

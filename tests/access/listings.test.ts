@@ -165,3 +165,24 @@ describe('A listing that is refused', () => {
     assert.equal(headers['www-authenticate'], undefined);
   });
 });
+
+describe('A listing of a folder above very many that may be entered', () => {
+  const names = Array.from({ length: 600 }, (_, index) => `homes/${String(index).padStart(3, '0')}/`);
+  before(async () => {
+    service.grant(...names.map((name) => grant(name, ['read'])));
+    await service.plant(Object.fromEntries(names.map((name) => [`${name}file`, ''])));
+  });
+
+  it('has all of them', async () => {
+    const pages = await pagesOf('homes/', 1000);
+    assert.deepEqual(
+      pages.flatMap(({ entries }) => entries.map(({ path }) => path)),
+      names,
+    );
+  });
+
+  it('comes for many who ask at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 40 }, () => service.asAnn('/?prefix=homes/&limit=300')));
+    for (const answer of answers) assert.equal(listingOf(answer).entries.length, 300);
+  });
+});

@@ -43,12 +43,15 @@ describe('The hash of a password', () => {
     });
   }
 
-  it('is there for the longest password, and for no longer one, and not for none', async () => {
+  it('is there for the longest password, and for no longer one, none, or one with control characters', async () => {
     const longest = 'é'.repeat(MAX_PASSWORD_BYTES / 2);
     assert.ok(await verifyPassword(longest, cheapHash(longest)));
     await assert.rejects(hashPassword(`${longest}x`), RangeError);
     await assert.rejects(hashPassword(''), RangeError);
-    await assert.rejects(hashPassword('a\0b'), RangeError);
+    for (const control of ['\0', '\n', '\t', '\u007f', '\u0085']) {
+      await assert.rejects(hashPassword(`a${control}b`), RangeError);
+      assert.ok(!(await verifyPassword(`a${control}b`, cheapHash(`a${control}b`))));
+    }
   });
 });
 

@@ -91,6 +91,8 @@ describe('what is set', () => {
     ['CACHE_SIZE', '0', 0],
     ['TRUST_PROXY', 'loopback, 10.0.0.0/8,::1', ['loopback', '10.0.0.0/8', '::1']],
     ['ACCESS', 'open', 'open'],
+    ['AUDIT_LOG', './audit.log', './audit.log'],
+    ['AUDIT_LOG', 'off', 'off'],
   ];
   for (const [name, text, value] of RIGHT) {
     it(`reads ${name}=${name === 'SIGNING_KEY' ? `${text.length} letters` : text}`, () => {
@@ -131,19 +133,15 @@ describe('what is set', () => {
       /must be a number of bytes, with or without a unit: .*KiB/,
     ],
     ['CACHE_SIZE', ['none'], /must be a number of bytes/],
-    ['ACCESS', ['Open', 'closed', 'true'], /must be one of open/],
+    ['ACCESS', ['Open', 'closed', 'true'], /must be open, or not be set, and is /],
+    [
+      'AUDIT_LOG',
+      ['none', 'Off', 'log', 'audit.log', 'logs/'],
+      /must be stdout, off, or the path of a file with a "\/" in it/,
+    ],
     [
       'TRUST_PROXY',
-      [
-        'true',
-        '10.0.0.0/33',
-        '10.0.0.0/0',
-        'fe80::/129',
-        '10.0.0',
-        'proxy.example.org',
-        '1.2.3.4,,5.6.7.8',
-        '1.2.3.4/8/8',
-      ],
+      ['true', '10.0.0.0/33', 'fe80::/129', '10.0.0', 'proxy.example.org', '1.2.3.4,,5.6.7.8', '1.2.3.4/8/8'],
       /must be addresses of IP, networks such as 10\.0\.0\.0\/8, or loopback/,
     ],
     ['SESSION_LIFETIME', ['59', '7d'], /from 60 to 31536000/],
@@ -161,6 +159,16 @@ describe('what is set', () => {
       }
     });
   }
+
+  it('refuses to trust everybody as a proxy', () => {
+    for (const text of ['0.0.0.0/0', '::/0', '10.0.0.0/0', 'loopback, ::/00']) {
+      assert.match(
+        mistakesIn({ TRUST_PROXY: text }).join(),
+        /^TRUST_PROXY must be the proxies alone: .* everybody/,
+        text,
+      );
+    }
+  });
 
   it('is refused with every mistake at once, and each as it stands alone', () => {
     const wrong = Object.fromEntries(WRONG.map(([name, [text = '']]) => [name, text]));
@@ -434,6 +442,20 @@ describe('settings of access', () => {
     }
   });
 
+  it('need a word on access where others are said to reach the service, which a proxy may lead to a loopback HOST', () => {
+    const sets: readonly Record<string, string>[] = [
+      { PUBLIC_URL: 'https://files.example.org' },
+      { TRUST_PROXY: 'loopback' },
+    ];
+    for (const set of sets) {
+      const [problem = '', ...others] = mistakesIn(set);
+      assert.deepEqual(others, []);
+      assert.match(problem, /^(PUBLIC_URL|TRUST_PROXY) is for a service that others reach: ACCESS_FILE is needed then/);
+      assert.deepEqual(mistakesIn({ ...set, ...FILE }), []);
+      assert.deepEqual(mistakesIn({ ...set, ACCESS: 'open' }), []);
+    }
+  });
+
   it('are refused where they contradict each other', () => {
     assert.deepEqual(mistakesIn({ ACCESS: 'open', ...FILE }), [
       'ACCESS=open and ACCESS_FILE contradict each other: take one of them away.',
@@ -473,9 +495,8 @@ describe('settings of access', () => {
   it('have contents on another host than the page, and on one that a policy can name', () => {
     const PUBLIC_URL = 'https://files.example.org/below';
     const CONTENT_ORIGIN = 'https://contents.example.org';
-    assert.deepEqual(mistakesIn({ PUBLIC_URL, CONTENT_ORIGIN }), []);
-    assert.deepEqual(mistakesIn({ PUBLIC_URL, CONTENT_ORIGIN: 'https://files.example.org:8443' }), []);
-    const [again = ''] = mistakesIn({ PUBLIC_URL, CONTENT_ORIGIN: 'https://FILES.example.org:443/' });
+    assert.deepEqual(mistakesIn({ PUBLIC_URL, CONTENT_ORIGIN, ...FILE }), []);
+    const [again = ''] = mistakesIn({ PUBLIC_URL, CONTENT_ORIGIN: 'https://FILES.example.org:8443/', ...FILE });
     assert.match(again, /^CONTENT_ORIGIN must be another host than that of PUBLIC_URL/);
     assert.match(
       mistakesIn({ CONTENT_ORIGIN: 'http://[::1]:8080' }).join(),

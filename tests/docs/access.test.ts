@@ -6,8 +6,10 @@ import { describe, it } from 'node:test';
 import { type AccessFile, parseAccessFile } from '../../src/access/access-file.ts';
 import type { Identity } from '../../src/access/identity.ts';
 import { RIGHTS } from '../../src/access/rights.ts';
+import { NEEDS } from '../../src/commands/needs.ts';
 import { runCommand } from '../../src/commands/run.ts';
 import { parseFolder } from '../../src/domain/path.ts';
+import { type Need, readDocumentedNeeds } from '../access/documented-needs.ts';
 
 const PAGE = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');
 
@@ -45,6 +47,43 @@ describe('The page about access', () => {
       assert.equal(output, printed);
     } finally {
       await rm(folder, { recursive: true, force: true });
+    }
+  });
+});
+
+describe('The verbs of the command', () => {
+  const DONE: Readonly<Record<string, readonly [Need['at'], file: string, folder: string]>> = {
+    list: ['source', '', 'List a folder'],
+    fetch: ['source', 'Fetch a file', ''],
+    upload: ['source', 'Upload a new file', 'Upload a new file'],
+    replace: ['destination', 'Copy a file over another', 'Copy a folder over another'],
+    create: ['source', '', 'Create a folder'],
+    delete: ['source', 'Delete a file', 'Delete a folder'],
+    rename: ['source', 'Rename a file', 'Rename a folder'],
+    'copy-from': ['source', 'Copy a file', 'Copy a folder'],
+    'copy-to': ['destination', 'Copy a file', 'Copy a folder'],
+    'move-from': ['source', 'Move a file', 'Move a folder'],
+    'move-to': ['destination', 'Move a file', 'Move a folder'],
+  };
+
+  it('need what the table says', async () => {
+    const rows = await readDocumentedNeeds();
+    const needsAt = (title: string, at: Need['at']) => {
+      const needs = rows.find((row) => row.title === title)?.needs ?? assert.fail(title);
+      return needs.filter((need) => need.at === at);
+    };
+    const verbs = Object.entries(NEEDS).filter(([verb]) => !RIGHTS.some((right) => right === verb));
+    assert.deepEqual(verbs.map(([verb]) => verb).toSorted(), Object.keys(DONE).toSorted());
+    for (const [verb, { file = [], folder = [], throughout = false, beside = [] }] of verbs) {
+      const [at, ofFile, ofFolder] = DONE[verb] ?? assert.fail(verb);
+      const rightsOf = (title: string, end: Need['at']) => (title ? needsAt(title, end).map(({ right }) => right) : []);
+      assert.deepEqual(file, rightsOf(ofFile, at), `${verb} a file`);
+      assert.deepEqual(folder, rightsOf(ofFolder, at), `${verb} a folder`);
+      // Only a new name is at another place than the one that the command is asked of.
+      if (verb === 'rename') assert.deepEqual(beside, rightsOf(ofFolder, 'destination'));
+      else assert.deepEqual(beside, [], verb);
+      if (!ofFolder) continue;
+      for (const need of needsAt(ofFolder, at)) assert.equal(need.throughout, throughout, verb);
     }
   });
 });

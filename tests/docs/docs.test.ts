@@ -53,6 +53,32 @@ describe('The documentation', () => {
     }
   });
 
+  it('says in the interface by what a request tells who sends it', async () => {
+    const service = await startService(disk);
+    try {
+      const { components, security } = jsonOf(await send(service.port, '/-/openapi.json')) as {
+        components: { securitySchemes: Record<string, Record<string, string>> };
+        security: readonly object[];
+      };
+      const schemes = Object.entries(components.securitySchemes);
+      assert.deepEqual(
+        schemes.map(([name, { type, scheme, in: place, name: cookie }]) => [
+          name,
+          type,
+          scheme ?? `${place} ${cookie}`,
+        ]),
+        [
+          ['bearer', 'http', 'bearer'],
+          ['basic', 'http', 'basic'],
+          ['session', 'apiKey', 'cookie holdall'],
+        ],
+      );
+      assert.deepEqual(security, [{}, ...schemes.map(([name]) => ({ [name]: [] }))]);
+    } finally {
+      await service.stop();
+    }
+  });
+
   it('has every kind of error, with its status', async () => {
     const rows = (await read('docs/http-api.md')).split('\n').filter((line) => /^\| \d{3} \|/.test(line));
     for (const [kind, status] of Object.entries(STATUS_OF_KIND)) {

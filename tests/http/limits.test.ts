@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Agent } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { OPEN_POLICY } from '../../src/access/open-policy.ts';
+import type { AccessControl } from '../../src/http/access/access-control.ts';
 import type { Limits } from '../../src/http/limits/limits.ts';
 import { disk, memory } from '../contract/backend.ts';
 import {
@@ -17,6 +22,9 @@ import {
   upload,
 } from './client.ts';
 import { type ServiceOptions, startService } from './service.ts';
+
+/** What comes by way of a proxy is refused where only this machine may reach the service. */
+const OPEN: AccessControl = { mode: 'open', policy: () => OPEN_POLICY, waysIn: undefined };
 
 describe('requests of one client', () => {
   it('beyond RATE_LIMIT are answered with 429, whatever they are for', async (t) => {
@@ -36,14 +44,14 @@ describe('requests of one client', () => {
   });
 
   it('are counted by what the connection is from, and not by what they say', async (t) => {
-    const { port } = await serve(t, { limits: { requestsPerMinute: 2 } });
+    const { port } = await serve(t, { access: OPEN, limits: { requestsPerMinute: 2 } });
     const answers = await fromEach(port, ['203.0.113.1', '203.0.113.2', '203.0.113.3']);
     assert.deepEqual(answers.map(statusOf), [200, 200, 429]);
   });
 
   it('behind a proxy that is trusted are counted for the address that it tells', async (t) => {
     const limits = { requestsPerMinute: 1, trustProxy: ['loopback'] };
-    const { port } = await serve(t, { limits });
+    const { port } = await serve(t, { access: OPEN, limits });
     const sent = [
       '203.0.113.1',
       '203.0.113.2',
@@ -59,12 +67,14 @@ describe('requests of one client', () => {
   });
 
   it('of a peer that is none of the trusted proxies are counted for itself', async (t) => {
-    const { port } = await serve(t, { limits: { requestsPerMinute: 1, trustProxy: ['10.0.0.0/8', '192.0.2.1'] } });
+    const limits = { requestsPerMinute: 1, trustProxy: ['10.0.0.0/8', '192.0.2.1'] };
+    const { port } = await serve(t, { access: OPEN, limits });
     assert.deepEqual((await fromEach(port, ['203.0.113.1', '203.0.113.2'])).map(statusOf), [200, 429]);
   });
 
   it('behind two proxies are counted for what the outer one was told by its peer', async (t) => {
-    const { port } = await serve(t, { limits: { requestsPerMinute: 1, trustProxy: ['loopback', '10.0.0.0/8'] } });
+    const limits = { requestsPerMinute: 1, trustProxy: ['loopback', '10.0.0.0/8'] };
+    const { port } = await serve(t, { access: OPEN, limits });
     const sent = ['203.0.113.1, 10.0.0.1', '203.0.113.2, 10.0.0.1', '10.0.0.9, 203.0.113.2, 10.0.0.2'];
     assert.deepEqual((await fromEach(port, sent)).map(statusOf), [200, 200, 429]);
   });
@@ -83,12 +93,13 @@ describe('the host that a request is for', () => {
     (await send(port, '/', { headers: { host, 'x-forwarded-host': forwarded } })).status;
 
   it('is taken from a proxy only where it is trusted, and from the nearest one', async (t) => {
-    const trusting = await serve(t, { limits: { trustProxy: ['loopback'] } });
+    const open = { access: OPEN, publicUrl: 'https://localhost' };
+    const trusting = await serve(t, { ...open, limits: { trustProxy: ['loopback'] } });
     assert.equal(await ask(trusting.port, 'localhost', 'evil.example'), 403);
     assert.equal(await ask(trusting.port, 'localhost', 'localhost, evil.example'), 403);
     assert.equal(await ask(trusting.port, 'proxied.example', 'evil.example, localhost'), 200);
     for (const trustProxy of [false, ['192.0.2.0/24']] as const) {
-      const other = await serve(t, { limits: { trustProxy } });
+      const other = await serve(t, { ...open, limits: { trustProxy } });
       assert.equal(await ask(other.port, 'localhost', 'evil.example'), 200);
       assert.equal(await ask(other.port, 'evil.example', 'localhost'), 403);
     }
@@ -168,6 +179,40 @@ describe('connections', () => {
     assert.equal(dropped()[0]?.['connections'], 2);
     t.after(() => Promise.allSettled(held));
   });
+
+  it('of one client beyond its share are closed, and told in the log once, while others are served', {
+    skip: process.platform === 'linux' ? false : 'other addresses of this machine than 127.0.0.1 are of Linux',
+  }, async (t) => {
+    const { port, log } = await serve(t, { limits: { connections: 100, connectionsPerClient: 2 } });
+    const [held] = await Promise.all([hold(t, port), hold(t, port)]);
+    const agent = new Agent({ localAddress: '127.0.0.2' });
+    for (let count = 0; count < 3; count++) {
+      await assert.rejects(send(port, '/'));
+      assert.equal((await send(port, '/', { agent })).status, 200);
+    }
+    const told = () => log.filter(({ msg }) => String(msg).includes('share of MAX_CONNECTIONS'));
+    assert.equal(told().length, 1);
+    assert.deepEqual([told()[0]?.['client'], told()[0]?.['connectionsPerClient']], ['127.0.0.1', 2]);
+    held.destroy();
+    await until('its place is free again', () => send(port, '/').then(Boolean, () => false));
+    const further = await Promise.all([hold(t, port), hold(t, port), hold(t, port)]);
+    await until('it has no more than that one', () => further.filter(({ closed }) => closed).length >= 2);
+  });
+
+  it('of a proxy are bounded unless it is trusted', async (t) => {
+    for (const [trustProxy, isServed] of [
+      [['10.0.0.0/8', '127.0.0.1'], true],
+      [['192.0.2.0/24', 'loopback'], true],
+      [['::ffff:127.0.0.0/104'], true],
+      [['10.0.0.0/8', '127.0.0.2', '2001:db8::/32'], false],
+      [false, false],
+    ] as const) {
+      const { port } = await serve(t, { limits: { connectionsPerClient: 1, trustProxy } });
+      await hold(t, port);
+      const { status } = await send(port, '/').catch(() => ({ status: undefined }));
+      assert.equal(status, isServed ? 200 : undefined, String(trustProxy));
+    }
+  });
 });
 
 describe('the head of a request', () => {
@@ -231,6 +276,15 @@ async function serve(
   const service = await startService(options.wrap ? memory : disk, { ...options, ...(limits && { limits }) });
   t.after(() => service.stop());
   return service;
+}
+
+/** A connection without a request, which the service has before those that are made later. */
+async function hold(t: TestContext, port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1');
+  t.after(() => socket.destroy());
+  socket.on('error', () => {}).resume();
+  await once(socket, 'connect');
+  return socket;
 }
 
 /** One request after the other, each with an `X-Forwarded-For`. */

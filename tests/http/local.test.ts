@@ -3,7 +3,17 @@ import { after, before, describe, it } from 'node:test';
 import type { AuditEvent } from '../../src/access/audit.ts';
 import { OPEN_POLICY } from '../../src/access/open-policy.ts';
 import { memory } from '../contract/backend.ts';
-import { type Answer, assertFailure, pathsBelow, postJson, send, sendBytes, upload } from './client.ts';
+import {
+  type Answer,
+  answerOf,
+  assertFailure,
+  pathsBelow,
+  postJson,
+  send,
+  sendBytes,
+  until,
+  upload,
+} from './client.ts';
 import { startService, type TestService } from './service.ts';
 
 const refusals: AuditEvent[] = [];
@@ -67,6 +77,38 @@ describe('The Host of a request', () => {
     });
     assertFailure(changed, 403, /host "evil.example"/);
     assert.deepEqual(await pathsBelow(services.local.port), ['a.txt']);
+  });
+
+  it('is held to in a request whose URL is malformed, by the page and by JSON', async () => {
+    for (const accept of ['text/html', 'application/json']) {
+      const outcome = async (host: string, path: string) => {
+        const { status, headers } = await send(services.known.port, path, { headers: { host, accept } });
+        return [status, headers['content-type'], headers['x-content-type-options']];
+      };
+      assert.deepEqual(await outcome('evil.example', '/%zz'), await outcome('evil.example', '/'));
+      assert.equal((await outcome('evil.example', '/%zz'))[0], 403);
+      assert.equal((await outcome('files.example.org', '/%zz'))[0], 400);
+    }
+    const headers = { 'sec-fetch-site': 'cross-site' };
+    assertFailure(await send(services.open.port, '/%zz', { headers, method: 'POST' }), 403, /page of another site/);
+    assertFailure(await send(services.local.port, '/%zz', { headers }), 403, /page of another site/);
+    assertFailure(await send(services.open.port, '/-/malformed'), 404, 'There is no route GET /-/malformed.');
+  });
+
+  it('is one: with two, the request is refused as every other is, and logged', async () => {
+    const { port, log } = services.local;
+    for (const [id, head, message] of [
+      ['two', 'GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example', /more than one Host header/],
+      ['absolute', 'GET http://evil.example/ HTTP/1.1\r\nHost: localhost', /name two hosts/],
+      ['none', 'GET / HTTP/1.1\r\nAccept: */*', /no Host header/],
+    ] as const) {
+      const answer = answerOf(await sendBytes(port, `${head}\r\nX-Request-Id: ${id}\r\n\r\n`));
+      assertFailure(answer, 400, message);
+      const { 'x-request-id': told, 'x-content-type-options': sniffing, connection } = answer.headers;
+      assert.deepEqual([told, sniffing, connection], [id, 'nosniff', 'close']);
+      assert.equal(answer.headers['cross-origin-resource-policy'], 'same-origin');
+      await until('it is logged', () => log.some(({ requestId, status }) => requestId === id && status === 400));
+    }
   });
 
   it('may be any for those who watch over the service', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -458,6 +458,28 @@ describe('readWebPage', () => {
         return true;
       }));
   }
+});
+
+describe('The build', () => {
+  it('is a folder as readable as those in it', async () => {
+    const [whole, assets] = await Promise.all([stat(BUILT_PAGE), stat(join(BUILT_PAGE, 'assets'))]);
+    assert.equal(whole.mode.toString(8), assets.mode.toString(8), 'Build it anew: npm run build');
+  });
+
+  it('that this user may not read is told from one that is not there', async (t) => {
+    const folder = await mkdtemp(join(tmpdir(), 'holdall-test-page-'));
+    t.after(() => rm(folder, { recursive: true }));
+    await assert.rejects(readWebPage(folder), /The web page is not built/);
+    await mkdir(join(folder, '.vite'), { mode: 0 });
+    const readsAll = process.geteuid?.() === 0;
+    // Nobody, as nothing is closed to root.
+    if (readsAll) process.seteuid?.(65534);
+    try {
+      await assert.rejects(readWebPage(folder), /The web page can't be read by this user \(.*: let the user/);
+    } finally {
+      if (readsAll) process.seteuid?.(0);
+    }
+  });
 });
 
 async function readBuilt(manifest: unknown): Promise<WebPage> {

@@ -48,8 +48,10 @@ const LIMITS: Limits = {
   requestsPerMinute: 0,
   redis: undefined,
   connections: 10_000,
+  connectionsPerClient: 10_000,
   headersTimeout: 20,
   idleTimeout: 60,
+  bodyTimeout: 60,
   // A test may have the only process of a busy machine wait.
   eventLoopDelay: 0,
   trustProxy: false,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { hashPassword } from '../../src/access/passwords.ts';
 import { createToken } from '../../src/access/tokens.ts';
-import { type Answer, assertFailure, jsonOf, postJson, send, upload } from '../http/client.ts';
+import { type Answer, assertFailure, jsonOf, postJson, send } from '../http/client.ts';
 import { type Holdall, runHoldall, startHoldall, temporaryFolder } from './holdall.ts';
 import { untilAllServe } from './serving.ts';
 import { until } from './until.ts';
@@ -125,6 +125,50 @@ describe('A service with an access file', () => {
     assert.match(gone.stderr, /^holdall: ACCESS_FILE .*gone\.json can't be read: .*\n$/);
   });
 
+  it('does not start where ended sessions can not be remembered, and does not look for a way for ever', async (t) => {
+    const ACCESS_FILE = await accessFile(t);
+    const taken = await temporaryFolder(t);
+    await writeFile(join(taken, 'ended-sessions'), '');
+    const SIGNING_KEY = 'k'.repeat(64);
+    const refused: Record<string, string>[] = [
+      { STATE_DIR: '/proc/nowhere/state' },
+      { STATE_DIR: '/proc/nowhere/state', SIGNING_KEY },
+      { STATE_DIR: taken, SIGNING_KEY },
+    ];
+    for (const settings of refused) {
+      const { code, stderr } = await runHoldall(t, { settings: { ACCESS_FILE, ...settings } });
+      assert.equal(code, 78);
+      assert.match(
+        stderr,
+        new RegExp(
+          `^holdall: The settings have a mistake:\n {2}STATE_DIR ${settings['STATE_DIR']} can't be used: .*\n$`,
+        ),
+      );
+    }
+  });
+
+  it('does not start where what is its own lies among the files', async (t) => {
+    const root = await temporaryFolder(t);
+    await mkdir(join(root, 'a'));
+    const settings = {
+      DISK_ROOT: root,
+      ACCESS_FILE: join(root, 'access.json'),
+      STATE_DIR: join(root, 'a', 'state'),
+      AUDIT_LOG: join(root, 'audit.log'),
+      CACHE_DIR: root,
+    };
+    await writeFile(settings.ACCESS_FILE, JSON.stringify(ACCESS));
+    const { code, stderr } = await runHoldall(t, { settings });
+    assert.equal(code, 78);
+    const [title, ...lines] = stderr.trimEnd().split('\n');
+    assert.equal(title, 'holdall: The settings have 4 mistakes:');
+    for (const name of ['ACCESS_FILE', 'STATE_DIR', 'AUDIT_LOG', 'CACHE_DIR'] as const) {
+      const told = lines.find((line) => line.startsWith(`  ${name} ${settings[name]} must not lie in DISK_ROOT: `));
+      assert.match(told ?? '', new RegExp(`Choose a place outside of ${root}\\. Example: ${name}=/`));
+    }
+    assert.deepEqual(await readdir(join(root, 'a')), []);
+  });
+
   it('does not start for others than this machine without one', async (t) => {
     const { code, stderr } = await runHoldall(t, { settings: { HOST: '0.0.0.0' } });
     assert.equal(code, 1);
@@ -134,64 +178,4 @@ describe('A service with an access file', () => {
 
 async function signedIn({ port }: Holdall, cookie: string): Promise<boolean> {
   return jsonOf(await send(port, '/-/session', { headers: { cookie } }))['name'] !== null;
-}
-
-describe('The audit log', () => {
-  it('is a file for its owner alone, which is opened anew after SIGHUP, by all processes', async (t) => {
-    const log = join(await temporaryFolder(t), 'logs', 'audit.log');
-    const settings = { ACCESS_FILE: await accessFile(t), AUDIT_LOG: log, WORKERS: '2' };
-    const holdall = await startHoldall(t, { settings });
-    await untilAllServe(holdall);
-    assert.equal((await send(holdall.port, '/private/', { headers: { 'x-request-id': 'r1' } })).status, 401);
-    const [line = ''] = (await readFile(log, 'utf8')).split('\n');
-    const { time, ...rest } = JSON.parse(line) as Record<string, unknown>;
-    assert.match(String(time), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
-    assert.deepEqual(rest, {
-      audit: 'refusal',
-      who: null,
-      way: null,
-      from: '127.0.0.1',
-      action: 'list',
-      path: 'private/',
-      outcome: 'refused',
-      reason: 'Sign in to read "private/".',
-      requestId: 'r1',
-    });
-    assert.equal((await stat(log)).mode & 0o777, 0o600);
-    assert.ok(!holdall.log.some((printed) => 'audit' in printed));
-
-    await rename(log, `${log}.1`);
-    holdall.signal('SIGHUP');
-    await until('all processes write to the new file', async () => {
-      const before = await linesOf(`${log}.1`);
-      for (let count = 0; count < 6; count++) await send(holdall.port, '/private/');
-      return (await linesOf(`${log}.1`)) === before && (await linesOf(log)) >= 6;
-    });
-  });
-
-  it('is on stdout, or nowhere, as it is told', async (t) => {
-    const settings = { ACCESS: 'open' };
-    const printed = await startHoldall(t, { settings });
-    await upload(printed.port, 'a.txt', 'a');
-    const change = printed.log.find((line) => line['audit'] === 'change');
-    assert.equal(change?.['action'], 'upload');
-    assert.equal(change['path'], 'a.txt');
-    assert.equal(change['outcome'], 'done');
-    const silent = await startHoldall(t, { settings: { ...settings, AUDIT_LOG: 'off' } });
-    await upload(silent.port, 'a.txt', 'a');
-    assert.ok(!silent.log.some((line) => 'audit' in line));
-  });
-
-  it('that can not be written keeps the service from starting, in words for a person', async (t) => {
-    const { code, stderr } = await runHoldall(t, { settings: { AUDIT_LOG: '/dev/null/audit.log' } });
-    assert.equal(code, 78);
-    assert.match(
-      stderr,
-      /^holdall: The settings have a mistake:\n {2}AUDIT_LOG \/dev\/null\/audit\.log can't be written: /,
-    );
-  });
-});
-
-async function linesOf(file: string): Promise<number> {
-  return (await readFile(file, 'utf8').catch(() => '')).split('\n').length - 1;
 }

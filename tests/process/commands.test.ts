@@ -53,6 +53,7 @@ describe('holdall token new', () => {
       '--expires soon',
       '--expires 0d',
       '--expires 2020-01-01',
+      '--expires 2037-01-01T00:00:00',
       '--expires 999999y',
       '--name a\nb',
       'x',
@@ -61,6 +62,7 @@ describe('holdall token new', () => {
       assert.deepEqual([ran.code, ran.stdout], [2, ''], args);
       assert.match(ran.stderr, /^holdall: .+\nUsage: holdall token new \[--name/, args);
     }
+    assert.match((await runHere('token new --expires 2037-01-01T00:00:00')).stderr, /an instant with its zone/);
   });
 });
 
@@ -79,7 +81,10 @@ describe('holdall password', () => {
     ['a line break alone', '\n', /empty/],
     ['one that is too long', 'hunter2'.repeat(MAX_PASSWORD_BYTES), /more than 1024 bytes/],
     ['what is not UTF-8', Buffer.from([0xff, 0xfe]), /UTF-8/],
-    ['a zero byte', 'hunter2\0', /zero/],
+    ['a zero byte', 'hunter22\0', /control character/],
+    ['two lines', 'hunter22\nhunter22\n', /a line break .*no form can send/],
+    ['one that is soon guessed', 'hunter2', /fewer than 8 characters/],
+    ['seven characters of four bytes each', '\u{1f600}'.repeat(7), /fewer than 8 characters/],
   ] as const) {
     it(`refuses ${what} in one line that does not show it`, () => {
       const ran = hash(input);
@@ -107,11 +112,11 @@ describe('holdall password', () => {
   const skip = spawnSync('script', ['--version']).error ? 'there is no script of util-linux' : false;
 
   it('asks twice on a terminal, and shows nothing of what is typed', { skip }, async (t) => {
-    const { code, shown } = await runOnTerminal(t, ['hunter3\u007f2\r', 'hunter2\r']);
+    const { code, shown } = await runOnTerminal(t, ['hunter-3\u007f2\r', 'hunter-2\r']);
     assert.equal(code, 0, shown);
     assert.doesNotMatch(shown, /hunter|\*/);
     const [, printed = ''] = /^Password: \r\nOnce more: \r\n(scrypt:\S+)\r\n$/.exec(shown) ?? [];
-    assert.ok(await verifyPassword('hunter2', printed), JSON.stringify(shown));
+    assert.ok(await verifyPassword('hunter-2', printed), JSON.stringify(shown));
   });
 
   it('refuses two that differ', { skip }, async (t) => {
@@ -130,10 +135,13 @@ describe('holdall password', () => {
 describe('holdall access check', () => {
   it('says that a file is right, and what may not be meant', async (t) => {
     const grants = [{ folder: '/', to: { group: 'famliy' }, rights: ['read'] }];
-    const file = await accessFile(t, { people: { ann: {}, bob: {} }, grants });
+    const file = await accessFile(t, { people: { ann: { groups: ['family'] }, bob: {} }, grants });
     const ran = await run(t, `access check ${file}`);
     assert.deepEqual([ran.code, ran.stderr], [0, '']);
-    assert.match(ran.stdout, /is right: 2 people, 0 tokens, 1 grant\.\n {2}Nobody .* "famliy" of line 7/);
+    assert.match(
+      ran.stdout,
+      /is right: 2 people, 0 tokens, 1 grant\.\n {2}Nobody .* "famliy" of line \d+; .*\n {2}"ann" has no password and no token/,
+    );
   });
 
   it('tells every mistake, and shows no secret', async (t) => {
@@ -156,13 +164,15 @@ describe('holdall access check', () => {
 
 describe('holdall access explain', () => {
   const FILE = {
-    people: { ann: { groups: ['family'] }, bob: {} },
+    people: { ann: { groups: ['family'] }, bob: {}, root: { groups: ['heads'] } },
     grants: [
       { folder: '/', to: { person: 'ann' }, rights: ['read'] },
       { folder: '/photos', to: { group: 'family' }, rights: ['read', 'manage'] },
       { folder: '/photos/closed', to: { person: 'ann' }, rights: [] },
       { folder: '/inbox', to: 'everyone', rights: ['write'] },
       { folder: '/staff', to: { group: 'staff' }, rights: ['read'] },
+      { folder: '/heads', to: { group: 'heads' }, rights: ['read', 'write'] },
+      { folder: '/heads/a', to: { group: 'heads' }, rights: ['read', 'manage'] },
     ],
   };
   /** The numbers of the lines on which the grants of the file begin, once it is written with an indent of two. */
@@ -177,7 +187,17 @@ describe('holdall access explain', () => {
     ['ann delete /photos/open', 0, [/the file "\/photos\/open"/, 1]],
     ['ann delete /photos/', 1, [/needed in all of it, and is not given in "\/photos\/closed\/"/, 2]],
     ['ann replace inbox/a', 1, [/"write" is given/, /"manage" is not given/, 3]],
-    ['everyone upload inbox/', 0, [/not signed in may upload the folder/, 3]],
+    ['everyone upload inbox/', 0, [/not signed in may upload to the folder/, 3]],
+    ['ann move-from photos/closed/', 1, [/"ann" may not move the folder/, 2]],
+    ['ann copy-to inbox/a', 0, [/"ann" may copy something to the file/, 3]],
+    ['ann rename photos/open/', 1, [/"write" is not given in "\/photos\/", where the new name will be/, 1]],
+    ['carl --group heads rename heads/a/', 0, [/"write" is given in "\/heads\/", where/, 5, 6]],
+    ['carl --group heads rename heads/', 1, [/"write" is not given in "\/", where/]],
+    ['ann list /', 0, [0]],
+    ['everyone upload /', 1, [/may not upload to the folder "\/"/]],
+    ...['delete', 'rename', 'replace', 'create', 'copy-from', 'copy-to', 'move-from', 'move-to'].map(
+      (verb) => [`root ${verb} /`, 1, [/^Nobody may \w.* the folder "\/", whatever they are given/]] as const,
+    ),
     ['everyone list /', 1, [/the folders on the way/]],
     ['bob read photos/', 1, [/no grant is for them/]],
     ['bob --group staff list staff', 0, [4]],
@@ -220,15 +240,43 @@ describe('holdall access explain', () => {
 });
 
 describe('The commands', () => {
-  it('are all in --help, also where it follows one', async (t) => {
+  it('are all in --help', async (t) => {
     const { stdout } = await run(t, '--help');
     for (const [name, { usage }] of Object.entries(COMMANDS)) assert.ok(stdout.includes(`  holdall ${name}${usage}\n`));
-    assert.equal((await run(t, 'token new --help')).stdout, stdout);
+  });
+
+  it('say how each is written, by its own --help', async (t) => {
+    const { code, stdout } = await run(t, 'token new --help');
+    assert.equal(code, 0);
+    assert.match(stdout, /^Usage:\n {2}holdall token new \[--name NAME\].*\n +prints a new token.*\n$/);
+    assert.match(
+      (await run(t, 'access -h')).stdout,
+      /^Usage:\n {2}holdall access check.*\n.*\n {2}holdall access explain/,
+    );
+  });
+
+  it('are told of where there is none of a name', async (t) => {
+    const ran = await run(t, 'passwd');
+    assert.deepEqual([ran.code, ran.stdout], [2, '']);
+    assert.match(ran.stderr, /^holdall: There is no command "passwd"; there are [^\n]+\n$/);
+    for (const name of Object.keys(COMMANDS)) assert.ok(ran.stderr.includes(name), name);
+  });
+
+  it('end quietly where nobody reads what they print', async (t) => {
+    // A pipe whose reader has gone before anything is printed.
+    const child = spawn(process.execPath, [SCRIPT, 'token', 'new'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    atEnd(t, () => child.kill('SIGKILL'));
+    child.stdout.destroy();
+    let printed = '';
+    child.stderr.on('data', (chunk: Buffer) => void (printed += chunk.toString()));
+    const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+    assert.equal(code, 0, printed);
+    assert.doesNotMatch(printed, /EPIPE/);
   });
 
   it('are told of where one was begun and not ended', async (t) => {
     const ran = await run(t, 'access');
     assert.equal(ran.code, 2);
-    assert.match(ran.stderr, /holdall access check FILE\n.*holdall access explain NAME/);
+    assert.match(ran.stderr, /holdall access check FILE\n.*\n.*holdall access explain NAME/);
   });
 });

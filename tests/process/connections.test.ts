@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { it } from 'node:test';
 import { send } from '../http/client.ts';
@@ -32,4 +33,34 @@ it('two workers that have all the connections they may close further ones, and s
       () => false,
     ),
   );
+});
+
+it('one client may have a quarter of the connections, rounded up, and with TRUST_PROXY a proxy all', {
+  skip: process.platform === 'linux' ? false : 'other addresses of this machine than 127.0.0.1 are of Linux',
+}, async (t) => {
+  const { port } = await startHoldall(t, {
+    settings: { ACCESS: 'open', MAX_CONNECTIONS: '5', TRUST_PROXY: '127.0.0.2' },
+  });
+  const served = async (localAddress: string) => {
+    const sockets = Array.from({ length: 3 }, () => connect({ port, host: '127.0.0.1', localAddress }));
+    let closed = 0;
+    for (const socket of sockets) {
+      atEnd(t, () => socket.destroy());
+      socket.on('error', () => {}).once('close', () => closed++);
+      socket.resume();
+    }
+    // It has its turn behind them.
+    const isServed = await send(port, '/-/health/live', { agent: new Agent({ localAddress }) }).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+    return { isServed, closed: () => closed, leave: () => sockets.forEach((socket) => socket.destroy()) };
+  };
+  const client = await served('127.0.0.1');
+  await until('those beyond are closed', () => client.closed() === 1);
+  assert.equal(client.isServed, false);
+  client.leave();
+  const proxy = await served('127.0.0.2');
+  assert.equal(proxy.isServed, true);
+  assert.equal(proxy.closed(), 0);
 });

@@ -19,6 +19,7 @@ describe('a start', () => {
       const { ready, port, log } = await startHoldall(t, { root, settings: { WORKERS } });
       assert.equal(ready['url'], `http://127.0.0.1:${port}`);
       assert.equal(ready['serves'], root);
+      assert.equal(ready['access'], 'this machine alone, everything');
       assert.equal(ready['version'], version);
       assert.equal(ready['workers'], Number(WORKERS));
       assert.equal(log.filter(({ msg }) => msg === 'Holdall is ready.').length, 1);

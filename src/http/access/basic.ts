@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
-import { isIP } from 'node:net';
 import type { FastifyRequest } from 'fastify';
 import { HttpError } from '../errors.ts';
 import type { Credentials } from './password-check.ts';
+import { isOfThisMachine } from './this-machine.ts';
 
 /** The name and password of `Authorization: Basic` (RFC 7617), of which this is what follows the scheme. */
 export function readBasic(encoded: string): Credentials {
@@ -27,15 +27,6 @@ export function requireConfidential(request: FastifyRequest): void {
 }
 
 /** Whether nobody on the way could read the request: it came by HTTPS, or from this machine itself. */
-export function isConfidential({ protocol, headers, ip, ips, socket }: FastifyRequest): boolean {
-  if (protocol === 'https') return true;
-  // A proxy on this machine that is not trusted passes on what came from elsewhere.
-  const isPassedOn =
-    ips === undefined && (headers.forwarded ?? headers['x-forwarded-for'] ?? headers.via) !== undefined;
-  return !isPassedOn && isLoopback(ip) && isLoopback(socket.remoteAddress);
-}
-
-function isLoopback(address = ''): boolean {
-  const plain = address.replace(/^::ffff:/i, '');
-  return plain === '::1' || (isIP(plain) === 4 && plain.startsWith('127.'));
+export function isConfidential(request: FastifyRequest): boolean {
+  return request.protocol === 'https' || isOfThisMachine(request);
 }

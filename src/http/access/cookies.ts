@@ -4,6 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 export interface Cookie {
   /** What the request has; undefined where it has none, or several, of which nobody knows which is ours. */
   read(request: FastifyRequest): string | undefined;
+  /** All that the request has of that name, each once. */
+  all(request: FastifyRequest): readonly string[];
   /** Whether the request has anything of that name. */
   isSent(request: FastifyRequest): boolean;
   /** Has the browser keep a value for so many seconds. */
@@ -34,6 +36,7 @@ export function createCookie(name: string, publicUrl: string | undefined): Cooki
       const [value, ...others] = valuesOf(request, nameFor(request));
       return others.length === 0 ? value : undefined;
     },
+    all: (request) => [...new Set(valuesOf(request, nameFor(request)))],
     isSent: (request) => valuesOf(request, nameFor(request)).length > 0,
     keep: set,
     forget: (request, reply) => set(request, reply, '', 0),

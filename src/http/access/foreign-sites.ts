@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { isLoopback } from '../../domain/loopback.ts';
 import { HttpError } from '../errors.ts';
 
 /**
@@ -38,11 +39,14 @@ export function refuseForeignSite(
   );
 }
 
-/** A proxy that ends TLS makes `https` of what is `http` here, so that the scheme says nothing. */
+/**
+ * Where the address of the service is known, it is that, or this machine by itself. Else it is the host of the request: a
+ * proxy that ends TLS makes `https` of what is `http` here, so that the scheme says nothing.
+ */
 function isOwn(origin: string, host: string, publicUrl: string | undefined): boolean {
   const parsed = URL.parse(origin);
   if (!parsed) return false;
-  if (publicUrl !== undefined && parsed.origin === new URL(publicUrl).origin) return true;
-  const own = URL.parse(`${parsed.protocol}//${host}`);
-  return own !== null && own.host === parsed.host;
+  const isForHost = URL.parse(`${parsed.protocol}//${host}`)?.host === parsed.host;
+  if (publicUrl === undefined) return isForHost;
+  return parsed.origin === new URL(publicUrl).origin || (isForHost && isLoopback(parsed.hostname));
 }

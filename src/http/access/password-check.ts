@@ -51,7 +51,11 @@ export function createPasswordCheck({ policy, throttle }: PasswordCheckOptions):
   ): Promise<boolean> => {
     const { retryAfter } = await throttle.take({ name, from: ip });
     if (retryAfter !== undefined) throw new TooManyAttempts(retryAfter);
-    const isRight = await verifyPassword(password, person?.password);
+    const isRight = await verifyPassword(password, person?.password).catch(async (error: unknown) => {
+      // Nobody looked at the password, so it was no guess: a crowd must not use up the attempts of those who know theirs.
+      await throttle.giveBack({ name, from: ip });
+      throw error;
+    });
     // A check of no password at all must not be taken for one.
     if (!isRight || person?.password === undefined) return false;
     await throttle.giveBack({ name, from: ip });

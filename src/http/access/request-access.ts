@@ -1,13 +1,16 @@
-import type { FastifyRequest, RouteOptions } from 'fastify';
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { AccessDenied } from '../../access/access-denied.ts';
 import type { AuditEvent } from '../../access/audit.ts';
 import { guardFiles } from '../../access/guard.ts';
 import type { Identity, Way } from '../../access/identity.ts';
 import { RIGHTS, type Right } from '../../access/rights.ts';
 import type { Files } from '../../domain/files.ts';
 import type { FolderPath } from '../../domain/path.ts';
+import { HttpError } from '../errors.ts';
 import type { App, Service } from '../service.ts';
 import { refuseForeignSite } from './foreign-sites.ts';
 import { nameOf, requireKnownHost } from './hosts.ts';
+import type { Proof } from './ways-in.ts';
 
 /**
  * What a route needs of who asks. `files`: what it does goes through `RequestAccess.files`, which allows it or not.
@@ -37,7 +40,7 @@ declare module 'fastify' {
     access?: RouteAccess;
   }
   interface FastifyRequest {
-    /** Absent only where a request is answered before any hook. */
+    /** Absent only where a request was refused before the guard. */
     access?: RequestAccess;
   }
 }
@@ -51,18 +54,20 @@ export function guardRequests(app: App, service: Service): void {
   app.decorateRequest('access');
   const { access, publicUrl, contentOrigin } = service;
   const isLocal = access.mode === 'local';
-  const known = [publicUrl, contentOrigin].flatMap((url) => (url === undefined ? [] : [nameOf(new URL(url).host)]));
+  // Contents have a host of their own beside that of the page.
+  const addresses = publicUrl === undefined ? [] : [publicUrl, ...(contentOrigin === undefined ? [] : [contentOrigin])];
+  const known = addresses.map((address) => nameOf(new URL(address).host));
 
   app.addHook('onRequest', async (request, reply) => {
     const needed = request.routeOptions.config.access;
-    request.access = accessOfAsker(service, request, undefined);
-    if (needed !== 'health') requireKnownHost(request.host, { isLocal, known });
+    request.access = accessOfAsker(service, request, reply, undefined);
+    if (needed !== 'health') requireKnownHost(request, { isLocal, known });
     const isPrivate = needed !== 'signature' && (isLocal || hasAmbientCredentials(request));
     refuseForeignSite(request, { publicUrl, isPrivate });
     // Whoever signs out must be able to while it can't be told who they are.
     if (needed === 'health' || needed === 'signature' || needed === 'public') return;
     const asker = await access.waysIn?.authenticate(request, reply);
-    if (asker) request.access = accessOfAsker(service, request, asker);
+    if (asker) request.access = accessOfAsker(service, request, reply, asker);
   });
 }
 
@@ -89,13 +94,26 @@ function requireDeclarations(app: App): void {
   });
 }
 
+/** Milliseconds after which a request is old: who sent it is asked anew before it changes something. */
+const STALE = 1000;
+
 function accessOfAsker(
   { access, files, audit }: Service,
   request: FastifyRequest,
-  asker: { readonly who: Identity; readonly way: Way } | undefined,
+  reply: FastifyReply,
+  asker: Proof | undefined,
 ): RequestAccess {
-  const policy = access.policy();
+  const began = performance.now();
   const who = asker?.who;
+  const confirm = async () => {
+    if (asker === undefined || performance.now() - began < STALE) return;
+    const now = await access.waysIn?.authenticateAnew(request, reply).catch((error: unknown) => {
+      if (error instanceof HttpError && error.status === 401) return undefined;
+      throw error;
+    });
+    if (now?.who.name === asker.who.name) return;
+    throw new AccessDenied('What you signed in with has ended meanwhile. Sign in again.', { isAnonymous: true });
+  };
   let isRecorded = false;
   const record = (event: AuditEvent) => {
     isRecorded = true;
@@ -106,11 +124,11 @@ function accessOfAsker(
     who,
     way: asker?.way,
     get files() {
-      guarded ??= guardFiles(files, { policy, who, record });
+      guarded ??= guardFiles(files, { policy: () => access.policy(), who, confirm, record });
       return guarded;
     },
     rightsAt: (folder) =>
-      access.mode === 'file' ? RIGHTS.filter((right) => policy.may(who, right, folder)) : undefined,
+      access.mode === 'file' ? RIGHTS.filter((right) => access.policy().may(who, right, folder)) : undefined,
     record,
     recordRefusal(reason) {
       if (isRecorded) return;

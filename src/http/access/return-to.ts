@@ -12,8 +12,10 @@ const MAX_LENGTH = 2000;
 export function returnUrl(publicUrl: string, place: string): URL {
   const root = new URL(`${publicUrl.replace(/\/+$/, '')}/`);
   // Browsers take a backslash for a slash, and leave out control characters, wherever they stand.
-  const url = /[\\\p{Cc}]/u.test(place) ? null : URL.parse(place, root);
-  if (!url || url.origin !== root.origin || !url.pathname.startsWith(root.pathname) || url.username || url.password) {
+  const isRelative = !place.startsWith('/') && !/[\\\p{Cc}]/u.test(place);
+  // By itself, the name of a folder with a colon would be read as the scheme of a URL (RFC 3986, section 4.2).
+  const url = isRelative ? URL.parse(`./${place}`, root) : null;
+  if (!url || url.origin !== root.origin || !url.pathname.startsWith(root.pathname)) {
     throw new HttpError(400, `The place to return to leads out of the service: ${quoted(place)}.`);
   }
   return place.length > MAX_LENGTH ? root : url;

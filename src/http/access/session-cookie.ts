@@ -7,11 +7,11 @@ import { createCookie } from './cookies.ts';
 
 /** Sessions, kept by browsers in a cookie. */
 export interface SessionCookie {
-  /** The session that the request belongs to. A cookie that proves none is taken away. */
+  /** The session that the request belongs to: none if it has several cookies. One that proves none is taken away. */
   sessionOf(request: FastifyRequest, reply: FastifyReply): Promise<Session | undefined>;
-  /** Begins a new session, and ends the one that the request belonged to. */
+  /** Begins a new session, and ends those that the request has proofs of. */
   begin(request: FastifyRequest, reply: FastifyReply, beginning: Beginning): Promise<void>;
-  /** Ends the session that the request belongs to everywhere, and returns it. */
+  /** Ends every session that the request has a proof of, everywhere, and returns the first. */
   end(request: FastifyRequest, reply: FastifyReply): Promise<Session | undefined>;
 }
 
@@ -41,32 +41,37 @@ export function createSessionCookie({
 }: SessionCookieOptions): SessionCookie {
   const cookie = createCookie('holdall', publicUrl);
 
-  const find = async (request: FastifyRequest) => {
-    const proof = cookie.read(request);
-    return proof === undefined || proof.length > MAX_LENGTH ? undefined : sessions.find(proof, policy());
-  };
-  const endOf = async (request: FastifyRequest) => {
-    const session = await find(request);
-    if (session) await sessions.end(session);
-    return session;
+  const endAllOf = async (request: FastifyRequest) => {
+    const proofs = cookie.all(request).filter((proof) => proof.length <= MAX_LENGTH);
+    // One that can't be ended keeps no other from being so.
+    const endings = await Promise.allSettled(proofs.map((proof) => sessions.end(proof)));
+    return endings.flatMap((ending) => {
+      if (ending.status === 'rejected') throw ending.reason;
+      return ending.value ?? [];
+    });
   };
 
   return {
     async sessionOf(request, reply) {
-      const session = await find(request);
-      if (!session && cookie.isSent(request)) cookie.forget(request, reply);
+      const [proof, ...others] = cookie.all(request);
+      // By plain HTTP, another host of the same domain can have set a second one. Which is ours can't be known, so nobody is
+      // signed in by either; but ours is good again once the other is gone, and nobody can have the browser forget it.
+      if (proof === undefined || others.length > 0) return undefined;
+      const session = proof.length > MAX_LENGTH ? undefined : await sessions.find(proof, policy());
+      if (!session) cookie.forget(request, reply);
       return session;
     },
     async begin(request, reply, { who, by, person }) {
       const { proof } = await sessions.begin(who, by, person);
       if (proof.length > MAX_LENGTH) throw new HttpError(403, describeTooLarge(who));
-      await endOf(request);
+      await endAllOf(request);
       cookie.keep(request, reply, proof, sessionLifetime);
     },
     async end(request, reply) {
       // Whatever comes of it, this browser is signed out.
       if (cookie.isSent(request)) cookie.forget(request, reply);
-      return endOf(request);
+      const [first] = await endAllOf(request);
+      return first;
     },
   };
 }

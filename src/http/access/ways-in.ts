@@ -23,6 +23,8 @@ export interface WaysIn {
    * has ended: that one counts as none, and its cookie is taken away. Asked again, it gives the same answer.
    */
   authenticate(request: FastifyRequest, reply: FastifyReply): Promise<Proof | undefined>;
+  /** As `authenticate`, by what holds at this moment. */
+  authenticateAnew(request: FastifyRequest, reply: FastifyReply): Promise<Proof | undefined>;
   /** By what people can sign in at the page. */
   signIn(): SignIn;
   /** The values of `WWW-Authenticate` for a request that has to say who sent it. */
@@ -118,6 +120,7 @@ export function createWaysIn(options: WaysInOptions): WaysIn {
       proofs.set(request, proof);
       return proof;
     },
+    authenticateAnew: proofOf,
     signIn: () => ({ password: policy().hasPasswords, provider: options.provider !== undefined }),
     challenges: challengesFor,
     async signInByPassword(credentials, request, reply) {
@@ -137,5 +140,7 @@ function challengesFor(request: FastifyRequest): string[] {
   const { headers } = request;
   const isBrowser = headers['sec-fetch-mode'] !== undefined || prefers(headers.accept, 'text/html', 'application/json');
   const basic = isConfidential(request) && !isBrowser ? ['Basic realm="Holdall", charset="UTF-8"'] : [];
-  return ['Bearer realm="Holdall"', ...basic];
+  // RFC 6750, section 3.1: of a request without a token nothing is said.
+  const error = /^bearer\s/i.test(headers.authorization ?? '') ? ', error="invalid_token"' : '';
+  return [`Bearer realm="Holdall"${error}`, ...basic];
 }

@@ -1,13 +1,56 @@
+import type { Socket } from 'node:net';
+import { normalizeIP } from '@fastify/rate-limit';
 import type { App } from '../service.ts';
 import type { Limits } from './limits.ts';
 import { tellSeldom } from './tell-seldom.ts';
+import { trustedPeers } from './trusted-peers.ts';
 
-/** Closes connections beyond those that the process may have as soon as they come, which costs next to nothing. */
-export function limitConnections(app: App, { connections }: Pick<Limits, 'connections'>): void {
+type ConnectionLimits = Pick<Limits, 'connections' | 'connectionsPerClient' | 'trustProxy'>;
+
+/**
+ * Closes connections beyond those that the process, or one client, may have as soon as they come, which costs next to
+ * nothing.
+ */
+export function limitConnections(app: App, limits: ConnectionLimits): void {
+  const { connections } = limits;
   const warn = tellSeldom((dropped) =>
     app.log.warn({ dropped, connections }, 'Connections are closed, as there are as many as MAX_CONNECTIONS allows.'),
   );
   // Workers that are all full would else pass a connection around among them without end.
   Object.assign(app.server, { maxConnections: connections, dropMaxConnection: true });
-  app.server.on('drop', warn);
+  app.server.on('drop', () => warn());
+  if (limits.connectionsPerClient < connections) limitClients(app, limits);
+}
+
+/**
+ * A client is an address, and of IPv6 a network of 64 bits, which is what one customer has. A proxy that is trusted
+ * speaks for many.
+ */
+function limitClients(app: App, { connectionsPerClient, trustProxy }: ConnectionLimits): void {
+  const counts = new Map<string, number>();
+  const isTrusted = trustedPeers(trustProxy);
+  const warn = tellSeldom((dropped, client: string) =>
+    app.log.warn(
+      { dropped, client, connectionsPerClient },
+      'Connections are closed, as their client has its share of MAX_CONNECTIONS. If it is a proxy, set TRUST_PROXY.',
+    ),
+  );
+  app.server.on('connection', (socket: Socket) => {
+    const { remoteAddress } = socket;
+    // It has ended since.
+    if (remoteAddress === undefined) return void socket.destroy();
+    if (isTrusted(remoteAddress)) return;
+    const client = normalizeIP(remoteAddress, 64);
+    const count = counts.get(client) ?? 0;
+    if (count >= connectionsPerClient) {
+      socket.destroy();
+      return warn(client);
+    }
+    counts.set(client, count + 1);
+    socket.once('close', () => {
+      const left = (counts.get(client) ?? 0) - 1;
+      if (left > 0) counts.set(client, left);
+      else counts.delete(client);
+    });
+  });
 }

@@ -6,6 +6,7 @@ import { limitConnections } from './connections.ts';
 import { shedLoad } from './overload.ts';
 import { limitHeaders, refuseEncodedBodies } from './request-form.ts';
 import { limitRate } from './request-rate.ts';
+import { endSlowBodies } from './slow-bodies.ts';
 import { endStalledConnections } from './stalled-connections.ts';
 
 /** How much of the service one client, and all of them together, may take. */
@@ -16,10 +17,14 @@ export interface Limits {
   readonly redis: Redis | undefined;
   /** Connections that a process has at once. */
   readonly connections: number;
+  /** Those of them that one client has; trusted proxies may have all. */
+  readonly connectionsPerClient: number;
   /** Seconds within which the head of a request must have come. */
   readonly headersTimeout: number;
   /** Seconds of silence after which a client that has to send, or to take, something is given up. */
   readonly idleTimeout: number;
+  /** Seconds within which a body that is no upload must have come. */
+  readonly bodyTimeout: number;
   /** Milliseconds by which the process may lag behind before it refuses requests; 0 never does. */
   readonly eventLoopDelay: number;
   /**
@@ -44,7 +49,7 @@ export function limitOptions({ headersTimeout, idleTimeout, trustProxy }: Limits
     trustProxy: trustProxy && [...trustProxy],
     connectionTimeout: idleTimeout * 1000,
     keepAliveTimeout: KEEP_ALIVE * 1000,
-    // A large upload takes hours; what stalls is ended by `endStalledConnections`.
+    // A large upload takes hours; what stalls is ended by `endStalledConnections`, other bodies by `endSlowBodies`.
     requestTimeout: 0,
     http: {
       requestTimeout: 0,
@@ -58,6 +63,7 @@ export function limitOptions({ headersTimeout, idleTimeout, trustProxy }: Limits
 export async function limitRequests(app: App, limits: Limits): Promise<void> {
   limitConnections(app, limits);
   endStalledConnections(app, limits);
+  endSlowBodies(app, limits);
   limitHeaders(app);
   await shedLoad(app, limits);
   await limitRate(app, limits);

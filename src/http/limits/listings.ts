@@ -1,4 +1,3 @@
-import type { Files } from '../../domain/files.ts';
 import { createPlaces } from '../../domain/places.ts';
 
 /** Listings at once in a process: more than that of folders with many files only wait for each other. */
@@ -7,18 +6,17 @@ const LISTINGS = 32;
 /** How many wait for their turn. */
 const WAITING = 256;
 
-/** The same files, of which only so many folders are listed at once; `unavailable` for those beyond the queue. */
-export function limitListings(files: Files): Files {
+/** Runs listings, only so many of them at once; throws `unavailable` for those beyond the queue. */
+export type ListInTurn = <Listing>(list: () => Promise<Listing>, signal: AbortSignal) => Promise<Listing>;
+
+export function limitListings(): ListInTurn {
   const places = createPlaces({ places: LISTINGS, queue: WAITING, crowd: 'Too many folders are listed' });
-  return {
-    ...files,
-    async list(folder, options) {
-      const leave = await places.enter(options?.signal);
-      try {
-        return await files.list(folder, options);
-      } finally {
-        leave();
-      }
-    },
+  return async (list, signal) => {
+    const leave = await places.enter(signal);
+    try {
+      return await list();
+    } finally {
+      leave();
+    }
   };
 }

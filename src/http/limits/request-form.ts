@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { quoted } from '../../domain/error.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../service.ts';
@@ -23,10 +24,14 @@ export function limitHeaders(app: App): void {
 export function refuseEncodedBodies(app: App): void {
   app.addHook('preParsing', async ({ headers }, reply) => {
     const coding = headers['content-encoding'];
-    const hasBody = headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
-    if (coding === undefined || coding.toLowerCase() === 'identity' || !hasBody) return;
+    if (coding === undefined || coding.toLowerCase() === 'identity' || !hasBody(headers)) return;
     // RFC 9110, section 12.5.3: what would have been taken.
     reply.header('accept-encoding', 'identity');
     throw new HttpError(415, `The body is sent with Content-Encoding: ${quoted(coding)}; send it as it is, without.`);
   });
+}
+
+/** Whether a request of these headers has a body, of any length: RFC 9112, section 6.3. */
+export function hasBody(headers: IncomingHttpHeaders): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }

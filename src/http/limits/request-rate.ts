@@ -1,5 +1,4 @@
 import rateLimit from '@fastify/rate-limit';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { HttpError } from '../errors.ts';
 import type { App } from '../service.ts';
 import type { Limits } from './limits.ts';
@@ -38,13 +37,4 @@ export async function limitRate(app: App, { requestsPerMinute, redis }: Limits):
       ),
   });
   app.addHook('onRequest', app.rateLimit());
-}
-
-/** What `limitRate` does, for a request that is answered before any hook. */
-export async function limitUnrouted(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { requestsPerMinute }: Pick<Limits, 'requestsPerMinute'>,
-): Promise<void> {
-  if (requestsPerMinute > 0) await request.server.rateLimit().call(request.server, request, reply);
 }

@@ -26,7 +26,7 @@ export function endStalledConnections(app: App, { idleTimeout }: Pick<Limits, 'i
       socket.setTimeout(stalled === 'sending' ? ANSWER_TIME : idleTimeout * 1000);
       if (stalled !== 'sending') return;
       isToldOff = true;
-      tellOff(request, response, idleTimeout);
+      tellOff(request, response, `did not go on for ${idleTimeout} seconds`);
     });
   });
 }
@@ -35,16 +35,20 @@ export function endStalledConnections(app: App, { idleTimeout }: Pick<Limits, 'i
 function stalledBy(request: IncomingMessage, socket: Socket): 'taking' | 'sending' | undefined {
   // Bytes that the system takes no more of, as the client has not taken those before.
   if (socket.writableLength > 0) return 'taking';
-  const isAwaited = request.readableFlowing === true && request.readableLength === 0;
-  return !request.complete && isAwaited ? 'sending' : undefined;
+  return isAwaited(request) ? 'sending' : undefined;
 }
 
-/** Fails whoever reads the body, who then answers; the connection is closed behind the answer. */
-function tellOff(request: IncomingMessage, response: ServerResponse, idleTimeout: number): void {
+/** Whether there is more to come of a body, and somebody who has read all that has come. */
+export function isAwaited(request: IncomingMessage): boolean {
+  return !request.complete && request.readableFlowing === true && request.readableLength === 0;
+}
+
+/**
+ * Fails whoever reads the body, who then answers with 408, and what the body did; the connection is closed behind the
+ * answer, or at once where there was one already.
+ */
+export function tellOff(request: IncomingMessage, response: ServerResponse, what: string): void {
   if (response.headersSent || request.listenerCount('error') === 0) return void request.destroy();
   response.setHeader('connection', 'close');
-  request.emit(
-    'error',
-    new HttpError(408, `The body of the request did not go on for ${idleTimeout} seconds, and is not whole.`),
-  );
+  request.emit('error', new HttpError(408, `The body of the request ${what}, and is not whole.`));
 }

@@ -3,16 +3,18 @@ const INTERVAL = 60_000;
 
 /**
  * A function to call whenever something happens: `tell` is called for the first time at once, and then at most once a
- * minute, with how often it happened since it was last told.
+ * minute, with how often it happened since it was last told, and what there is to say of the latest.
  */
-export function tellSeldom(tell: (times: number) => void): () => void {
+export function tellSeldom<Details extends readonly unknown[] = []>(
+  tell: (times: number, ...latest: Details) => void,
+): (...details: Details) => void {
   let last = Number.NEGATIVE_INFINITY;
   let times = 0;
-  return () => {
+  return (...details) => {
     times++;
     const now = performance.now();
     if (now - last < INTERVAL) return;
-    tell(times);
+    tell(times, ...details);
     last = now;
     times = 0;
   };

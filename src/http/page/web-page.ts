@@ -21,7 +21,7 @@ export interface WebPage {
   readonly icon: string | undefined;
 }
 
-/** There is no page to serve, or it is not what a build leaves. */
+/** There is no page to serve, it can't be read, or it is not what a build leaves. */
 export class PageNotBuilt extends Error {
   override readonly name = 'PageNotBuilt';
 }
@@ -57,7 +57,7 @@ type Manifest = Static<typeof Manifest>;
 
 async function readManifest(file: string): Promise<Manifest> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new PageNotBuilt(`The web page is not built (there is no ${file}): run "npm run build".`, { cause: error });
+    throw new PageNotBuilt(describeUnread(file, error), { cause: error });
   });
   try {
     return Value.Parse(Manifest, JSON.parse(text));
@@ -66,6 +66,13 @@ async function readManifest(file: string): Promise<Manifest> {
       cause: error,
     });
   }
+}
+
+function describeUnread(file: string, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return `The web page is not built (there is no ${file}): run "npm run build".`;
+  if (code !== 'EACCES') return `The web page can't be read: ${String(error)}`;
+  return `The web page can't be read by this user (${file}): let the user who runs the service read it.`;
 }
 
 /** A source's own chunk, and those that it imports, directly or not; none where it was not built. */

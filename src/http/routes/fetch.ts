@@ -1,8 +1,8 @@
 import { Type } from 'typebox';
+import { AccessDenied } from '../../access/access-denied.ts';
 import { parseFile } from '../../domain/path.ts';
 import { accessOf } from '../access/request-access.ts';
 import { sendContent } from '../content.ts';
-import { problemOf } from '../errors.ts';
 import { sendFailure } from '../failures.ts';
 import { prefersPage } from '../page/answer-listing.ts';
 import { Failure, FileQuery, PathParameter } from '../schemas.ts';
@@ -22,9 +22,9 @@ export const CONTENT_RESPONSES = {
 };
 
 export function fetchRoute(app: App, service: Service): void {
-  // A person who opened a link gets to the page, where they can sign in.
+  // A person who opened a link gets to the page, where they can sign in, or see why not.
   app.setErrorHandler((error, request, reply) =>
-    problemOf(error, request.id).status === 401 && prefersPage(request)
+    error instanceof AccessDenied && prefersPage(request)
       ? failListing(service, error, request, reply)
       : sendFailure(error, request, reply),
   );

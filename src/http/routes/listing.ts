@@ -8,6 +8,7 @@ import { accessOf } from '../access/request-access.ts';
 import { clientSignal } from '../client-signal.ts';
 import { HttpError } from '../errors.ts';
 import { beginFailure } from '../failures.ts';
+import { limitListings } from '../limits/listings.ts';
 import { answerListing } from '../page/answer-listing.ts';
 import { quote } from '../preconditions.ts';
 import { Failure, Listing, ListingQuery, PathParameter } from '../schemas.ts';
@@ -24,6 +25,7 @@ export function listingRoutes(app: App, service: Service): void {
     response: { 200: asPageToo(Listing), '4xx': asPageToo(Failure), '5xx': asPageToo(Failure) },
   };
 
+  const inTurn = limitListings();
   const list = async (
     folder: FolderPath,
     query: { cursor?: string; limit?: number },
@@ -31,10 +33,12 @@ export function listingRoutes(app: App, service: Service): void {
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const { cursor, limit } = query;
-    const listing = await accessOf(request).files.list(folder, { cursor, limit, signal: clientSignal(reply) });
+    const { files, rightsAt } = accessOf(request);
+    const signal = clientSignal(reply);
+    const listing = await inTurn(() => files.list(folder, { cursor, limit, signal }), signal);
     return answerListing(service, request, reply, {
       folder,
-      answer: envelopeOf(folder, listing, accessOf(request).rightsAt(folder)),
+      answer: envelopeOf(folder, listing, rightsAt(folder)),
     });
   };
 

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { pipeline, type Readable, Transform } from 'node:stream';
 import { quoted, StoreError } from '../../domain/error.ts';
 import type { Files, UploadOptions } from '../../domain/files.ts';
 import { childFile, type FolderPath, parseFolder, ROOT } from '../../domain/path.ts';
@@ -86,8 +85,8 @@ async function storeFile(
   // A wrong name is found before the bytes are taken in.
   const file = childFile(prefix ?? ROOT, name);
   if (prefix !== undefined) {
-    const body = endingWith(part.body, async () => void (await readRest(rest, prefix)));
-    return files.upload(file, { body, declaredType: part.type, sizeAtMost }, options);
+    const atEnd = async () => void (await readRest(rest, prefix));
+    return files.upload(file, { body: part.body, declaredType: part.type, atEnd, sizeAtMost }, options);
   }
   const waiting = await files.takeIn({ body: part.body, declaredType: part.type }, options);
   try {
@@ -124,15 +123,6 @@ function fileName({ filename = '' }: Part): string {
   const name = filename.slice(filename.lastIndexOf('/') + 1);
   if (name !== '') return name;
   throw new StoreError('invalid-request', `The file name ${quoted(filename)} of the part "file" is empty.`);
-}
-
-/** The same bytes, ending only when `last` has: so that whoever stores them waits for what comes behind. */
-function endingWith(body: Readable, last: () => Promise<void>): Readable {
-  const ending = new Transform({
-    transform: (chunk, _encoding, done) => done(null, chunk),
-    flush: (done) => void last().then(() => done(), done),
-  });
-  return pipeline(body, ending, () => {});
 }
 
 /**

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
+import { verifyPassword } from '../../../src/access/passwords.ts';
 import { type Answer, assertFailure, assertSuccess, jsonOf, postJson, send } from '../client.ts';
 import { createBrowser } from './browser.ts';
 import { cheapHash, person, type SignedInService, startSignedInService } from './signed-in-service.ts';
@@ -166,6 +167,25 @@ describe('the sign-in form', () => {
     for (const name of names) assert.equal((await signIn(name, 'right', from)).status, 200);
     for (const name of names) assert.equal((await signIn(name, 'right', from)).status, 200);
     service.change([ANN, BOB]);
+  });
+
+  it('does not count those who are sent away by a crowd before their password was looked at', async () => {
+    const from = elsewhere();
+    const ofTheCrowd = cheapHash('right');
+    let isThere = true;
+    // As many as are looked at at once and may wait, one behind the other for as long as it takes.
+    const crowd = Array.from({ length: 34 }, async () => {
+      while (isThere) await verifyPassword('guess', ofTheCrowd);
+    });
+    try {
+      for (let attempt = 0; attempt < 12; attempt++) {
+        assertFailure(await signIn('ann', 'correct horse', from), 503, /Too many passwords are looked at/);
+      }
+    } finally {
+      isThere = false;
+      await Promise.all(crowd);
+    }
+    assert.equal((await signIn('ann', 'correct horse', from)).status, 200);
   });
 
   it('writes down who signed in, and of those who did not only names that there are', async () => {

@@ -23,12 +23,15 @@ const KEY = randomBytes(32);
 describe('two services with one Redis', () => {
   let redis: TestRedis;
   let connections: RedisConnection[];
+  const told: string[] = [];
   let here: SignedInService;
   let there: SignedInService;
 
   before(async () => {
     redis = await startRedis();
-    connections = [0, 1].map(() => connectRedis(redis.url, { info: () => {}, warn: () => {} }));
+    connections = [0, 1].map(() =>
+      connectRedis(redis.url, { info: () => {}, warn: (...what: unknown[]) => void told.push(String(what.at(-1))) }),
+    );
     await untilReached();
     const [one, other] = connections;
     here = await startSignedInService({ people: [ANN, ...COLLEAGUES], key: KEY, redis: one?.redis });
@@ -89,21 +92,22 @@ describe('two services with one Redis', () => {
     const keys = (await connections[0]?.redis.keys('holdall:*')) ?? [];
     assert.ok(keys.length > 0);
     for (const key of keys) {
-      assert.doesNotMatch(key, /ann|192/);
+      assert.match(key, /^holdall:(attempts:[\w-]{43}|ended:[0-9a-f]{64})$/);
       const left = (await connections[0]?.redis.ttl(key)) ?? -1;
       assert.ok(left > 0 && left <= 3600, `${key} stays for ${left} seconds.`);
     }
   });
 
   it('refuse sessions while it is away, which may have ended, and nothing else', async () => {
-    const headers = await begin();
+    const [headers, left] = [await begin(), await begin()];
     await redis.stop();
     await until('it is away', () => connections.every((connection) => connection.redis.status !== 'ready'));
+    assert.match(told.join('\n'), /^(Redis is not reached: .*, and requests with a session are a 503\.\n?){2}$/);
     const answer = await send(there.port, '/', { headers });
     assertFailure(answer, 503, /which sessions have ended, as Redis does not answer/);
     assert.match(answer.headers['retry-after'] ?? '', /^\d+$/);
-    const ending = await send(there.port, '/-/session', { method: 'DELETE', headers });
-    assertFailure(ending, 503, /which sessions have ended/);
+    const ending = await send(there.port, '/-/session', { method: 'DELETE', headers: left });
+    assertFailure(ending, 503, /^The session has not ended everywhere, as Redis does not answer/);
     // This browser is signed out all the same.
     assert.match(ending.headers['set-cookie']?.[0] ?? '', /^holdall=; Max-Age=0/);
     assert.equal(await statusAt(there, { authorization: `Bearer ${TOKEN.token}` }), 200);
@@ -116,5 +120,7 @@ describe('two services with one Redis', () => {
     redis = await startRedis({ port: redis.port });
     await untilReached();
     assert.equal(await statusAt(there, headers), 200);
+    // Where somebody signed out, it is known that they did.
+    assert.equal(await statusAt(there, left), 401);
   });
 });

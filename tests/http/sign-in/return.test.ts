@@ -14,19 +14,18 @@ after(() => pair.stop());
 describe('signing in by a provider', () => {
   it('leads nowhere else than back into the service', async () => {
     for (const place of [
-      'https://evil.example.org/',
+      '/',
+      '/photos/',
+      '/..',
       '//evil.example.org/',
       '///evil.example.org',
       '/\\evil.example.org',
       '\\\\evil.example.org',
       '/\t/evil.example.org',
       'ht\ntps://evil.example.org',
+      '\\/evil.example.org',
       'photos\\x',
       'photos\u0001x',
-      'javascript:alert(1)',
-      'data:text/html,x',
-      'http://127.0.0.1:1/',
-      `http://user@127.0.0.1:${pair.service.port}/`,
       'http:\\\\evil.example.org',
     ]) {
       const answer = await send(pair.service.port, `/-/sign-in?return=${encodeURIComponent(place)}`);
@@ -35,6 +34,13 @@ describe('signing in by a provider', () => {
     }
     assertFailure(await send(pair.service.port, '/-/sign-in?return=a&return=b'), 400, /must be string/);
     const browser = createBrowser();
+    // To the letter, they are names in the service.
+    for (const place of ['notes:2026/x/', 'https://evil.example.org/', 'javascript:alert(1)', '@evil.example.org']) {
+      const { url } = await browser.visit(`${pair.publicUrl}/-/sign-in?return=${encodeURIComponent(place)}`);
+      assert.equal(url.href, `${pair.publicUrl}/${place}`);
+    }
+    const { url: beside } = await browser.visit(`${pair.publicUrl}/-/sign-in?return=x/../..//evil.example.org/`);
+    assert.equal(beside.origin, pair.publicUrl);
     const landed = await browser.visit(`${pair.publicUrl}/-/sign-in?return=${'x'.repeat(3000)}`);
     assert.equal(landed.url.href, `${pair.publicUrl}/`);
   });
@@ -61,20 +67,11 @@ describe('a service below a path of a proxy', () => {
       assert.equal(location.searchParams.get('redirect_uri'), `${publicUrl}/-/sign-in/callback`);
       // The proxy is not trusted, but the address is one of HTTPS.
       assert.match(answer.headers['set-cookie']?.[0] ?? '', /^__Host-holdall-sign-in=.*; Path=\/; HttpOnly; Secure; /);
-      for (const place of [
-        '/',
-        '..',
-        '../',
-        '%2e%2e/',
-        'a/../../',
-        '/filesx/',
-        'https://example.org/other',
-        '?/..//../..',
-      ]) {
+      for (const place of ['/', '..', '../', '%2e%2e/', 'a/../../', '/files/x', './../filesx/', '?/..//../..']) {
         const expected = place === '?/..//../..' ? 302 : 400;
         assert.equal((await ask(place)).status, expected, place);
       }
-      for (const place of ['', 'a/../b', '/files/x', 'https://example.org/files/x']) {
+      for (const place of ['', 'a/../b', '?preview=a%2F..', 'notes:2026/x/']) {
         assert.equal((await ask(place)).status, 302, place);
       }
     } finally {

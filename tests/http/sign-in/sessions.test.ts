@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, mock } from 'node:test';
@@ -77,8 +77,6 @@ describe('a session', () => {
       'holdall=',
       'holdall=x',
       `holdall="${cookie}"`,
-      `holdall=${cookie}; holdall=${cookie}`,
-      `holdall=${cookie}; holdall=x`,
       `holdall=${'A'.repeat(12_000)}`,
       `holdall=${'.'.repeat(5000)}`,
       `holdall=%00%ff`,
@@ -91,6 +89,42 @@ describe('a session', () => {
     for (const text of [`x=1;holdall=${cookie};y=2`, `holdall2=z; holdall=${cookie} ; xholdall=x`]) {
       assert.equal((await ask(text)).status, 200, text);
     }
+  });
+
+  it('is none beside another cookie of that name, and is not forgotten for it', async () => {
+    const [cookie, other] = [await begin(), await begin()];
+    for (const text of [
+      `holdall=${cookie}; holdall=${other}`,
+      `holdall=${cookie}; holdall=x`,
+      `holdall=x; holdall=${cookie}`,
+      `holdall=; holdall=${cookie}`,
+    ]) {
+      const answer = await ask(text);
+      assertFailure(answer, 401, 'Sign in to read the root.');
+      assert.equal(answer.headers['set-cookie'], undefined, text);
+    }
+    assert.equal((await ask(cookie)).status, 200);
+  });
+
+  it('is over once it was signed out of, whatever other cookies of that name there are', async () => {
+    const [cookie, other, beyond] = [await begin(), await begin(), await begin()];
+    assertSuccess(await signOut(`x; holdall=${cookie}; holdall=${other}; holdall=${'A'.repeat(5000)}`), {
+      message: 'Signed out.',
+    });
+    assertOver(await ask(cookie));
+    assertOver(await ask(other));
+    assert.equal((await ask(beyond)).status, 200);
+  });
+
+  it('is over once it was signed out of while it did not count', async () => {
+    const [cookie, other] = [await begin(), await begin()];
+    service.change([person('ann', { password: cheapHash('another') })]);
+    assertOver(await ask(cookie));
+    assertSuccess(await signOut(cookie), { message: 'Signed out.' });
+    service.change([ANN]);
+    assertOver(await ask(cookie));
+    // The same entry is the same again.
+    assert.equal((await ask(other)).status, 200);
   });
 
   it('is none if another key made it, or the same key for something else', async () => {
@@ -209,6 +243,49 @@ describe('a session', () => {
 });
 
 describe('the folder of ended sessions', () => {
+  it('that can not be written makes signing out a 503, which says that the session goes on', async () => {
+    const place = await mkdtemp(join(tmpdir(), 'holdall-test-ended-'));
+    // Nothing is there, and nothing can be made there.
+    const endedSessionsFolder = join(place, 'link');
+    await symlink(join(place, 'missing', 'missing'), endedSessionsFolder);
+    const unlucky = await startSignedInService({ people: [ANN], key: KEY, endedSessionsFolder });
+    try {
+      const headers = { cookie: `holdall=${await begin(unlucky)}` };
+      const answer = await send(unlucky.port, '/-/session', { method: 'DELETE', headers });
+      assertFailure(answer, 503, /^The session has not ended everywhere, as the service can not remember it/);
+      assert.match(answer.headers['retry-after'] ?? '', /^\d+$/);
+      assert.equal(unlucky.events.filter(({ event }) => event === 'sign-out').length, 0);
+    } finally {
+      await unlucky.stop();
+      await rm(place, { recursive: true, force: true });
+    }
+  });
+
+  it('is written though Redis is away, and Redis is told though it can not be written', async () => {
+    const place = await mkdtemp(join(tmpdir(), 'holdall-test-ended-'));
+    const told: unknown[] = [];
+    const soon = new Date(Date.now() + 60_000);
+    const notEnded = { kind: 'unavailable', message: /^The session has not ended everywhere/ };
+    const open = (at: string, set: () => Promise<'OK'>) =>
+      createEndedSessions({ folder: at, redis: { set, exists: async () => 0 }, warn: () => {} });
+    try {
+      await writeFile(join(place, 'file'), '');
+      const withoutFolder = open(join(place, 'file'), async (...what: unknown[]) => {
+        told.push(what[0]);
+        return 'OK';
+      });
+      await assert.rejects(withoutFolder.add('a', soon), notEnded);
+      assert.match(String(told), /^holdall:ended:[0-9a-f]{64}$/);
+      await withoutFolder.close();
+      const withoutRedis = open(join(place, 'folder'), () => Promise.reject(new Error('Redis is away.')));
+      await assert.rejects(withoutRedis.add('b', soon), notEnded);
+      assert.equal(await withoutRedis.has('b'), true);
+      await withoutRedis.close();
+    } finally {
+      await rm(place, { recursive: true, force: true });
+    }
+  });
+
   it('is rid of those whose time is long over, and of nothing else', async () => {
     const place = await mkdtemp(join(tmpdir(), 'holdall-test-ended-'));
     const warnings: string[] = [];

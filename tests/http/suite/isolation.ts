@@ -289,7 +289,13 @@ function movesContents(backend: Backend): void {
   });
 
   it('nothing else is there, under any writing of its name', async () => {
-    for (const host of ['contents.localhost:8080', 'CONTENTS.LOCALHOST:8080', 'contents.localhost:08080']) {
+    for (const host of [
+      'contents.localhost:8080',
+      'CONTENTS.LOCALHOST:8080',
+      'contents.localhost.:08080',
+      'contents.localhost:8081',
+      'contents.localhost',
+    ]) {
       for (const path of [
         '/',
         '/a%20b/',
@@ -298,8 +304,12 @@ function movesContents(backend: Backend): void {
         '/-/openapi.json',
         '/-/docs',
         '/-/nothing',
+        '/%zz',
+        '/-/signed/%zz',
       ]) {
-        assertFailure(await served.get(path, { host }), 404, /only the contents of files/);
+        const answer = await served.get(path, { host });
+        assertFailure(answer, 404, /only the contents of files/);
+        assertHeaders(answer, { 'access-control-allow-origin': '*' }, path);
       }
       for (const [method, path] of [
         ['POST', '/upload'],
@@ -313,7 +323,7 @@ function movesContents(backend: Backend): void {
 
   it('there are no contents elsewhere', async () => {
     const url = await located('/file/a.html');
-    for (const host of [`127.0.0.1:${served.service.port}`, 'contents.localhost', 'contents.localhost:8081']) {
+    for (const host of [`127.0.0.1:${served.service.port}`, 'localhost', 'contents.localhost.example']) {
       assertFailure(await served.get(url, { host }), 404, /CONTENT_ORIGIN/);
     }
   });

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { after, before, beforeEach, describe, it } from 'node:test';
+import { RIGHTS } from '../../src/access/rights.ts';
+import { disk, memory } from '../contract/backend.ts';
+import { type Answer, assertFailure, BOUNDARY, type Call, formOf, until } from '../http/client.ts';
+import { form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
+
+/** A request that has arrived but for its last bytes. */
+interface Late {
+  readonly began: number;
+  finish(): Promise<Answer>;
+}
+
+for (const backend of [memory, disk]) {
+  describe(`A request that takes long to arrive: ${backend.name}`, () => {
+    let service: GuardedService;
+    before(async () => {
+      service = await startGuardedService(backend);
+    });
+    after(() => service.stop());
+    beforeEach(async () => {
+      service.grant(grant('a/', RIGHTS));
+      await service.plant(TREE);
+    });
+
+    const TREE = { 'a/old.txt': 'old' };
+    const prefix = { name: 'prefix', value: 'a/' };
+    const fileOf = (filename: string) => ({ name: 'file', filename, value: 'new' });
+    const REQUESTS: readonly (readonly [path: string, call: Call])[] = [
+      ['/upload', form([prefix, fileOf('new.txt')])],
+      ['/upload', form([fileOf('new.txt'), prefix])],
+      ['/upload', form([prefix, fileOf('old.txt')])],
+      ['/upload', form([fileOf('old.txt'), prefix])],
+      ['/rename/a/old.txt', json({ newName: 'other.txt' })],
+      ['/move', json({ source: 'a/old.txt', destination: 'a/other.txt', is_folder: false })],
+      ['/create_folder', json({ path: 'a/folder' })],
+      ['/rename_folder/a', json({ newName: 'b' })],
+    ];
+
+    /** Sends everything but the end, and waits until the service has begun with it. */
+    const begin = async ([path, { headers = {}, body = '' }]: (typeof REQUESTS)[number]): Promise<Late> => {
+      const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+      const bytes = Buffer.from(body);
+      const request = httpRequest(
+        {
+          host: '127.0.0.1',
+          port: service.port,
+          path,
+          method: 'POST',
+          headers: { ...service.asked, ...headers, 'content-length': bytes.length },
+          agent: false,
+        },
+        resolve,
+      );
+      request.on('error', reject);
+      await new Promise((sent) => request.write(bytes.subarray(0, -2), sent));
+      // Another request that comes after it is answered.
+      assert.equal((await service.asAnn('/a/')).status, 200);
+      return {
+        began: performance.now(),
+        async finish() {
+          request.end(bytes.subarray(-2));
+          const answer = await promise;
+          return { status: answer.statusCode ?? 0, headers: answer.headers, body: await buffer(answer) };
+        },
+      };
+    };
+
+    it('is decided by what holds when it has arrived', async () => {
+      for (const each of REQUESTS) {
+        const late = await begin(each);
+        service.grant(grant('a/', ['read']));
+        assertFailure(await late.finish(), 403, /You are signed in as "ann", who may not/);
+        assert.deepEqual(await service.contents(), TREE, each[0]);
+        service.grant(grant('a/', RIGHTS));
+      }
+    });
+
+    it('replaces nothing when that was taken away meanwhile', async () => {
+      for (const each of REQUESTS.slice(2, 4)) {
+        const late = await begin(each);
+        service.grant(grant('a/', ['read', 'write']));
+        assertFailure(await late.finish(), 403, /may not replace "a\/old\.txt"/);
+        assert.deepEqual(await service.contents(), TREE);
+        service.grant(grant('a/', RIGHTS));
+      }
+    });
+
+    it('is refused where who sent it is nobody by then', async () => {
+      service.grant(grant('a/', RIGHTS, { kind: 'everyone' }));
+      const all = await Promise.all(REQUESTS.map(begin));
+      await until('all of them are old', () => all.every(({ began }) => performance.now() - began > 1100));
+      service.dismissAnn();
+      for (const late of all) assertFailure(await late.finish(), 401, /has ended meanwhile/);
+      assert.deepEqual(await service.contents(), TREE);
+    });
+
+    it('is done, however long it took, where nothing has changed', async () => {
+      const late = await begin(['/upload', { headers: FORM, body: formOf([prefix, fileOf('new.txt')]) }]);
+      await until('it is old', () => performance.now() - late.began > 1100);
+      assert.equal((await late.finish()).status, 200);
+      assert.deepEqual(await service.contents(), { ...TREE, 'a/new.txt': 'new' });
+    });
+  });
+}
+
+const FORM = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict';
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import type { Asker, AuditEvent } from '../../src/access/audit.ts';
+import { openAuditLog } from '../../src/process/audit-log.ts';
+import { mountTmpfs } from '../faults/mounts.ts';
+import { send, upload } from '../http/client.ts';
+import { atEnd, runHoldall, startHoldall, temporaryFolder } from './holdall.ts';
+import { untilAllServe } from './serving.ts';
+import { until } from './until.ts';
+
+describe('The audit log', () => {
+  it('is a file for its owner alone, which is opened anew after SIGHUP, by all processes', async (t) => {
+    const log = join(await temporaryFolder(t), 'logs', 'audit.log');
+    const settings = { ACCESS_FILE: await accessFile(t), AUDIT_LOG: log, WORKERS: '2' };
+    const holdall = await startHoldall(t, { settings });
+    await untilAllServe(holdall);
+    assert.equal((await send(holdall.port, '/private/', { headers: { 'x-request-id': 'r1' } })).status, 401);
+    const [line = ''] = (await readFile(log, 'utf8')).split('\n');
+    const { time, ...rest } = JSON.parse(line) as Record<string, unknown>;
+    assert.match(String(time), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/);
+    assert.deepEqual(rest, {
+      audit: 'refusal',
+      who: null,
+      way: null,
+      from: '127.0.0.1',
+      action: 'list',
+      path: 'private/',
+      outcome: 'refused',
+      reason: 'Sign in to read "private/".',
+      requestId: 'r1',
+    });
+    assert.equal((await stat(log)).mode & 0o777, 0o600);
+    assert.ok(!holdall.log.some((printed) => 'audit' in printed));
+
+    await rename(log, `${log}.1`);
+    holdall.signal('SIGHUP');
+    await until('all processes write to the new file', async () => {
+      const before = await linesOf(`${log}.1`);
+      for (let count = 0; count < 6; count++) await send(holdall.port, '/private/');
+      return (await linesOf(`${log}.1`)) === before && (await linesOf(log)) >= 6;
+    });
+  });
+
+  it('goes on with the file that it has where a new one can not be opened', async (t) => {
+    const folder = join(await temporaryFolder(t), 'logs');
+    const settings = { ACCESS_FILE: await accessFile(t), AUDIT_LOG: join(folder, 'audit.log'), WORKERS: '2' };
+    const holdall = await startHoldall(t, { settings });
+    await untilAllServe(holdall);
+    const pids = holdall.serving();
+    await rename(folder, `${folder}.1`);
+    await writeFile(folder, 'no folder');
+    holdall.signal('SIGHUP');
+    const told = () => holdall.log.filter(({ msg }) => String(msg).includes('could not be opened anew'));
+    await until('each process has told of it', () => told().length === 2);
+    assert.deepEqual(new Set(told().map(({ pid }) => pid)), new Set(pids));
+    assert.equal(told()[0]?.['file'], settings.AUDIT_LOG);
+    const before = await linesOf(join(`${folder}.1`, 'audit.log'));
+    for (let count = 0; count < 6; count++) await send(holdall.port, '/private/');
+    assert.equal(await linesOf(join(`${folder}.1`, 'audit.log')), before + 6);
+    assert.deepEqual(holdall.serving(), pids);
+    holdall.signal('SIGTERM');
+    assert.deepEqual(await holdall.ended, { code: 0, signal: null });
+  });
+
+  for (const WORKERS of ['1', '2']) {
+    it(`is no reason to end for a service that is told to open it anew while it starts (WORKERS=${WORKERS})`, async (t) => {
+      const folder = await temporaryFolder(t);
+      const log = join(folder, 'audit.log');
+      const first = join(folder, 'pid');
+      const signalled = Promise.withResolvers<void>();
+      // A store that is asked when the service starts, and answers once the signal was sent.
+      const store = createServer((_request, response) => {
+        void readFile(first, 'utf8')
+          .then((pid) => process.kill(Number(pid), 'SIGHUP'))
+          .then(() => until('the signal has come', async () => !(await hasPending(first))))
+          .then(() => signalled.resolve(), signalled.reject)
+          .finally(() => response.writeHead(403).end());
+      }).listen(0, '127.0.0.1');
+      atEnd(t, () => store.close());
+      await new Promise((resolve) => store.once('listening', resolve));
+      const address = store.address();
+      assert.ok(address && typeof address === 'object');
+      const { code, signal, stdout } = await runHoldall(t, {
+        command: ['/bin/sh', '-c', `echo $$ > ${first}; exec "$0" "$@"`, process.execPath],
+        settings: {
+          WORKERS,
+          AUDIT_LOG: log,
+          STORAGE_TYPE: 's3',
+          S3_BUCKET: 'bucket',
+          S3_ENDPOINT: `http://127.0.0.1:${address.port}`,
+          S3_ACCESS_KEY_ID: 'id',
+          S3_SECRET_ACCESS_KEY: 'secret',
+        },
+      });
+      await signalled.promise;
+      assert.deepEqual({ code, signal }, { code: 78, signal: null });
+      assert.doesNotMatch(stdout, /A worker died/);
+    });
+  }
+
+  it('on a full disk fails no request, loses no event, and lets the service end', async (t) => {
+    const settings = { ACCESS_FILE: await accessFile(t), AUDIT_LOG: '/dev/full' };
+    const holdall = await startHoldall(t, { settings });
+    const { status } = await send(holdall.port, '/private/', { headers: { 'x-request-id': 'r1' } });
+    assert.equal(status, 401);
+    const told = holdall.log.filter(({ msg }) => String(msg).startsWith('An event could not be written'));
+    assert.equal(told.length, 1);
+    assert.match(String(told[0]?.['reason']), /ENOSPC/);
+    assert.match(JSON.stringify(told[0]?.['event']), /"audit":"refusal".*"path":"private\/".*"requestId":"r1"/);
+    assert.equal(told[0]?.['level'], 50);
+    holdall.signal('SIGTERM');
+    assert.deepEqual(await holdall.ended, { code: 0, signal: null });
+
+    const open = await startHoldall(t, { settings: { ACCESS: 'open', AUDIT_LOG: '/dev/full' } });
+    assert.equal((await upload(open.port, 'a.txt', 'a')).status, 200);
+    assert.equal((await send(open.port, '/file/a.txt')).body.toString(), 'a');
+  });
+
+  it('on a full disk is nothing that ends the service, where stdout and its own log are there too', async (t) => {
+    const folder = await temporaryFolder(t);
+    const port = await freePort();
+    const first = join(folder, 'pid');
+    const ran = runHoldall(t, {
+      command: ['/bin/sh', '-c', `echo $$ > ${first}; exec "$0" "$@" > /dev/full`, process.execPath],
+      settings: { ACCESS: 'open', PORT: String(port), DISK_ROOT: join(folder, 'root') },
+    });
+    const isServed = () =>
+      send(port, '/').then(
+        () => true,
+        () => false,
+      );
+    await until('it serves, or has ended', () => Promise.race([isServed(), ran.then(() => true)]));
+    assert.equal((await upload(port, 'a.txt', 'a')).status, 200);
+    process.kill(Number(await readFile(first, 'utf8')), 'SIGTERM');
+    const { code, stderr } = await ran;
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+  });
+
+  it('is on stdout, or nowhere, as it is told', async (t) => {
+    const settings = { ACCESS: 'open' };
+    const printed = await startHoldall(t, { settings });
+    await upload(printed.port, 'a.txt', 'a');
+    const change = printed.log.find((line) => line['audit'] === 'change');
+    assert.equal(change?.['action'], 'upload');
+    assert.equal(change['path'], 'a.txt');
+    assert.equal(change['outcome'], 'done');
+    const silent = await startHoldall(t, { settings: { ...settings, AUDIT_LOG: 'off' } });
+    await upload(silent.port, 'a.txt', 'a');
+    assert.ok(!silent.log.some((line) => 'audit' in line));
+  });
+
+  it('that can not be written keeps the service from starting, in words for a person', async (t) => {
+    const { code, stderr } = await runHoldall(t, { settings: { AUDIT_LOG: '/dev/null/audit.log' } });
+    assert.equal(code, 78);
+    assert.match(
+      stderr,
+      /^holdall: The settings have a mistake:\n {2}AUDIT_LOG \/dev\/null\/audit\.log can't be written: /,
+    );
+  });
+});
+
+/** Nobody may anything but look at what is public, and so list the root. */
+async function accessFile(t: TestContext): Promise<string> {
+  const file = join(await temporaryFolder(t), 'access.json');
+  await writeFile(file, '{ "people": {}, "grants": [{ "folder": "/public/", "to": "everyone", "rights": ["read"] }] }');
+  return file;
+}
+
+async function linesOf(file: string): Promise<number> {
+  return (await readFile(file, 'utf8').catch(() => '')).split('\n').length - 1;
+}
+
+/** A port of this machine that nobody listens on. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === 'object' && address ? address.port : assert.fail('There is no port.');
+}
+
+/** Whether the process that a file names, or one that it started, has a SIGHUP that it has not taken yet. */
+async function hasPending(file: string): Promise<boolean> {
+  const pid = (await readFile(file, 'utf8')).trim();
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  const states = [pid, ...children.split(' ').filter(Boolean)].map((each) =>
+    readFile(`/proc/${each}/status`, 'utf8').catch(() => ''),
+  );
+  return (await Promise.all(states)).some((status) =>
+    [...status.matchAll(/^(?:Sig|Shd)Pnd:\s*([0-9a-f]+)$/gm)].some(([, mask]) => (BigInt(`0x${mask}`) & 1n) === 1n),
+  );
+}
+
+const EVENT: AuditEvent = { event: 'change', action: 'upload', path: 'a', outcome: 'done' };
+const ASKER: Asker = { who: undefined, way: undefined, from: '192.0.2.1', requestId: 'r' };
+
+describe('A line of the audit log', () => {
+  it('has its values cut where they are long, and is one line whatever is in them', async (t) => {
+    const file = join(await temporaryFolder(t), 'audit.log');
+    const audit = openAuditLog(file, { error: () => assert.fail('Nothing is wrong.') });
+    const long = '\n"\u0000\u001b[31m'.repeat(2000);
+    audit.write({ ...EVENT, path: long, destination: 'x'.repeat(2048), reason: `${'x'.repeat(2047)}😀` }, ASKER);
+    audit.write({ ...EVENT, name: 'b\r\nc' }, { ...ASKER, requestId: long });
+    audit.close();
+    const [first = '', second = '', end] = (await readFile(file, 'utf8')).split('\n');
+    assert.equal(end, '');
+    assert.doesNotMatch(first + second, /\p{Cc}/u);
+    const cut = JSON.parse(first) as Record<string, string>;
+    assert.equal(cut['path'], `${long.slice(0, 2048)}… (cut off: ${long.length} characters)`);
+    assert.equal(cut['destination'], 'x'.repeat(2048));
+    assert.equal(cut['reason'], `${'x'.repeat(2047)}\ufffd… (cut off: 2049 characters)`);
+    const { name, requestId } = JSON.parse(second) as Record<string, string>;
+    assert.equal(name, 'b\r\nc');
+    assert.equal(requestId, cut['path']);
+  });
+
+  it('is whole after one that the disk had room for in part', async (t) => {
+    const folder = join(await temporaryFolder(t), 'small');
+    const reason = await mountTmpfs(t, folder, 'size=64k');
+    if (reason) return t.skip(reason);
+    const told: object[] = [];
+    const audit = openAuditLog(join(folder, 'audit.log'), { error: (details: object) => void told.push(details) });
+    const spare = join(folder, 'spare');
+    await writeFile(spare, Buffer.alloc(8192));
+    let written = 0;
+    while (told.length === 0) audit.write({ ...EVENT, path: `${'a'.repeat(2000)}${written++}` }, ASKER);
+    assert.match(JSON.stringify(told), /"reason":"ENOSPC/);
+    await rm(spare);
+    audit.write({ ...EVENT, path: 'after' }, ASKER);
+    audit.close();
+    const lines = (await readFile(join(folder, 'audit.log'), 'utf8')).split('\n');
+    assert.equal(lines.length, written + 2);
+    const torn = lines.at(-3) ?? '';
+    assert.ok(torn !== '' && !torn.endsWith('}'), 'The disk had room for a part of the line.');
+    assert.equal(JSON.parse(lines.at(-2) ?? '')['path'], 'after');
+  });
+
+  it('is told where it can be read, once the log is closed', async (t) => {
+    const file = join(await temporaryFolder(t), 'audit.log');
+    const told: object[] = [];
+    const audit = openAuditLog(file, { error: (details: object) => void told.push(details) });
+    audit.close();
+    audit.write(EVENT, ASKER);
+    audit.reopen();
+    audit.close();
+    assert.match(JSON.stringify(told), /"path":"a".*"reason":"It is closed\."/);
+    assert.equal(await readFile(file, 'utf8'), '');
+  });
+});

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { mkdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { readConfig, SettingsError } from '../../src/config/config.ts';
+import { requirePrivatePaths } from '../../src/process/private-paths.ts';
+import { temporaryFolder } from './holdall.ts';
+
+describe("A place of what is the service's own", () => {
+  it('is not among the files that are served, by whatever links it is named', async (t) => {
+    const base = await temporaryFolder(t);
+    await mkdir(join(base, 'files', 'a'), { recursive: true });
+    await mkdir(join(base, 'files', '.holdall'));
+    await mkdir(join(base, 'outside'));
+    await symlink('files', join(base, 'root'));
+    await symlink('../files/a', join(base, 'outside', 'in'));
+    await symlink('../../outside', join(base, 'files', 'a', 'out'));
+    await symlink('files/a/out', join(base, 'through'));
+    await symlink('circle', join(base, 'circle'));
+
+    const problems = async (root: string, path: string): Promise<readonly string[]> => {
+      const names = ['STATE_DIR', 'ACCESS_FILE', 'AUDIT_LOG', 'CACHE_DIR'];
+      const settings = Object.fromEntries(names.map((name) => [name, join(base, path)]));
+      const config = readConfig({ DISK_ROOT: join(base, root), ...settings });
+      const told = await requirePrivatePaths(config).catch((error: unknown) => error);
+      return told instanceof SettingsError ? told.problems : [];
+    };
+    for (const root of ['files', 'root']) {
+      for (const path of [
+        'files',
+        'files/x',
+        'files/missing/x',
+        'root',
+        'root/x',
+        'outside/in',
+        'outside/in/x',
+        // Whoever may write can put something else in the place of the link.
+        'files/a/out/x',
+        'through/x',
+        'files/.holdallx/x',
+        'files/..x',
+      ]) {
+        assert.equal((await problems(root, path)).length, 4, `${path} in ${root}`);
+      }
+      for (const path of ['outside/x', 'filesx', 'x', 'files/.holdall', 'root/.holdall/x', 'circle/x', '.', '..']) {
+        assert.deepEqual(await problems(root, path), [], `${path} in ${root}`);
+      }
+    }
+    assert.equal((await problems('missing/root', 'missing/root/x')).length, 4);
+    assert.deepEqual(await problems('missing/root', 'missing/x'), []);
+  });
+
+  it('is no question for what is no file, and for what is served from elsewhere', async () => {
+    const inRoot = { DISK_ROOT: '/', STATE_DIR: '/x' };
+    await assert.rejects(requirePrivatePaths(readConfig(inRoot)), SettingsError);
+    for (const AUDIT_LOG of ['stdout', 'off']) {
+      await requirePrivatePaths(readConfig({ DISK_ROOT: process.cwd(), AUDIT_LOG }));
+    }
+    await requirePrivatePaths(
+      readConfig({ ...inRoot, STORAGE_TYPE: 'github', GITHUB_OWNER: 'o', GITHUB_REPO: 'r', READ_ONLY: 'true' }),
+    );
+  });
+});
