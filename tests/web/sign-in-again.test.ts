@@ -5,8 +5,10 @@ import { until } from '../process/until.ts';
 import { button, isFocused, row } from './frame.ts';
 import {
   ANN,
+  accessOf,
   account,
   assertForgotten,
+  BOB,
   dialog,
   fill,
   listed,
@@ -95,6 +97,28 @@ describe('A session that ends in the middle of work', () => {
     await signInAgain(page);
     await trayTells(page, '6 files uploaded');
     assert.equal(String(await site.read('photos/new 0.txt')), '0');
+  });
+
+  it('says so, where another person signs in and what was begun is not done', async (t) => {
+    const access = accessOf({ folder: '/photos/', to: 'signed-in', rights: ['read'] });
+    const { page, site } = await visit(t, 'photos/', { access });
+    await signIn(page);
+    await row(page, 'photos/cat.txt').click();
+    await endSession(page);
+    await page.keyboard.press('F2');
+    await page.keyboard.type('lion');
+    await page.keyboard.press('Enter');
+    await dialog(page).getByText('For somebody else, the page begins anew.').waitFor();
+    await fill(page, BOB);
+    await page.keyboard.press('Enter');
+    await account(page, BOB).waitFor();
+    const messages = page.getByRole('region', { name: 'Messages' });
+    await messages.getByText(/signed in as .*bob@example.org.* now. What .*ann.* had begun was not finished/).waitFor();
+    await row(page, 'photos/cat.txt').waitFor();
+    assert.deepEqual(await listed(site, 'photos/'), ['2026', 'cat.txt', 'dog.txt']);
+    await page.reload();
+    await row(page, 'photos/cat.txt').waitFor();
+    assert.equal(await page.getByText('had begun').count(), 0);
   });
 });
 

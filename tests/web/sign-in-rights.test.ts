@@ -5,7 +5,7 @@ import { until } from '../process/until.ts';
 import { assertAccessible } from './axe.ts';
 import { button, isTitled, row, toolbar } from './frame.ts';
 import { ALL, accessOf, BOB, listed, signIn, visit } from './signing-in.ts';
-import { dragPaths, pasteFile, picked, trayTells, uploadFiles } from './uploading.ts';
+import { dragPaths, pasteFile, picked, tray, trayTells, uploadFiles } from './uploading.ts';
 
 const FILES = {
   'inbox/secret.txt': 'secret',
@@ -90,6 +90,14 @@ describe('What one may do', () => {
     assert.equal(await page.locator('html[data-test-entry]').count(), 0, 'Nothing was shown, not for a moment.');
   });
 
+  it('is not to see a file of a folder that takes uploads alone', async (t) => {
+    const { page } = await open(t, 'inbox/?preview=secret.txt');
+    const preview = page.getByRole('dialog', { name: 'secret.txt' });
+    await preview.getByText('You can upload here, but not see what is here.').waitFor();
+    await preview.getByRole('button', { name: 'Back to the folder' }).click();
+    await preview.waitFor({ state: 'detached' });
+  });
+
   it('is to read, and nothing that changes anything', async (t) => {
     const { page, site } = await open(t, 'handbook/');
     await page.getByText('Read only').waitFor();
@@ -101,7 +109,7 @@ describe('What one may do', () => {
     await dragPaths(page, page.locator('.scroller'), [`${site.root}/team/plan.txt`], ['drop']);
     await page.locator('.drop-hint').waitFor({ state: 'detached' });
     await row(page, 'handbook/a.txt').click();
-    assert.deepEqual(await tools(page), ['Download', 'Copy to…', 'Copy link']);
+    assert.deepEqual(await tools(page), ['Download', 'Copy link']);
     await page.keyboard.press('F2');
     await page.keyboard.press('Delete');
     assert.equal(await page.locator('.name-field, dialog[open]').count(), 0);
@@ -172,5 +180,24 @@ describe('What the service refuses', () => {
     await site.grant(bobs());
     await button(page, 'Download').click();
     await messages(page).getByText('Nothing was downloaded').waitFor();
+  });
+
+  it('is not offered any more', async (t) => {
+    const bobs = (...rights: readonly ('read' | 'write')[]) =>
+      accessOf({ folder: '/team/', to: { person: BOB.name }, rights });
+    const expectedErrors = [/status of 401/, /status of 403/];
+    const { page, site } = await visit(t, 'team/', { access: bobs('read', 'write'), files: FILES, expectedErrors });
+    await signIn(page, BOB);
+    assert.deepEqual(await tools(page), ['New folder', 'Upload']);
+    await site.grant(bobs());
+    await uploadFiles(page, [picked('new.txt', 'new')]);
+    await trayTells(page, '1 failed');
+    await until('nothing is offered', async () => (await tools(page)).length === 0);
+    assert.equal(await page.getByRole('button', { name: /^Retry/ }).count(), 0);
+
+    await site.grant(bobs('read', 'write'));
+    await page.keyboard.press('Alt+r');
+    await tray(page).getByRole('button', { name: 'Retry', exact: true }).click();
+    await trayTells(page, '1 file uploaded');
   });
 });

@@ -76,6 +76,34 @@ describe('Signing in', () => {
     await assertNothingOutside(page);
   });
 
+  it('is offered where somebody else may see more, and leads to the same place', async (t) => {
+    const expectedErrors = [REFUSED, /status of 403/];
+    const { page, site } = await visit(t, 'file/photos/cat.txt', { expectedErrors });
+    const url = `${site.url}file/photos/cat.txt`;
+    const signInAs = button(page, 'Sign in as somebody else');
+    await title(page).waitFor();
+    await fill(page, BOB);
+    await page.keyboard.press('Enter');
+    await page.getByText(/signed in as .*bob@example.org.*, who may not/).waitFor();
+    assert.equal(page.url(), url);
+    assert.equal(await page.title(), 'cat.txt – Holdall');
+    await assertAccessible(page, t, { state: 'A file that is refused' });
+    await page.getByRole('link', { name: 'Go to all files' }).click();
+    await page.getByText('This folder can’t be shown.').waitFor();
+    await signInAs.click();
+    await isFocused(page.getByLabel('Name', { exact: true }));
+    assert.equal(await dialog(page).getByText('see what is here').count(), 0);
+    await page.keyboard.press('Escape');
+
+    await page.goBack();
+    await signInAs.click();
+    await isFocused(page.getByLabel('Name', { exact: true }));
+    await fill(page, ANN);
+    const shown = page.waitForResponse((response) => response.url() === url && response.ok());
+    await page.keyboard.press('Enter');
+    assert.match((await shown).headers()['content-type'] ?? '', /text\/plain/);
+  });
+
   it('says when to try again after too many attempts, and that the service is away', async (t) => {
     const { page, site } = await visit(t, '', { expectedErrors: [REFUSED, /429/, /ERR_CONNECTION_REFUSED/] });
     await title(page).waitFor();
@@ -110,6 +138,29 @@ describe('Signing in', () => {
     assert.equal(pathname, '/-/sign-in');
     assert.equal(searchParams.get('return'), 'photos/?preview=cat.txt');
     assert.equal(new URL(page.url()).origin, new URL(site.url).origin);
+  });
+
+  it('goes by a password where the provider is down, and to the same place', async (t) => {
+    const settings = {
+      PUBLIC_URL: 'http://localhost:1',
+      OIDC_ISSUER: 'http://localhost:2/',
+      OIDC_CLIENT_ID: 'holdall',
+    };
+    const expectedErrors = [/status of 50/, /status of 400/];
+    const place = 'photos/?preview=cat.txt';
+    const from = `-/sign-in?${new URLSearchParams({ return: place })}`;
+    const { page, site } = await visit(t, from, { settings, expectedErrors });
+    await title(page).waitFor();
+    await page.getByRole('alert').getByText('provider').waitFor();
+    assert.equal(page.url(), site.url + place);
+    await assertAccessible(page, t, { state: 'A provider that is down' });
+    await fill(page, ANN);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'cat.txt' }).getByText('meow').waitFor();
+    assert.equal(page.url(), site.url + place);
+    await page.goto(`${site.url}-/sign-in/callback`);
+    await page.getByRole('alert').first().waitFor();
+    assert.equal(page.url(), site.url);
   });
 
   it('is not offered where there is no way to', async (t) => {
@@ -155,6 +206,7 @@ describe('A folder for everybody', () => {
     assert.equal(await button(page, 'Delete').count(), 0);
     await button(page, 'Sign in').click();
     await isFocused(page.getByLabel('Name', { exact: true }));
+    assert.equal(await dialog(page).getByText('Sign in to see').count(), 0);
     await assertAccessible(page, t, { state: 'The question who one is' });
     await fill(page, ANN);
     await page.keyboard.press('Enter');

@@ -16,7 +16,7 @@ if (root) {
   const page = await createPage(readEmbedded());
   keepDocument(page);
   keepAnnouncing(page);
-  keepAsking(page.folder);
+  if (!page.account?.isShutOut) keepAsking(page.folder);
   keepFresh(page.folder);
   watchRegionKeys();
   render(

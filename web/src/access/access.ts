@@ -3,6 +3,7 @@ import type { Embedded } from '../embedded.ts';
 import type { Location } from '../location.ts';
 import { createService, type Service } from '../service/service.ts';
 import { whoIsSignedIn } from '../service/session.ts';
+import type { Urls } from '../service/urls.ts';
 import { type Account, type AccountOptions, createAccount } from './account.ts';
 import { createRights, type Rights } from './rights.ts';
 import { watchService } from './watched-service.ts';
@@ -23,12 +24,24 @@ export interface Access {
 export function createAccess({ embedded, location, ...options }: AccessOptions): Access {
   const { access, answer, readOnly: isReadOnly } = embedded;
   const { urls } = options;
-  const isShutOut = answer instanceof Error && answer.status === 401;
-  const account = access && createAccount({ access, isShutOut, ...options });
+  const isShutOut = answer instanceof Error && (answer.status === 401 || isBesideFolders(urls));
+  let changing = 0;
+  const count = (by: number) => {
+    changing += by;
+  };
+  const isBusy = () => changing > 0 || options.isBusy();
+  const account = access && createAccount({ ...options, access, isShutOut, isBusy });
   const shown = computed(() => location.place.value.folder);
-  const rights = createRights({ isReadOnly, isControlled: account !== null, shown });
+  const isNobody = () => account?.name.value === null;
+  const rights = createRights({ isReadOnly, isControlled: account !== null, isNobody, shown });
   if (!(answer instanceof Error)) rights.learn(answer);
   const service = createService(urls);
   const whoIs = () => whoIsSignedIn(urls).catch(() => undefined);
-  return { account, rights, service: account ? watchService(service, { account, rights, whoIs }) : service };
+  const watched = account && watchService(service, { account, rights, shown, count, whoIs });
+  return { account, rights, service: watched ?? service };
+}
+
+/** Whether the page came for a file whose link was opened, or on the way of signing in, and not for a folder. */
+function isBesideFolders(urls: Urls): boolean {
+  return /^(file|-)\//.test(urls.placeOf(new URL(window.location.href)).folder);
 }

@@ -5,6 +5,7 @@ import type { Embedded } from '../embedded.ts';
 import type { Messages } from '../messages/messages.ts';
 import type { Urls } from '../service/urls.ts';
 import type { Language } from '../text/language.ts';
+import { keepLostWork, tellLostWork } from './lost-work.ts';
 import { createOtherTabs } from './other-tabs.ts';
 
 /** Who uses the page, where the service knows people. */
@@ -14,7 +15,10 @@ export interface Account {
   /** Who was signed in last on this page. */
   readonly lastName: ReadonlySignal<string | null>;
   readonly ways: { readonly password: boolean; readonly provider: boolean };
-  /** Whether the page came without anything to see, as its first answer was that one has to sign in. */
+  /**
+   * Whether the page came without anything to see: its first answer was that one has to sign in, or why there is no
+   * file, or no way by the provider.
+   */
   readonly isShutOut: boolean;
   /** Whether there is a way to sign in on this page. */
   readonly canSignIn: boolean;
@@ -22,8 +26,11 @@ export interface Account {
   readonly times: ReadonlySignal<number>;
   /** Whether the page is about to be loaded anew, without a question. */
   readonly isLeaving: ReadonlySignal<boolean>;
-  /** Asks a person to sign in, once for all who want that; gives whether they did. Never throws. */
-  ask(): Promise<boolean>;
+  /**
+   * Asks a person to sign in, once for all who want that; gives whether they did. Never throws. With `isAnew`, it may be
+   * in the place of who is signed in, and the page is loaded anew when they have.
+   */
+  ask(options?: { isAnew?: boolean }): Promise<boolean>;
   /**
    * The same, when the service said that nobody is signed in. Whoever declined is not asked again before they do
    * something more.
@@ -65,7 +72,10 @@ export function createAccount(options: AccountOptions): Account {
     if (!isElsewhere) tabs.tell(next);
     if (name.value === next) return;
     // What one person has opened, selected and queued is nothing for another.
-    if (lastName.value !== null && lastName.value !== next) return leave();
+    if (lastName.value !== null && lastName.value !== next) {
+      if (isBusy()) keepLostWork(lastName.value);
+      return leave();
+    }
     batch(() => {
       lastName.value = next;
       name.value = next;
@@ -79,12 +89,15 @@ export function createAccount(options: AccountOptions): Account {
     else if (name.value !== null) leave();
   });
   // One who signed in by a provider comes back as a new page.
-  if (access.name !== null) tabs.tell(access.name);
+  if (access.name !== null) {
+    tabs.tell(access.name);
+    tellLostWork(access.name, options);
+  }
 
-  const askOnce = async (): Promise<boolean> => {
+  const askOnce = async (isAnew: boolean): Promise<boolean> => {
     try {
       const { askToSignIn } = await import('./sign-in-dialog.tsx');
-      await askToSignIn(dialogs);
+      await askToSignIn(dialogs, { isAnew });
     } catch {
       void tellNotLoaded({ messages, language });
     }
@@ -96,8 +109,8 @@ export function createAccount(options: AccountOptions): Account {
     }
     return !isDeclined;
   };
-  const ask = () => {
-    asking ??= askOnce().finally(() => {
+  const ask: Account['ask'] = ({ isAnew = false } = {}) => {
+    asking ??= askOnce(isAnew).finally(() => {
       asking = undefined;
     });
     return asking;

@@ -4,7 +4,10 @@ import type { Listing } from '../service/service.ts';
 
 export type Right = NonNullable<Listing['rights']>[number];
 
-/** What something on the page takes: rights in a folder, and `change`, that the service takes changes at all. */
+/**
+ * What something on the page takes: rights in a folder, and `change`, that there may be any folder to which one may add:
+ * nobody is taken to have one where whoever is not signed in may not.
+ */
 export type Need = Right | 'change';
 
 /** What a person may do, so that nothing else is offered. What is allowed in the end is for the service to say. */
@@ -19,18 +22,20 @@ export interface Rights {
    */
   mayIn(folder: string, need: Need): boolean;
   /** Takes in what a listing says; nothing where access is not controlled, and all is allowed. */
-  learn(listing: Listing): void;
+  learn(listing: Pick<Listing, 'prefix' | 'rights'>): void;
 }
 
 interface RightsOptions {
   readonly isReadOnly: boolean;
   /** Whether the service says what a person may do: until it has, nothing is allowed. */
   readonly isControlled: boolean;
+  /** Whether nobody is signed in who could be. */
+  readonly isNobody: () => boolean;
   /** The folder that is shown. */
   readonly shown: ReadonlySignal<string>;
 }
 
-export function createRights({ isReadOnly, isControlled, shown }: RightsOptions): Rights {
+export function createRights({ isReadOnly, isControlled, isNobody, shown }: RightsOptions): Rights {
   const known = signal<ReadonlyMap<string, readonly Right[]>>(new Map());
   let last: readonly Right[] = [];
   const here = computed(() => {
@@ -40,7 +45,8 @@ export function createRights({ isReadOnly, isControlled, shown }: RightsOptions)
 
   const allows = (rights: readonly Right[], need: Need): boolean => {
     if (isReadOnly && need !== 'read') return false;
-    return need === 'change' || !isControlled || rights.includes(need);
+    if (need === 'change') return !isNobody() || rights.includes('write');
+    return !isControlled || rights.includes(need);
   };
   const nearest = (folder: string): readonly Right[] | undefined => {
     const above = [ROOT, ...ancestorsOf(folder)].slice(0, folder === ROOT ? 0 : -1);

@@ -21,7 +21,8 @@ export interface SignInAttempt {
   readonly send: () => void;
 }
 
-export function useSignInAttempt(account: Account): SignInAttempt {
+/** `whenSame`: called where the one who has signed in was signed in already, which nothing else tells. */
+export function useSignInAttempt(account: Account, whenSame: () => void): SignInAttempt {
   const { urls } = usePage();
   const language = useLanguage();
   const name = useRef<HTMLInputElement>(null);
@@ -35,6 +36,7 @@ export function useSignInAttempt(account: Account): SignInAttempt {
       const isKept = (await whoIsSignedIn(urls)) !== null;
       if (!isKept) return setState({ ...RESTING, problem: language.text.account.noCookies });
       passwordField.value = '';
+      if (account.name.value === signedIn) whenSame();
       account.arrive(signedIn);
     } catch (thrown) {
       const error = asServiceError(thrown);

@@ -8,28 +8,35 @@ import { useSignInAttempt } from './sign-in-attempt.ts';
 import { ProviderLink, SignInFields } from './sign-in-fields.tsx';
 
 /** Asks a person to sign in, over all that is shown. Settles when they have, here or elsewhere, or would rather not. */
-export async function askToSignIn(dialogs: Dialogs): Promise<void> {
-  await dialogs.ask<never>((close) => <SignInDialog onClose={() => close(null)} />);
+export async function askToSignIn(dialogs: Dialogs, { isAnew }: { isAnew: boolean }): Promise<void> {
+  await dialogs.ask<never>((close) => <SignInDialog isAnew={isAnew} onClose={() => close(null)} />);
 }
 
-function SignInDialog({ onClose }: { onClose: () => void }) {
+interface SignInDialogProps {
+  /** Whether it may be in the place of somebody who is signed in: the page is loaded anew after it. */
+  isAnew: boolean;
+  onClose: () => void;
+}
+
+function SignInDialog(props: SignInDialogProps) {
   const { account } = usePage();
-  return account && <Question account={account} onClose={onClose} />;
+  return account && <Question account={account} {...props} />;
 }
 
-function Question({ account, onClose }: { account: Account; onClose: () => void }) {
+function Question({ account, isAnew, onClose }: SignInDialogProps & { account: Account }) {
+  const { folder } = usePage();
   const { text } = useLanguage();
-  const attempt = useSignInAttempt(account);
+  const attempt = useSignInAttempt(account, isAnew ? account.leave : onClose);
   const { password, provider } = account.ways;
   // As it was when it was asked: it changes a moment before the dialog goes.
-  const [lastName] = useState(account.lastName.value);
+  const [lastName] = useState(isAnew ? null : account.lastName.value);
   useLayoutEffect(() => {
     const field = lastName === null ? attempt.name : attempt.password;
     field.current?.focus();
   }, []);
   const name = account.name.value;
   useEffect(() => {
-    if (name !== null) onClose();
+    if (name !== null && !isAnew) onClose();
   }, [name]);
 
   return (
@@ -49,10 +56,11 @@ function Question({ account, onClose }: { account: Account; onClose: () => void 
       }
     >
       <div class="sign-in-question">
-        <p>{lastName === null ? text.account.needed : text.account.ended}</p>
+        {lastName !== null && <p>{text.account.ended}</p>}
+        {lastName === null && !isAnew && folder.state.value !== 'ready' && <p>{text.account.needed}</p>}
         {password && <SignInFields attempt={attempt} lastName={lastName} />}
-        {provider && <ProviderLink account={account} isBeside />}
-        {provider && <p class="hint">{text.account.inNewTab}</p>}
+        {provider && <ProviderLink account={account} isBeside={!isAnew} />}
+        {provider && !isAnew && <p class="hint">{text.account.inNewTab}</p>}
       </div>
     </Dialog>
   );

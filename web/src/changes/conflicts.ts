@@ -32,7 +32,7 @@ export function createDecisions({ dialogs, rights, kindAt }: Asking): Decisions 
       dialogs,
       name: nameOf(destination),
       folder: parentOf(destination),
-      remaining: remaining(),
+      remaining,
       kinds,
       mayReplace: rights.mayIn(parentOf(destination), 'manage'),
     });

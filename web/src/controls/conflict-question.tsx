@@ -13,8 +13,8 @@ export interface Conflict {
   readonly name: string;
   /** The path of the folder that has the name already. */
   readonly folder: string;
-  /** How many items come after this one, of which some may conflict as well. */
-  readonly remaining: number;
+  /** Gives how many items come after this one, of which some may conflict as well; fewer while it is asked. */
+  readonly remaining: () => number;
   /** What arrives and what is there. A thing of one kind can't take the place of one of the other. */
   readonly kinds: { readonly arriving: Kind; readonly there: Kind };
   /** Whether the one who is asked is allowed to replace what is there. */
@@ -41,7 +41,8 @@ interface ConflictQuestionProps {
 }
 
 function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
-  const { name, folder, remaining, kinds, mayReplace } = conflict;
+  const { name, folder, kinds, mayReplace } = conflict;
+  const remaining = conflict.remaining();
   const { text } = useLanguage();
   const [forAll, setForAll] = useState(false);
   const answer = (decision: ConflictAnswer['decision']) => close({ decision, forAll });

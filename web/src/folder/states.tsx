@@ -94,17 +94,19 @@ export function FolderProblem() {
   const { text } = useLanguage();
   const problem = folder.problem.value;
   const path = folder.path.value;
+  const way = account?.canSignIn ? wayOn(problem?.status, account.name.value) : undefined;
   return (
     <div class="state" role="alert">
       <p class="title">{titleOf(problem?.status ?? 0, text)}</p>
       {problem?.message && problem.status !== 404 && <p class="detail">{problem.message}</p>}
       <div class="buttons">
-        {problem?.status === 401 && account?.canSignIn ? (
-          <Button kind="primary" onClick={() => void account.ask()}>
-            {text.account.signIn}
+        {way && (
+          <Button kind="primary" onClick={() => void account?.ask({ isAnew: way === 'signInAs' })}>
+            {text.account[way]}
           </Button>
-        ) : (
-          <Button kind="primary" icon="refresh" onClick={() => void folder.refresh()}>
+        )}
+        {way !== 'signIn' && (
+          <Button kind={way ? 'plain' : 'primary'} icon="refresh" onClick={() => void folder.refresh()}>
             {text.controls.retry}
           </Button>
         )}
@@ -117,6 +119,12 @@ export function FolderProblem() {
       </div>
     </div>
   );
+}
+
+/** What signing in is called, where that may help. */
+function wayOn(status: number | undefined, name: string | null): 'signIn' | 'signInAs' | undefined {
+  if (status === 401) return 'signIn';
+  return status === 403 && name !== null ? 'signInAs' : undefined;
 }
 
 function titleOf(status: number, { problems }: Text): string {

@@ -2,12 +2,12 @@ import { Button } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
 import { useLanguage, usePage } from '../page.ts';
 import { Loading } from './loading.tsx';
-import { MissingFile } from './missing-file.tsx';
+import { MissingFile, ToFolder } from './missing-file.tsx';
 import { Notice } from './notice.tsx';
 
 /** Stands in for a file that is not in the listing: it may still come, or there is no such file. */
 export function LookedFor() {
-  const { folder } = usePage();
+  const { folder, rights } = usePage();
   const { text } = useLanguage();
   const problem = folder.problem.value;
   if (problem && problem.status !== 404) {
@@ -17,6 +17,10 @@ export function LookedFor() {
         {problem.message}
       </Notice>
     );
+  }
+  if (folder.state.value === 'ready' && !rights.may('read')) {
+    const title = rights.may('write') ? text.folder.uploadOnly : text.folder.nothingToSee;
+    return <Notice icon={<Icon name="file" />} title={title} actions={<ToFolder />} isAlert />;
   }
   if (folder.state.value === 'failed' || folder.listing.value === 'complete') return <MissingFile />;
   if (folder.listing.value === 'partial') return <Loading />;

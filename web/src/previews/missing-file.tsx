@@ -5,12 +5,16 @@ import { Notice } from './notice.tsx';
 
 /** Says that there is no such file, or none any more, and leads back to its folder. */
 export function MissingFile() {
-  const { location } = usePage();
   const { text } = useLanguage();
-  const actions = <Button onClick={() => location.closePreview()}>{text.previews.toFolder}</Button>;
   return (
-    <Notice icon={<Icon name="file" />} title={text.previews.missing} actions={actions} isAlert>
+    <Notice icon={<Icon name="file" />} title={text.previews.missing} actions={<ToFolder />} isAlert>
       {text.previews.missingHint}
     </Notice>
   );
+}
+
+export function ToFolder() {
+  const { location } = usePage();
+  const { text } = useLanguage();
+  return <Button onClick={() => location.closePreview()}>{text.previews.toFolder}</Button>;
 }

@@ -27,7 +27,7 @@ export function keepDocument(page: Page): () => void {
     effect(() => {
       const { folder, preview } = location.place.value;
       const name = shownName(nameOf(preview ?? folder));
-      const what = account?.isShutOut ? language.value.text.account.signIn : name;
+      const what = account?.isShutOut && account.name.value === null ? language.value.text.account.signIn : name;
       document.title = what === ROOT ? 'Holdall' : `${what} – Holdall`;
     }),
     () => scheme.removeEventListener('change', colourBrowser),

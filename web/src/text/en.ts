@@ -79,7 +79,11 @@ export const en = {
     signOut: 'Sign out',
     signedInAs: (name: string) => `Signed in as ${quoted(name)}`,
     needed: 'Sign in to see what is here.',
-    ended: 'You are not signed in any more. What is under way goes on when you are.',
+    signInAs: 'Sign in as somebody else',
+    ended:
+      'You are not signed in any more. What is under way goes on when you are. For somebody else, the page begins anew.',
+    lost: (name: string, before: string) =>
+      `You are signed in as ${quoted(name)} now. What ${quoted(before)} had begun was not finished.`,
     noWay: 'What is here is not for everyone, and there is no way to sign in on this page. Ask whoever runs it.',
     name: 'Name',
     password: 'Password',
@@ -227,6 +231,7 @@ export const en = {
   problems: {
     missing: 'There is no such folder.',
     refused: 'This folder can’t be shown.',
+    refusedFile: 'This file can’t be shown.',
     signIn: 'Sign in to see this folder.',
     unreachable: 'The service can’t be reached.',
     unreachableHint: 'What you see may be out of date.',

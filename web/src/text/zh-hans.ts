@@ -75,7 +75,9 @@ export const zhHans: Text = {
     signOut: '退出登录',
     signedInAs: (name) => `已登录为${quoted(name)}`,
     needed: '登录后即可查看此处的内容。',
-    ended: '您的登录已失效。重新登录后，正在进行的操作会继续。',
+    signInAs: '以其他用户身份登录',
+    ended: '您的登录已失效。重新登录后，正在进行的操作会继续；换其他用户登录，页面将重新加载。',
+    lost: (name, before) => `现已登录为${quoted(name)}。${quoted(before)}开始的操作未完成。`,
     noWay: '此处的内容不对所有人开放，而且此页面不提供登录。请联系管理员。',
     name: '用户名',
     password: '密码',
@@ -220,6 +222,7 @@ export const zhHans: Text = {
   problems: {
     missing: '没有这个文件夹。',
     refused: '无法显示此文件夹。',
+    refusedFile: '无法显示此文件。',
     signIn: '登录后即可查看此文件夹。',
     unreachable: '无法连接到服务。',
     unreachableHint: '您看到的内容可能已过时。',

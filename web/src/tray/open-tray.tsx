@@ -64,6 +64,7 @@ export function OpenTray({ all }: { all: AllUploads | null }) {
 
 /** What can be done about all of them. */
 function TrayActions({ all }: { all: AllUploads }) {
+  const { rights } = usePage();
   const { text } = useLanguage();
   const isFailed = all.summary.value.count.failed > 0;
   if (all.isBusy.value) {
@@ -71,7 +72,7 @@ function TrayActions({ all }: { all: AllUploads }) {
     return <Button onClick={all.cancelAll}>{text.uploads.cancelAll}</Button>;
   }
   const failed = isFailed
-    ? all.items.value.filter((item) => item.state.value === 'failed' && canRetry(item)).length
+    ? all.items.value.filter((item) => item.state.value === 'failed' && canRetry(item, rights)).length
     : 0;
   const close = () => {
     all.clear();

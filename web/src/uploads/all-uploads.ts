@@ -59,7 +59,7 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
     turns,
     names,
     refuse: refusalBy(options),
-    ask: questionBy(options),
+    ask: questionBy(options, summary),
     notAsShown: () => language.value.text.uploads.notAsShown,
     onStored: arrivals.stored,
     onUncertain: arrivals.doubt,
@@ -105,7 +105,7 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
     cancel: (id) => queue.cancel(some(id)),
     cancelAll: () => queue.cancel(items.value),
     retry: (id) => queue.retry(some(id)),
-    retryAll: () => queue.retry(items.value.filter((item) => item.state.value === 'failed' && canRetry(item))),
+    retryAll: () => queue.retry(items.value.filter((item) => item.state.value === 'failed' && canRetry(item, rights))),
     clear: () => queue.remove(() => true),
   };
 }
@@ -120,11 +120,16 @@ function refusalBy({ language, maxUploadSize }: UploadsOptions) {
 }
 
 /** Asks what becomes of a file whose name is taken. */
-function questionBy({ dialogs, messages, rights, language }: UploadsOptions) {
+function questionBy({ dialogs, messages, rights, language }: UploadsOptions, summary: ReadonlySignal<UploadSummary>) {
   const kinds = { arriving: 'file', there: 'file' } as const;
   return ({ folder, name, batch }: QueuedItem): Promise<ConflictReply> => {
     messages.announce(language.value.text.uploads.announceAsking);
     const mayReplace = rights.mayIn(folder, 'manage');
-    return askAboutConflict({ dialogs, folder, name, remaining: batch.unfinished - 1, kinds, mayReplace });
+    const remaining = () => {
+      // Others go on while it is asked, and there is a new summary when some have ended.
+      void summary.value;
+      return batch.unfinished - 1;
+    };
+    return askAboutConflict({ dialogs, folder, name, remaining, kinds, mayReplace });
   };
 }

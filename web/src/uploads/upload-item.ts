@@ -1,4 +1,5 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { Rights } from '../access/rights.ts';
 import type { ServiceError } from '../service/service-error.ts';
 import type { Attempt } from './earlier-attempt.ts';
 import type { ItemTurn } from './item-turn.ts';
@@ -90,8 +91,11 @@ export function isUnfinished(state: UploadState): boolean {
   return state === 'waiting' || state === 'asking' || state === 'sending';
 }
 
-/** Whether sending an item again may end in another way: what is too large stays so. */
-export function canRetry({ state, problem }: UploadItem): boolean {
-  if (state.value === 'failed') return problem.value?.status !== 413;
+/** Whether sending an item again may end in another way: what is too large, or not allowed, stays so. */
+export function canRetry({ state, problem, folder }: UploadItem, rights: Rights): boolean {
+  if (state.value === 'failed') {
+    const status = problem.value?.status;
+    return status === 403 ? rights.mayIn(folder, 'write') : status !== 413;
+  }
   return state.value === 'cancelled' || state.value === 'skipped';
 }

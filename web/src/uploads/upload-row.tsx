@@ -1,7 +1,7 @@
 import { IconButton } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
 import type { IconName } from '../controls/icons.ts';
-import { useLanguage } from '../page.ts';
+import { useLanguage, usePage } from '../page.ts';
 import type { Formats } from '../text/formats.ts';
 import type { Text } from '../text/language.ts';
 import { shownName } from '../text/shown-name.ts';
@@ -60,11 +60,12 @@ const ICONS: Partial<Readonly<Record<UploadState, IconName>>> = {
 
 function RowAction({ all, item }: { all: AllUploads; item: UploadItem }) {
   const { id, name, state } = item;
+  const { rights } = usePage();
   const { text } = useLanguage();
   if (isUnfinished(state.value)) {
     return <IconButton icon="close" label={text.uploads.cancel(name)} onClick={() => all.cancel(id)} />;
   }
-  if (!canRetry(item)) return null;
+  if (!canRetry(item, rights)) return null;
   return <IconButton icon="refresh" label={text.uploads.retry(name)} onClick={() => all.retry(id)} />;
 }
 
