@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject } from 'ajv';
 import { type Static, Type } from 'typebox';
 import { quoted } from '../domain/error.ts';
 import type { JsonPath } from './located-json.ts';
+import { NAME_PATTERN } from './names.ts';
 import { RIGHTS } from './rights.ts';
 
 /*
@@ -9,12 +10,9 @@ import { RIGHTS } from './rights.ts';
  * says that a value must be.
  */
 
-/** Of people, groups and tokens: no control characters, nor halves of surrogate pairs. */
-const NAME = String.raw`^[^\u0000-\u001f\u007f-\u009f\ud800-\udfff]{1,200}$`;
-
 const NAME_TITLE = 'a name of 1 to 200 characters without control characters';
 
-const Name = Type.String({ pattern: NAME, title: NAME_TITLE });
+const Name = Type.String({ pattern: NAME_PATTERN, title: NAME_TITLE });
 
 const TokenShape = Type.Object(
   {
@@ -82,7 +80,7 @@ const AccessFileShape = Type.Object(
   {
     $schema: Type.Optional(Type.String({ title: 'a text' })),
     people: Type.Optional(
-      Type.Record(Type.String({ pattern: NAME }), PersonShape, {
+      Type.Record(Type.String({ pattern: NAME_PATTERN }), PersonShape, {
         additionalProperties: false,
         title: 'an object with people by their names',
         description:

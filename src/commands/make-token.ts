@@ -1,3 +1,4 @@
+import { isName } from '../access/names.ts';
 import { createToken } from '../access/tokens.ts';
 import { type CommandContext, readArguments, UsageError } from './command.ts';
 import { readExpiry } from './expiry.ts';
@@ -10,7 +11,7 @@ export async function makeToken({ args, print, explain }: CommandContext): Promi
   });
   const now = new Date();
   const name = values.name ?? `token of ${now.toISOString().slice(0, 10)}`;
-  if (!NAME.test(name)) {
+  if (!isName(name)) {
     throw new UsageError('token new', '--name must have 1 to 200 characters, and no control characters.');
   }
   const expires = values.expires === undefined ? undefined : readExpiry(values.expires, now);
@@ -21,5 +22,3 @@ export async function makeToken({ args, print, explain }: CommandContext): Promi
   explain(`${JSON.stringify({ name, hash, ...(expires && { expires }) }, null, 2)}\n`);
   return 0;
 }
-
-const NAME = /^[^\p{Cc}\p{Cs}]{1,200}$/u;

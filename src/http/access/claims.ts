@@ -1,4 +1,5 @@
 import type { JWTPayload } from 'jose';
+import { isName } from '../../access/names.ts';
 
 /**
  * The name of a person in the claims of a provider: a text of 1 to 200 characters without control characters. An
@@ -14,8 +15,4 @@ export function nameIn(claims: JWTPayload, claim: string): string | undefined {
 export function groupsIn(claims: JWTPayload, claim: string): string[] {
   const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
   return [...new Set([value].flat().filter(isName))];
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && /^[^\p{Cc}]{1,200}$/u.test(value);
 }
