@@ -32,7 +32,10 @@ describe('the requests of one client', () => {
       log.map(({ level, message }) => [level, message]),
       [
         ['info', 'Redis is reached.'],
-        ['warn', 'Redis is not reached: until it is, each process works without it.'],
+        [
+          'warn',
+          'Redis is not reached: until it is, requests are not limited, each process counts attempts to sign in for itself, and requests with a session are a 503.',
+        ],
       ],
     );
 
