@@ -11,6 +11,9 @@ import { requireChineseFont, requireCommands } from './debian-packages.js';
 
 requireNode();
 
+// What was compiled is kept for the next process: the tests start hundreds of them, each of which loads the whole service.
+const COMPILED = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
+
 const given = process.argv.slice(2);
 const options = given.filter((argument) => argument.startsWith('-'));
 const files = given.filter((argument) => !argument.startsWith('-'));
@@ -110,12 +113,13 @@ async function runFiles(environment) {
     process.execPath,
     [
       '--test',
-      `--test-concurrency=${Math.max(2, availableParallelism())}`,
+      // One more than there are cores: much of the time of the tests is waiting.
+      `--test-concurrency=${availableParallelism() + 1}`,
       '--test-timeout=300000',
       ...options,
       ...(files.length > 0 ? files : ['tests/**/*.test.ts']),
     ],
-    { stdio: 'inherit', env: { ...process.env, ...environment } },
+    { stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: COMPILED, ...environment } },
   );
   // For a signal that was sent to us alone. Ctrl-C reaches the runner as well, which does not mind being told twice.
   interrupted.signal.addEventListener('abort', () => runner.kill('SIGTERM'));

@@ -8,7 +8,6 @@ import type { Config } from '../config/config.ts';
 import type { AccessControl } from '../http/access/access-control.ts';
 import type { JwtSettings } from '../http/access/jwt.ts';
 import type { ProviderSettings } from '../http/access/provider.ts';
-import { createWaysIn } from '../http/access/ways-in.ts';
 import { type OpenedStore, unusableState } from '../stores/create.ts';
 
 /**
@@ -24,6 +23,8 @@ export async function openAccess(
   if (config.ACCESS_FILE === undefined) {
     return { mode: config.ACCESS ?? 'local', policy: () => OPEN_POLICY, waysIn: undefined };
   }
+  // Loaded where it is needed: a start takes long enough.
+  const { createWaysIn } = await import('../http/access/ways-in.ts');
   const kept = await keepPolicy(config.ACCESS_FILE, logger);
   resources.defer(() => kept.close());
   const endedSessionsFolder = join(opened.stateFolder, 'ended-sessions');

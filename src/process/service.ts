@@ -17,7 +17,7 @@ import { openAccess } from './access.ts';
 import { openAuditLog } from './audit-log.ts';
 import { limitsOf } from './limits.ts';
 import { requirePrivatePaths } from './private-paths.ts';
-import { connectRedis } from './redis.ts';
+import type { RedisConnection } from './redis.ts';
 
 /** The service of one process, listening. */
 export interface RunningService {
@@ -87,7 +87,7 @@ async function openEverything(
   });
   resources.defer(async () => opened.store.close?.());
   await opened.store.check?.();
-  const redis = config.REDIS_URL === undefined ? undefined : connectRedis(config.REDIS_URL, logger);
+  const redis = config.REDIS_URL === undefined ? undefined : await openRedis(config.REDIS_URL, logger);
   resources.defer(() => redis?.close());
   const access = await openAccess(config, opened, redis?.redis, { logger, resources });
   const audit = resources.adopt(openAuditLog(config.AUDIT_LOG, logger), (log) => log.close());
@@ -121,6 +121,11 @@ async function openEverything(
     limits: limitsOf(config, redis?.redis),
     serves: opened.name,
   };
+}
+
+async function openRedis(url: string, logger: Logger): Promise<RedisConnection> {
+  const { connectRedis } = await import('./redis.ts');
+  return connectRedis(url, logger);
 }
 
 function layer({ store, retries }: OpenedStore, config: Config, logger: Logger): Store {

@@ -5,12 +5,8 @@ import { type Config, SettingsError } from '../config/config.ts';
 import type { Store } from '../domain/store.ts';
 import type { UrlSigner } from '../domain/url-signer.ts';
 import { openDisk } from './disk/disk.ts';
-import { repositoryOrigins } from './github/content-origins.ts';
-import { openGitHub } from './github/github.ts';
 import { keptKeyIn } from './kept-key.ts';
 import type { StoreLog } from './log.ts';
-import { bucketOrigins } from './s3/content-origins.ts';
-import { openS3 } from './s3/s3.ts';
 
 /** A store as the settings have it, and what comes with it. */
 export interface OpenedStore {
@@ -31,7 +27,7 @@ export interface OpenedStore {
   signingKey(): Promise<Buffer>;
 }
 
-/** Opens the store that is configured: the only list of backends. */
+/** Opens the store that is configured: the only list of backends. What the others are made of is not even loaded. */
 export async function openStore(config: Config, log: StoreLog): Promise<OpenedStore> {
   const warn = (message: string, details: object) => log.warn(message, details);
   switch (config.STORAGE_TYPE) {
@@ -66,6 +62,8 @@ async function openBucket(config: Config, warn: (message: string, details: objec
   if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
     throw new Error('The settings of the bucket were not checked.');
   }
+  const { openS3 } = await import('./s3/s3.ts');
+  const { bucketOrigins } = await import('./s3/content-origins.ts');
   const store = openS3({
     bucket,
     accessKeyId,
@@ -82,11 +80,13 @@ async function openBucket(config: Config, warn: (message: string, details: objec
   return { store, contentOrigins, name, retries: true, cacheFolder: cacheFolderOf(name), ...stateOf(name, config) };
 }
 
-function openRepository(config: Config, log: StoreLog): OpenedStore {
+async function openRepository(config: Config, log: StoreLog): Promise<OpenedStore> {
   const { GITHUB_OWNER: owner, GITHUB_REPO: repository, GITHUB_BRANCH: branch, GITHUB_API_URL: apiUrl } = config;
   const { GITHUB_AUTHOR_NAME: author, GITHUB_AUTHOR_EMAIL: email } = config;
   if (owner === undefined || repository === undefined)
     throw new Error('The settings of the repository were not checked.');
+  const { openGitHub } = await import('./github/github.ts');
+  const { repositoryOrigins } = await import('./github/content-origins.ts');
   const name = `${apiUrl}/repos/${owner}/${repository}, branch ${branch}`;
   const cacheFolder = cacheFolderOf(name);
   const store = openGitHub({

@@ -4,11 +4,7 @@ import { join } from 'node:path';
 import type { Store } from '../../src/domain/store.ts';
 import type { UrlSigner } from '../../src/domain/url-signer.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
-import { openGitHub } from '../../src/stores/github/github.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
-import { openS3 } from '../../src/stores/s3/s3.ts';
-import { createBucket } from '../servers/bucket.ts';
-import { hostRepository } from '../servers/hosted-repository.ts';
 
 /** A store under test, and where it rightly differs from the others. */
 export interface Backend {
@@ -72,6 +68,9 @@ export const bare: Backend = {
 export const s3: Backend = {
   name: 's3',
   open: async () => {
+    // Loaded by the files alone that need it: it takes longer than many of their tests.
+    const { openS3 } = await import('../../src/stores/s3/s3.ts');
+    const { createBucket } = await import('../servers/bucket.ts');
     const bucket = await createBucket();
     const store = openS3({ ...bucket.settings, warn: () => {} });
     const close = async () => {
@@ -91,6 +90,8 @@ export const s3: Backend = {
 export const github: Backend = {
   name: 'github',
   open: async () => {
+    const { openGitHub } = await import('../../src/stores/github/github.ts');
+    const { hostRepository } = await import('../servers/hosted-repository.ts');
     const hosted = await hostRepository();
     const store = openGitHub(hosted.options);
     const close = async () => {

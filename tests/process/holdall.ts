@@ -139,17 +139,17 @@ process.once('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-/** Starts the command in an empty working directory, so that no `.env` is read, and with nothing of our environment. */
+/** Starts the command in an empty working directory, so that no `.env` is read, and with nothing of our environment but what makes it start faster. */
 async function launch(
   t: TestContext,
   { settings, command = [process.execPath], script = SCRIPT, args = [] }: Start & { args?: readonly string[] },
 ): Promise<{ child: ChildProcessByStdio<null, Readable, Readable>; pid: number; ended: Promise<End> }> {
   const cwd = await temporaryFolder(t);
   const [program, ...before] = command;
-  const { PATH } = process.env;
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(program, [...before, script, ...args], {
     cwd,
-    env: { PATH, HOST: '127.0.0.1', PORT: '0', WORKERS: '1', ...settings },
+    env: { PATH, NODE_COMPILE_CACHE, HOST: '127.0.0.1', PORT: '0', WORKERS: '1', ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise<End>((resolve, reject) => {

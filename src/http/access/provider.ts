@@ -20,6 +20,7 @@ import type { Identity } from '../../access/identity.ts';
 import { HttpError } from '../errors.ts';
 import { groupsIn, nameIn } from './claims.ts';
 import { explainProvider } from './provider-failures.ts';
+import { CALLBACK } from './return-to.ts';
 
 /** An OpenID Connect provider, and what it knows this service as. */
 export interface ProviderSettings {
@@ -50,9 +51,6 @@ export interface ProviderOptions extends ProviderSettings {
   readonly publicUrl: string;
   readonly warn: (message: string, details: Record<string, unknown>) => void;
 }
-
-/** Where the provider sends people back to, below the address of the service. */
-export const CALLBACK = '/-/sign-in/callback';
 
 /** Seconds that the provider has for each answer. */
 const TIMEOUT = 10;

@@ -1,6 +1,9 @@
 import { quoted } from '../../domain/error.ts';
 import { HttpError } from '../errors.ts';
 
+/** Where the provider sends people back to, below the address of the service. */
+export const CALLBACK = '/-/sign-in/callback';
+
 /** The longest place that is gone back to, in characters: it has to fit into a cookie. */
 const MAX_LENGTH = 2000;
 

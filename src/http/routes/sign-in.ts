@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { CALLBACK } from '../access/provider.ts';
 import type { ProviderSignIn } from '../access/provider-sign-in.ts';
+import { CALLBACK } from '../access/return-to.ts';
 import { HttpError } from '../errors.ts';
 import { Failure } from '../schemas.ts';
 import type { App, Service } from '../service.ts';
