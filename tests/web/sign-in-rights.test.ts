@@ -149,7 +149,11 @@ describe('What one may do', () => {
     await picker.waitFor();
     await page.keyboard.press('Backspace');
     await page.keyboard.press('Backspace');
+    // What one may do there is known once it has been listed.
+    const answered = page.waitForResponse((response) => response.url().includes('prefix=team'));
     await picker.getByRole('option', { name: 'team' }).click();
+    await (await answered).finished();
+    await picker.getByText('There are no folders in here.').waitFor();
     await picker.getByRole('button', { name: 'Move 1 item here' }).click();
     const told = messages(page).getByRole('listitem').filter({ hasText: 'moved to' });
     await told.waitFor();

@@ -68,7 +68,9 @@ describe('Signing in', () => {
     await fill(page, ANN);
     const url = `${site.url}file/photos/cat.txt`;
     const shown = page.waitForResponse((response) => response.url() === url && response.ok());
+    const arrived = page.waitForEvent('framenavigated');
     await page.keyboard.press('Enter');
+    await arrived;
     // The file itself is in a sandbox, which can't be asked anything: not even its text, without waiting for ever at times.
     assert.equal((await shown).headers()['content-length'], String('meow'.length));
     await page.goto(`${site.url}photos/2026/`);
@@ -100,7 +102,9 @@ describe('Signing in', () => {
     await isFocused(page.getByLabel('Name', { exact: true }));
     await fill(page, ANN);
     const shown = page.waitForResponse((response) => response.url() === url && response.ok());
+    const arrived = page.waitForEvent('framenavigated');
     await page.keyboard.press('Enter');
+    await arrived;
     assert.match((await shown).headers()['content-type'] ?? '', /text\/plain/);
     // The test would never end on the file, which is in a sandbox.
     await page.goto(site.url);

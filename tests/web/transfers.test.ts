@@ -128,7 +128,9 @@ test('A long copy shows its progress, is cancelled, and leaves nothing', async (
   await page.keyboard.press('Control+c');
   await row(page, 'to/').dblclick();
   await page.getByText('Nothing here yet.').waitFor();
+  const begun = page.waitForResponse(/\/copy$/);
   await page.keyboard.press('Control+v');
+  await begun;
   await page.getByRole('button', { name: /Cancel.*many/ }).click();
   await said(page, 'Cancelled: 0 of 1 item copied');
   await row(page, 'to/many/').waitFor({ state: 'detached' });
