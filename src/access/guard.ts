@@ -1,6 +1,6 @@
 import { ifThere, isStoreError, quoted } from '../domain/error.ts';
 import type { Files, UploadOptions } from '../domain/files.ts';
-import { childFolder, type FilePath, type FolderPath, parentOf } from '../domain/path.ts';
+import { childFolder, type FilePath, type FolderPath, isFolder, parentOf } from '../domain/path.ts';
 import { existsAlready } from '../domain/problems.ts';
 import type { WriteCondition } from '../domain/store.ts';
 import { AccessDenied } from './access-denied.ts';
@@ -212,10 +212,6 @@ const VERBS = { read: 'read', write: 'add to', manage: 'change' } as const satis
  * it is the same: somebody who can't read there could find out by trying what it is.
  */
 async function requireAbsent(files: Files, to: FilePath | FolderPath): Promise<void> {
-  const found: unknown = await (isFolderPath(to) ? ifThere(files.list(to, { limit: 1 })) : ifThere(files.stat(to)));
+  const found: unknown = await (isFolder(to) ? ifThere(files.list(to, { limit: 1 })) : ifThere(files.stat(to)));
   if (found !== undefined) throw existsAlready(to);
-}
-
-function isFolderPath(path: FilePath | FolderPath): path is FolderPath {
-  return path === '' || path.endsWith('/');
 }

@@ -3,10 +3,10 @@ import { AccessFileError } from '../access/access-file-error.ts';
 import { readAccessFile } from '../access/access-file-text.ts';
 import type { Identity } from '../access/identity.ts';
 import { isStoreError, quoted } from '../domain/error.ts';
-import { type FilePath, type FolderPath, parentOf, parseFile, parseFolder, ROOT } from '../domain/path.ts';
+import { type FilePath, type FolderPath, isFolder, parentOf, parseFile, parseFolder, ROOT } from '../domain/path.ts';
 import { type CommandContext, CommandFailed, readArguments, UsageError } from './command.ts';
 import { explainRight, type Question } from './explanation.ts';
-import { isFolder, NEEDS, sayVerb, type Verb } from './needs.ts';
+import { NEEDS, sayVerb, type Verb } from './needs.ts';
 
 /**
  * `holdall access explain NAME VERB PATH`: whether somebody may do something, and by which grants. 0 when they may, 1

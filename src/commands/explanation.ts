@@ -3,8 +3,7 @@ import type { Identity } from '../access/identity.ts';
 import type { Decision, Grant } from '../access/policy.ts';
 import type { Right } from '../access/rights.ts';
 import { quoted } from '../domain/error.ts';
-import type { FilePath, FolderPath } from '../domain/path.ts';
-import { isFolder } from './needs.ts';
+import { type FilePath, type FolderPath, isFolder } from '../domain/path.ts';
 
 /** Whether somebody has a right somewhere. */
 export interface Question {

@@ -1,5 +1,5 @@
 import type { Right } from '../access/rights.ts';
-import type { FilePath, FolderPath } from '../domain/path.ts';
+import { type FilePath, type FolderPath, isFolder } from '../domain/path.ts';
 
 /** What one does to a file or a folder, in a word, and the rights that it needs there. */
 export interface Need {
@@ -53,7 +53,3 @@ const WORDS: Partial<Readonly<Record<Verb, string>>> = {
 };
 
 const WORDS_OF_FOLDERS: typeof WORDS = { write: 'write to', upload: 'upload to' };
-
-export function isFolder(path: FilePath | FolderPath): path is FolderPath {
-  return path === '' || path.endsWith('/');
-}

@@ -86,6 +86,11 @@ export function withoutSlash(path: FilePath | FolderPath): string {
   return path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
+/** Whether a path is that of a folder: the root, or one with a `/` at its end. */
+export function isFolder(path: FilePath | FolderPath): path is FolderPath {
+  return path === '' || path.endsWith('/');
+}
+
 /** Whether `path` is `folder` or lies below it. Whole segments are compared: `ab/` is not within `a/`. */
 export function isWithin(path: FilePath | FolderPath, folder: FolderPath): boolean {
   return path.startsWith(folder);
