@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { codeOf } from './system-error.ts';
 
 /**
  * Makes a folder and those above it that are missing. Throws the system's error where it can't; a file of that name is
@@ -23,8 +24,4 @@ function makeOne(folder: string, mode: number): void {
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

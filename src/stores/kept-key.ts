@@ -3,6 +3,7 @@ import { constants } from 'node:fs';
 import { copyFile, link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder } from '../domain/make-folder.ts';
+import { codeOf } from '../domain/system-error.ts';
 import { MIN_KEY_BYTES } from '../domain/url-signer.ts';
 
 /** What the key is called in its folder. */
@@ -45,8 +46,4 @@ function parseKey(text: string, path: string): Buffer {
 function whereMissing(error: unknown): undefined {
   if (codeOf(error) === 'ENOENT') return undefined;
   throw error;
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

@@ -6,11 +6,12 @@ import { type FilePath, nameOf } from '../../domain/path.ts';
 import { changedMeanwhile, existsAlready, notFound, requireEtag } from '../../domain/problems.ts';
 import { resolveRange } from '../../domain/range.ts';
 import type { Store } from '../../domain/store.ts';
+import { codeOf } from '../../domain/system-error.ts';
 import { entryOf } from './entry.ts';
 import { giveBack, inParent, lookUp, lookUpFile, renameToNew } from './place.ts';
 import type { Folder, Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
-import { codeOf, translate } from './translate.ts';
+import { translate } from './translate.ts';
 import { copyOpenFile, type Writer } from './write.ts';
 
 type FileOperations = Required<Pick<Store, 'stat' | 'read' | 'remove' | 'copy' | 'move'>>;

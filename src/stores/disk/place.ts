@@ -3,9 +3,10 @@ import { link, lstat, rename, unlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FilePath, type FolderPath, nameOf } from '../../domain/path.ts';
 import { otherKindInTheWay } from '../../domain/problems.ts';
+import { codeOf } from '../../domain/system-error.ts';
 import type { Folder, Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
-import { codeOf, translate } from './translate.ts';
+import { translate } from './translate.ts';
 
 /** Runs `task` in the folder that `path` is in. Errors of the file system are about `path`. */
 export async function inParent<Result>(

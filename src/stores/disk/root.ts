@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { isStoreError, StoreError } from '../../domain/error.ts';
 import { type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../domain/path.ts';
 import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
-import { codeOf, MAX_SEGMENT_BYTES, segmentTooLong, translate } from './translate.ts';
+import { codeOf } from '../../domain/system-error.ts';
+import { MAX_SEGMENT_BYTES, segmentTooLong, translate } from './translate.ts';
 
 /** The folder under the root that is the service's own: never listed, never addressed. */
 export const OWN_FOLDER = '.holdall';

@@ -2,9 +2,9 @@ import { rmdir } from 'node:fs/promises';
 import { nameOf, ROOT } from '../../domain/path.ts';
 import { notEmpty } from '../../domain/problems.ts';
 import type { Store } from '../../domain/store.ts';
+import { codeOf } from '../../domain/system-error.ts';
 import { inParent } from './place.ts';
 import type { Root } from './root.ts';
-import { codeOf } from './translate.ts';
 
 /** The making and unmaking of single folders. */
 export function createSingleFolderOperations(root: Root): Pick<Store, 'createFolder' | 'removeFolder'> {

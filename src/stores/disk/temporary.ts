@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, readlink, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { codeOf } from './translate.ts';
+import { codeOf } from '../../domain/system-error.ts';
 
 /** Names for files and folders on their way, on the file system of the root. */
 export interface Temporary {

@@ -1,11 +1,7 @@
 import { quoted, StoreError } from '../../domain/error.ts';
 import type { FilePath, FolderPath } from '../../domain/path.ts';
 import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
-
-/** The code of a system error, or undefined for every other. */
-export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
-}
+import { codeOf } from '../../domain/system-error.ts';
 
 /**
  * What an error of the file system means for `path`. What is not known here is given back as it is: a fault of

@@ -6,12 +6,13 @@ import { StoreError } from '../../domain/error.ts';
 import { type FolderPath, MAX_PATH_BYTES, nameOf, rebase } from '../../domain/path.ts';
 import { existsAlready, notFound } from '../../domain/problems.ts';
 import type { Cancellable, Entry, FileEntry, Replacing, Reporting, Store } from '../../domain/store.ts';
+import { codeOf } from '../../domain/system-error.ts';
 import { walkByLists } from '../../domain/walk.ts';
 import { giveBack, inParent, lookUpFolder } from './place.ts';
 import { removeTree } from './remove-tree.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
-import { codeOf, translate } from './translate.ts';
+import { translate } from './translate.ts';
 import { copyOpenFile } from './write.ts';
 
 type TreeOperations = Required<Pick<Store, 'copyFolder' | 'moveFolder' | 'removeTree'>>;

@@ -5,11 +5,12 @@ import { isStoreError, StoreError } from '../../domain/error.ts';
 import { type FilePath, nameOf, ROOT } from '../../domain/path.ts';
 import { presentAgainstCondition, requireSize } from '../../domain/problems.ts';
 import type { Cancellable, FileEntry, StagedUpload, Upload, WriteCondition } from '../../domain/store.ts';
+import { codeOf } from '../../domain/system-error.ts';
 import { entryOf } from './entry.ts';
 import { lookUpFile, renameToNew } from './place.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
-import { codeOf, translate } from './translate.ts';
+import { translate } from './translate.ts';
 
 type Conditional = { condition?: WriteCondition };
 

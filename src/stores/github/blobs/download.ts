@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { isStoreError, StoreError } from '../../../domain/error.ts';
-import { codeOf } from '../../disk/translate.ts';
+import { codeOf } from '../../../domain/system-error.ts';
 import { LATER, SOON } from '../../network.ts';
 import { type Blob, hashOfBlob } from './blob.ts';
 import type { GrowingFile } from './growing-file.ts';
