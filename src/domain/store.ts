@@ -37,11 +37,16 @@ export interface Listing {
   readonly cursor?: string;
 }
 
-/** A file that was opened: `body` gives the bytes of `range`, or of the whole file when there is none. */
+/** A file that was opened: its bytes are those of `range`, or of the whole file when there is none. */
 export interface Content {
   readonly file: FileEntry;
   readonly range?: ResolvedRange;
-  /** Whoever gets it reads it to the end or destroys it. */
+  /**
+   * The bytes, where they were at hand in one piece, as those of a small file may be. Whoever takes them leaves `body`
+   * alone; a stream of one piece costs more than to read the piece.
+   */
+  readonly bytes?: Buffer;
+  /** Gives the bytes. Whoever gets it reads it to the end or destroys it; beside `bytes`, it may be left alone. */
   readonly body: Readable;
 }
 

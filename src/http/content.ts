@@ -84,14 +84,12 @@ function redirect(request: FastifyRequest, reply: FastifyReply, location: string
   return reply.code(302).header('location', target).header('cache-control', 'no-store').send();
 }
 
-function sendBytes(reply: FastifyReply, { file, range, body }: Content, showing: Showing): FastifyReply {
+function sendBytes(reply: FastifyReply, content: Content, showing: Showing): FastifyReply {
+  const { file, range, bytes } = content;
   describe(reply, file, showing);
-  if (!range) return reply.header('content-length', file.size).send(body);
-  return reply
-    .code(206)
-    .header('content-range', `bytes ${range.start}-${range.end}/${file.size}`)
-    .header('content-length', range.end - range.start + 1)
-    .send(body);
+  if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${file.size}`);
+  const length = range ? range.end - range.start + 1 : file.size;
+  return reply.header('content-length', length).send(bytes ?? content.body);
 }
 
 function describe(reply: FastifyReply, file: FileEntry, { download, framedBy }: Showing): FastifyReply {

@@ -21,9 +21,9 @@ export function answerFailures(app: App): void {
 
 /** Refuses requests of which it can't be told for which host they are. */
 export function refuseAmbiguousHosts(app: App): void {
-  app.addHook('onRequest', async ({ raw }, reply) => {
+  app.addHook('onRequest', ({ raw }, reply, done) => {
     const problem = hostProblem(raw);
-    if (problem === undefined) return;
+    if (problem === undefined) return done();
     reply.header('connection', 'close');
     throw new HttpError(400, problem);
   });

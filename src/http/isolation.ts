@@ -11,14 +11,13 @@ import type { App, Service } from './service.ts';
  * Before whoever asks is looked for: no credentials are ever looked at on the origin of contents.
  */
 export function isolateAnswers(app: App, { contentOrigin }: Pick<Service, 'contentOrigin'>): void {
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.headers(GENERAL_HEADERS);
-    if (contentOrigin === undefined) return;
     const access = request.routeOptions.config.access;
-    if (access === 'health') return;
+    if (contentOrigin === undefined || access === 'health') return done();
     if (isFor(contentOrigin, request)) {
       reply.headers(SHARED_HEADERS);
-      if (request.method === 'OPTIONS') return reply.headers(PREFLIGHT_HEADERS).code(204).send();
+      if (request.method === 'OPTIONS') return void reply.headers(PREFLIGHT_HEADERS).code(204).send();
       if (access !== 'signature') throw new HttpError(404, 'There are only the contents of files here.');
     } else if (access === 'signature') {
       throw new HttpError(
@@ -27,6 +26,7 @@ export function isolateAnswers(app: App, { contentOrigin }: Pick<Service, 'conte
           'pass on for which host the request was.',
       );
     }
+    done();
   });
 }
 

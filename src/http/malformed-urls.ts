@@ -16,9 +16,10 @@ const malformed = new WeakMap<IncomingMessage, { readonly error: Error; readonly
  * any hook, and so before any check. To be called before every hook that looks at the URL; `malformedRoute` answers.
  */
 export function routeMalformedUrls(app: App): void {
-  app.addHook('onRequest', async ({ raw }) => {
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
     const known = malformed.get(raw);
     if (known) raw.url = known.url;
+    done();
   });
 }
 

@@ -4,9 +4,10 @@ import type { App, Service } from './service.ts';
 
 /** What an answer says of the store's quota, for a request that prefers to know (RFC 7240): as it is then. */
 export function tellQuota(app: App, { files }: Pick<Service, 'files'>): void {
-  app.addHook('onSend', async ({ headers }, reply) => {
+  app.addHook('onSend', ({ headers }, reply, _payload, done) => {
     const quota = prefersQuota(headers) ? files.quota() : undefined;
     if (quota) reply.headers({ 'x-store-quota': quotaHeader(quota), 'preference-applied': 'quota' });
+    done();
   });
 }
 
@@ -15,7 +16,8 @@ export function tellQuota(app: App, { files }: Pick<Service, 'files'>): void {
  * or with parameters, it asks for what is not known here, and is ignored.
  */
 export function prefersQuota({ prefer }: IncomingHttpHeaders): boolean {
-  const preferences = [prefer ?? []].flat().join(',').match(PREFERENCE) ?? [];
+  if (prefer === undefined) return false;
+  const preferences = [prefer].flat().join(',').match(PREFERENCE) ?? [];
   // Of a preference that comes more than once, only the first counts.
   const first = preferences.find((preference) => /^[ \t]*quota[ \t]*(?:[=;]|$)/i.test(preference));
   return first !== undefined && /^[ \t]*quota[ \t]*(?:=[ \t]*""[ \t]*)?$/i.test(first);

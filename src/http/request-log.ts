@@ -14,16 +14,23 @@ export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
 /** The status in the log of a request whose client left before it was answered, as nginx writes it. */
 const CLIENT_LEFT = 499;
 
+/** The levels of a log that has lines of level `info`. */
+const INFORMED: readonly string[] = ['info', 'debug', 'trace'];
+
 /** One line for each request, when it has ended, however it ended; and its id on every answer. */
 export function logRequests(app: App): void {
-  app.addHook('onRequest', async (request, reply) => followRequest(request, reply));
+  const isLogged = INFORMED.includes(app.log.level);
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header(REQUEST_ID, request.id);
+    if (isLogged) followRequest(request, reply);
+    done();
+  });
 }
 
 function followRequest(request: FastifyRequest, reply: FastifyReply): void {
   const started = performance.now();
   const { socket } = request;
   const sentBefore = socket.bytesWritten;
-  reply.header(REQUEST_ID, request.id);
   reply.raw.once('close', () => {
     request.log.info(
       {

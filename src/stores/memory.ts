@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { addAbortSignal, Readable } from 'node:stream';
+import { addAbortSignal } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { BytesAtHand } from '../domain/bytes-at-hand.ts';
 import {
   comparePaths,
   type FilePath,
@@ -110,11 +111,7 @@ export function createMemoryStore(): Store {
       requireEtag(entry, ifMatch);
       const resolved = range && resolveRange(range, entry.size);
       const part = resolved ? bytes.subarray(resolved.start, resolved.end + 1) : bytes;
-      return {
-        file: entry,
-        range: resolved,
-        body: Readable.from(part.length > 0 ? [part] : [], { objectMode: false }),
-      };
+      return new BytesAtHand(entry, resolved, part);
     },
 
     async write(file, { body, size, type }, { condition, signal } = {}) {

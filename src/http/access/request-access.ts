@@ -58,16 +58,19 @@ export function guardRequests(app: App, service: Service): void {
   const addresses = publicUrl === undefined ? [] : [publicUrl, ...(contentOrigin === undefined ? [] : [contentOrigin])];
   const known = addresses.map((address) => nameOf(new URL(address).host));
 
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     const needed = request.routeOptions.config.access;
-    request.access = accessOfAsker(service, request, reply, undefined);
+    request.access = new AskerAccess(service, request, reply, undefined);
     if (needed !== 'health') requireKnownHost(request, { isLocal, known });
     const isPrivate = needed !== 'signature' && (isLocal || hasAmbientCredentials(request));
     refuseForeignSite(request, { publicUrl, isPrivate });
     // Whoever signs out must be able to while it can't be told who they are.
-    if (needed === 'health' || needed === 'signature' || needed === 'public') return;
-    const asker = await access.waysIn?.authenticate(request, reply);
-    if (asker) request.access = accessOfAsker(service, request, reply, asker);
+    const isOfAsker = needed !== 'health' && needed !== 'signature' && needed !== 'public';
+    if (!access.waysIn || !isOfAsker) return done();
+    access.waysIn.authenticate(request, reply).then((asker) => {
+      if (asker) request.access = new AskerAccess(service, request, reply, asker);
+      done();
+    }, done);
   });
 }
 
@@ -97,46 +100,76 @@ function requireDeclarations(app: App): void {
 /** Milliseconds after which a request is old: who sent it is asked anew before it changes something. */
 const STALE = 1000;
 
-function accessOfAsker(
-  { access, files, audit }: Service,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  asker: Proof | undefined,
-): RequestAccess {
-  const began = performance.now();
-  const who = asker?.who;
-  const confirm = async () => {
-    if (asker === undefined || performance.now() - began < STALE) return;
-    const now = await access.waysIn?.authenticateAnew(request, reply).catch((error: unknown) => {
+/**
+ * A class, as there is one for each request: getters of object literals make a hidden class of their own for each object,
+ * which keeps its request in memory until the next full collection.
+ */
+class AskerAccess implements RequestAccess {
+  readonly #service: Service;
+  readonly #request: FastifyRequest;
+  readonly #reply: FastifyReply;
+  readonly #asker: Proof | undefined;
+  readonly #began = performance.now();
+  #isRecorded = false;
+  #files: Files | undefined;
+
+  constructor(service: Service, request: FastifyRequest, reply: FastifyReply, asker: Proof | undefined) {
+    this.#service = service;
+    this.#request = request;
+    this.#reply = reply;
+    this.#asker = asker;
+  }
+
+  get who(): Identity | undefined {
+    return this.#asker?.who;
+  }
+
+  get way(): Way | undefined {
+    return this.#asker?.way;
+  }
+
+  get files(): Files {
+    this.#files ??= guardFiles(this.#service.files, {
+      policy: () => this.#service.access.policy(),
+      who: this.who,
+      confirm: () => this.#confirm(),
+      record: (event) => this.record(event),
+    });
+    return this.#files;
+  }
+
+  rightsAt(folder: FolderPath): Right[] | undefined {
+    const { access } = this.#service;
+    return access.mode === 'file' ? RIGHTS.filter((right) => access.policy().may(this.who, right, folder)) : undefined;
+  }
+
+  record(event: AuditEvent): void {
+    this.#isRecorded = true;
+    const { ip, id } = this.#request;
+    this.#service.audit.write(event, { who: this.who, way: this.way, from: ip, requestId: id });
+  }
+
+  recordRefusal(reason: string): void {
+    if (this.#isRecorded) return;
+    const { method, url } = this.#request;
+    this.record({ event: 'refusal', action: method, path: url.split('?')[0] ?? '', outcome: 'refused', reason });
+  }
+
+  challenges(): string[] {
+    return this.#service.access.waysIn?.challenges(this.#request) ?? [];
+  }
+
+  /** Throws where the asker is not who they were any more, if the request is old. */
+  async #confirm(): Promise<void> {
+    if (this.#asker === undefined || performance.now() - this.#began < STALE) return;
+    const { waysIn } = this.#service.access;
+    const now = await waysIn?.authenticateAnew(this.#request, this.#reply).catch((error: unknown) => {
       if (error instanceof HttpError && error.status === 401) return undefined;
       throw error;
     });
-    if (now?.who.name === asker.who.name) return;
+    if (now?.who.name === this.#asker.who.name) return;
     throw new AccessDenied('What you signed in with has ended meanwhile. Sign in again.', { isAnonymous: true });
-  };
-  let isRecorded = false;
-  const record = (event: AuditEvent) => {
-    isRecorded = true;
-    audit.write(event, { who, way: asker?.way, from: request.ip, requestId: request.id });
-  };
-  let guarded: Files | undefined;
-  return {
-    who,
-    way: asker?.way,
-    get files() {
-      guarded ??= guardFiles(files, { policy: () => access.policy(), who, confirm, record });
-      return guarded;
-    },
-    rightsAt: (folder) =>
-      access.mode === 'file' ? RIGHTS.filter((right) => access.policy().may(who, right, folder)) : undefined,
-    record,
-    recordRefusal(reason) {
-      if (isRecorded) return;
-      const path = request.url.split('?')[0] ?? '';
-      record({ event: 'refusal', action: request.method, path, outcome: 'refused', reason });
-    },
-    challenges: () => access.waysIn?.challenges(request) ?? [],
-  };
+  }
 }
 
 /** Whether the request has credentials that a browser adds by itself, whoever made it send the request. */

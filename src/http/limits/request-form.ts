@@ -13,18 +13,19 @@ const MAX_HEADERS = 200;
 export function limitHeaders(app: App): void {
   // Without a limit of its own: 16 KiB have at most 4,096 of them.
   app.server.maxHeadersCount = 0;
-  app.addHook('onRequest', async ({ raw }) => {
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
     const count = raw.rawHeaders.length / 2;
     if (count > MAX_HEADERS)
       throw new HttpError(431, `The request has ${count} headers, where at most ${MAX_HEADERS} are taken.`);
+    done();
   });
 }
 
 /** Refuses bodies that are compressed: nothing here unpacks them, and their bytes would be taken for what they hold. */
 export function refuseEncodedBodies(app: App): void {
-  app.addHook('preParsing', async ({ headers }, reply) => {
+  app.addHook('preParsing', ({ headers }, reply, _payload, done) => {
     const coding = headers['content-encoding'];
-    if (coding === undefined || coding.toLowerCase() === 'identity' || !hasBody(headers)) return;
+    if (coding === undefined || coding.toLowerCase() === 'identity' || !hasBody(headers)) return done();
     // RFC 9110, section 12.5.3: what would have been taken.
     reply.header('accept-encoding', 'identity');
     throw new HttpError(415, `The body is sent with Content-Encoding: ${quoted(coding)}; send it as it is, without.`);

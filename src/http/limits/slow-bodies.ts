@@ -11,7 +11,8 @@ import { isAwaited, tellOff } from './stalled-connections.ts';
  * A body that nobody reads is given that time again: what it waits for then is this side.
  */
 export function endSlowBodies(app: App, { bodyTimeout }: Pick<Limits, 'bodyTimeout'>): void {
-  app.addHook('onRequest', async (request, { raw: response }) => {
+  app.addHook('onRequest', (request, { raw: response }, done) => {
+    done();
     if (!hasBody(request.headers)) return;
     const { raw } = request;
     const timer = setTimeout(() => {

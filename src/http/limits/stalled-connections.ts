@@ -16,18 +16,21 @@ const ANSWER_TIME = 10_000;
  * worked on, or its next bytes are here and not read yet. Uploads and downloads that go on may take hours.
  */
 export function endStalledConnections(app: App, { idleTimeout }: Pick<Limits, 'idleTimeout'>): void {
-  app.addHook('onRequest', async ({ raw: request }, { raw: response }) => {
-    let isToldOff = false;
+  const toldOff = new WeakSet<ServerResponse>();
+  // One function for all requests, as each of them has to have a listener.
+  function endStalled(this: ServerResponse<IncomingMessage>, socket: Socket): void {
+    const stalled = stalledBy(this.req, socket);
+    if (stalled === 'taking' || (stalled === 'sending' && toldOff.has(this))) return void socket.destroy();
+    // It fires once, and is set again only by bytes.
+    socket.setTimeout(stalled === 'sending' ? ANSWER_TIME : idleTimeout * 1000);
+    if (stalled !== 'sending') return;
+    toldOff.add(this);
+    tellOff(this.req, this, `did not go on for ${idleTimeout} seconds`);
+  }
+  app.addHook('onRequest', (_request, { raw }, done) => {
     // Node tells the response that is in turn on its connection. Connections without one it closes by itself.
-    response.on('timeout', (socket: Socket) => {
-      const stalled = stalledBy(request, socket);
-      if (stalled === 'taking' || (stalled === 'sending' && isToldOff)) return void socket.destroy();
-      // It fires once, and is set again only by bytes.
-      socket.setTimeout(stalled === 'sending' ? ANSWER_TIME : idleTimeout * 1000);
-      if (stalled !== 'sending') return;
-      isToldOff = true;
-      tellOff(request, response, `did not go on for ${idleTimeout} seconds`);
-    });
+    raw.on('timeout', endStalled);
+    done();
   });
 }
 

@@ -33,12 +33,12 @@ export function listingRoutes(app: App, service: Service): void {
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const { cursor, limit } = query;
-    const { files, rightsAt } = accessOf(request);
+    const access = accessOf(request);
     const signal = clientSignal(reply);
-    const listing = await inTurn(() => files.list(folder, { cursor, limit, signal }), signal);
+    const listing = await inTurn(() => access.files.list(folder, { cursor, limit, signal }), signal);
     return answerListing(service, request, reply, {
       folder,
-      answer: envelopeOf(folder, listing, rightsAt(folder)),
+      answer: envelopeOf(folder, listing, access.rightsAt(folder)),
     });
   };
 
