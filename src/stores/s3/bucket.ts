@@ -1,21 +1,13 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import type { Cancellable } from '../../domain/store.ts';
+import { createAsking, type SendOptions } from './asking.ts';
 import type { Key } from './keys.ts';
+import { createObjects, type Objects } from './objects.ts';
+import { ATTEMPTS } from './retries.ts';
 import type { S3Options } from './settings.ts';
+import { locate } from './site.ts';
+import { CONNECT_TIMEOUT, QUICK, STALL } from './time-outs.ts';
 import { translate } from './translate.ts';
-
-/** Milliseconds for a connection to come about. */
-const CONNECT_TIMEOUT = 5_000;
-
-/** Milliseconds until the head of an answer, for requests that are quickly done, and for those that move bytes. */
-const QUICK = 20_000;
-export const LONG = 10 * 60_000;
-
-/** Milliseconds of silence after which a connection counts as lost: a copy of gigabytes may take minutes. */
-const STALL = 5 * 60_000;
-
-/** Requests in all that one call makes while the store is throttling, failing or out of reach. */
-const ATTEMPTS = 4;
 
 /** What a request is about, for its errors, and how long it may take. */
 export interface Request extends Cancellable {
@@ -25,30 +17,31 @@ export interface Request extends Cancellable {
   readonly timeout?: number;
 }
 
-/** How a command is sent: what the client takes beside it. */
-export interface SendOptions {
-  readonly abortSignal?: AbortSignal;
-  readonly requestTimeout: number;
-}
-
 /** One bucket, and the one way to ask it. */
 export interface Bucket {
   readonly name: string;
   /** The store's address; that of AWS where undefined. */
   readonly endpoint: string | undefined;
+  /** For what is asked often: a tenth of the CPU that the client takes. */
+  readonly objects: Objects;
+  /** For everything else. */
   readonly client: S3Client;
   /** Told of what a person should know of though no request fails for it. */
   readonly warn: S3Options['warn'];
   /** Sends a command. Every error is a `StoreError` where it was foreseen, or what `signal` was aborted with. */
   ask<Output>(request: Request, send: (options: SendOptions) => Promise<Output>): Promise<Output>;
+  close(): void;
 }
 
 export function connect(options: S3Options): Bucket {
   const client = new S3Client(configure(options));
   sendUtf8(client);
+  const { accessKeyId, secretAccessKey } = options;
+  const asking = createAsking({ accessKeyId, secretAccessKey, locate: () => locate(client, options.bucket) });
   return {
     name: options.bucket,
     endpoint: options.endpoint,
+    objects: createObjects(asking),
     client,
     warn: options.warn,
     async ask({ key, signal, timeout = QUICK }, send) {
@@ -59,6 +52,10 @@ export function connect(options: S3Options): Bucket {
         signal?.throwIfAborted();
         throw translate(error, { key, bucket: options.bucket, endpoint: options.endpoint });
       }
+    },
+    close() {
+      asking.close();
+      client.destroy();
     },
   };
 }

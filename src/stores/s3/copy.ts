@@ -12,12 +12,14 @@ import { ifThere, isStoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { changedMeanwhile, presentAgainstCondition } from '../../domain/problems.ts';
 import type { Cancellable } from '../../domain/store.ts';
+import type { SendOptions } from './asking.ts';
 import { attributesOf, isMadeOf } from './attributes.ts';
-import { type Bucket, LONG, type SendOptions } from './bucket.ts';
+import type { Bucket } from './bucket.ts';
 import { escapePath, type Key, quote, unquote } from './keys.ts';
-import { uploadParts } from './multipart.ts';
+import { type Attributes, uploadParts } from './multipart.ts';
 import { planParts, rangesOf } from './parts.ts';
 import type { Remover } from './remove.ts';
+import { LONG } from './time-outs.ts';
 import { wasSentBefore } from './translate.ts';
 
 /** The object to copy, as it was seen: no other version of it is copied, where the store looks at that. */
@@ -109,22 +111,34 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     return unquote(present.ETag);
   };
 
+  const copyAsItIs = (source: Source, to: Key, isConditional: boolean) => (options: SendOptions) => {
+    const { CopySource, CopySourceIfMatch } = sourceOf(source);
+    const ifNoneMatch = isConditional ? '*' : undefined;
+    return bucket.objects.copy(to, { source: CopySource, sourceIfMatch: CopySourceIfMatch, ifNoneMatch }, options);
+  };
+
+  /** With attributes of its own in the place of those that the source has. */
+  const copyAnew =
+    (source: Source, to: Key, isConditional: boolean, attributes: Attributes) => async (options: SendOptions) => {
+      const command = new CopyObjectCommand({
+        Bucket: bucket.name,
+        Key: to,
+        ...sourceOf(source),
+        MetadataDirective: 'REPLACE',
+        ...attributes,
+        ...(isConditional && { IfNoneMatch: '*' }),
+      });
+      return (await bucket.client.send(command, options)).CopyObjectResult?.ETag;
+    };
+
   const copyInOneRequest = async (source: Source, to: Key, { exclusive, signal }: Options): Promise<string> => {
     const isKept = keepsEtag(source);
     const isConditional = exclusive && copiesTakeConditions;
-    const command = new CopyObjectCommand({
-      Bucket: bucket.name,
-      Key: to,
-      ...sourceOf(source),
-      ...(!isKept && {
-        MetadataDirective: 'REPLACE',
-        ...attributesOf(await describeSource(source, { signal }), source.etag),
-      }),
-      ...(isConditional && { IfNoneMatch: '*' }),
-    });
+    const send = isKept
+      ? copyAsItIs(source, to, isConditional)
+      : copyAnew(source, to, isConditional, attributesOf(await describeSource(source, { signal }), source.etag));
     try {
-      const { CopyObjectResult } = await begin(source, signal, (options) => bucket.client.send(command, options));
-      const etag = unquote(CopyObjectResult?.ETag) || unquote((await describe(to, {})).ETag);
+      const etag = unquote(await begin(source, signal, send)) || unquote((await describe(to, {})).ETag);
       // Older stores pass over the condition on the source: the copy must not say that it is of another version.
       if (!isKept) await requireUnchanged(source, to, { etag, isNew: exclusive });
       return etag;

@@ -5,7 +5,7 @@ import { notEmpty, notFound } from '../../domain/problems.ts';
 import type { Cancellable, Store } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
 import type { Copier } from './copy.ts';
-import { isEmptyMarker, lineageOf } from './keys.ts';
+import { decodeKey, isEmptyMarker, lineageOf } from './keys.ts';
 import { askForList } from './list.ts';
 import type { Remover } from './remove.ts';
 
@@ -42,7 +42,7 @@ export function createFolderOperations(
     async removeFolder(folder, { signal } = {}) {
       const found = await firstIn(bucket, folder, 2, { signal });
       if (found.length === 0) throw notFound(folder);
-      if (found.some(({ Key: key = '', Size: size = 0 }) => !isEmptyMarker({ key, size }) || found.length > 1)) {
+      if (found.some((object) => !isEmptyMarker(object) || found.length > 1)) {
         throw notEmpty(folder);
       }
       await removeObject(folder, { signal });
@@ -56,6 +56,7 @@ export async function requireFolder(bucket: Bucket, folder: FolderPath, options:
 }
 
 async function firstIn(bucket: Bucket, folder: FolderPath, most: number, { signal }: Cancellable) {
-  const { Contents = [] } = await askForList(bucket, { Prefix: folder, MaxKeys: most }, { signal });
-  return Contents;
+  const query = { prefix: folder, 'max-keys': String(most), 'encoding-type': 'url' };
+  const { isEscaped, objects } = await askForList(bucket, query, { signal });
+  return objects.map(({ key, size }) => ({ key: isEscaped ? (decodeKey(key) ?? key) : key, size }));
 }

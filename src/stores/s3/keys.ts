@@ -1,4 +1,5 @@
 import type { FolderPath } from '../../domain/path.ts';
+import { escapeText } from './signature.ts';
 
 /** The name of an object: its path, or a folder's path for the marker of a folder. Any text, where others wrote it. */
 export type Key = string;
@@ -25,6 +26,13 @@ export function escapePath(path: Key): string {
   return path.split('/').map(encodeURIComponent).join('/');
 }
 
+/** A key as the path of a URL: every byte escaped once that is not unreserved, the slashes kept. */
+export function escapeKey(key: Key): string {
+  return NEEDS_NO_ESCAPE.test(key) ? key : escapeText(key).replaceAll('%2F', '/');
+}
+
+const NEEDS_NO_ESCAPE = /^[\w.~/-]*$/;
+
 /** Whether XML gives the key back as it was, as the body of DeleteObjects has to: XML 1.0, sections 2.2 and 2.11. */
 export function fitsXml(key: Key): boolean {
   return !/[\u0000-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/u.test(key);
@@ -38,7 +46,8 @@ export function lineageOf(folder: FolderPath): FolderPath[] {
 
 /** An ETag header's value without its quotes. */
 export function unquote(etag: string | undefined): string {
-  return (etag ?? '').replace(/^"(.*)"$/, '$1');
+  if (etag === undefined) return '';
+  return etag.length > 1 && etag.startsWith('"') && etag.endsWith('"') ? etag.slice(1, -1) : etag;
 }
 
 export const quote = (etag: string): string => `"${etag}"`;

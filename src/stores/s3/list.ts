@@ -1,8 +1,3 @@
-import {
-  ListObjectsV2Command,
-  type ListObjectsV2CommandInput,
-  type ListObjectsV2CommandOutput,
-} from '@aws-sdk/client-s3';
 import { quoted, StoreError } from '../../domain/error.ts';
 import { comparePaths, type FolderPath, foundFile, foundFolder, foundPath, ROOT } from '../../domain/path.ts';
 import { notFound } from '../../domain/problems.ts';
@@ -10,7 +5,9 @@ import type { Cancellable, Entry, Store } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
 import type { Described, Entries } from './entries.ts';
 import { decodeKey, isEmptyMarker, type Key } from './keys.ts';
-import { codeOf, noStore } from './translate.ts';
+import type { ListAnswer } from './list-answer.ts';
+import type { Query } from './signature.ts';
+import { codeOf } from './translate.ts';
 
 /** An object as a listing tells of it. */
 export interface ListedObject extends Described {
@@ -120,16 +117,9 @@ export async function* walkEntries(
 
 const LEFT_OUT = 'Objects were left out of a listing: no path can name them.';
 
-/** Asks for a listing as it is; throws where the answer is none, since nothing in it would look like an empty bucket. */
-export async function askForList(
-  bucket: Bucket,
-  input: Omit<ListObjectsV2CommandInput, 'Bucket'>,
-  { signal }: Cancellable,
-): Promise<ListObjectsV2CommandOutput> {
-  const command = new ListObjectsV2Command({ Bucket: bucket.name, ...input });
-  const output = await bucket.ask({ signal }, (options) => bucket.client.send(command, options));
-  if (output.Name === undefined && output.IsTruncated === undefined) throw noStore(bucket.endpoint);
-  return output;
+/** Asks for a listing as it is. `query` has the parameters of ListObjectsV2. */
+export function askForList(bucket: Bucket, query: Query, { signal }: Cancellable): Promise<ListAnswer> {
+  return bucket.ask({ signal }, (options) => bucket.objects.list(query, options));
 }
 
 interface PageRequest extends Cancellable {
@@ -147,33 +137,33 @@ async function readPage(bucket: Bucket, { prefix, delimiter, limit, place, signa
   const output = await askForList(
     bucket,
     {
-      Prefix: prefix,
-      Delimiter: delimiter,
-      MaxKeys: limit,
-      EncodingType: 'url',
-      ContinuationToken: place?.token,
-      StartAfter: place && place.token === undefined ? behind(place.last) : undefined,
+      prefix,
+      delimiter,
+      'max-keys': String(limit),
+      'encoding-type': 'url',
+      'continuation-token': place?.token,
+      'start-after': place && place.token === undefined ? behind(place.last) : undefined,
     },
     { signal },
   ).catch((error: unknown) => {
     const isRefused = place?.token !== undefined && error instanceof Error && codeOf(error.cause) === 'InvalidArgument';
     throw isRefused ? noCursor(place.token ?? '', error) : error;
   });
-  const decode = output.EncodingType === 'url' ? decodeKey : (key: string) => key;
+  const decode = output.isEscaped ? decodeKey : (key: string) => key;
   const isNew = (key: Key | undefined): key is Key =>
     key !== undefined && (place === undefined || comparePaths(key, place.last) > 0);
-  const objects = (output.Contents ?? []).map(({ Key: key = '', Size: size = 0, ...described }) => ({
-    ...described,
+  const objects = output.objects.map(({ key, size, ETag, LastModified }) => ({
     key: decode(key),
     size,
+    ETag,
+    LastModified,
   }));
-  const prefixes = (output.CommonPrefixes ?? []).map(({ Prefix: key = '' }) => decode(key));
+  const prefixes = output.prefixes.map(decode);
   const fresh = objects.filter((object): object is typeof object & { key: Key } => isNew(object.key));
   const freshPrefixes = prefixes.filter(isNew);
   const last = [fresh.at(-1)?.key, freshPrefixes.at(-1), place?.last].filter((key) => key !== undefined);
-  const given = output.NextContinuationToken;
   const next = {
-    token: given === place?.token ? undefined : given,
+    token: output.token === place?.token ? undefined : output.token,
     last: last.toSorted(comparePaths).at(-1) ?? prefix,
   };
   // There is no more, whatever the store says, where it was asked for what is behind the last key and gave nothing.
@@ -183,7 +173,7 @@ async function readPage(bucket: Bucket, { prefix, delimiter, limit, place, signa
     objects: fresh,
     prefixes: freshPrefixes,
     undecodable: [...objects.map(({ key }) => key), ...prefixes].filter((key) => key === undefined).length,
-    next: output.IsTruncated && goesOn ? next : undefined,
+    next: output.isTruncated && goesOn ? next : undefined,
   };
 }
 
@@ -198,10 +188,10 @@ function addEntries(known: Entry[], { objects, prefixes, undecodable }: Page, fo
     if (entry) found.push(entry);
     else leftOut++;
   };
-  for (const { key, size, ...described } of objects) {
+  for (const { key, size, ETag, LastModified } of objects) {
     if (key === folder && isEmptyMarker({ key, size })) continue;
     const path = foundFile(folder, key.slice(folder.length));
-    add(path && entries.of(path, { ...described, Size: size }));
+    add(path && entries.of(path, { Size: size, ETag, LastModified }));
   }
   for (const key of prefixes) {
     const path = foundFolder(folder, key.slice(folder.length, -1));

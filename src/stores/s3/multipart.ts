@@ -11,9 +11,10 @@ import {
 import { concurrently } from '../../domain/concurrently.ts';
 import { isStoreError, StoreError } from '../../domain/error.ts';
 import type { Cancellable } from '../../domain/store.ts';
-import { type Bucket, LONG } from './bucket.ts';
+import type { Bucket } from './bucket.ts';
 import { type Key, unquote } from './keys.ts';
 import { MAX_PARTS } from './parts.ts';
+import { LONG } from './time-outs.ts';
 import { codeOf, wasSentBefore } from './translate.ts';
 
 /** What an object is stored with beside its bytes: type, metadata and the like. */

@@ -1,26 +1,29 @@
+import type { IncomingMessage } from 'node:http';
 import { finished, PassThrough, Readable } from 'node:stream';
-import { GetObjectCommand, type GetObjectCommandOutput, HeadObjectCommand } from '@aws-sdk/client-s3';
+import { BytesAtHand } from '../../domain/bytes-at-hand.ts';
 import { asError, isStoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { changedMeanwhile } from '../../domain/problems.ts';
 import { type ByteRange, type ResolvedRange, resolveRange } from '../../domain/range.ts';
 import type { Content, FileEntry, Store } from '../../domain/store.ts';
+import { readWhole } from './answers.ts';
 import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
 import { quote } from './keys.ts';
+import type { ObjectHead } from './objects.ts';
 import { translate } from './translate.ts';
 
 /** Looking at files and reading them: one request each. */
 export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'stat' | 'read'> {
   const get = async (file: FilePath, range: string | undefined, ifMatch: string | undefined, signal?: AbortSignal) => {
-    const command = new GetObjectCommand({
-      Bucket: bucket.name,
-      Key: file,
-      Range: range,
-      IfMatch: ifMatch === undefined ? undefined : quote(ifMatch),
-    });
+    const conditions = { range, ifMatch: ifMatch === undefined ? undefined : quote(ifMatch) };
     try {
-      return await bucket.ask({ key: file, signal }, (options) => bucket.client.send(command, options));
+      return await bucket.ask({ key: file, signal }, (options) =>
+        bucket.objects.get(file, conditions, options, async (head, body): Promise<Got> => {
+          const isSmall = (head.ContentLength ?? Number.POSITIVE_INFINITY) <= SMALL;
+          return { head, content: isSmall ? await readWhole(body, SMALL) : body };
+        }),
+      );
     } catch (error) {
       if (isStoreError(error, 'not-found')) entries.forget(file);
       throw isStoreError(error, 'condition-failed') ? changedMeanwhile(file) : error;
@@ -28,8 +31,7 @@ export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'sta
   };
 
   const stat: Store['stat'] = async (file, { signal } = {}) => {
-    const command = new HeadObjectCommand({ Bucket: bucket.name, Key: file });
-    const head = await bucket.ask({ key: file, signal }, (options) => bucket.client.send(command, options));
+    const head = await bucket.ask({ key: file, signal }, (options) => bucket.objects.head(file, options));
     return entries.of(file, { ...head, Size: head.ContentLength });
   };
 
@@ -70,19 +72,28 @@ function headerOf(range: ByteRange): string {
   return 'suffix' in range ? `bytes=-${range.suffix}` : `bytes=${range.start}-${range.end ?? ''}`;
 }
 
+/** Bytes up to which an object is read as one piece: a stream of its own would cost more than to read it. */
+const SMALL = 64 * 2 ** 10;
+
+interface Got {
+  readonly head: ObjectHead;
+  readonly content: IncomingMessage | Buffer;
+}
+
 function contentOf(
   bucket: Bucket,
   file: FilePath,
-  output: GetObjectCommandOutput,
+  { head, content }: Got,
   entries: Entries,
   isRanged: boolean,
 ): Content {
-  const { Body: body, ContentRange, ContentLength = 0 } = output;
-  if (!(body instanceof Readable)) throw new Error('The client for S3 gave no stream.');
-  const part = partOf(ContentRange);
-  const entry: FileEntry = entries.of(file, { ...output, Size: part?.size ?? ContentLength });
+  const part = partOf(head.ContentRange);
+  const entry: FileEntry = entries.of(file, { ...head, Size: part?.size ?? head.ContentLength ?? 0 });
   // A store that passes over `Range` gives all, and that is what is said.
-  return { file: entry, body: translated(body, bucket, file), ...(isRanged && part && { range: part.range }) };
+  const range = isRanged ? part?.range : undefined;
+  if (!Buffer.isBuffer(content))
+    return { file: entry, body: translated(content, bucket, file), ...(range && { range }) };
+  return new BytesAtHand(entry, range, content);
 }
 
 /** The same bytes; what breaks in the middle of them is told as every other failure of the store. */

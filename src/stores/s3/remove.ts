@@ -1,12 +1,13 @@
-import { DeleteObjectCommand, DeleteObjectsCommand } from '@aws-sdk/client-s3';
+import { DeleteObjectsCommand } from '@aws-sdk/client-s3';
 import { concurrently } from '../../domain/concurrently.ts';
 import { isStoreError, isThere } from '../../domain/error.ts';
 import { changedMeanwhile, requireEtag } from '../../domain/problems.ts';
 import type { Cancellable, Store } from '../../domain/store.ts';
-import { type Bucket, LONG } from './bucket.ts';
+import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
 import { fitsXml, type Key, quote, unquote } from './keys.ts';
 import type { ListedObject } from './list.ts';
+import { LONG } from './time-outs.ts';
 import { codeOf, wasSentBefore } from './translate.ts';
 
 /** The most keys that one request removes. */
@@ -43,13 +44,9 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
 
   const removeObject: Remover['removeObject'] = async (key, { ifMatch, signal }) => {
     const isConditional = ifMatch !== undefined && able.conditions;
-    const command = new DeleteObjectCommand({
-      Bucket: bucket.name,
-      Key: key,
-      ...(isConditional && { IfMatch: quote(ifMatch) }),
-    });
+    const conditions = { ifMatch: isConditional ? quote(ifMatch) : undefined };
     try {
-      await bucket.ask({ key, signal }, (options) => bucket.client.send(command, options));
+      await bucket.ask({ key, signal }, (options) => bucket.objects.remove(key, conditions, options));
     } catch (error) {
       if (isStoreError(error, 'not-found')) return;
       if (!isConditional || !isStoreError(error, 'unsupported')) throw error;

@@ -1,5 +1,4 @@
-import { GetObjectCommand, HeadBucketCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
-import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { HeadBucketCommand } from '@aws-sdk/client-s3';
 import { isStoreError, StoreError } from '../../domain/error.ts';
 import { mayBeShown, presentationOf } from '../../domain/presentation.ts';
 import type { Cancellable, Store } from '../../domain/store.ts';
@@ -40,20 +39,17 @@ export function openS3(options: S3Options): Store {
       const mayShow = !download && mayBeShown(file.path);
       const entry = mayShow && !entries.isTyped(file) ? await reader.stat(file.path, { signal }) : file;
       const { type, disposition } = presentationOf(entry, { download });
-      const object = {
-        Bucket: bucket.name,
-        Key: file.path,
-        // Whatever is stored of both with the object does not count.
-        ResponseContentDisposition: disposition ?? 'inline',
-        ResponseContentType: mayShow || entries.isTyped(entry) ? type : undefined,
+      // Whatever is stored of both with the object does not count.
+      const answered = {
+        disposition: disposition ?? 'inline',
+        type: mayShow || entries.isTyped(entry) ? type : undefined,
       };
       // A signature holds for one method.
-      const command = purpose === 'read' ? new GetObjectCommand(object) : new HeadObjectCommand(object);
-      return getSignedUrl(bucket.client, command, { expiresIn: expires });
+      return bucket.objects.presign(purpose === 'read' ? 'GET' : 'HEAD', file.path, answered, expires);
     },
 
     check: createCheck(bucket),
-    close: async () => bucket.client.destroy(),
+    close: async () => bucket.close(),
   };
 }
 
@@ -77,7 +73,7 @@ function createCheck(bucket: Bucket): (options?: Cancellable) => Promise<void> {
   return async (options = {}) => {
     if (isKnown && (await look(options))) return;
     try {
-      await askForList(bucket, { MaxKeys: 1 }, options);
+      await askForList(bucket, { 'max-keys': '1' }, options);
       isKnown = true;
     } catch (error) {
       if (!isStoreError(error, 'denied')) throw error;

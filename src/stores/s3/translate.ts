@@ -1,9 +1,10 @@
-import { S3ServiceException } from '@aws-sdk/client-s3';
 import { StoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
 import { LATER, networkProblem, SOON } from '../network.ts';
 import type { Key } from './keys.ts';
+import { type Refusal, refusalOf } from './refusal.ts';
+import { NotXmlError } from './xml.ts';
 
 /** What was asked, as far as an error has to say it. */
 export interface Asked {
@@ -17,32 +18,25 @@ export interface Asked {
  * An answer that is not known here stays a fault, with the store's code for the log.
  */
 export function translate(error: unknown, asked: Asked): unknown {
-  if (error instanceof S3ServiceException) return ofStore(error, asked) ?? unknown(error);
+  const refusal = refusalOf(error);
+  if (refusal) return ofStore(refusal, asked) ?? unknown(refusal);
   return ofNetwork(error, asked) ?? error;
 }
 
 /** The code that the store gave; where an answer had no body (HEAD), its status. */
-export function codeOf(error: unknown): string | undefined {
-  if (!(error instanceof S3ServiceException)) return undefined;
-  return HAS_NO_CODE.has(error.name) ? String(error.$metadata.httpStatusCode) : error.name;
-}
-
-/** What the client calls errors that came without a body. */
-const HAS_NO_CODE = new Set(['UnknownError', 'Unknown', 'NotFound', 'Forbidden', 'S3ServiceException', 'Error']);
+export const codeOf = (error: unknown): string | undefined => refusalOf(error)?.code;
 
 /**
  * Whether the request that failed had been sent before: its first answer may have been lost, though what it asked
  * for was done.
  */
-export function wasSentBefore(error: unknown): boolean {
-  return error instanceof S3ServiceException && (error.$metadata.attempts ?? 1) > 1;
-}
+export const wasSentBefore = (error: unknown): boolean => (refusalOf(error)?.attempts ?? 1) > 1;
 
-function ofStore(error: S3ServiceException, asked: Asked): StoreError | undefined {
+function ofStore(error: Refusal, asked: Asked): StoreError | undefined {
   const { key } = asked;
   const kind = (kindOfError: StoreError['kind'], message: string) =>
     new StoreError(kindOfError, message, { cause: error });
-  switch (codeOf(error)) {
+  switch (error.code) {
     case '404':
     case 'NoSuchKey':
       return key === undefined ? misset(noBucket(asked), error) : notFound(key as FilePath, error);
@@ -120,9 +114,7 @@ function ofStore(error: S3ServiceException, asked: Asked): StoreError | undefine
       return kind('unsupported', "The object store can't do this.");
     default:
       if (isPassing(error)) return busy(error);
-      return error.$metadata.httpStatusCode === 403
-        ? kind('denied', `The object store refuses this (${error.name}).`)
-        : undefined;
+      return error.status === 403 ? kind('denied', `The object store refuses this (${error.code}).`) : undefined;
   }
 }
 
@@ -136,24 +128,22 @@ function misset(message: string, cause: unknown): StoreError {
 }
 
 /** Throttled, failing or contended: the same request may succeed a little later. */
-function isPassing({ name, $metadata }: S3ServiceException): boolean {
-  const status = $metadata.httpStatusCode ?? 0;
-  return status === 429 || (status >= 500 && status !== 501) || PASSING.test(name);
+function isPassing({ code, status }: Refusal): boolean {
+  return status === 429 || (status >= 500 && status !== 501) || PASSING.test(code);
 }
 
 const PASSING =
   /SlowDown|Throttl|TooManyRequests|RequestLimitExceeded|RequestTimeout|ConditionalRequestConflict|OperationAborted|NoSuchUpload|InternalError/;
 
-function busy(error: S3ServiceException): StoreError {
-  const asked = Number(error.$response?.headers['retry-after']);
+function busy(error: Refusal): StoreError {
+  const asked = Number(error.retryAfter);
   const retryAfter = Number.isFinite(asked) && asked > 0 ? Math.ceil(asked) : SOON;
   return new StoreError('unavailable', 'The object store is busy or failing.', { cause: error, retryAfter });
 }
 
 /** An answer of the store that is not foreseen: a fault, whose code the log should have. */
-function unknown(error: S3ServiceException): Error {
-  const { httpStatusCode, requestId } = error.$metadata;
-  const message = `The object store answered ${httpStatusCode} ${error.name}: ${error.message} (its request ${requestId}).`;
+function unknown(error: Refusal): Error {
+  const message = `The object store answered ${error.message} (its request ${error.requestId}).`;
   return new Error(message, { cause: error });
 }
 
@@ -165,8 +155,10 @@ function ofNetwork(error: unknown, { endpoint }: Asked): StoreError | undefined 
     nameSettings: 'S3_ENDPOINT, S3_REGION and S3_ADDRESSING',
   });
   if (problem || !(error instanceof Error)) return problem;
-  // The client reads XML; a web page, say, is none.
-  return '$response' in error || '$responseBodyText' in error ? noStore(endpoint, error) : undefined;
+  // Neither we nor the client can read it: a web page, say.
+  return error instanceof NotXmlError || '$response' in error || '$responseBodyText' in error
+    ? noStore(endpoint, error)
+    : undefined;
 }
 
 /** What answers is something else than an object store. */

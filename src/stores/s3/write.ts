@@ -5,11 +5,12 @@ import { ifThere, isStoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { changedMeanwhile, presentAgainstCondition, requireCondition, requireSize } from '../../domain/problems.ts';
 import type { FileEntry, Store, WriteCondition } from '../../domain/store.ts';
-import { type Bucket, LONG } from './bucket.ts';
+import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
 import { quote } from './keys.ts';
 import { type ConditionHeaders, uploadParts } from './multipart.ts';
 import { cut, planParts } from './parts.ts';
+import { LONG } from './time-outs.ts';
 import { wasSentBefore } from './translate.ts';
 
 /** Writes of whole files: a small one in one request, a larger one in parts that are sent while it arrives. */

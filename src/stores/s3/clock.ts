@@ -1,0 +1,27 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** By how much our time differs from the store's, which refuses what is signed by another. */
+export interface Clock {
+  /** Milliseconds that the store is ahead of us. */
+  offset(): number;
+  /** Told of the headers of each answer. */
+  learn(headers: IncomingHttpHeaders): void;
+}
+
+/** Milliseconds by which two times differ that are not the same by any measure: stores bear 15 minutes. */
+export const WRONG = 4 * 60_000;
+
+export function createClock(): Clock {
+  let offset = 0;
+  let last: string | undefined;
+  return {
+    offset: () => offset,
+    learn({ date, age }) {
+      // An answer with an age is one of a cache, and of an earlier time.
+      if (date === undefined || date === last || age !== undefined) return;
+      last = date;
+      const told = Date.parse(date) - Date.now();
+      if (!Number.isNaN(told)) offset = told;
+    },
+  };
+}

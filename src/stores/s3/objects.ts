@@ -1,0 +1,104 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { readOutcome } from './answers.ts';
+import type { Asking, SendOptions } from './asking.ts';
+import type { Key } from './keys.ts';
+import { type ListAnswer, readList } from './list-answer.ts';
+import type { Query } from './signature.ts';
+
+/** What the head of an answer says of an object, by the names that the client for S3 has for it. */
+export interface ObjectHead {
+  readonly ETag: string | undefined;
+  readonly LastModified: Date | undefined;
+  readonly ContentType: string | undefined;
+  readonly ContentLength: number | undefined;
+  readonly ContentRange: string | undefined;
+}
+
+/** The requests that are made often, as functions; everything else goes through the client for S3. */
+export interface Objects {
+  /** GetObject. `read` has the answer; what it rejects with fails the request, which may be tried again. */
+  get<Read>(
+    key: Key,
+    conditions: { range?: string | undefined; ifMatch?: string | undefined },
+    options: SendOptions,
+    read: (head: ObjectHead, body: IncomingMessage) => Promise<Read>,
+  ): Promise<Read>;
+  /** HeadObject. */
+  head(key: Key, options: SendOptions): Promise<ObjectHead>;
+  /** ListObjectsV2. */
+  list(query: Query, options: SendOptions): Promise<ListAnswer>;
+  /** CopyObject, of the source in the form of its header; with what it is to be replaced with nowhere. Gives the etag. */
+  copy(
+    key: Key,
+    headers: { source: string; sourceIfMatch: string; ifNoneMatch?: '*' | undefined },
+    options: SendOptions,
+  ): Promise<string | undefined>;
+  /** DeleteObject. */
+  remove(key: Key, conditions: { ifMatch?: string | undefined }, options: SendOptions): Promise<void>;
+  /** A URL for GetObject or HeadObject, with the headers that the store is to answer with. */
+  presign(
+    method: 'GET' | 'HEAD',
+    key: Key,
+    answered: { disposition: string; type: string | undefined },
+    expires: number,
+  ): Promise<string>;
+}
+
+export function createObjects(asking: Asking): Objects {
+  return {
+    get: (key, { range, ifMatch }, options, read) =>
+      asking.ask({ method: 'GET', key, headers: { range, 'if-match': ifMatch } }, options, (response) =>
+        read(headOf(response.headers), response),
+      ),
+
+    head: (key, options) =>
+      asking.ask({ method: 'HEAD', key }, options, async (response) => {
+        response.resume();
+        return headOf(response.headers);
+      }),
+
+    list: (query, options) => asking.ask({ method: 'GET', query: { 'list-type': '2', ...query } }, options, readList),
+
+    copy(key, { source, sourceIfMatch, ifNoneMatch }, options) {
+      const headers = {
+        'x-amz-copy-source': source,
+        'x-amz-copy-source-if-match': sourceIfMatch,
+        'if-none-match': ifNoneMatch,
+      };
+      return asking.ask({ method: 'PUT', key, headers }, options, async (response) =>
+        (await readOutcome(response)).get('ETag'),
+      );
+    },
+
+    remove: (key, { ifMatch }, options) =>
+      asking.ask({ method: 'DELETE', key, headers: { 'if-match': ifMatch } }, options, async (response) => {
+        response.resume();
+      }),
+
+    presign: (method, key, { disposition, type }, expires) =>
+      asking.presign(
+        {
+          method,
+          key,
+          query: {
+            'X-Amz-Content-Sha256': 'UNSIGNED-PAYLOAD',
+            'response-content-disposition': disposition,
+            'response-content-type': type,
+            'x-id': method === 'GET' ? 'GetObject' : undefined,
+          },
+        },
+        expires,
+      ),
+  };
+}
+
+function headOf(headers: IncomingHttpHeaders): ObjectHead {
+  const modified = new Date(headers['last-modified'] ?? Number.NaN);
+  return {
+    ETag: headers.etag,
+    LastModified: Number.isNaN(modified.getTime()) ? undefined : modified,
+    ContentType: headers['content-type'],
+    ContentLength: headers['content-length'] === undefined ? undefined : Number(headers['content-length']),
+    ContentRange: headers['content-range'],
+  };
+}

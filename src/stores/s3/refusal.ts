@@ -1,0 +1,60 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { S3ServiceException } from '@aws-sdk/client-s3';
+
+/** The answer by which a store refused a request, whoever sent it. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  /** The code that the store gave; where the answer had none (to a HEAD, or of a proxy), its status. */
+  readonly code: string;
+  readonly status: number;
+  readonly requestId: string | undefined;
+  /** Requests in all that were made of it. */
+  attempts: number;
+  /** What the store says, in seconds or as a date, of when to ask again. */
+  readonly retryAfter: string | undefined;
+  /** Whether it told the store's time, and ours was found to be wrong by it: the next request is signed as of that. */
+  readonly isClockCorrected: boolean;
+
+  constructor(answer: RefusingAnswer, options?: ErrorOptions) {
+    const { status, headers, message = '', attempts = 1 } = answer;
+    const code = answer.code === undefined || SAYS_NOTHING.has(answer.code) ? String(status) : answer.code;
+    super(`${status} ${code}: ${message}`, options);
+    this.code = code;
+    this.status = status;
+    this.attempts = attempts;
+    this.requestId = answer.requestId ?? single(headers['x-amz-request-id']);
+    this.retryAfter = headers['retry-after'];
+    this.isClockCorrected = answer.isClockCorrected ?? false;
+  }
+}
+
+export interface RefusingAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly code?: string | undefined;
+  readonly message?: string | undefined;
+  readonly requestId?: string | undefined;
+  readonly attempts?: number | undefined;
+  readonly isClockCorrected?: boolean;
+}
+
+/** The refusal that an error is, of our own requests and of those of the client for S3. */
+export function refusalOf(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error;
+  if (!(error instanceof S3ServiceException)) return undefined;
+  const { name, message, $metadata, $response } = error;
+  const answer = {
+    status: $metadata.httpStatusCode ?? 0,
+    headers: $response?.headers ?? {},
+    code: name,
+    message,
+    requestId: $metadata.requestId,
+    attempts: $metadata.attempts,
+  };
+  return new Refusal(answer, { cause: error });
+}
+
+/** What the client calls errors that came without a body, and what is no more than the status. */
+const SAYS_NOTHING = new Set(['', 'UnknownError', 'Unknown', 'NotFound', 'Forbidden', 'S3ServiceException', 'Error']);
+
+const single = (value: string | string[] | undefined) => (typeof value === 'string' ? value : value?.[0]);

@@ -1,0 +1,90 @@
+import { Refusal } from './refusal.ts';
+
+/** Requests in all that one call makes while the store is throttling, failing or out of reach. */
+export const ATTEMPTS = 4;
+
+/**
+ * When a request that failed is sent again: as the client for S3 does it, so that a store sees one way of asking from all
+ * of us. Pauses double, of random length, and are longer where the store throttles. All requests together have a
+ * reserve, so that a store that fails altogether is not asked four times for each of thousands of requests.
+ */
+export interface Retries {
+  /**
+   * What one more try takes of the reserve, after this failure of that attempt (from 1 on), or 0 where there is to be
+   * none. Settles behind the pause before it.
+   */
+  again(error: unknown, attempt: number, signal: AbortSignal | undefined): Promise<number>;
+  /** Told of an attempt that succeeded, and of what was taken for it. */
+  succeeded(taken: number): void;
+}
+
+/** What the reserve begins with, and what one more try takes of it: fewer for throttling, which ends by itself. */
+const RESERVE = 500;
+const COST = { throttled: 5, passing: 14 } as const;
+
+/** Milliseconds of the first pause at the most, and of any; and what a store that names a time may have beyond that. */
+const PAUSE = { throttled: 1_000, passing: 50 } as const;
+const LONGEST_PAUSE = 20_000;
+const LONGEST_DELAY = 5_000;
+
+export function createRetries(): Retries {
+  let reserve = RESERVE;
+  return {
+    async again(error, attempt, signal) {
+      const kind = kindOf(error);
+      if (kind === undefined || attempt >= ATTEMPTS || reserve < COST[kind]) return 0;
+      reserve -= COST[kind];
+      const pause = Math.random() * Math.min(PAUSE[kind] * 2 ** (attempt - 1), LONGEST_PAUSE);
+      const asked = askedPause(error);
+      await wait(asked === undefined ? pause : Math.max(pause, Math.min(asked, pause + LONGEST_DELAY)), signal);
+      return COST[kind];
+    },
+    succeeded(taken) {
+      reserve = Math.min(RESERVE, reserve + (taken || 1));
+    },
+  };
+}
+
+/** Whether the same request may succeed a little later. */
+function kindOf(error: unknown): keyof typeof COST | undefined {
+  if (error instanceof Refusal) {
+    if (error.status === 429 || THROTTLED.test(error.code)) return 'throttled';
+    return PASSING_STATUS.has(error.status) || PASSING_CODE.test(error.code) || error.isClockCorrected
+      ? 'passing'
+      : undefined;
+  }
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if ('code' in current && LOST.test(String(current.code))) return 'passing';
+  }
+  return undefined;
+}
+
+const PASSING_STATUS = new Set([500, 502, 503, 504]);
+const PASSING_CODE = /^(TimeoutError|RequestTimeout(Exception)?)$/;
+const THROTTLED =
+  /^(BandwidthLimitExceeded|EC2ThrottledException|LimitExceededException|PriorRequestNotComplete|ProvisionedThroughputExceededException|RequestLimitExceeded|RequestThrottled(Exception)?|SlowDown|ThrottledException|Throttling(Exception)?|TooManyRequestsException|TransactionInProgressException)$/;
+const LOST = /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
+
+/** Milliseconds that the store asks for: seconds, or a date (RFC 9110, section 10.2.3). */
+function askedPause(error: unknown): number | undefined {
+  const asked = error instanceof Refusal ? error.retryAfter : undefined;
+  if (asked === undefined) return undefined;
+  const milliseconds = /^\d+(\.\d+)?$/.test(asked) ? Number(asked) * 1000 : Date.parse(asked) - Date.now();
+  return Number.isFinite(milliseconds) ? milliseconds : undefined;
+}
+
+/** Rejects with the reason of the signal when that aborts. */
+function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const leave = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', leave);
+      resolve();
+    }, milliseconds);
+    if (signal?.aborted) leave();
+    else signal?.addEventListener('abort', leave, { once: true });
+  });
+}
