@@ -36,6 +36,7 @@ export async function openStore(config: Config, log: StoreLog): Promise<OpenedSt
         root: config.DISK_ROOT,
         signingKey:
           config.SIGNING_KEY ?? (config.STATE_DIR === undefined ? undefined : await keyKeptIn(config.STATE_DIR)),
+        threads: config.UV_THREADPOOL_SIZE,
         warn,
       });
       return {

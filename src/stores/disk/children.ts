@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { readdir, stat } from 'node:fs/promises';
 import { LRUCache } from 'lru-cache';
 import { comparePaths, type FilePath, type FolderPath, foundFile, foundFolder, ROOT } from '../../domain/path.ts';
 import { type Folder, OWN_FOLDER } from './root.ts';
@@ -40,21 +39,24 @@ export function createChildrenReader(): (folder: Folder, path: FolderPath) => Pr
   });
 
   return async (folder, path) => {
-    const { dev, ino, mtimeNs, ctimeNs, mtimeMs } = await stat(folder.path, { bigint: true });
-    const state = [dev, ino, mtimeNs, ctimeNs].join(' ');
+    const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs } = await folder.stats();
+    const state = `${dev} ${ino} ${mtimeNs} ${ctimeNs}`;
     const known = remembered.get(path);
     if (known?.state === state) return known;
     const isSettled = Date.now() - Number(mtimeMs) > SETTLED;
-    const found = await readChildren(folder, path);
+    const found = await readChildren(folder, path, { isLarge: size > LARGE });
     if (isSettled) remembered.set(path, { ...found, state });
     return found;
   };
 }
 
-async function readChildren(folder: Folder, path: FolderPath): Promise<Children> {
+/** Bytes that a folder takes on the disk, from which on it has thousands of names: reading them is left to a thread. */
+const LARGE = 256 * 1024;
+
+async function readChildren(folder: Folder, path: FolderPath, options: { isLarge: boolean }): Promise<Children> {
   const children: Child[] = [];
   let leftOut = 0;
-  for (const entry of await readdir(folder.path, { withFileTypes: true, encoding: 'buffer' })) {
+  for (const entry of await folder.readNames(options)) {
     const name = entry.name.toString();
     if (path === ROOT && name === OWN_FOLDER) continue;
     const child = isUtf8(entry.name) && childOf(path, name, entry);

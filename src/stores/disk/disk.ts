@@ -6,6 +6,7 @@ import { ROOT } from '../../domain/path.ts';
 import type { Store } from '../../domain/store.ts';
 import { createUrlSigner, signedPath, type UrlSigner } from '../../domain/url-signer.ts';
 import { keptKeyIn } from '../kept-key.ts';
+import type { Calls } from './calls.ts';
 import { createFileOperations } from './file-operations.ts';
 import { createLister } from './list.ts';
 import { makeRoot, OWN_FOLDER, unusableRoot } from './root.ts';
@@ -20,6 +21,8 @@ export interface DiskOptions {
   readonly root: string;
   /** The key of signed URLs; one that is kept under the root where undefined. */
   readonly signingKey?: Buffer | undefined;
+  /** The threads that calls of the system may be left to: as many as the process has for that (`UV_THREADPOOL_SIZE`). */
+  readonly threads?: number;
   /** Told of what a person should know of though no request fails for it. */
   readonly warn: (message: string, details: object) => void;
 }
@@ -36,14 +39,22 @@ export interface Disk {
   readonly ownFolder: string;
 }
 
+/** The threads that Node.js has where nothing else is said. */
+const DEFAULT_THREADS = 4;
+
 /**
  * A folder of this machine as a store: real files, which other programs may read and write as well. All that is
  * kept beside them lies in one hidden folder. Throws an error of one line when the folder can't be used.
  */
-export async function openDisk({ root: folder, signingKey, warn }: DiskOptions): Promise<Disk> {
-  const root = await makeRoot(folder);
+export async function openDisk({
+  root: folder,
+  signingKey,
+  threads = DEFAULT_THREADS,
+  warn,
+}: DiskOptions): Promise<Disk> {
+  const root = await makeRoot(folder, threads);
   const ownFolder = join(root.path, OWN_FOLDER);
-  const { temporary, key } = await openOwnFolder(ownFolder, signingKey).catch((error: unknown) => {
+  const { temporary, key } = await openOwnFolder(ownFolder, signingKey, root.system.atOnce).catch((error: unknown) => {
     throw unusableRoot(folder, error);
   });
   const signer = createUrlSigner(key);
@@ -81,9 +92,9 @@ export async function openDisk({ root: folder, signingKey, warn }: DiskOptions):
   return { store, signer, key, root: root.path, ownFolder };
 }
 
-async function openOwnFolder(folder: string, signingKey: Buffer | undefined) {
+async function openOwnFolder(folder: string, signingKey: Buffer | undefined, calls: Calls) {
   const present = await lstat(folder).catch(() => undefined);
   if (present && !present.isDirectory()) throw new Error(`${folder} is no folder, and it is the service's own.`);
-  const temporary = await openTemporary(join(folder, 'temporary'));
+  const temporary = await openTemporary(join(folder, 'temporary'), calls);
   return { temporary, key: signingKey ?? (await keptKeyIn(folder)) };
 }

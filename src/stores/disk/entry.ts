@@ -9,7 +9,8 @@ import type { FileEntry } from '../../domain/store.ts';
  * type, so it is the one that the name tells.
  */
 export function entryOf(path: FilePath, stats: BigIntStats): FileEntry {
-  const etag = [stats.ino, stats.size, stats.mtimeNs].map((part) => part.toString(36)).join('-');
+  const size = Number(stats.size);
+  const etag = `${stats.ino.toString(36)}-${size.toString(36)}-${stats.mtimeNs.toString(36)}`;
   const modified = new Date(Number(stats.mtimeMs));
-  return { kind: 'file', path, size: Number(stats.size), etag, modified, type: mediaTypeOf(nameOf(path)) };
+  return { kind: 'file', path, size, etag, modified, type: mediaTypeOf(nameOf(path)) };
 }

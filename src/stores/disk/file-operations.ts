@@ -1,14 +1,16 @@
 import { lstat, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
+import { BytesAtHand } from '../../domain/bytes-at-hand.ts';
 import { isStoreError } from '../../domain/error.ts';
 import { type FilePath, nameOf } from '../../domain/path.ts';
 import { changedMeanwhile, existsAlready, notFound, requireEtag } from '../../domain/problems.ts';
 import { resolveRange } from '../../domain/range.ts';
 import type { Store } from '../../domain/store.ts';
 import { codeOf } from '../../domain/system-error.ts';
+import { isSmall, readPart, streamOf } from './contents.ts';
 import { entryOf } from './entry.ts';
-import { giveBack, inParent, lookUp, lookUpFile, renameToNew } from './place.ts';
+import { giveBack, inParent, lookUpFile, renameToNew } from './place.ts';
 import type { Folder, Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
 import { translate } from './translate.ts';
@@ -20,32 +22,32 @@ type FileOperations = Required<Pick<Store, 'stat' | 'read' | 'remove' | 'copy' |
 export function createFileOperations(root: Root, temporary: Temporary, writer: Writer): FileOperations {
   return {
     async stat(file) {
-      await using handle = await root.openFile(file);
-      return entryOf(file, await handle.stat({ bigint: true }));
+      await using opened = await root.openFile(file);
+      return entryOf(file, opened.stats);
     },
 
     async read(path, { range, ifMatch } = {}) {
-      const handle = await root.openFile(path);
+      const opened = await root.openFile(path);
+      let body: Readable | undefined;
       try {
-        const file = entryOf(path, await handle.stat({ bigint: true }));
+        const file = entryOf(path, opened.stats);
         requireEtag(file, ifMatch);
         const resolved = range && resolveRange(range, file.size);
         // Never more than the size that is told, though another program may be appending.
-        const { start, end } = resolved ?? { start: 0, end: file.size - 1 };
-        if (end >= start) {
-          return { file, range: resolved, body: handle.createReadStream({ start, end, highWaterMark: READ_BUFFER }) };
-        }
-        await handle.close();
-        return { file, body: Readable.from([]) };
+        const part = resolved ?? { start: 0, end: file.size - 1 };
+        if (isSmall(part)) return new BytesAtHand(file, resolved, await readPart(opened, part));
+        body = streamOf(opened, part);
+        return { file, range: resolved, body };
       } catch (error) {
-        await handle.close();
         throw translate(error, path);
+      } finally {
+        if (!body) await opened.close();
       }
     },
 
     remove: (file, { ifMatch } = {}) =>
       inParent(root, file, async (folder) => {
-        const found = await lookUp(folder, nameOf(file));
+        const found = await folder.lookUp(nameOf(file));
         if (!found?.isFile()) throw notFound(file);
         requireEtag(entryOf(file, found), ifMatch);
         if (ifMatch === undefined) await unlink(folder.at(nameOf(file)));
@@ -59,7 +61,7 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
       try {
         await using source = await root.openFile(from);
         await writer.requirePossible(to, condition);
-        await copyOpenFile(source.fd, join(root.path, from), copy);
+        await copyOpenFile(source.number, join(root.path, from), copy);
         signal?.throwIfAborted();
         return await writer.publish(copy, to, { condition });
       } catch (error) {
@@ -72,7 +74,7 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
 
     move: (from, to, { replace }) =>
       inParent(root, from, async (folder) => {
-        const source = await lookUp(folder, nameOf(from));
+        const source = await folder.lookUp(nameOf(from));
         if (!source?.isFile()) throw notFound(from);
         await using target = await root.makeParent(to);
         try {
@@ -99,6 +101,3 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
     throw changedMeanwhile(file);
   }
 }
-
-/** Bytes that are read at once: few system calls for large files, little memory for many at a time. */
-const READ_BUFFER = 256 * 1024;

@@ -2,7 +2,6 @@ import type { Entry, Store } from '../../domain/store.ts';
 import { pageOf } from '../page.ts';
 import { type Child, createChildrenReader } from './children.ts';
 import { entryOf } from './entry.ts';
-import { lookUp } from './place.ts';
 import type { Folder, Root } from './root.ts';
 import { translate } from './translate.ts';
 
@@ -29,21 +28,19 @@ export function createLister(root: Root, warn: (message: string, details: object
   };
 }
 
-/** How many files are looked at in one go: enough to keep the disk busy, few enough to hold little memory. */
-const BATCH = 32;
-
+/** The entries of children, but for those that went while the folder was read. */
 async function completeAll(folder: Folder, children: readonly Child[]): Promise<Entry[]> {
+  const names: string[] = [];
+  for (const child of children) if (child.kind === 'file') names.push(child.name);
+  const found = (await folder.lookUpAll(names)).values();
   const entries: Entry[] = [];
-  for (let start = 0; start < children.length; start += BATCH) {
-    const batch = await Promise.all(children.slice(start, start + BATCH).map((child) => complete(folder, child)));
-    for (const entry of batch) if (entry) entries.push(entry);
+  for (const child of children) {
+    if (child.kind === 'folder') {
+      entries.push({ kind: 'folder', path: child.path });
+      continue;
+    }
+    const stats = found.next().value;
+    if (stats?.isFile()) entries.push(entryOf(child.path, stats));
   }
   return entries;
-}
-
-/** The entry of a child, or undefined when it went while the folder was read. */
-async function complete(folder: Folder, child: Child): Promise<Entry | undefined> {
-  if (child.kind === 'folder') return { kind: 'folder', path: child.path };
-  const stats = await lookUp(folder, child.name);
-  return stats?.isFile() ? entryOf(child.path, stats) : undefined;
 }

@@ -22,26 +22,16 @@ export async function inParent<Result>(
   }
 }
 
-/** What has a name in a folder: undefined when nothing does. Links are not followed. */
-export async function lookUp(folder: Folder, name: string): Promise<BigIntStats | undefined> {
-  try {
-    return await lstat(folder.at(name), { bigint: true });
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
 /** What is at the place of a file: its stats, or undefined. `wrong-kind` for everything that is no regular file. */
 export async function lookUpFile(folder: Folder, path: FilePath): Promise<BigIntStats | undefined> {
-  const found = await lookUp(folder, nameOf(path));
+  const found = await folder.lookUp(nameOf(path));
   if (found && !found.isFile()) throw otherKindInTheWay(path);
   return found;
 }
 
 /** As `lookUpFile`, at the place of a folder. */
 export async function lookUpFolder(folder: Folder, path: FolderPath): Promise<BigIntStats | undefined> {
-  const found = await lookUp(folder, nameOf(path));
+  const found = await folder.lookUp(nameOf(path));
   if (found && !found.isDirectory()) throw otherKindInTheWay(path);
   return found;
 }

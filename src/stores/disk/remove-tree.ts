@@ -22,7 +22,7 @@ export async function removeTree(folder: string, { onProgress }: Reporting = {})
   const remove = async (path: Buffer): Promise<void> => {
     {
       await using handle = await open(path, FLAGS);
-      const inside = Buffer.from(`${pathOfOpen(handle, path.toString())}/`);
+      const inside = Buffer.from(`${pathOfOpen(handle.fd, path.toString())}/`);
       for (const child of await readdir(inside, { withFileTypes: true, encoding: 'buffer' })) {
         const name = Buffer.concat([inside, child.name]);
         if (!child.isDirectory()) await removeFile(name);

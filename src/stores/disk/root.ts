@@ -1,11 +1,17 @@
-import { constants } from 'node:fs';
-import { access, type FileHandle, lstat, mkdir, open, readlink, realpath } from 'node:fs/promises';
+import { type BigIntStats, constants } from 'node:fs';
+import { access, lstat, mkdir, realpath, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isStoreError, StoreError } from '../../domain/error.ts';
 import { type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../domain/path.ts';
 import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
 import { codeOf } from '../../domain/system-error.ts';
+import { type Calls, createSystem, type NamedEntry, type System } from './calls.ts';
+import { createFamiliar, type Familiar } from './familiar.ts';
+import { createFolderSync, type SyncFolder } from './folder-sync.ts';
+import { isLocalFileSystem } from './local.ts';
+import type { Soon } from './pace.ts';
 import { MAX_SEGMENT_BYTES, segmentTooLong, translate } from './translate.ts';
+import { stateOfWay } from './way.ts';
 
 /** The folder under the root that is the service's own: never listed, never addressed. */
 export const OWN_FOLDER = '.holdall';
@@ -18,8 +24,10 @@ export const OWN_FOLDER = '.holdall';
 export interface Root {
   /** The absolute path, without symbolic links. */
   readonly path: string;
+  /** How the system is called, for this disk. */
+  readonly system: System;
   /** Opens a file for reading. `not-found` for everything that is no regular file. */
-  openFile(file: FilePath): Promise<FileHandle>;
+  openFile(file: FilePath): Promise<OpenFile>;
   /** Opens a folder. `not-found` for everything that is no folder. */
   openFolder(folder: FolderPath): Promise<Folder>;
   /** Opens a folder, making it and its parents. `wrong-kind` where something else is in the way. */
@@ -30,12 +38,36 @@ export interface Root {
   makeParent(path: FilePath | FolderPath): Promise<Folder>;
 }
 
+/** A file that is open for reading. It stays the same one, whatever gets its name. */
+export interface OpenFile extends AsyncDisposable {
+  readonly number: number;
+  /** What it was when it was opened. */
+  readonly stats: BigIntStats;
+  /** How the system is to be called for its bytes. */
+  readonly calls: Calls;
+  /** And for more of them than the system may have in memory. */
+  readonly callsAside: Calls;
+  /** Tells in how many milliseconds they came, in the longest wait for some. */
+  noteRead(milliseconds: number): void;
+  close(): Soon<void>;
+}
+
 /** An open folder. It stays the same one, whatever happens to the names on the way to it. */
 export interface Folder extends AsyncDisposable {
   /** The path of a name in this folder, for calls that take a path and don't follow a link in its last segment. */
   at(name: string): string;
   /** The folder's own path, for reading its names. */
   readonly path: string;
+  /** How the system is to be called for single names in it. */
+  readonly calls: Calls;
+  /** What it is now. */
+  stats(): Soon<BigIntStats>;
+  /** Its names, in no order. `isLarge`: reading them takes long even from memory. */
+  readNames(options: { isLarge: boolean }): Soon<NamedEntry[]>;
+  /** What has a name in this folder: undefined when nothing does. Links are not followed. */
+  lookUp(name: string): Soon<BigIntStats | undefined>;
+  /** As `lookUp`, for many. */
+  lookUpAll(names: readonly string[]): Promise<(BigIntStats | undefined)[]>;
   /** Makes what was done to the folder's names survive a loss of power. */
   sync(): Promise<void>;
 }
@@ -44,26 +76,48 @@ export interface Folder extends AsyncDisposable {
 const FILE_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const FOLDER_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIRECTORY;
 
-export async function openRoot(folder: string): Promise<Root> {
+/** Opens a folder as the root, with so many `threads` to leave calls to. */
+export async function openRoot(folder: string, threads: number): Promise<Root> {
   const path = await realpath(folder);
-  const absolute = (inside: FilePath | FolderPath) => (inside === ROOT ? path : join(path, withoutSlash(inside)));
+  const system = createSystem({ isLocal: isLocalFileSystem((await statfs(path)).type), threads });
+  const [opened, read, listed] = [createFamiliar(), createFamiliar(), createFamiliar()];
+  const syncFolder = createFolderSync(system.aside);
+  const prefix = join(path, '/');
+  const absolute = (inside: FilePath | FolderPath) => (inside === ROOT ? path : prefix + withoutSlash(inside));
+  const callsFor = (familiar: Familiar, place: string) => (familiar.has(place) ? system.atOnce : system.aside);
 
-  const openVerified = async (inside: FilePath | FolderPath, flags: number): Promise<FileHandle> => {
+  /** Opens what is to be at `inside`; what `check` says of it goes with it, and undefined is `not-found`. */
+  const openVerified = async <Found>(
+    inside: FilePath | FolderPath,
+    flags: number,
+    check: (calls: Calls, number: number) => Soon<Found | undefined>,
+  ): Promise<{ number: number; found: Found; calls: Calls }> => {
     requireAddressable(inside);
-    const handle = await open(absolute(inside), flags).catch((error: unknown) => {
-      throw translate(error, inside);
-    });
+    const started = performance.now();
+    const calls = callsFor(opened, inside);
+    let number: number;
     try {
-      const isRight = flags === FOLDER_FLAGS || (await handle.stat()).isFile();
-      if (isRight && (await isAt(handle, absolute(inside)))) return handle;
-      throw notFound(inside);
+      number = await calls.open(absolute(inside), flags);
     } catch (error) {
-      await handle.close();
+      throw translate(error, inside);
+    }
+    try {
+      const found = await check(calls, number);
+      if (found === undefined || !(await isAt(calls, number, absolute(inside)))) throw notFound(inside);
+      if (calls === system.aside) opened.note(inside, performance.now() - started);
+      return { number, found, calls };
+    } catch (error) {
+      await calls.close(number);
       throw translate(error, inside);
     }
   };
 
-  const openFolder = async (inside: FolderPath) => asFolder(await openVerified(inside, FOLDER_FLAGS), absolute(inside));
+  const openFolder = async (inside: FolderPath) => {
+    const { number, calls } = await openVerified(inside, FOLDER_FLAGS, () => true);
+    const listing = callsFor(listed, inside);
+    const noteListed = (milliseconds: number) => listed.note(inside, milliseconds);
+    return asFolder(number, absolute(inside), { calls, listing, noteListed, syncFolder });
+  };
 
   const makeFolder = async (target: FolderPath): Promise<Folder> => {
     requireAddressable(target);
@@ -85,6 +139,7 @@ export async function openRoot(folder: string): Promise<Root> {
 
   return {
     path,
+    system,
     openFolder,
     makeFolder,
 
@@ -100,8 +155,24 @@ export async function openRoot(folder: string): Promise<Root> {
       return makeFolder(parentOf(inside));
     },
 
-    openFile: (file) => openVerified(file, FILE_FLAGS),
+    async openFile(file) {
+      const { number, found, calls } = await openVerified(file, FILE_FLAGS, statsOfFile);
+      return {
+        number,
+        stats: found,
+        calls: callsFor(read, file),
+        callsAside: system.aside,
+        noteRead: (milliseconds) => read.note(file, milliseconds),
+        close: () => calls.close(number),
+        [Symbol.asyncDispose]: async () => calls.close(number),
+      };
+    },
   };
+}
+
+async function statsOfFile(calls: Calls, number: number): Promise<BigIntStats | undefined> {
+  const stats = await calls.statOpen(number);
+  return stats.isFile() ? stats : undefined;
 }
 
 /**
@@ -109,7 +180,11 @@ export async function openRoot(folder: string): Promise<Root> {
  * system would say so only where the folder of that name is there.
  */
 function requireAddressable(path: FilePath | FolderPath): void {
-  if (path.split('/').some((name) => Buffer.byteLength(name) > MAX_SEGMENT_BYTES)) throw segmentTooLong(path);
+  // No character has more than three bytes for each of its units: most paths need not be taken apart.
+  const mayBeTooLong = path.length * 3 > MAX_SEGMENT_BYTES;
+  if (mayBeTooLong && path.split('/').some((name) => Buffer.byteLength(name) > MAX_SEGMENT_BYTES)) {
+    throw segmentTooLong(path);
+  }
   if (path === OWN_FOLDER || path.startsWith(`${OWN_FOLDER}/`)) throw notFound(path);
 }
 
@@ -124,42 +199,83 @@ async function makeIn(parent: Folder, name: string, inside: FolderPath): Promise
   }
 }
 
-function asFolder(handle: FileHandle, absolute: string): Folder {
-  const path = pathOfOpen(handle, absolute);
+/** Names beyond which it pays to look whether they can be looked up by the folder's path: some 15 µs against 2 for each. */
+const MANY = 16;
+
+interface FolderCalls {
+  /** For single names. */
+  readonly calls: Calls;
+  /** For all of them. */
+  readonly listing: Calls;
+  /** Told how long looking up many took. */
+  noteListed(milliseconds: number): void;
+  readonly syncFolder: SyncFolder;
+}
+
+function asFolder(number: number, absolute: string, { calls, listing, noteListed, syncFolder }: FolderCalls): Folder {
+  const path = pathOfOpen(number, absolute);
+  const at = (name: string) => `${path}/${name}`;
+
+  // By the path of the open folder each takes twice as long: 4.0 against 2.0 ms for 1,000 names.
+  const lookUpByPath = async (names: readonly string[]) => {
+    const before = names.length > MANY && HAS_PROC ? await stateOfWay(listing, absolute) : undefined;
+    if (before === undefined || (await pathOf(listing, number)) !== absolute) return undefined;
+    const found = await listing.lookUpAll(names.map((name) => `${absolute}/${name}`));
+    return (await stateOfWay(listing, absolute)) === before ? found : undefined;
+  };
+
   return {
     path,
-    at: (name) => `${path}/${name}`,
-    sync: () => handle.sync(),
-    [Symbol.asyncDispose]: () => handle.close(),
+    at,
+    calls,
+    stats: () => calls.statOpen(number),
+    lookUp: (name) => calls.lookUp(at(name)),
+    sync: () => syncFolder(number),
+    readNames: (options) => listing.readFolder(path, options),
+    [Symbol.asyncDispose]: async () => calls.close(number),
+
+    async lookUpAll(names) {
+      const started = performance.now();
+      const found = (await lookUpByPath(names)) ?? (await listing.lookUpAll(names.map(at)));
+      noteListed((performance.now() - started) / Math.max(1, names.length / MANY));
+      return found;
+    },
   };
 }
 
 const HAS_PROC = process.platform === 'linux';
 
 /** A path to what is open, which does not depend on names where the system has such paths: as openat(2). */
-export function pathOfOpen(handle: FileHandle, absolute: string): string {
-  return HAS_PROC ? `/proc/self/fd/${handle.fd}` : absolute;
+export function pathOfOpen(opened: number, absolute: string): string {
+  return HAS_PROC ? `/proc/self/fd/${opened}` : absolute;
 }
+
+/** Where what is open is, as the system has it: without links. */
+const pathOf = (calls: Calls, opened: number): Soon<string> => calls.readLink(`/proc/self/fd/${opened}`);
 
 /**
  * Whether what was opened is at `absolute`, without a link on the way. A file that was replaced or removed
  * since is still the one that was asked for: Linux then adds " (deleted)" to its name.
  */
-async function isAt(handle: FileHandle, absolute: string): Promise<boolean> {
+async function isAt(calls: Calls, opened: number, absolute: string): Promise<boolean> {
   if (HAS_PROC) {
-    const actual = await readlink(`/proc/self/fd/${handle.fd}`);
+    const actual = await pathOf(calls, opened);
     return actual === absolute || actual === `${absolute} (deleted)`;
   }
-  const [opened, named, actual] = await Promise.all([handle.stat(), lstat(absolute), realpath(absolute)]);
-  return actual === absolute && opened.dev === named.dev && opened.ino === named.ino;
+  const [stats, named, actual] = await Promise.all([
+    calls.statOpen(opened),
+    calls.lookUp(absolute),
+    realpath(absolute),
+  ]);
+  return actual === absolute && stats.dev === named?.dev && stats.ino === named.ino;
 }
 
 /** Says in one line why a folder can't be the root, for the person who set it. */
-export async function makeRoot(folder: string): Promise<Root> {
+export async function makeRoot(folder: string, threads: number): Promise<Root> {
   try {
     await mkdir(folder, { recursive: true });
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-    return await openRoot(folder);
+    return await openRoot(folder, threads);
   } catch (error) {
     throw unusableRoot(folder, error);
   }

@@ -3,17 +3,23 @@ import { mkdir, readdir, readFile, readlink, rm, stat, utimes } from 'node:fs/pr
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { codeOf } from '../../domain/system-error.ts';
+import type { Calls } from './calls.ts';
 
 /** Names for files and folders on their way, on the file system of the root. */
 export interface Temporary {
   /** A path where nothing is yet. */
   name(): Promise<string>;
+  /** A new file, open for writing. */
+  create(): Promise<{ readonly path: string; readonly number: number }>;
   /** Removes all that is left of this process's own. */
   close(): Promise<void>;
 }
 
 /** Milliseconds between two signs of life that a process gives, and between two looks for those that give none. */
 const SIGN_OF_LIFE = 60_000;
+
+/** Milliseconds after the start for a look of its own: processes that were just killed may take a moment to be gone. */
+const SECOND_LOOK = 3_000;
 
 /** After this time without a sign of life, a process whose number tells us nothing is taken to be no more. */
 const ABANDONED = 60 * 60 * 1000;
@@ -22,7 +28,7 @@ const ABANDONED = 60 * 60 * 1000;
  * A folder of this process's own below `parent`. What processes that are no more left there is swept, so that a
  * crash leaves nothing behind once the service has started again; what running ones hold is left alone.
  */
-export async function openTemporary(parent: string): Promise<Temporary> {
+export async function openTemporary(parent: string, calls: Pick<Calls, 'create'>): Promise<Temporary> {
   const place = await placeOfProcess();
   const folder = join(parent, `${place}~${process.pid}~${randomUUID()}`);
   const make = () => mkdir(folder, { recursive: true, mode: 0o700 });
@@ -35,8 +41,9 @@ export async function openTemporary(parent: string): Promise<Temporary> {
     await sweep(parent, place);
   };
   // What fails here is tried again in a minute; meanwhile nothing depends on it.
-  const timer = setInterval(() => void live().catch(() => {}), SIGN_OF_LIFE);
-  timer.unref();
+  const tryToLive = () => void live().catch(() => {});
+  const timers = [setTimeout(tryToLive, SECOND_LOOK), setInterval(tryToLive, SIGN_OF_LIFE)];
+  for (const timer of timers) timer.unref();
 
   return {
     async name() {
@@ -44,8 +51,18 @@ export async function openTemporary(parent: string): Promise<Temporary> {
       await make();
       return join(folder, randomUUID());
     },
+    async create() {
+      const path = join(folder, randomUUID());
+      try {
+        return { path, number: await calls.create(path) };
+      } catch (error) {
+        if (codeOf(error) !== 'ENOENT') throw error;
+        await make();
+        return { path, number: await calls.create(path) };
+      }
+    },
     async close() {
-      clearInterval(timer);
+      for (const timer of timers) clearTimeout(timer);
       await rm(folder, { recursive: true, force: true });
     },
   };

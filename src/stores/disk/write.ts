@@ -1,13 +1,14 @@
-import { constants } from 'node:fs';
-import { copyFile, lstat, open, rename, rm } from 'node:fs/promises';
+import { type BigIntStats, constants } from 'node:fs';
+import { copyFile, open, rm } from 'node:fs/promises';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { isStoreError, StoreError } from '../../domain/error.ts';
 import { type FilePath, nameOf, ROOT } from '../../domain/path.ts';
-import { presentAgainstCondition, requireSize } from '../../domain/problems.ts';
+import { notFound, presentAgainstCondition, requireSize } from '../../domain/problems.ts';
 import type { Cancellable, FileEntry, StagedUpload, Upload, WriteCondition } from '../../domain/store.ts';
 import { codeOf } from '../../domain/system-error.ts';
 import { entryOf } from './entry.ts';
 import { lookUpFile, renameToNew } from './place.ts';
+import { receive } from './receive.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
 import { translate } from './translate.ts';
@@ -25,18 +26,23 @@ export interface Writer {
 }
 
 export function createWriter(root: Root, temporary: Temporary): Writer {
-  const receive = async (body: Readable, { signal }: Cancellable = {}, check?: (size: number) => void) => {
-    const name = await temporary.name();
+  const calls = root.system.atOnce;
+
+  const takeIn = async (body: Readable, { signal }: Cancellable = {}, check?: (size: number) => void) => {
+    const { path, number } = await temporary.create();
     try {
-      // Its mode is that of any new file: what the process's umask leaves.
-      await using handle = await open(name, 'wx', 0o666);
-      await handle.writeFile(signal ? addAbortSignal(signal, body) : body);
-      await handle.datasync();
-      check?.((await handle.stat()).size);
-      return name;
+      let stats: BigIntStats;
+      try {
+        await receive(calls, number, signal ? addAbortSignal(signal, body) : body);
+        stats = await calls.statOpen(number);
+      } finally {
+        await calls.close(number);
+      }
+      check?.(Number(stats.size));
+      return path;
     } catch (error) {
       body.destroy();
-      await rm(name, { force: true });
+      await rm(path, { force: true });
       throw error;
     }
   };
@@ -52,22 +58,24 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
           if (!isStoreError(error, 'not-found') || attempt === PLACE_ATTEMPTS) throw error;
         }
       }
-    } finally {
+    } catch (error) {
       await rm(temporaryFile, { force: true });
+      throw error;
     }
   };
 
   const place = async (from: string, file: FilePath, condition?: WriteCondition): Promise<FileEntry> => {
     await using folder = await root.makeParent(file);
     try {
-      const entry = entryOf(file, await lstat(from, { bigint: true }));
+      const stats = await folder.calls.lookUp(from);
+      if (!stats) throw notFound(file);
       const present = await lookUpFile(folder, file);
       const to = folder.at(nameOf(file));
       if (condition === 'absent' && present) throw presentAgainstCondition(file);
       if (condition === 'absent') await renameToNew(from, to, temporary);
-      else await rename(from, to);
+      else await folder.calls.rename(from, to);
       await folder.sync();
-      return entry;
+      return entryOf(file, stats);
     } catch (error) {
       throw codeOf(error) === 'EEXIST' ? presentAgainstCondition(file, error) : translate(error, file);
     }
@@ -93,7 +101,7 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
     async write(file, { body, size }, { condition, signal } = {}) {
       try {
         await requirePossible(file, condition);
-        const received = await receive(body, { signal }, (actual) => requireSize(file, actual, size));
+        const received = await takeIn(body, { signal }, (actual) => requireSize(file, actual, size));
         return await publish(received, file, { condition });
       } catch (error) {
         body.destroy();
@@ -102,7 +110,7 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
     },
 
     async stage({ body }, options) {
-      const received = await receive(body, options).catch((error: unknown) => {
+      const received = await takeIn(body, options).catch((error: unknown) => {
         throw translate(error, ROOT);
       });
       return {
