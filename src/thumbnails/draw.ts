@@ -1,11 +1,9 @@
 import sharp, { type Metadata } from 'sharp';
+import { MAX_PIXELS } from './limits.ts';
 import { RenderError, type RenderFault } from './render-error.ts';
 
 /** Width and height of every thumbnail, in pixels. */
-export const THUMBNAIL_SIZE = 320;
-
-/** The most pixels that are decoded: 100 megapixels. */
-export const MAX_PIXELS = 100_000_000;
+const THUMBNAIL_SIZE = 320;
 
 const QUALITY = 80;
 

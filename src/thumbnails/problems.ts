@@ -1,11 +1,8 @@
 import { quoted, StoreError } from '../domain/error.ts';
 import type { FilePath } from '../domain/path.ts';
 import type { FileEntry } from '../domain/store.ts';
-import { MAX_PIXELS } from './draw.ts';
+import { MAX_PIXELS, MAX_SOURCE_SIZE } from './limits.ts';
 import { RenderError } from './render-error.ts';
-
-/** The largest file that a thumbnail is made of, in bytes. */
-export const MAX_SOURCE_SIZE = 50 * 1024 * 1024;
 
 /** Throws unless a thumbnail can be made of a file of this size: `too-large`, or `invalid-request` for an empty one. */
 export function requireUsableSize({ path, size }: FileEntry): void {

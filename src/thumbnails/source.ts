@@ -10,7 +10,8 @@ export interface SourceOptions {
 }
 
 /**
- * All bytes of the version of a file that `file` describes. Whatever happens, the source is closed when it settles.
+ * All bytes of the version of a file that `file` describes, in an `ArrayBuffer` that nothing else is in and nobody else
+ * has. Whatever happens, the source is closed when it settles.
  * `condition-failed` when the file is another version by now; `unavailable` when the source is too slow or gives
  * another number of bytes than announced; rejects with the signal's reason when it aborts.
  */
@@ -18,7 +19,7 @@ export async function readSource(
   files: Pick<Files, 'read'>,
   file: FileEntry,
   { signal, timeLimit }: SourceOptions,
-): Promise<Buffer> {
+): Promise<Buffer<ArrayBuffer>> {
   const slow = new AbortController();
   const timer = setTimeout(() => slow.abort(tooSlow(file, timeLimit)), timeLimit);
   const stop = AbortSignal.any([signal, slow.signal]);
@@ -33,16 +34,18 @@ export async function readSource(
   }
 }
 
-async function readAll(files: Pick<Files, 'read'>, file: FileEntry, signal: AbortSignal): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(file.size);
-  const { body } = await files.read(file.path, { ifMatch: file.etag, signal });
+async function readAll(files: Pick<Files, 'read'>, file: FileEntry, signal: AbortSignal): Promise<Buffer<ArrayBuffer>> {
+  const content = await files.read(file.path, { ifMatch: file.etag, signal });
+  const bytes = Buffer.allocUnsafeSlow(file.size);
   let length = 0;
-  // Leaving the loop before the end destroys the body, and so does the signal.
-  for await (const chunk of addAbortSignal(signal, body)) {
-    const part: Buffer = chunk;
+  const add = (part: Buffer) => {
     if (length + part.length > bytes.length) throw otherSize(file);
     length += part.copy(bytes, length);
-  }
+  };
+  // The store may keep what it has at hand: it is copied like any other part.
+  if (content.bytes) add(content.bytes);
+  // Leaving the loop before the end destroys the body, and so does the signal.
+  else for await (const part of addAbortSignal(signal, content.body)) add(part);
   if (length < bytes.length) throw otherSize(file);
   return bytes;
 }

@@ -21,6 +21,8 @@ export interface Thumbnails {
    * after `close`; and whatever reading the file throws. Rejects at once with the reason of `signal` when it aborts.
    */
   get(file: FileEntry, options?: Cancellable): Promise<Buffer>;
+  /** What `get` would give, where it is in memory. */
+  peek(file: FileEntry): Buffer | undefined;
   /** Ends the work under way, whose askers get `unavailable`. When it resolves, nothing is left running. */
   close(): Promise<void>;
 }
@@ -31,7 +33,7 @@ export interface ThumbnailsOptions {
   readonly cacheFolder: string;
   /** Bytes in `cacheFolder`; 0 keeps thumbnails in memory only, and the folder is not touched. */
   readonly cacheSize: number;
-  /** How many images are rendered at once by this process. Eight times as many may wait. */
+  /** How many images are rendered at once by this process. Eight times as many may wait, and no fewer than 64. */
   readonly renders: number;
   /** Is told when the cache can't be read or written, which fails no request. */
   readonly warn?: Warn;
@@ -41,6 +43,9 @@ export interface ThumbnailsOptions {
 
 /** Part of what names a thumbnail: raise it when the same image is to look different from now on. */
 const RENDERING = 1;
+
+/** A page full of tiles asks for so many at once, where a proxy does not hold it to six connections. */
+const SHORTEST_QUEUE = 64;
 
 const RENDER_TIME_LIMIT = 10_000;
 
@@ -55,7 +60,11 @@ export function thumbnailEtag(file: FileEntry): string {
 export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
   const { files, cacheFolder, cacheSize, renders, warn = () => {}, renderTimeLimit = RENDER_TIME_LIMIT } = options;
   const cache = createCache({ folder: cacheFolder, size: cacheSize, warn });
-  const places = createPlaces({ places: renders, queue: 8 * renders, crowd: 'Too many thumbnails are asked for' });
+  const places = createPlaces({
+    places: renders,
+    queue: Math.max(SHORTEST_QUEUE, 8 * renders),
+    crowd: 'Too many thumbnails are asked for',
+  });
   const flights = createSingleFlight<Buffer>();
   const closed = new StoreError('unavailable', 'The service is stopping. Try again in a second.', { retryAfter: 1 });
   let isClosed = false;
@@ -85,6 +94,8 @@ export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
   };
 
   return {
+    peek: (file) => (isClosed ? undefined : cache.peek(keyOf(file))),
+
     async get(file, { signal } = {}) {
       signal?.throwIfAborted();
       if (isClosed) throw closed;

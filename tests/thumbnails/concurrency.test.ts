@@ -10,6 +10,9 @@ import { assertThumbnail, GREEN, noise, plain, RED } from './images.ts';
 
 const image = await plain(RED).png().toBuffer();
 
+/** How many may wait in a process that renders one at a time. */
+const WAITING = 64;
+
 const putMany = (gallery: Gallery, count: number) =>
   Array.from({ length: count }, (_, index) => gallery.put(`image ${index}`, image));
 
@@ -34,11 +37,24 @@ test('renders no more at once than told, in the order of asking', async (t) => {
   assert.deepEqual(gallery.reads, ['image 0', 'image 1', 'image 2', 'image 3', 'image 4', 'image 5']);
 });
 
-test('lets eight wait for each render, and tells the next to come back', async (t) => {
+test('lets eight wait for each render where many are rendered at once', async (t) => {
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, { renders: 9 });
+  const open = gallery.hold();
+  const [last, ...files] = putMany(gallery, 9 + 9 * 8 + 1);
+  assert.ok(last);
+  const answers = files.map((file) => thumbnails.get(file));
+  await settled();
+  await assert.rejects(thumbnails.get(last), { kind: 'unavailable' });
+  open();
+  await Promise.all(answers);
+});
+
+test('lets as many wait as a page full of tiles asks for, and tells the next to come back', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
   const open = gallery.hold();
-  const [last, ...files] = putMany(gallery, 10);
+  const [last, ...files] = putMany(gallery, 1 + WAITING + 1);
   assert.ok(last);
   const answers = files.map((file) => thumbnails.get(file));
   await settled();
@@ -48,7 +64,7 @@ test('lets eight wait for each render, and tells the next to come back', async (
     return true;
   });
   open();
-  assert.equal((await Promise.all(answers)).length, 9);
+  assert.equal((await Promise.all(answers)).length, 1 + WAITING);
   await thumbnails.get(last);
 });
 
@@ -56,17 +72,17 @@ test('drops from the queue what nobody waits for any more', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
   const open = gallery.hold();
-  const [first, second, ...others] = putMany(gallery, 10);
+  const [first, second, ...others] = putMany(gallery, 1 + WAITING + 1);
   assert.ok(first && second);
   const leaving = new AbortController();
   const answer = thumbnails.get(first);
   const dropped = thumbnails.get(second, { signal: leaving.signal });
-  const waiting = others.slice(0, 7).map((file) => thumbnails.get(file));
+  const waiting = others.slice(0, WAITING - 1).map((file) => thumbnails.get(file));
   await settled();
   leaving.abort(new Error('left'));
   await assert.rejects(dropped, /left/);
   // The queue was full; whoever left made room.
-  const late = others.slice(7).map((file) => thumbnails.get(file));
+  const late = others.slice(WAITING - 1).map((file) => thumbnails.get(file));
   open();
   await Promise.all([answer, ...waiting, ...late]);
   assert.ok(!gallery.reads.includes('image 1'));
@@ -191,6 +207,30 @@ test('a source with another number of bytes than announced is no image, and is c
     await assert.rejects(thumbnails.get({ ...file, size }), { kind: 'unavailable', retryAfter: 1 });
     assert.equal(gallery.bodies.at(-1)?.destroyed, true);
   }
+});
+
+test('leaves alone what the store has at hand', async (t) => {
+  const gallery = createGallery();
+  const file = gallery.put('image', image);
+  const kept = Buffer.from(image);
+  const store: Gallery = {
+    ...gallery,
+    files: { read: async () => ({ file, bytes: kept, body: new PassThrough() }) },
+  };
+  await assertThumbnail(await thumbnailsOf(t, store).get(file), [160, 160, RED]);
+  assert.deepEqual(kept, image);
+});
+
+test('what was drawn is at hand from then on, until it is closed', async (t) => {
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery);
+  const file = gallery.put('image', image);
+  assert.equal(thumbnails.peek(file), undefined);
+  const drawn = await thumbnails.get(file);
+  assert.equal(thumbnails.peek(file), drawn);
+  assert.equal(thumbnails.peek({ ...file, etag: 'another' }), undefined);
+  await thumbnails.close();
+  assert.equal(thumbnails.peek(file), undefined);
 });
 
 test('a source that gives nothing is given up', async () => {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import sharp from 'sharp';
 import { plain, RED, svg } from './images.ts';
 
@@ -38,4 +40,14 @@ test('only the loaders of the formats named are left', async (t) => {
   allowSvg();
   assert.equal(await opens(svg('')), true, 'SVG where it is drawn');
   assert.equal(await opens(native), false, 'and nothing else there');
+});
+
+test('a process that has drawn nothing has not loaded libvips', async () => {
+  const service = join(import.meta.dirname, '../../src/thumbnails/thumbnails.ts');
+  const libraries = async (module: string) => {
+    const script = `await import(${JSON.stringify(module)}); console.log(process.report.getReport().sharedObjects.join())`;
+    return (await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])).stdout;
+  };
+  assert.doesNotMatch(await libraries(service), /libvips/);
+  assert.match(await libraries(import.meta.resolve('sharp')), /libvips/, 'it can be told');
 });

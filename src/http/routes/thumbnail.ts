@@ -37,7 +37,8 @@ export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnai
       // Who names the etag was given the thumbnail before. Every other condition is on one that can be made at all.
       const isKnown = verdict === 'not-modified' && request.headers['if-none-match']?.trim() !== '*';
       if (isKnown) return sendNotModified(reply);
-      const jpeg = await thumbnails.get(file, { signal: clientSignal(reply) });
+      // From memory nothing is waited for, and so nobody has to watch whether the client leaves.
+      const jpeg = thumbnails.peek(file) ?? (await thumbnails.get(file, { signal: clientSignal(reply) }));
       if (verdict === 'not-modified') return sendNotModified(reply);
       if (verdict === 'failed') {
         throw new HttpError(412, `The thumbnail has the etag ${quote(etag)}, which the request ruled out.`);
