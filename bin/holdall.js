@@ -1,5 +1,11 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs';
 import { requireNode } from './require-node.js';
 
 requireNode();
-await import('../src/main.ts');
+const built = new URL('../dist/main.js', import.meta.url);
+if (existsSync(built)) await import(built.href);
+else {
+  process.stderr.write('holdall: The service is not built (there is no dist/main.js): run "npm run build".\n');
+  process.exitCode = 1;
+}

@@ -14,11 +14,12 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   layers: ['domain'],
   stores: ['domain', 'config', 'cache', 'version.ts'],
   thumbnails: ['domain', 'cache'],
-  http: ['domain', 'access', 'thumbnails', 'version.ts'],
+  http: ['domain', 'access', 'thumbnails', 'version.ts', 'package-folder.ts'],
   process: ['access', 'config', 'domain', 'http', 'layers', 'stores', 'thumbnails'],
   commands: ['access', 'config', 'domain'],
   'main.ts': ['commands', 'config', 'process', 'version.ts'],
-  'version.ts': [],
+  'version.ts': ['package-folder.ts'],
+  'package-folder.ts': [],
   web: [],
 };
 

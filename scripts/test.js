@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 import { requireNode } from '../bin/require-node.js';
 import { requireChineseFont, requireCommands } from './debian-packages.js';
 
-// Builds the web page and runs the tests: all, or the files that are named. Arguments that begin with "-" go to Node's test runner.
+// Builds the web page and the service, and runs the tests: all, or the files that are named. Arguments that begin with
+// "-" go to Node's test runner.
 
 requireNode();
 
@@ -43,7 +44,8 @@ async function runTests() {
   if (['tests/http/', 'tests/access/', 'tests/attacks/'].some(willRun))
     provide(() => requireCommands({ 'redis-server': 'redis-server' }));
   if (willRun('tests/web/')) provide(requireBrowser);
-  await buildPage();
+  await build('./build-page.js', 'The web page could not be built, or is over its budget.');
+  await build('./build-service.js', 'The service could not be built.');
   if (!willRun('s3')) return runFiles({});
   const { environmentOf, isObjectStoreNamed, testObjectStore } = await import('../tests/servers/object-store.ts');
   if (isObjectStoreNamed()) return runFiles(environmentOf(testObjectStore()));
@@ -55,11 +57,16 @@ async function runTests() {
   }
 }
 
-/** The service does not start without the page, nor do its tests. */
-async function buildPage() {
-  const script = fileURLToPath(new URL('./build-page.js', import.meta.url));
+/**
+ * Builds what the service does not start without, nor do its tests.
+ *
+ * @param {string} name of the script
+ * @param {string} failure
+ */
+async function build(name, failure) {
+  const script = fileURLToPath(new URL(name, import.meta.url));
   const [code] = await once(spawn(process.execPath, [script], { stdio: 'inherit' }), 'exit');
-  if (code !== 0) throw new Error('The web page could not be built, or is over its budget.');
+  if (code !== 0) throw new Error(failure);
 }
 
 /**

@@ -49,6 +49,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
     genReqId: requestId,
     bodyLimit: BODY_LIMIT,
     routerOptions: { maxParamLength: MAX_PATH },
+    schemaController: { compilersFactory: { buildValidator: notLoaded, buildSerializer: notLoaded } },
     // A request that comes while the service stops is answered; its connection is closed after it.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -73,7 +74,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   tellQuota(app, service);
   setCompilers(app);
   const methodsOf = collectMethods(app);
-  await describeApi(app);
+  describeApi(app);
   await app.register(async (routes: App) => registerRoutes(routes, service));
   refuseOtherMethods(app, methodsOf);
   return app;
@@ -141,9 +142,22 @@ function takeJson(app: App): void {
 
 /** Bodies are taken as they are, a wrong type is a mistake; what stands in a query is text until it is read. */
 function setCompilers(app: App): void {
-  const options = { strictTypes: false, verbose: true, removeAdditional: false, useDefaults: false } as const;
+  const options = {
+    strictTypes: false,
+    verbose: true,
+    removeAdditional: false,
+    useDefaults: false,
+    // The schemas are made by TypeBox: to hold them to the schema of schemas would be 30 ms of each start.
+    validateSchema: false,
+    meta: false,
+  } as const;
   const exact = new Ajv({ ...options, coerceTypes: false });
   const fromText = new Ajv({ ...options, coerceTypes: true });
   app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'querystring' ? fromText : exact).compile(schema));
   app.setSerializerCompiler(() => JSON.stringify);
+}
+
+/** In the place of the framework's own compilers, which it would load otherwise: `setCompilers` has the ones in use. */
+function notLoaded(): never {
+  throw new Error('A schema was to be compiled before the compilers were set.');
 }

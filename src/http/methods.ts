@@ -1,4 +1,3 @@
-import '@fastify/swagger';
 import { HttpError } from './errors.ts';
 import type { App } from './service.ts';
 

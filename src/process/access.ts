@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { prepareEndedSessions } from '../access/ended-sessions.ts';
-import { keepPolicy } from '../access/kept-policy.ts';
 import { OPEN_POLICY } from '../access/open-policy.ts';
 import type { Config } from '../config/config.ts';
 import type { AccessControl } from '../http/access/access-control.ts';
@@ -23,7 +22,8 @@ export async function openAccess(
   if (config.ACCESS_FILE === undefined) {
     return { mode: config.ACCESS ?? 'local', policy: () => OPEN_POLICY, waysIn: undefined };
   }
-  // Loaded where it is needed: a start takes long enough.
+  // Loaded where they are needed: a start takes long enough.
+  const { keepPolicy } = await import('../access/kept-policy.ts');
   const { createWaysIn } = await import('../http/access/ways-in.ts');
   const kept = await keepPolicy(config.ACCESS_FILE, logger);
   resources.defer(() => kept.close());

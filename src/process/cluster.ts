@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { START_FAILED, STOP_SIGNALS, writesFiles } from './worker.ts';
+import { START_FAILED, STOP_SIGNALS, writesFiles } from './signals.ts';
 
 /** Milliseconds before a worker that died is replaced: soon, and not in a loop that eats the machine. */
 const RESTART_DELAY = 1000;

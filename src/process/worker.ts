@@ -2,12 +2,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { explainStart } from './failure.ts';
 import { type RunningService, startService } from './service.ts';
-
-/** Signals that ask for a stop: from a supervisor, and from the keyboard. */
-export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
-
-/** The exit code of a process that could not start, as EX_CONFIG of sysexits.h. */
-export const START_FAILED = 78;
+import { START_FAILED, STOP_SIGNALS, writesFiles } from './signals.ts';
 
 /** Serves from this process until it is told to stop, and then ends it with 0. `onReady` is told when it listens. */
 export async function runService(
@@ -43,9 +38,4 @@ export async function runService(
   };
   for (const signal of STOP_SIGNALS) process.on(signal, () => void stop(signal));
   onReady(started);
-}
-
-/** Whether SIGHUP has a meaning: a terminal that is closed sends it too, and ends the service where it has none. */
-export function writesFiles({ AUDIT_LOG }: Config): boolean {
-  return AUDIT_LOG !== 'stdout' && AUDIT_LOG !== 'off';
 }

@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseRenderError, RenderError } from './render-error.ts';
 
 /** The exit status with which the process says that stdout holds a fault instead of a thumbnail. */
 export const REFUSED = 3;
 
-const SCRIPT = join(import.meta.dirname, 'draw-apart-process.ts');
+// Beside this file, and of its kind: TypeScript here, JavaScript where the service is built.
+const SCRIPT = join(import.meta.dirname, `draw-apart-process${extname(import.meta.filename)}`);
 
 /** Far above any thumbnail, in bytes. */
 const MAX_OUTPUT = 4 * 1024 * 1024;

@@ -84,15 +84,18 @@ describe('a start', () => {
 
   for (const WORKERS of ['1', '2']) {
     it(`is refused in one line where the web page was not built (WORKERS=${WORKERS})`, async (t) => {
-      const checkout = await temporaryFolder(t);
-      const ours = fileURLToPath(new URL('../../', import.meta.url));
-      for (const part of ['bin', 'src', 'package.json'])
-        await cp(join(ours, part), join(checkout, part), { recursive: true });
-      await symlink(join(ours, 'node_modules'), join(checkout, 'node_modules'));
-      const ran = await runHoldall(t, { script: join(checkout, 'bin/holdall.js'), settings: { WORKERS } });
+      const ran = await runHoldall(t, {
+        script: await copyOf(t, ['bin', 'dist', 'package.json']),
+        settings: { WORKERS },
+      });
       assertRefused(ran, /^holdall: The web page is not built .*: run "npm run build"\.$/m);
     });
   }
+
+  it('is refused in one line where the service was not built', async (t) => {
+    const ran = await runHoldall(t, { script: await copyOf(t, ['bin', 'src', 'package.json']) });
+    assertRefused(ran, /^holdall: The service is not built .*: run "npm run build"\.$/m);
+  });
 
   it('names every bad setting at once, a line each with an example, and prints no secret', async (t) => {
     const secret = 'hunter2-hunter2';
@@ -172,6 +175,15 @@ function assertOneLine({ stdout, stderr }: Ran, line: RegExp): void {
   assert.equal(stdout, '', 'A refusal has no line in the log, and least of all a stack.');
   assert.match(stderr, line);
   assert.match(stderr, /^[^\n]+\n$/);
+}
+
+/** The script of the command in a copy that has only so much of this checkout. */
+async function copyOf(t: TestContext, parts: readonly string[]): Promise<string> {
+  const checkout = await temporaryFolder(t);
+  const ours = fileURLToPath(new URL('../../', import.meta.url));
+  for (const part of parts) await cp(join(ours, part), join(checkout, part), { recursive: true });
+  await symlink(join(ours, 'node_modules'), join(checkout, 'node_modules'));
+  return join(checkout, 'bin/holdall.js');
 }
 
 /** A folder that this user may not write to, or the reason why there is none. */

@@ -10,7 +10,7 @@ import { HttpError } from '../errors.ts';
 import type { App, Service } from '../service.ts';
 import { refuseForeignSite } from './foreign-sites.ts';
 import { nameOf, requireKnownHost } from './hosts.ts';
-import type { Proof } from './ways-in.ts';
+import type { Proof, WaysIn } from './ways-in.ts';
 
 /**
  * What a route needs of who asks. `files`: what it does goes through `RequestAccess.files`, which allows it or not.
@@ -58,6 +58,11 @@ export function guardRequests(app: App, service: Service): void {
   const addresses = publicUrl === undefined ? [] : [publicUrl, ...(contentOrigin === undefined ? [] : [contentOrigin])];
   const known = addresses.map((address) => nameOf(new URL(address).host));
 
+  const recognise = async (waysIn: WaysIn, request: FastifyRequest, reply: FastifyReply) => {
+    const asker = await waysIn.authenticate(request, reply);
+    if (asker) request.access = new AskerAccess(service, request, reply, asker);
+  };
+
   app.addHook('onRequest', (request, reply, done) => {
     const needed = request.routeOptions.config.access;
     request.access = new AskerAccess(service, request, reply, undefined);
@@ -66,11 +71,8 @@ export function guardRequests(app: App, service: Service): void {
     refuseForeignSite(request, { publicUrl, isPrivate });
     // Whoever signs out must be able to while it can't be told who they are.
     const isOfAsker = needed !== 'health' && needed !== 'signature' && needed !== 'public';
-    if (!access.waysIn || !isOfAsker) return done();
-    access.waysIn.authenticate(request, reply).then((asker) => {
-      if (asker) request.access = new AskerAccess(service, request, reply, asker);
-      done();
-    }, done);
+    if (access.waysIn && isOfAsker) recognise(access.waysIn, request, reply).then(() => done(), done);
+    else done();
   });
 }
 

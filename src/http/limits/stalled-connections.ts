@@ -18,7 +18,7 @@ const ANSWER_TIME = 10_000;
 export function endStalledConnections(app: App, { idleTimeout }: Pick<Limits, 'idleTimeout'>): void {
   const toldOff = new WeakSet<ServerResponse>();
   // One function for all requests, as each of them has to have a listener.
-  function endStalled(this: ServerResponse<IncomingMessage>, socket: Socket): void {
+  function endStalled(this: ServerResponse, socket: Socket): void {
     const stalled = stalledBy(this.req, socket);
     if (stalled === 'taking' || (stalled === 'sending' && toldOff.has(this))) return void socket.destroy();
     // It fires once, and is set again only by bytes.

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
+import { PACKAGE_FOLDER } from '../../package-folder.ts';
 
 /** Where `npm run build` puts the web page. */
-export const BUILT_PAGE = fileURLToPath(new URL('../../../web/dist/', import.meta.url));
+export const BUILT_PAGE = join(PACKAGE_FOLDER, 'web/dist');
 
 /** The web page as it was built: the names, in the folder `assets`, of what its document loads. */
 export interface WebPage {

@@ -1,4 +1,3 @@
-import '@fastify/swagger';
 import { clientSignal } from '../client-signal.ts';
 import { Failure, Ready, Success } from '../schemas.ts';
 import type { App, Service } from '../service.ts';
@@ -35,6 +34,4 @@ export function systemRoutes(app: App, { files }: Service): void {
       } as const;
     },
   );
-
-  app.get('/-/openapi.json', { config: { access: 'public' }, schema: { hide: true } }, async () => app.swagger());
 }

@@ -1,0 +1,72 @@
+import fastifySwagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
+import { version } from '../version.ts';
+
+/** A route as far as it is told of. */
+export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'>;
+
+/**
+ * An application of its own that knows of these routes, and answers none of them but what is below `prefix`: the pages
+ * about them. `swagger()` of it is the OpenAPI document.
+ */
+export async function createApiDocuments(routes: readonly DescribedRoute[], prefix: string): Promise<FastifyInstance> {
+  const documents = fastify({ exposeHeadRoutes: false });
+  documents.setValidatorCompiler(() => () => true);
+  documents.setSerializerCompiler(() => JSON.stringify);
+  await documents.register(fastifySwagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Holdall',
+        version,
+        description: 'One HTTP interface for the files in your bucket, your repository or your disk.',
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
+      components: { securitySchemes: SECURITY_SCHEMES },
+      // One of them is enough, and none is needed for what everybody may.
+      security: [{}, { bearer: [] }, { basic: [] }, { session: [] }],
+      tags: ['Files', 'Folders', 'Files and folders', 'Signing in', 'The service'].map((name) => ({ name })),
+    },
+    transform: ({ schema, url }) => ({ schema: nameWildcard(schema), url: url.replace('*', ':path') }),
+  });
+  await documents.register(swaggerUi, {
+    routePrefix: prefix,
+    staticCSP: {
+      'default-src': ["'self'"],
+      'img-src': ["'self'", 'data:'],
+      'style-src': ["'self'", "'unsafe-inline'"],
+      'object-src': ["'none'"],
+      'base-uri': ["'none'"],
+      'frame-ancestors': ["'none'"],
+    },
+    uiConfig: { deepLinking: true, tryItOutEnabled: true, validatorUrl: null },
+    theme: { title: 'Holdall: the interface' },
+    logo: { type: 'image/svg+xml', content: Buffer.from(LOGO), href: prefix },
+  });
+  for (const route of routes) documents.route({ ...route, handler: (_request, reply) => reply.callNotFound() });
+  await documents.ready();
+  return documents;
+}
+
+/** How a request says who sends it. */
+const SECURITY_SCHEMES = {
+  bearer: { type: 'http', scheme: 'bearer', description: 'A token of the service, or a JSON Web Token of JWT_ISSUER.' },
+  basic: { type: 'http', scheme: 'basic', description: 'A name and a password, over HTTPS or from the same machine.' },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'holdall',
+    description: 'The session that POST /-/session begins; over HTTPS, the cookie is `__Host-holdall`.',
+  },
+} as const;
+
+const LOGO =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 32"><text x="0" y="24" fill="white" font-family="system-ui, sans-serif" font-size="24" font-weight="600">Holdall</text></svg>';
+
+/** The router calls what a `*` stands for `*`; a document calls it `path`. */
+function nameWildcard<Schema extends { params?: unknown } | undefined>(schema: Schema): Schema {
+  const properties = (schema?.params as { properties?: Record<string, unknown> } | undefined)?.properties;
+  if (!schema || !properties?.['*']) return schema;
+  return { ...schema, params: { type: 'object', properties: { path: properties['*'] }, required: ['path'] } };
+}
