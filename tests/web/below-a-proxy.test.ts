@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream';
 import { it, type TestContext } from 'node:test';
 import { atEnd } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
+import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
 import { photo } from './samples.ts';
 import { startSite } from './site.ts';
@@ -53,7 +54,7 @@ it('The page works below a path of a reverse proxy', async (t) => {
 
   await row(page, 'photos/').dblclick();
   await row(page, 'photos/2026/').waitFor();
-  assert.equal(page.url(), `${url}photos/`);
+  await becomes(() => page.url(), `${url}photos/`);
   await page.reload();
   await until('the thumbnail is drawn', async () => (await page.locator('.thumbnail.loaded img').count()) === 1);
   await row(page, 'photos/cat.jpg').dblclick();

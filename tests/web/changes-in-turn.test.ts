@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page, Route } from 'playwright-core';
-import { until } from '../process/until.ts';
+import { becomes } from './becomes.ts';
 import { FILES, refuse, row, said, selectedText, visit, waitForFocus } from './changing.ts';
 
 /** Holds requests until the function that it gives is called. */
@@ -98,8 +98,8 @@ test('A name that was being edited when one went elsewhere is forgotten', async 
   await row(page, 'photos/').dblclick();
   await row(page, 'photos/cat.txt').click();
   await page.keyboard.press('F2');
-  assert.equal(await field.inputValue(), 'cat.txt');
-  assert.equal(await selectedText(field), 'cat');
+  await becomes(() => field.inputValue(), 'cat.txt');
+  await becomes(() => selectedText(field), 'cat');
   await page.keyboard.press('Escape');
   assert.ok(await site.exists('photos/cat.txt'));
 });
@@ -146,8 +146,7 @@ test('A move under another name that is cancelled too late is undone from there'
   await row(page, 'to/sub (2)/').waitFor();
   await page.unroute('**/move');
   await page.getByRole('button', { name: 'Undo' }).click();
-  await until('it is back', () => site.exists('sub/new.txt'));
-  assert.deepEqual(await site.paths(), ['sub/new.txt', 'to/sub/old.txt']);
+  await becomes(() => site.paths(), ['sub/new.txt', 'to/sub/old.txt']);
 });
 
 test('A file is gone where the service says so, not where something on the way knows no such address', async (t) => {

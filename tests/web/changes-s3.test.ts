@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../process/until.ts';
+import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
 import { startSite } from './site.ts';
 
@@ -30,7 +31,7 @@ test('What is changed on the page is changed in the bucket', async (t) => {
   await page.keyboard.type('renamed');
   await page.keyboard.press('Enter');
   await until('nothing is left of the folder by its old name', async () => !(await site.exists('folder/')));
-  assert.ok(await site.exists('renamed/deep/x.txt'));
+  await until('it has the new one', () => site.exists('renamed/deep/x.txt'));
 
   await row(page, 'a.txt').click();
   await row(page, 'b.txt').click({ modifiers: ['Control'] });
@@ -53,7 +54,7 @@ test('What is changed on the page is changed in the bucket', async (t) => {
   await page.keyboard.press('Delete');
   await page.getByRole('button', { name: 'Delete folder' }).click();
   await until('the folder is gone', async () => !(await site.exists('renamed/')));
-  assert.deepEqual(await site.paths(), ['a.txt', 'b.txt']);
+  await becomes(() => site.paths(), ['a.txt', 'b.txt']);
 });
 
 function row(page: Page, path: string): Locator {

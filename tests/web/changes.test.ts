@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../process/until.ts';
 import { assertAccessible } from './axe.ts';
+import { becomes } from './becomes.ts';
 import { FILES, isListing, refuse, row, said, selectedText, visit, waitForFocus } from './changing.ts';
 import { HOSTILE_NAMES } from './samples.ts';
 
@@ -11,7 +12,7 @@ test('A new folder is named in words, shown at once, and has the focus', async (
   const dialog = page.getByRole('dialog', { name: 'New folder' });
   const name = dialog.getByRole('textbox', { name: 'Name' });
   await name.waitFor();
-  assert.equal(await selectedText(name), 'New folder');
+  await becomes(() => selectedText(name), 'New folder');
   await assertAccessible(page, t, { state: 'the question for a new folder' });
 
   for (const [typed, problem] of [
@@ -24,12 +25,12 @@ test('A new folder is named in words, shown at once, and has the focus', async (
     await name.fill(typed);
     await page.keyboard.press('Enter');
     await dialog.getByText(problem).waitFor();
-    assert.equal(await name.getAttribute('aria-invalid'), 'true');
+    await becomes(() => name.getAttribute('aria-invalid'), 'true');
   }
   await name.fill('  🎉 \u202ereversed');
   await page.keyboard.press('Enter');
   await waitForFocus(page, '  🎉 \u202ereversed/');
-  assert.equal(await row(page, '  🎉 \u202ereversed/').getAttribute('aria-selected'), 'true');
+  await becomes(() => row(page, '  🎉 \u202ereversed/').getAttribute('aria-selected'), 'true');
   assert.ok(await until('the folder is stored', () => site.exists('  🎉 \u202ereversed/')));
 });
 
@@ -40,7 +41,7 @@ test('A new folder that the service refuses goes again, with its words', async (
   await page.getByRole('button', { name: 'New folder' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
   await said(page, 'The disk is asleep.');
-  assert.equal(await row(page, 'New folder/').count(), 0);
+  await row(page, 'New folder/').waitFor({ state: 'detached' });
 });
 
 test('A name is edited in its place, and a rename is undone', async (t) => {
@@ -48,19 +49,19 @@ test('A name is edited in its place, and a rename is undone', async (t) => {
   await row(page, 'archive.tar.gz').click();
   await page.keyboard.press('F2');
   const field = page.getByRole('textbox', { name: 'New name of' });
-  assert.equal(await selectedText(field), 'archive');
+  await becomes(() => selectedText(field), 'archive');
   await page.keyboard.type('zebra');
   await assertAccessible(page, t, { state: 'a name that is edited' });
   await page.keyboard.press('Enter');
   await waitForFocus(page, 'zebra.tar.gz');
-  assert.equal(await row(page, 'archive.tar.gz').count(), 0);
-  assert.equal(await row(page, 'zebra.tar.gz').getAttribute('aria-selected'), 'true');
+  await row(page, 'archive.tar.gz').waitFor({ state: 'detached' });
+  await becomes(() => row(page, 'zebra.tar.gz').getAttribute('aria-selected'), 'true');
   await until('the file has its new name', () => site.exists('zebra.tar.gz'));
 
   await page.getByRole('button', { name: 'Undo' }).click();
   await row(page, 'archive.tar.gz').waitFor();
   await until('the file has its old name', () => site.exists('archive.tar.gz'));
-  assert.equal(await site.exists('zebra.tar.gz'), false);
+  await until('it has no other', async () => !(await site.exists('zebra.tar.gz')));
 });
 
 test('A name that can’t be is told of at the field, Escape leaves it, and a click elsewhere commits', async (t) => {
@@ -68,7 +69,7 @@ test('A name that can’t be is told of at the field, Escape leaves it, and a cl
   await row(page, 'photos/').click();
   await page.getByRole('button', { name: 'Rename' }).click();
   const field = page.getByRole('textbox', { name: 'New name of' });
-  assert.equal(await selectedText(field), 'photos');
+  await becomes(() => selectedText(field), 'photos');
   await field.fill('cat.txt');
   await page.getByText('This name is taken in this folder.').waitFor();
   await page.keyboard.press('Enter');
@@ -93,7 +94,7 @@ test('A name that was taken meanwhile opens the field again, with what was typed
   await page.keyboard.press('Enter');
   await page.getByText('This name is taken in this folder.').waitFor();
   const field = page.getByRole('textbox', { name: 'New name of' });
-  assert.equal(await field.inputValue(), 'dog.txt');
+  await becomes(() => field.inputValue(), 'dog.txt');
   await row(page, 'cat.txt').waitFor();
   assert.equal((await site.read('dog.txt')).toString(), 'somebody else’s');
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { assertAccessible } from './axe.ts';
+import { becomes } from './becomes.ts';
 import { visit } from './preview-visit.ts';
 import { photo } from './samples.ts';
 
@@ -55,14 +56,18 @@ test('On a phone, fingers lead on and out, and details come from below and go by
 
   await swipe(page, [180, 300], [190, 520]);
   await page.getByRole('dialog').waitFor({ state: 'detached' });
-  assert.equal(page.url(), site.url);
+  await becomes(() => page.url(), site.url);
 });
 
 /** One finger, from one point of the window to another. */
 async function swipe(page: Page, from: readonly [number, number], to: readonly [number, number]): Promise<void> {
   const debug = await page.context().newCDPSession(page);
-  const send = (type: 'touchStart' | 'touchMove' | 'touchEnd', points: readonly (readonly [number, number])[]) =>
-    debug.send('Input.dispatchTouchEvent', { type, touchPoints: points.map(([x, y]) => ({ x, y })) });
+  // A swipe is one by its speed, which is that of these times, however long the machine takes.
+  let timestamp = Date.now() / 1000;
+  const send = (type: 'touchStart' | 'touchMove' | 'touchEnd', points: readonly (readonly [number, number])[]) => {
+    timestamp += 0.05;
+    return debug.send('Input.dispatchTouchEvent', { type, touchPoints: points.map(([x, y]) => ({ x, y })), timestamp });
+  };
   await send('touchStart', [from]);
   for (const part of [0.3, 0.6, 1]) {
     await send('touchMove', [[from[0] + (to[0] - from[0]) * part, from[1] + (to[1] - from[1]) * part]]);
@@ -77,6 +82,8 @@ test('Details from below stay when a text of them is marked beyond their edge, a
   await page.locator('[data-path="photo.txt"]').click();
   await page.keyboard.press('Alt+Enter');
   const sheet = page.getByRole('dialog', { name: 'Details' });
+  // Where it is once the sheet has come up.
+  await sheet.getByText('Plain text').hover();
   const type = await sheet.getByText('Plain text').boundingBox();
   assert.ok(type);
   await page.mouse.move(type.x + 20, type.y + 5);

@@ -58,7 +58,7 @@ describe('Dragging entries', () => {
     await until('it is there', () => site.exists('box/a.txt'));
     await until('it is there no more', async () => !(await site.exists('a.txt')));
     await row(page, 'a.txt').waitFor({ state: 'detached' });
-    assert.equal(await hint(page).count(), 0);
+    await hint(page).waitFor({ state: 'detached' });
   });
 
   it('takes all along that are selected, and copies with Ctrl', async (t) => {

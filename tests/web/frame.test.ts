@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { assertAccessible } from './axe.ts';
+import { becomes } from './becomes.ts';
 import { assertNothingOutside, boxOf, button, DEEP, focused, openFiles, PHONE, title, toolbar } from './frame.ts';
 
 describe('The frame of the page', () => {
@@ -63,7 +64,7 @@ describe('The page from right to left', () => {
 
     await button(toolbar(page), 'New folder').focus();
     await page.keyboard.press('ArrowLeft');
-    assert.equal(await focused(page), 'Upload');
+    await becomes(() => focused(page), 'Upload');
     await button(page, 'Appearance').click();
     const menu = await boxOf(page.getByRole('menu'));
     assert.ok(menu.x >= 0, JSON.stringify(menu));

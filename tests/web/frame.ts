@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../process/until.ts';
+import { becomes } from './becomes.ts';
 import { openPage, type Visit } from './browser.ts';
 import { startSite } from './site.ts';
 
@@ -51,9 +52,13 @@ export async function boxOf(locator: Locator) {
   return box;
 }
 
-/** Fails where the page is wider than the window, or a button of it lies outside. */
-export async function assertNothingOutside(page: Page): Promise<void> {
-  const { scrolls, outside } = await page.evaluate(() => ({
+/** Fails where the page stays wider than the window, or a button of it outside. */
+export function assertNothingOutside(page: Page): Promise<void> {
+  return becomes(() => whatIsOutside(page), { scrolls: false, outside: [] });
+}
+
+function whatIsOutside(page: Page): Promise<{ scrolls: boolean; outside: string[] }> {
+  return page.evaluate(() => ({
     scrolls: document.documentElement.scrollWidth > window.innerWidth,
     outside: [...document.querySelectorAll('button, a, input')]
       .filter((element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
@@ -63,5 +68,4 @@ export async function assertNothingOutside(page: Page): Promise<void> {
       })
       .map((element) => element.outerHTML.slice(0, 200)),
   }));
-  assert.deepEqual({ scrolls, outside }, { scrolls: false, outside: [] });
 }

@@ -210,6 +210,7 @@ describe('Somebody who never saw the page', () => {
       await page.keyboard.type(after);
       await page.keyboard.press('Enter');
       await stored(site, `Holidays/${after}.jpg`);
+      await gone(site, `Holidays/${before}`);
     }
     await row(page, 'Holidays/lake.png').scrollIntoViewIfNeeded();
     await more('Holidays/lake.png', 'Move to…');
@@ -276,6 +277,7 @@ describe('Somebody who never saw the page', () => {
       await page.keyboard.type(after);
       await press('Enter');
       await stored(site, `Holidays/${after}.jpg`);
+      await gone(site, `Holidays/${before}.jpg`);
       await until('it has the focus', async () => (await focused(page)) === `Holidays/${after}.jpg`);
     }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../process/until.ts';
+import { becomes } from './becomes.ts';
 import { button, focused, isFocused, openFiles, row, toolbar } from './frame.ts';
 
 describe('The keyboard', () => {
@@ -35,9 +36,9 @@ describe('The keyboard', () => {
     await page.keyboard.press('F6');
     await isFocused(row(page, 'one.txt'));
     await page.keyboard.press('F6');
-    assert.equal(await focused(page), 'Dismiss');
+    await becomes(() => focused(page), 'Dismiss');
     await page.keyboard.press('F6');
-    assert.equal(await focused(page), 'Files');
+    await becomes(() => focused(page), 'Files');
     await page.keyboard.press('Shift+F6');
     await page.keyboard.press('Enter');
     await isFocused(row(page, 'one.txt'));
@@ -97,7 +98,9 @@ describe('What a screen reader is told', () => {
     await page.keyboard.press('ControlOrMeta+Shift+m');
     const active = page.getByRole('combobox');
     await page.getByRole('option', { name: 'Summer holidays' }).waitFor();
-    const id = (await active.getAttribute('aria-activedescendant')) ?? '';
+    const id = await until('an option is the active one', async () => {
+      return (await active.getAttribute('aria-activedescendant')) ?? undefined;
+    });
     assert.equal(await page.locator(`[id="${id}"]`).getAttribute('role'), 'option');
     const ids = await page.locator('[id]').evaluateAll((elements) => elements.map((element) => element.id));
     assert.deepEqual(

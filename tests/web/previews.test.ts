@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../process/until.ts';
 import { assertAccessible } from './axe.ts';
+import { becomes } from './becomes.ts';
 import { contents, requestsOf, visit } from './preview-visit.ts';
 import { longText, pdf, photo, SCRIPTED_SVG, wav } from './samples.ts';
 import { fillFolder } from './site.ts';
@@ -14,9 +15,9 @@ test('A preview opens from its link, leads to the files beside it, and going bac
   await page.locator('[data-path="a/1.txt"]').dblclick();
   const viewer = page.getByRole('dialog', { name: '1.txt' });
   await viewer.getByText('one').waitFor();
-  assert.equal(new URL(page.url()).searchParams.get('preview'), '1.txt');
+  await becomes(() => new URL(page.url()).searchParams.get('preview'), '1.txt');
   await viewer.getByText('1 of 3').filter({ visible: true }).waitFor();
-  assert.ok(await viewer.getByRole('button', { name: 'Previous file' }).isDisabled());
+  await becomes(() => viewer.getByRole('button', { name: 'Previous file' }).isDisabled(), true);
 
   await page.keyboard.press('ArrowRight');
   await page.getByRole('dialog', { name: '2.txt' }).getByText('two').waitFor();
@@ -31,7 +32,7 @@ test('A preview opens from its link, leads to the files beside it, and going bac
   await page.getByRole('dialog', { name: '2.txt' }).getByText('two').waitFor();
   await page.goBack();
   await page.getByRole('dialog').waitFor({ state: 'detached' });
-  assert.equal(new URL(page.url()).search, '');
+  await becomes(() => new URL(page.url()).search, '');
   assert.equal(new URL(page.url()).pathname, '/a/');
 });
 
@@ -49,14 +50,14 @@ test('Escape closes a preview once, and the focus is on the file that was shown 
   });
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await focusIsOn(page, 'a/2.txt');
-  assert.equal(page.url(), `${site.url}a/`);
+  await becomes(() => page.url(), `${site.url}a/`);
 
   await page.goto(`${site.url}a/?preview=2.txt`);
   await page.getByRole('dialog', { name: '2.txt' }).getByText('two').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await focusIsOn(page, 'a/2.txt');
-  assert.equal(page.url(), `${site.url}a/`);
+  await becomes(() => page.url(), `${site.url}a/`);
 });
 
 test('An image is fitted, enlarged by keys, wheel and double click, and moved', async (t) => {
@@ -67,8 +68,10 @@ test('An image is fitted, enlarged by keys, wheel and double click, and moved', 
   const image = page.getByRole('img', { name: '1.jpg' });
   const box = () => boxOf(image);
   await until('the image is there', () => image.evaluate((element: HTMLImageElement) => element.naturalWidth === 2400));
-  const fitted = await box();
-  assert.ok(fitted.width <= 1440 && fitted.height <= 860 && fitted.width > 1000, JSON.stringify(fitted));
+  const fitted = await until('it is fitted', async () => {
+    const { width, height } = await box();
+    return width <= 1440 && height <= 860 && width > 1000 ? { width, height } : undefined;
+  });
   await until('the next image is asked for', () => asked().some(({ url }) => url.endsWith('/file/2.jpg')) || undefined);
 
   await page.keyboard.press('+');
@@ -175,7 +178,7 @@ test('Files of no known type, empty and missing ones say what they are', async (
   await assertAccessible(page, t, { state: 'a missing file' });
   await viewer.getByRole('button', { name: 'Back to the folder' }).click();
   await viewer.waitFor({ state: 'detached' });
-  assert.equal(page.url(), site.url);
+  await becomes(() => page.url(), site.url);
 });
 
 test('A file that the listing has not come to yet is waited for', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../process/until.ts';
+import { becomes } from './becomes.ts';
 import { background, boxOf, button, choose, DEEP, isFocused, isTitled, openFiles, PHONE, row } from './frame.ts';
 
 describe('The look of the page', () => {
@@ -13,20 +14,18 @@ describe('The look of the page', () => {
     assert.ok(dark < light, `${dark} is darker than ${light}`);
     const colour = page.locator('meta[name="theme-color"]');
     const canvas = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-    assert.equal(await colour.getAttribute('content'), await canvas());
+    const isOfThePage = async () => (await colour.getAttribute('content')) === (await canvas());
+    await until('the bars of the browser are as dark', isOfThePage);
 
     await page.reload();
     await page.locator('html[data-theme="dark"]').waitFor();
-    assert.equal(Number(await background(page)), dark);
+    await becomes(async () => Number(await background(page)), dark);
 
     await choose(page, 'Appearance', 'As the system');
     await page.locator('html:not([data-theme])').waitFor();
     await page.emulateMedia({ colorScheme: 'dark' });
-    assert.equal(Number(await background(page)), dark);
-    await until(
-      'the bars of the browser are dark',
-      async () => (await colour.getAttribute('content')) === (await canvas()),
-    );
+    await becomes(async () => Number(await background(page)), dark);
+    await until('the bars of the browser are dark', isOfThePage);
   });
 
   it('has rows as high as is chosen', async (t) => {
@@ -46,13 +45,13 @@ describe('The look of the page', () => {
     await button(page, '新建文件夹').waitFor();
     await choose(page, '外观', '跟随浏览器');
     await button(page, 'New folder').waitFor();
-    assert.equal(await page.locator('html').getAttribute('lang'), 'en');
+    await becomes(() => page.locator('html').getAttribute('lang'), 'en');
   });
 
   it('speaks the language of the browser', async (t) => {
     const { page } = await openFiles(t, { language: 'zh-CN' });
     await button(page, '新建文件夹').waitFor();
-    assert.equal(await page.locator('html').getAttribute('lang'), 'zh-Hans');
+    await becomes(() => page.locator('html').getAttribute('lang'), 'zh-Hans');
   });
 });
 
@@ -60,15 +59,15 @@ describe('The path', () => {
   it('names the folders down to the one that is shown, and leads to them, back and forward', async (t) => {
     const { page, site } = await openFiles(t, {}, DEEP);
     const path = page.getByRole('navigation', { name: 'Folder path' });
-    assert.deepEqual(await path.getByRole('link').allTextContents(), ['Files', ...DEEP.split('/').slice(0, -1)]);
-    assert.equal(await page.title(), 'Westfjords – Holdall');
+    await becomes(() => path.getByRole('link').allTextContents(), ['Files', ...DEEP.split('/').slice(0, -1)]);
+    await becomes(() => page.title(), 'Westfjords – Holdall');
 
     await path.getByRole('link', { name: 'Summer holidays' }).click();
     await isTitled(page, 'Summer holidays');
-    assert.equal(page.url(), new URL(encodeURI('Photos/2026/Summer holidays/'), site.url).href);
+    await becomes(() => page.url(), new URL(encodeURI('Photos/2026/Summer holidays/'), site.url).href);
     await path.getByRole('link', { name: 'Files' }).click();
     await isTitled(page, 'Files');
-    assert.equal(await page.title(), 'Holdall');
+    await becomes(() => page.title(), 'Holdall');
     await page.goBack();
     await isTitled(page, 'Summer holidays');
     await page.goBack();
@@ -83,7 +82,7 @@ describe('The path', () => {
     await page.getByRole('link', { name: 'Photos' }).click({ modifiers: ['ControlOrMeta'] });
     const tab = await opening;
     await isTitled(tab, 'Photos');
-    assert.equal(tab.url(), `${site.url}Photos/`);
+    await becomes(() => tab.url(), `${site.url}Photos/`);
     await isTitled(page, 'Westfjords');
   });
 
@@ -91,12 +90,12 @@ describe('The path', () => {
     const { page } = await openFiles(t, PHONE, DEEP);
     await button(page, 'Folders above').tap();
     const items = page.getByRole('menuitem');
-    assert.deepEqual((await items.allTextContents()).slice(-3), ['2026', 'Summer holidays', 'Iceland']);
+    await becomes(async () => (await items.allTextContents()).slice(-3), ['2026', 'Summer holidays', 'Iceland']);
     await page.getByRole('menuitem', { name: '2026' }).tap();
     await isTitled(page, '2026');
     await page.setViewportSize({ width: 1400, height: 800 });
     await page.getByRole('link', { name: 'Photos' }).waitFor();
-    assert.equal(await button(page, 'Folders above').count(), 0);
+    await button(page, 'Folders above').waitFor({ state: 'detached' });
   });
 });
 
@@ -114,13 +113,13 @@ describe('The filter', () => {
     await page.getByRole('searchbox').focus();
     await page.keyboard.press('Escape');
     await row(page, 'one.txt').waitFor();
-    assert.equal(await page.getByRole('searchbox').inputValue(), '');
+    await becomes(() => page.getByRole('searchbox').inputValue(), '');
   });
 
   it('is an icon on a phone, until it is in use', async (t) => {
     const { page } = await openFiles(t, PHONE);
     const field = page.getByRole('searchbox');
-    assert.ok((await boxOf(field)).width <= 44);
+    await until('it is an icon', async () => (await boxOf(field)).width <= 44);
     await field.tap();
     await until('it is a field', async () => (await boxOf(field)).width > 150);
     await page.keyboard.type('one');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../process/until.ts';
 import { assertAccessible } from './axe.ts';
+import { becomes } from './becomes.ts';
 import { assertNothingOutside, button, isFocused, isTitled, PHONE, row } from './frame.ts';
 import {
   ANN,
@@ -22,7 +23,7 @@ describe('Signing in', () => {
   it('comes before anything is shown, by the keyboard alone, and leads to what was asked for', async (t) => {
     const { page, site } = await visit(t, 'photos/?preview=cat.txt');
     await title(page).waitFor();
-    assert.equal(await page.title(), 'Sign in – Holdall');
+    await becomes(() => page.title(), 'Sign in – Holdall');
     assert.doesNotMatch(await page.content(), /woof|dog/);
     const name = page.getByLabel('Name', { exact: true });
     const password = page.getByLabel('Password');
@@ -36,7 +37,7 @@ describe('Signing in', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('The name or the password is wrong.').waitFor();
     await isFocused(password);
-    assert.equal(await password.getAttribute('aria-invalid'), 'true');
+    await becomes(() => password.getAttribute('aria-invalid'), 'true');
     await assertAccessible(page, t, { state: 'A wrong password' });
     await page.emulateMedia({ colorScheme: 'dark' });
     await assertAccessible(page, t, { state: 'A wrong password in the dark' });
@@ -45,7 +46,7 @@ describe('Signing in', () => {
     await page.keyboard.type(ANN.password);
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: 'cat.txt' }).getByText('meow').waitFor();
-    assert.equal(page.url(), `${site.url}photos/?preview=cat.txt`);
+    await becomes(() => page.url(), `${site.url}photos/?preview=cat.txt`);
     await page.keyboard.press('Escape');
     await account(page).waitFor();
     await assertAccessible(page, t, { state: 'A folder of somebody who is signed in' });
@@ -54,8 +55,8 @@ describe('Signing in', () => {
     await signOut(page);
     await title(page).waitFor();
     assert.doesNotMatch(await page.content(), /dog\.txt/);
-    assert.deepEqual(await page.context().cookies(), []);
-    assert.equal((await page.request.get(`${site.url}?prefix=photos/`)).status(), 401);
+    await becomes(() => page.context().cookies(), []);
+    await becomes(async () => (await page.request.get(`${site.url}?prefix=photos/`)).status(), 401);
     await assertForgotten(page, ANN.password);
   });
 
@@ -87,8 +88,8 @@ describe('Signing in', () => {
     await fill(page, BOB);
     await page.keyboard.press('Enter');
     await page.getByText(/signed in as .*bob@example.org.*, who may not/).waitFor();
-    assert.equal(page.url(), url);
-    assert.equal(await page.title(), 'cat.txt – Holdall');
+    await becomes(() => page.url(), url);
+    await becomes(() => page.title(), 'cat.txt – Holdall');
     await assertAccessible(page, t, { state: 'A file that is refused' });
     await page.getByRole('link', { name: 'Go to all files' }).click();
     await page.getByText('This folder can’t be shown.').waitFor();
@@ -159,15 +160,15 @@ describe('Signing in', () => {
     const { page, site } = await visit(t, from, { settings, expectedErrors });
     await title(page).waitFor();
     await page.getByRole('alert').getByText('provider').waitFor();
-    assert.equal(page.url(), site.url + place);
+    await becomes(() => page.url(), site.url + place);
     await assertAccessible(page, t, { state: 'A provider that is down' });
     await fill(page, ANN);
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: 'cat.txt' }).getByText('meow').waitFor();
-    assert.equal(page.url(), site.url + place);
+    await becomes(() => page.url(), site.url + place);
     await page.goto(`${site.url}-/sign-in/callback`);
     await page.getByRole('alert').first().waitFor();
-    assert.equal(page.url(), site.url);
+    await becomes(() => page.url(), site.url);
   });
 
   it('is not offered where there is no way to', async (t) => {

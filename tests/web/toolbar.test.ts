@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../process/until.ts';
+import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
 import { boxOf, button, choose, DESKTOP, FILES, focused, isFocused, openFiles, PHONE, row, toolbar } from './frame.ts';
 import { startSite } from './site.ts';
@@ -12,7 +13,7 @@ describe('A menu', () => {
     await opener.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('menu').waitFor();
-    assert.equal(await focused(page), 'As the system');
+    await becomes(() => focused(page), 'As the system');
     for (const [key, name] of [
       ['ArrowUp', '简体中文'],
       ['ArrowDown', 'As the system'],
@@ -22,11 +23,11 @@ describe('A menu', () => {
       ['c', 'Compact'],
     ] as const) {
       await page.keyboard.press(key);
-      assert.equal(await focused(page), name, key);
+      await becomes(async () => [key, await focused(page)], [key, name]);
     }
     await page.keyboard.press('Escape');
     await isFocused(opener);
-    assert.equal(await page.getByRole('menu').count(), 0);
+    await page.getByRole('menu').waitFor({ state: 'detached' });
 
     await page.keyboard.press('ArrowDown');
     await page.getByRole('menuitemradio', { name: 'Dark' }).focus();
@@ -46,6 +47,8 @@ describe('A menu', () => {
     await page.reload();
     const [width, height] = [800, 760];
     await page.setViewportSize({ width, height });
+    // Which waits until it stays where it is.
+    await row(page, 'zz 8.txt').hover();
     const last = await boxOf(row(page, 'zz 8.txt'));
     await page.mouse.click(width - 60, last.y + 10, { button: 'right' });
     const menu = await boxOf(page.getByRole('menu'));
@@ -59,7 +62,7 @@ describe('A menu', () => {
       const { x, y } = await boxOf(page.getByRole('menu'));
       return x === 200 && Math.abs(y - first.y - 10) < 1;
     });
-    assert.equal(await row(page, 'Docs/').getAttribute('aria-selected'), 'true');
+    await becomes(() => row(page, 'Docs/').getAttribute('aria-selected'), 'true');
     await page.mouse.click(100, 10);
     await page.getByRole('menu').waitFor({ state: 'detached' });
   });
@@ -67,9 +70,12 @@ describe('A menu', () => {
   it('is a sheet from below on a phone', async (t) => {
     const { page } = await openFiles(t, { ...PHONE, reducedMotion: true });
     await toolbar(page).getByRole('button', { name: 'More' }).tap();
-    const menu = await boxOf(page.getByRole('menu'));
     const { width, height } = page.viewportSize() ?? assert.fail();
-    assert.deepEqual([menu.x, menu.width, menu.y + menu.height], [0, width, height]);
+    const menu = page.getByRole('menu');
+    await becomes(async () => {
+      const box = await boxOf(menu);
+      return [box.x, box.width, box.y + box.height];
+    }, [0, width, height]);
     await page.touchscreen.tap(width / 2, 20);
     await page.getByRole('menu').waitFor({ state: 'detached' });
   });
@@ -83,14 +89,15 @@ describe('The toolbar', () => {
     await page.keyboard.press('ControlOrMeta+a');
     await page.getByText('5 selected', { exact: true }).first().waitFor();
     assert.deepEqual(await boxOf(row(page, 'one.txt')), before);
-    assert.equal(await button(toolbar(page), 'Rename').count(), 0, 'Five can not be renamed at once.');
+    // Five can not be renamed at once.
+    await button(toolbar(page), 'Rename').waitFor({ state: 'detached' });
     await page.keyboard.press('Escape');
     await button(toolbar(page), 'New folder').waitFor();
   });
 
   it('is one stop of the Tab key, and the arrows move within it', async (t) => {
     const { page } = await openFiles(t);
-    assert.equal(await toolbar(page).locator('[tabindex="0"]').count(), 1);
+    await becomes(() => toolbar(page).locator('[tabindex="0"]').count(), 1);
     await button(toolbar(page), 'New folder').focus();
     for (const [key, name] of [
       ['ArrowRight', 'Upload'],
@@ -101,12 +108,12 @@ describe('The toolbar', () => {
       ['Home', 'New folder'],
     ] as const) {
       await page.keyboard.press(key);
-      assert.equal(await focused(page), name, key);
+      await becomes(async () => [key, await focused(page)], [key, name]);
     }
     await page.keyboard.press('Tab');
-    assert.equal(await toolbar(page).evaluate((element) => element.contains(document.activeElement)), false);
+    await becomes(() => toolbar(page).evaluate((element) => element.contains(document.activeElement)), false);
     await page.keyboard.press('Shift+Tab');
-    assert.equal(await focused(page), 'New folder');
+    await becomes(() => focused(page), 'New folder');
   });
 
   it('puts what it has no room for into a menu', async (t) => {
@@ -123,8 +130,10 @@ describe('The toolbar', () => {
 
   it('lies at the lower edge of a phone, in reach of a thumb', async (t) => {
     const { page } = await openFiles(t, PHONE);
-    const { y, height } = await boxOf(toolbar(page));
-    assert.equal(y + height, page.viewportSize()?.height);
+    await becomes(async () => {
+      const { y, height } = await boxOf(toolbar(page));
+      return y + height;
+    }, page.viewportSize()?.height ?? assert.fail());
     for (const tool of await toolbar(page).getByRole('button').all()) {
       const box = await boxOf(tool);
       assert.ok(box.width >= 44 && box.height >= 44, JSON.stringify(box));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../process/until.ts';
 import { assertAccessible } from './axe.ts';
+import { becomes } from './becomes.ts';
 import { FILES, refuse, row, said, visit, waitForFocus } from './changing.ts';
 import { fillFolder } from './site.ts';
 
@@ -94,7 +95,7 @@ test('A folder to move into is found by the keyboard alone, or made', async (t) 
   const here = picker.getByRole('button', { name: 'Move 1 item here' });
   await picker.getByRole('option', { name: 'photos' }).waitFor();
   await picker.getByText('The item is in this folder already.').waitFor();
-  assert.ok(await here.isDisabled());
+  await becomes(() => here.isDisabled(), true);
   await assertAccessible(page, t, { state: 'the folder picker' });
 
   await page.keyboard.press('ArrowDown');
@@ -116,11 +117,11 @@ test('A folder to move into is found by the keyboard alone, or made', async (t) 
   await page.keyboard.press('Enter');
   await said(page, '“⁨report.pdf⁩” moved to “⁨fresh⁩”');
   await until('it is moved', () => site.exists('notes/fresh/report.pdf'));
-  assert.equal(await row(page, 'report.pdf').count(), 0);
+  await row(page, 'report.pdf').waitFor({ state: 'detached' });
 });
 
 test('A long copy shows its progress, is cancelled, and leaves nothing', async (t) => {
-  const { page, site } = await visit(t, { 'to/': '', 'x.txt': '' });
+  const { page, site } = await visit(t, { 'to/': '', 'x.txt': '' }, { expectedErrors: [/404.*to%2Fmany/] });
   // So many that the copy is still under way when it is cancelled, however late that comes.
   await fillFolder(site, 'many', 20_000);
   await page.reload();
@@ -131,11 +132,16 @@ test('A long copy shows its progress, is cancelled, and leaves nothing', async (
   const begun = page.waitForResponse(/\/copy$/);
   await page.keyboard.press('Control+v');
   await begun;
+  // The page looks until the copy is gone.
+  const lookedInVain = page.waitForResponse((response) => {
+    return response.url().includes('prefix=to%2Fmany') && response.status() === 404;
+  });
   await page.getByRole('button', { name: /Cancel.*many/ }).click();
   await said(page, 'Cancelled: 0 of 1 item copied');
   await row(page, 'to/many/').waitFor({ state: 'detached' });
   await until('the copy is taken back', async () => !(await site.exists('to/many/')));
-  assert.equal((await site.paths()).length, 20_001);
+  await lookedInVain;
+  await becomes(async () => (await site.paths()).length, 20_001);
 });
 
 test('What is done elsewhere is put right here: a cut follows a rename, and a refusal comes after one has left', async (t) => {

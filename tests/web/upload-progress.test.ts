@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../process/until.ts';
 import { assertAccessible } from './axe.ts';
+import { becomes } from './becomes.ts';
 import {
   chooserAfter,
   openSite,
@@ -45,7 +46,7 @@ describe('Uploads on their way', () => {
     const parts: number[] = [];
     await trayTells(page, /Uploading 1 of 2.*%.*kB\/s.*left/);
     await page.reload({ timeout: 1_000 }).catch(() => {});
-    assert.deepEqual(asked, ['beforeunload']);
+    await becomes(() => [...asked], ['beforeunload']);
     await until('it is done', async () => {
       const now = await tray(page)
         .locator('> .progress-bar')
@@ -106,6 +107,7 @@ describe('Uploads on their way', () => {
       .first()
       .click();
     await trayTells(page, /[12] files? uploaded/);
+    await until('it is stored', () => site.exists('one.bin'));
     assert.ok(bytes.equals(await site.read('one.bin')));
   });
 });

@@ -62,7 +62,7 @@ describe('The request of an upload', () => {
     assert.equal(await outcome, 'a');
   });
 
-  it('fails where somebody else answers in the place of the service', { timeout: 2_000 }, async () => {
+  it('fails where somebody else answers in the place of the service', { timeout: 20_000 }, async () => {
     for (const answer of [null, 'Please sign in', { path: 7 }]) {
       const { request, outcome } = begin();
       request.answer(200, answer);
@@ -70,7 +70,7 @@ describe('The request of an upload', () => {
     }
   });
 
-  it('ends without an answer when no byte went out for a minute', { timeout: 2_000 }, async (t) => {
+  it('ends without an answer when no byte went out for a minute', { timeout: 20_000 }, async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { request, outcome } = begin();
     t.mock.timers.tick(50_000);
@@ -82,7 +82,7 @@ describe('The request of an upload', () => {
     assert.equal(statusOf(await outcome), 0);
   });
 
-  it('leaves the service time to store what was sent in whole', { timeout: 2_000 }, async (t) => {
+  it('leaves the service time to store what was sent in whole', { timeout: 20_000 }, async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { request, outcome } = begin();
     request.upload.dispatchEvent(new Event('load'));

@@ -90,9 +90,9 @@ export async function localFolder(t: TestContext, files: Readonly<Record<string,
 /** What tells of the uploads. */
 export const tray = (page: Page): Locator => page.getByRole('region', { name: 'Uploads and changes' });
 
-/** Waits until the tray says so of all uploads. */
-export async function trayTells(page: Page, words: string | RegExp): Promise<void> {
-  await tray(page).locator('header').filter({ hasText: words }).waitFor();
+/** Waits until the tray says so of all uploads; for so many milliseconds, where they take longer than most things do. */
+export async function trayTells(page: Page, words: string | RegExp, { patience = 20_000 } = {}): Promise<void> {
+  await tray(page).locator('header').filter({ hasText: words }).waitFor({ timeout: patience });
 }
 
 /** What the tray says of one file. */

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../process/until.ts';
 import { assertAccessible } from './axe.ts';
+import { becomes } from './becomes.ts';
 import { HOSTILE_NAMES, photo } from './samples.ts';
 import {
   dropPaths,
@@ -98,6 +99,7 @@ describe('Uploading files', () => {
   it('says in the service’s words why a name is refused', async (t) => {
     const { site, page } = await openSite(t, { visit: { expectedErrors: [/status of 400/] } });
     await uploadFiles(page, [picked('bell\u0007.txt', 'x'), picked('good.txt', 'y')]);
+    await trayTells(page, '1 file uploaded');
     await trayTells(page, '1 failed');
     await upload(page, 'bell').getByText('contains a control character').waitFor();
     assert.deepEqual(await site.paths(), ['good.txt']);
@@ -111,7 +113,7 @@ describe('Uploading files', () => {
     );
     await trayTells(page, 'Uploading');
     assert.ok((await tray(page).getByRole('listitem').count()) < 40);
-    await trayTells(page, '500 files uploaded');
+    await trayTells(page, '500 files uploaded', { patience: 60_000 });
     assert.equal((await site.paths()).length, 500);
     assert.equal(await storedText(site, '321.txt'), '321');
   });
@@ -122,7 +124,7 @@ describe('Uploading files', () => {
     await upload(page, 'large.bin').getByText('Larger than the 1 kB that may be uploaded.').waitFor();
     await trayTells(page, '1 file uploaded');
     assert.deepEqual(await site.paths(), ['small.bin']);
-    assert.equal(site.log().filter(({ route }) => route === '/upload').length, 1);
+    await becomes(() => site.log().filter(({ route }) => route === '/upload').length, 1);
     assert.equal(await tray(page).getByRole('button', { name: 'Retry' }).count(), 0);
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../process/until.ts';
+import { becomes } from './becomes.ts';
 import { isFocused, row } from './frame.ts';
 import { contents, visit } from './preview-visit.ts';
 
@@ -26,7 +27,7 @@ test('A preview can be left while the code of the viewer is on its way', async (
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
   await isFocused(row(page, 'a.txt'));
-  assert.equal(page.url(), site.url);
+  await becomes(() => page.url(), site.url);
 
   await page.keyboard.press('Enter');
   await dialog.waitFor();
@@ -40,7 +41,7 @@ test('A preview can be left while the code of the viewer is on its way', async (
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
   await isFocused(row(page, 'a.txt'));
-  assert.equal(page.url(), site.url);
+  await becomes(() => page.url(), site.url);
 });
 
 test('The code of the viewer is asked for again when it did not come', async (t) => {
