@@ -22,7 +22,7 @@ export const peers: Benchmark = {
   name: 'peers',
   question: 'How fast are fetching, listing and uploading beside nginx, caddy, rclone and cp?',
   options: [
-    '--rounds N        how often each is measured (3)',
+    '--rounds N        how often each is measured (5)',
     '--seconds N       how long each load goes on (8), after --warm-up N seconds (2)',
     '--cases LIST      of get-4KiB,get-5MiB,list-1000,upload-1GiB (all)',
     '--only LIST       of holdall,nginx,caddy,rclone,coreutils (all)',
@@ -74,7 +74,7 @@ function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      rounds: { type: 'string', default: '3' },
+      rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '8' },
       'warm-up': { type: 'string', default: '2' },
       cases: { type: 'string' },

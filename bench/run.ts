@@ -1,18 +1,25 @@
+import { compare } from './compare.ts';
 import { github } from './github.ts';
 import type { Benchmark } from './harness/benchmark.ts';
-import { UsageError } from './harness/benchmark.ts';
+import { describeFailure, UsageError } from './harness/benchmark.ts';
 import { memory } from './memory.ts';
 import { peers } from './peers.ts';
 import { s3 } from './s3.ts';
+import { scale } from './scale.ts';
+import { soak } from './soak.ts';
+import { targets } from './targets.ts';
 import { web } from './web.ts';
 
-const benchmarks: readonly Benchmark[] = [peers, memory, s3, github, web];
+const benchmarks: readonly Benchmark[] = [targets, peers, memory, s3, github, web, scale, soak, compare];
 
 process.exitCode = await runBenchmark(process.argv.slice(2));
 
-/** Runs the benchmark named first, and says how it went: 0, 1 for a failure, 2 for a mistaken command, 130. */
+/**
+ * Runs the benchmark named first, where `all` means the table of targets, and says how it went: 0, 1 for a failure, 2 for a
+ * mistaken command, 130.
+ */
 async function runBenchmark([name, ...args]: readonly string[]): Promise<number> {
-  const benchmark = benchmarks.find((candidate) => candidate.name === name);
+  const benchmark = benchmarks.find((candidate) => candidate.name === (name === 'all' ? targets.name : name));
   if (!benchmark) {
     if (name === undefined) return say('stdout', listBenchmarks(), 0);
     return say('stderr', `bench: there is no benchmark ${name}\n\n${listBenchmarks()}`, 2);
@@ -34,7 +41,11 @@ async function runBenchmark([name, ...args]: readonly string[]): Promise<number>
 }
 
 function listBenchmarks(): string {
-  return ['npm run bench -- NAME [options]', ...benchmarks.map(describe)].join('\n\n');
+  const usage = [
+    'npm run bench -- all              everything that has a target, as one table of verdicts: the same as targets',
+    'npm run bench -- NAME [options]   one of these',
+  ];
+  return [usage.join('\n'), ...benchmarks.map(describe)].join('\n\n');
 }
 
 function describe({ name, question, options }: Benchmark): string {
@@ -45,12 +56,6 @@ function describe({ name, question, options }: Benchmark): string {
 function isMistakenCommand(error: unknown): error is Error {
   if (error instanceof UsageError) return true;
   return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_PARSE_ARGS');
-}
-
-/** The message of an error and of those that caused it. */
-function describeFailure(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause === undefined ? error.message : `${error.message}\n  ${describeFailure(error.cause)}`;
 }
 
 function say(stream: 'stdout' | 'stderr', text: string, exitCode: number): number {

@@ -28,7 +28,7 @@ export const s3: Benchmark = {
   name: 's3',
   question: 'How fast are files and folders of a bucket, beside the bucket itself and rclone?',
   options: [
-    '--rounds N        how often each is measured (3)',
+    '--rounds N        how often each is measured (5)',
     '--seconds N       how long each load goes on (8), after --warm-up N seconds (2)',
     '--cases LIST      of get-4KiB,list-1000,upload-1GiB,copy-2000,move-2000,delete-2000 (all)',
     '--only LIST       of holdall,bucket,rclone (all)',
@@ -81,7 +81,7 @@ function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      rounds: { type: 'string', default: '3' },
+      rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '8' },
       'warm-up': { type: 'string', default: '2' },
       cases: { type: 'string' },

@@ -28,3 +28,9 @@ export function readNames(option: string, text: string | undefined, known: reado
   if (unknown.length === 0) return names;
   throw new UsageError(`--${option}: there is no ${unknown.join(', ')}; there is ${known.join(', ')}`);
 }
+
+/** The message of an error and of those that caused it. */
+export function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message}\n  ${describeFailure(error.cause)}`;
+}

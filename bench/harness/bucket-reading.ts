@@ -1,10 +1,11 @@
 import type { BucketStage } from './bucket-stage.ts';
-import { entriesFolder, smallKey } from './bucket-stage.ts';
+import { entriesFolder, largeBytes, largeKey, smallKey } from './bucket-stage.ts';
 import type { Comparison, Contender } from './comparison.ts';
 import type { Meter } from './measure.ts';
 import { measureServer, measureTime, settle } from './measure.ts';
 import type { Duration, ReadTarget } from './reading.ts';
 import { checkListing, measureReading } from './reading.ts';
+import { send } from './requests.ts';
 import { startServer } from './servers.ts';
 
 /** Fetching and listing through the service, and of the bucket itself, which is the limit of that. */
@@ -36,22 +37,46 @@ export function bucketReadComparisons(stage: BucketStage, duration: Duration): C
   }));
 }
 
+/** Sending clients on to the bucket for an object of 6 MiB, which the service does not pass through. */
+export function redirectComparison(stage: BucketStage, duration: Duration): Comparison {
+  const redirect: ServiceRequest = {
+    path: `/file/${largeKey}`,
+    status: 302,
+    check: async ({ headers: { location = '' } }) => {
+      const host = new URL(stage.bucket.store.account.endpoint).hostname;
+      const { status, body } = await send({ url: new URL(location), host }, new AbortController().signal);
+      if (status !== 200 || body.length !== largeBytes) throw new Error(`${location}: ${status}, ${body.length} bytes`);
+      return '';
+    },
+  };
+  return {
+    id: 'redirect',
+    title: 'Redirect for an object of 6 MiB',
+    unit: 'requests/s',
+    reference: 'holdall',
+    programs: ['wrk'],
+    contenders: [serviceContender(redirect, stage, duration)],
+  };
+}
+
 const direct = 'the bucket itself';
 
-interface ReadRequest extends Pick<ReadTarget, 'check'> {
-  /** Of the service. */
+interface ServiceRequest extends Pick<ReadTarget, 'check' | 'status'> {
   readonly path: string;
+}
+
+interface ReadRequest extends ServiceRequest {
   /** The same, asked of the bucket. */
   presign(): Promise<URL>;
 }
 
-function serviceContender({ path, check }: ReadRequest, stage: BucketStage, duration: Duration): Contender {
+function serviceContender({ path, ...asked }: ServiceRequest, stage: BucketStage, duration: Duration): Contender {
   return {
     name: 'holdall',
     family: 'holdall',
     measure: async (signal) => {
       await using running = await startServer(stage.holdall(), stage.newSite(), signal);
-      const target = { url: running.url(path), headers: {}, check };
+      const target = { ...asked, url: running.url(path), headers: {} };
       const meter: Meter = async (work) => {
         // The warm-up ended with requests under way.
         await settle(running.pid, signal);

@@ -22,8 +22,10 @@ export interface BucketStage {
   newSite(): Site;
 }
 
-/** The key of the object of 4 KiB, and the folder of 1,000 entries. */
+/** The keys of the object of 4 KiB and of one that is large enough to be fetched of the bucket; the folder of 1,000 entries. */
 export const smallKey = '4KiB.bin';
+export const largeKey = '6MiB.bin';
+export const largeBytes = 6 * 2 ** 20;
 export const entriesFolder = 'entries/';
 
 /** Fills a new bucket, and a folder of this machine with what is uploaded. */
@@ -38,7 +40,8 @@ export async function setBucketStage(
   const [smallFile, uploadFile] = [join(folder, 'small.bin'), join(folder, 'upload.bin')];
   const smallObject = Buffer.alloc(4 * 1024, 'four kibibytes ');
   const entries = entryNames.map((name) => [`${entriesFolder}${name}`, Buffer.from(`${name}\n`)] as const);
-  await bucket.put(new Map([[smallKey, smallObject], ...entries]), signal);
+  const largeObject = Buffer.alloc(largeBytes, 'six mebibytes ');
+  await bucket.put(new Map([[smallKey, smallObject], [largeKey, largeObject], ...entries]), signal);
   await mkdir(root);
   await writeRandom(smallFile, smallObject.length, signal);
   if (withUploads) await writeRandom(uploadFile, uploadBytes, signal);

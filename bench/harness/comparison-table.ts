@@ -1,4 +1,5 @@
 import type { Comparison, Measured, Sample } from './comparison.ts';
+import { speedRatios } from './comparison.ts';
 import { formatFigure, formatMegabytes, formatSpread, median } from './figures.ts';
 import type { Column } from './table.ts';
 import { formatTable } from './table.ts';
@@ -26,34 +27,31 @@ function figuresOf(comparison: Comparison, reference: Measured | undefined): Fig
   return [
     right(comparison.unit, (row) => formatFigure(medianOf(row, ({ value }) => value))),
     right('least – most', (row) => formatSpread(row.samples.map(({ value }) => value))),
-    right(`speed, × ${comparison.reference}`, (row) => formatRatio(speedRatio(comparison, row, reference))),
+    right(`speed, × ${comparison.reference}`, (row) =>
+      formatRatio(median(speedRatios(comparison.unit, row, reference))),
+    ),
     right('p99, ms', (row) => formatFigure(medianOf(row, ({ latencyP99 }) => latencyP99))),
     right(`CPU, ${cpuUnit}`, (row) => formatFigure(1000 * medianOf(row, ({ cpuSeconds }) => cpuSeconds))),
     right(`CPU of the bucket, ${cpuUnit}`, (row) =>
       formatFigure(1000 * medianOf(row, ({ storeCpuSeconds }) => storeCpuSeconds)),
     ),
-    right('peak memory, MB', (row) => formatPeak(row.samples)),
+    right('peak memory, MB', (row) => formatMost(row.samples.map(({ peakMemory }) => peakMemory))),
+    right('above idle, MB', (row) =>
+      formatMost(row.samples.map(({ residentMemory: memory }) => memory && memory.peak - memory.idle)),
+    ),
+    right('idle process: RSS, MB', (row) => formatMost(row.samples.map(({ idleProcess }) => idleProcess?.resident))),
+    right('PSS, MB', (row) => formatMost(row.samples.map(({ idleProcess }) => idleProcess?.proportional))),
+    right('processes', (row) => String(row.samples[0]?.idleProcess?.processes ?? '–')),
     { heading: 'remark', align: 'left', cell: (row) => row.samples[0]?.remark ?? '' },
   ];
-}
-
-/**
- * How many times as fast as the reference: the median over the rounds of the ratio within each round, which
- * a machine that slows down between rounds does not bend.
- */
-function speedRatio({ unit }: Comparison, row: Measured, reference: Measured | undefined): number {
-  const ratios = row.samples.map(({ value }, round) => {
-    const other = reference?.samples[round]?.value ?? Number.NaN;
-    return unit === 'seconds' ? other / value : value / other;
-  });
-  return median(ratios);
 }
 
 function formatRatio(ratio: number): string {
   return Number.isFinite(ratio) ? ratio.toFixed(2) : '–';
 }
 
-function formatPeak(samples: readonly Sample[]): string {
-  const peaks = samples.map(({ peakMemory }) => peakMemory).filter((peak) => peak !== null);
-  return peaks.length === 0 ? '–' : formatMegabytes(Math.max(...peaks));
+/** Of bytes, in megabytes; a dash where none were counted. */
+function formatMost(bytes: readonly (number | null | undefined)[]): string {
+  const counted = bytes.filter((value) => typeof value === 'number');
+  return counted.length === 0 ? '–' : formatMegabytes(Math.max(...counted));
 }

@@ -37,10 +37,21 @@ export interface Sample {
   readonly peakMemory: number | null;
   /** Resident memory of all the server's processes, in bytes, before the work and at its most; where it is the question. */
   readonly residentMemory?: { readonly idle: number; readonly peak: number };
+  /** Where it is the question. */
+  readonly idleProcess?: IdleProcess;
   /** Milliseconds; null where there was one request. */
   readonly latencyP99: number | null;
   /** What a reader has to know to compare it, such as the format of a listing. */
   readonly remark: string;
+}
+
+/** What the largest process of a server holds at rest, in bytes, and how many processes it has. */
+export interface IdleProcess {
+  /** As `ps` shows it (RSS), with what it shares with others. */
+  readonly resident: number;
+  /** With its part of what it shares (PSS). */
+  readonly proportional: number;
+  readonly processes: number;
 }
 
 /** The sample of a piece of work that is measured by its seconds. */
@@ -69,6 +80,27 @@ export async function compare(comparison: Comparison, rounds: number, signal: Ab
     }
   }
   return Array.from(samples, ([name, taken]) => ({ name, samples: taken }));
+}
+
+/**
+ * How many times as fast as the reference, round by round: a machine that slows down between rounds does not bend the
+ * ratio within one. Empty where either was not measured.
+ */
+export function speedRatios(
+  unit: Comparison['unit'],
+  measured: Speeds | undefined,
+  reference: Speeds | undefined,
+): number[] {
+  const rounds = measured?.samples ?? [];
+  return rounds.flatMap(({ value }, round) => {
+    const other = reference?.samples[round]?.value;
+    if (other === undefined) return [];
+    return [unit === 'seconds' ? other / value : value / other];
+  });
+}
+
+interface Speeds {
+  readonly samples: readonly Pick<Sample, 'value'>[];
 }
 
 /** All that has to be installed for them. */

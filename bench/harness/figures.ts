@@ -5,6 +5,12 @@ export function median(values: readonly number[]): number {
   return middle.reduce((sum, value) => sum + value, 0) / middle.length;
 }
 
+/** The least of the values that so many per cent of them don't exceed; NaN of none. */
+export function percentile(values: readonly number[], percent: number): number {
+  const sorted = values.toSorted((left, right) => left - right);
+  return sorted[Math.max(0, Math.ceil((sorted.length * percent) / 100) - 1)] ?? Number.NaN;
+}
+
 /** Three significant digits, whole from 100 on, with commas: `0.214`, `38.2`, `12,345`. */
 export function formatFigure(value: number): string {
   if (!Number.isFinite(value)) return '–';

@@ -32,9 +32,7 @@ export async function openObjectStore(folder: string, signal: AbortSignal): Prom
 async function startOwn(folder: string, signal: AbortSignal): Promise<ObjectStore> {
   await ensurePrograms(cephPrograms, signal);
   process.stderr.write('bench: starting Ceph\n');
-  // Ceph is started below the system's temporary folder, which may be in memory: here it is put on the disk.
-  process.env.TMPDIR = folder;
-  const ceph = await startCeph(signal);
+  const ceph = await startCeph(signal, folder);
   const daemons = Object.values(ceph.pids);
   const cpuSeconds = () => daemons.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
   return {

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Memory of a process and everything below it, in bytes. */
+/** Memory of a process, or of it and everything below it, in bytes. */
 interface Memory {
-  /** Resident memory, summed: what several processes share counts once in each. */
+  /** Resident memory (RSS), as `ps` shows it: what several processes share counts once in each. */
   readonly resident: number;
-  /** Proportional memory, summed: what several processes share counts once in all. */
+  /** Proportional memory (PSS): what several processes share counts once in all. */
   readonly proportional: number;
 }
 
@@ -34,16 +34,21 @@ export function cpuSecondsOfEndedChildren(): number {
   return ticks(process.pid, ['ended children']) / ticksPerSecond;
 }
 
+/** What each of the process and those below it holds now; zero once it has ended. */
+export function memoryOfEach(pid: number): Memory[] {
+  return processTree(pid).map((member) => {
+    const rollup = read(`/proc/${member}/smaps_rollup`);
+    return { resident: 1024 * kibibytes(rollup, 'Rss'), proportional: 1024 * kibibytes(rollup, 'Pss') };
+  });
+}
+
 /** What the process and everything below it hold now; zero once they have ended. */
 function memoryOf(pid: number): Memory {
-  let resident = 0;
-  let proportional = 0;
-  for (const member of processTree(pid)) {
-    const rollup = read(`/proc/${member}/smaps_rollup`);
-    resident += kibibytes(rollup, 'Rss');
-    proportional += kibibytes(rollup, 'Pss');
-  }
-  return { resident: resident * 1024, proportional: proportional * 1024 };
+  const processes = memoryOfEach(pid);
+  return {
+    resident: processes.reduce((sum, { resident }) => sum + resident, 0),
+    proportional: processes.reduce((sum, { proportional }) => sum + proportional, 0),
+  };
 }
 
 /** USER_HZ: 100 on every architecture that Node runs on (proc(5), sysconf(_SC_CLK_TCK)). */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { CEPH_COMMANDS } from '../../tests/servers/ceph.ts';
 import { run } from './processes.ts';
 
-/** A program the benchmarks call, and the Debian package it comes from. */
+/** A program the benchmarks call, and the Debian packages it comes from. */
 export type Program = keyof typeof packages;
 
 const packages = {
@@ -15,6 +15,8 @@ const packages = {
   curl: 'curl',
   cmp: 'diffutils',
   git: 'git',
+  // The headers of the C library are a package of their own, which it only recommends.
+  gcc: 'gcc libc6-dev',
   ...CEPH_COMMANDS,
 } as const;
 
@@ -28,7 +30,7 @@ export const cephPrograms: readonly Program[] = Object.keys(CEPH_COMMANDS).filte
 export async function ensurePrograms(programs: readonly Program[], signal: AbortSignal): Promise<void> {
   const missing = await findMissing(programs);
   if (missing.length === 0) return;
-  const wanted = [...new Set(missing.map((program) => packages[program]))];
+  const wanted = [...new Set(missing.flatMap((program) => packages[program].split(' ')))];
   const command = `apt-get install --no-install-recommends ${wanted.join(' ')}`;
   if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0) {
     throw new Error(`not found: ${missing.join(', ')}. On Debian, as root: ${command}. Elsewhere: put them on PATH.`);
@@ -62,7 +64,7 @@ async function readVersion(program: Program, signal: AbortSignal): Promise<strin
   const script = '"$0" "$1" 2>&1 || true';
   const argument = versionArguments[program] ?? '--version';
   const { stdout } = await run({ file: 'sh', args: ['-c', script, program, argument] }, signal);
-  return /\d+\.\d+(\.\d+)?\S*/.exec(stdout)?.[0] ?? 'unknown';
+  return /\d+\.\d+(\.\d+)?[^\s)]*/.exec(stdout)?.[0] ?? 'unknown';
 }
 
 function isProgram(name: string): name is Program {

@@ -84,19 +84,23 @@ export interface ReadTarget extends Pick<ReadRequest, 'headers' | 'check'> {
   readonly url: URL;
   /** The host that it is on, where that is not this machine. */
   readonly host?: string;
+  /** What it has to be answered with; 200 where it is absent. */
+  readonly status?: number;
+  /** How many ask at once; as many as wrk.ts says where it is absent. */
+  readonly connections?: number;
 }
 
 /** Asks once and checks the answer, warms up, then loads the URL under the meter. */
 export async function measureReading(
-  { url, host, headers, check }: ReadTarget,
+  { url, host, headers, status = 200, connections, check }: ReadTarget,
   duration: Duration,
   meter: Meter,
   signal: AbortSignal,
 ): Promise<Sample> {
   const answer = await send({ url, host, headers }, signal);
-  if (answer.status !== 200) throw new Error(`GET ${url.href}: ${answer.status} ${answer.body.toString()}`);
+  if (answer.status !== status) throw new Error(`GET ${url.href}: ${answer.status} ${answer.body.toString()}`);
   const remark = await check(answer);
-  const asked = { url, host, headers, answerBytes: answer.body.length };
+  const asked = { url, host, headers, connections, answerBytes: answer.body.length };
   await load({ ...asked, seconds: duration.warmUp }, signal);
   const [result, cost] = await meter(() => load({ ...asked, seconds: duration.measured }, signal));
   const perRequest = (seconds: number) => seconds / result.requests;

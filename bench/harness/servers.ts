@@ -31,6 +31,8 @@ export interface Server {
 /** A server that answers, and that stops with its owner. */
 export interface RunningServer extends AsyncDisposable {
   readonly pid: number;
+  /** From its start until it was seen to answer, looked at every 5 ms. */
+  readonly secondsToAnswer: number;
   url(path: string): URL;
 }
 
@@ -41,21 +43,23 @@ export interface RunningServer extends AsyncDisposable {
 export async function startServer(server: Server, site: Site, signal: AbortSignal): Promise<RunningServer> {
   const port = await findFreePort();
   await mkdir(site.scratch, { recursive: true });
-  const child = start(await server.command(site, port));
+  const command = await server.command(site, port);
+  const began = performance.now();
+  const child = start(command);
   const url = (path: string) => new URL(path, `http://127.0.0.1:${port}`);
-  const deadline = performance.now() + 30_000;
   try {
     while (!(await isReady(url(server.readyPath), signal))) {
       signal.throwIfAborted();
-      const ending = await Promise.race([sleep(50, undefined), child.ended]);
+      const ending = await Promise.race([sleep(5, undefined), child.ended]);
       if (ending) throw new Error(`${server.name} ended before it was ready: ${ending.description}`);
-      if (performance.now() > deadline) throw new Error(`${server.name} was not ready after 30 s`);
+      if (performance.now() > began + 30_000) throw new Error(`${server.name} was not ready after 30 s`);
     }
   } catch (error) {
     await child.stop();
     throw new Error(`cannot start ${server.name}\n${child.lastOutput()}`.trim(), { cause: error });
   }
-  return { pid: child.pid, url, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
+  const secondsToAnswer = (performance.now() - began) / 1000;
+  return { pid: child.pid, secondsToAnswer, url, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
 }
 
 /**

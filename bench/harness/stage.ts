@@ -9,7 +9,8 @@ export interface Stage {
   readonly root: string;
   /** Where uploads go, below the root. */
   readonly incoming: string;
-  /** Random bytes for an upload that is not measured: 16 MiB. */
+  /** Random bytes for uploads that are not measured: 4 KiB, and 16 MiB. */
+  readonly smallFile: string;
   readonly warmUpFile: string;
   /** Random bytes for the upload that is: 1 GiB. It is not among the files served. */
   readonly uploadFile: string;
@@ -38,6 +39,7 @@ export function planStage(folder: string): Stage {
   return {
     root,
     incoming,
+    smallFile: join(folder, 'small.bin'),
     warmUpFile: join(folder, 'warm-up.bin'),
     uploadFile: join(folder, 'upload.bin'),
     newSite: () => ({ root, scratch: join(folder, `scratch-${++sites}`) }),
@@ -56,6 +58,7 @@ export async function fillStage(stage: Stage, withUploads: boolean, signal: Abor
   for (const [name, bytes] of Object.entries(servedFiles)) await writeRandom(join(stage.root, name), bytes, signal);
   for (const name of entryNames) await writeFile(join(entries, name), `${name}\n`);
   if (withUploads) {
+    await writeRandom(stage.smallFile, 4 * 1024, signal);
     await writeRandom(stage.warmUpFile, 16 * 2 ** 20, signal);
     await writeRandom(stage.uploadFile, uploadBytes, signal);
   }

@@ -1,11 +1,12 @@
 import { basename, join } from 'node:path';
-import type { Comparison, Contender, Sample } from './comparison.ts';
+import type { Comparison, Contender } from './comparison.ts';
 import { timedSample } from './comparison.ts';
 import type { PartOrder } from './curl.ts';
 import { uploadByPut, uploadForm } from './curl.ts';
 import { measureCommand, measureServer } from './measure.ts';
 import { run } from './processes.ts';
-import type { RunningServer, Server } from './servers.ts';
+import { idleAfterWarmUp, peakDuring } from './resident-memory.ts';
+import type { Server } from './servers.ts';
 import { rclone, startServer } from './servers.ts';
 import type { Stage } from './stage.ts';
 
@@ -42,9 +43,17 @@ function formContender(holdall: Server, order: PartOrder, stage: Stage): Contend
     name: `holdall, ${order}`,
     family: 'holdall',
     measure: async (signal) => {
-      const send = async (running: RunningServer, file: string) =>
-        uploadForm({ base: running.url('/'), file, prefix: 'incoming/', order }, signal);
-      return await measureUpload(holdall, stage, send, `multipart; ${synced}`, signal);
+      const prefix = 'incoming/';
+      await using running = await startServer(holdall, stage.newSite(), signal);
+      const send = (file: string) => uploadForm({ base: running.url('/'), file, prefix, order }, signal);
+      await send(stage.warmUpFile);
+      const idle = await idleAfterWarmUp(running, { file: stage.smallFile, prefix, order }, signal);
+      await stage.clearIncoming(signal);
+      const [peak, [, cost]] = await peakDuring(running, () =>
+        measureServer(running.pid, () => send(stage.uploadFile)),
+      );
+      await checkStored(stage, signal);
+      return { ...timedSample(cost, `multipart; ${synced}`), residentMemory: { idle, peak } };
     },
   };
 }
@@ -55,9 +64,13 @@ function webdavContender(stage: Stage): Contender {
     family: 'rclone',
     program: 'rclone',
     measure: async (signal) => {
-      const send = async (running: RunningServer, file: string) =>
-        uploadByPut(running.url(`/incoming/${basename(file)}`), file, signal);
-      return await measureUpload(rclone('webdav'), stage, send, `PUT; ${inPageCache}`, signal);
+      await using running = await startServer(rclone('webdav'), stage.newSite(), signal);
+      const send = (file: string) => uploadByPut(running.url(`/incoming/${basename(file)}`), file, signal);
+      await send(stage.warmUpFile);
+      await stage.clearIncoming(signal);
+      const [, cost] = await measureServer(running.pid, () => send(stage.uploadFile));
+      await checkStored(stage, signal);
+      return timedSample(cost, `PUT; ${inPageCache}`);
     },
   };
 }
@@ -75,21 +88,6 @@ function commandContender(name: string, script: string, remark: string, stage: S
       return timedSample(cost, remark);
     },
   };
-}
-
-async function measureUpload(
-  server: Server,
-  stage: Stage,
-  send: (running: RunningServer, file: string) => Promise<void>,
-  remark: string,
-  signal: AbortSignal,
-): Promise<Sample> {
-  await using running = await startServer(server, stage.newSite(), signal);
-  await send(running, stage.warmUpFile);
-  await stage.clearIncoming(signal);
-  const [, cost] = await measureServer(running.pid, () => send(running, stage.uploadFile));
-  await checkStored(stage, signal);
-  return timedSample(cost, remark);
 }
 
 /** Rejects unless what was stored is what was sent; then makes room for the next. */

@@ -2,15 +2,19 @@ import { join } from 'node:path';
 import { run } from './processes.ts';
 import { requireHost } from './requests.ts';
 
-/** One URL asked for over and over. */
+/** One URL asked for over and over, or what is made of it. */
 export interface Load {
   readonly url: URL;
+  /** Which requests wrk.lua makes of the URL, with what that takes; GET of the URL itself where it is absent. */
+  readonly requests?: readonly string[];
   /** The host that it may go to, where that is not this machine. */
   readonly host?: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly seconds: number;
-  /** Each answer's body has at least so many bytes. */
-  readonly answerBytes: number;
+  /** As many requests at once; 32 where it is absent. */
+  readonly connections?: number;
+  /** Each answer's body has at least so many bytes; none where it is absent. */
+  readonly answerBytes?: number;
 }
 
 /** What came of it. Times in milliseconds. */
@@ -21,7 +25,7 @@ export interface LoadResult {
   readonly latencyP99: number;
 }
 
-/** How every load is made; told in the results. */
+/** How a load is made that does not say otherwise; told in the results. */
 export const connections = 32;
 export const threads = 2;
 
@@ -30,13 +34,16 @@ export const threads = 2;
  * length: wrk itself counts neither a redirect nor a short answer as a failure.
  */
 export async function load(
-  { url, host, headers, seconds, answerBytes }: Load,
+  { url, requests = [], host, headers = {}, seconds, answerBytes = 0, connections: clients = connections }: Load,
   signal: AbortSignal,
 ): Promise<LoadResult> {
   requireHost(url, host);
-  const options = [`-t${threads}`, `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', summaryScript];
+  const options = [`-t${threads}`, `-c${clients}`, `-d${seconds}s`, '--timeout', '30s', '-s', script];
   const headerOptions = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
-  const { stdout } = await run({ file: 'wrk', args: [...options, ...headerOptions, url.href] }, signal);
+  const { stdout } = await run(
+    { file: 'wrk', args: [...options, ...headerOptions, url.href, '--', ...requests] },
+    signal,
+  );
   const summary = parseSummary(stdout);
   for (const kind of ['connect', 'read', 'write', 'status', 'timeout'] as const) {
     if (summary[kind] > 0)
@@ -55,9 +62,9 @@ export async function load(
   };
 }
 
-const summaryScript = join(import.meta.dirname, 'wrk-summary.lua');
+const script = join(import.meta.dirname, 'wrk.lua');
 
-/** The line that wrk-summary.lua writes: the script is ours, so its shape is trusted. */
+/** The line that wrk.lua writes: the script is ours, so its shape is trusted. */
 interface Summary {
   readonly microseconds: number;
   readonly requests: number;

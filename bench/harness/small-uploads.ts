@@ -1,0 +1,104 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Comparison, Contender, Sample } from './comparison.ts';
+import { measureServer } from './measure.ts';
+import { run } from './processes.ts';
+import type { Duration } from './reading.ts';
+import type { RunningServer, Server } from './servers.ts';
+import { rclone, startServer } from './servers.ts';
+import type { Stage } from './stage.ts';
+import { connections, load } from './wrk.ts';
+
+/** Storing files of 4 KiB, each under a new name and 32 at once; and how fast the disk makes such files durable. */
+export function smallUploadComparison(holdall: Server, stage: Stage, duration: Duration): Comparison {
+  const form: Upload = { path: '/upload', requests: (tag) => ['form', 'incoming/', tag], remark: 'multipart; fsync' };
+  const put: Upload = { path: '/incoming/', requests: (tag) => ['put', tag], remark: 'PUT; no fsync' };
+  return {
+    id: 'upload-4KiB',
+    title: `Upload files of 4 KiB, ${connections} at once`,
+    unit: 'requests/s',
+    reference: 'rclone serve webdav',
+    programs: ['wrk'],
+    contenders: [
+      uploadContender('holdall', 'holdall', holdall, form, stage, duration),
+      uploadContender('rclone serve webdav', 'rclone', rclone('webdav'), put, stage, duration),
+      diskContender('the disk, one at a time', 1, stage, duration),
+      diskContender(`the disk, ${connections} at once`, connections, stage, duration),
+    ],
+  };
+}
+
+interface Upload {
+  readonly path: string;
+  /** As wrk.lua takes them, for files whose names begin with a tag. */
+  requests(tag: string): readonly string[];
+  readonly remark: string;
+}
+
+function uploadContender(
+  name: string,
+  family: string,
+  server: Server,
+  { path, requests, remark }: Upload,
+  stage: Stage,
+  duration: Duration,
+): Contender {
+  return {
+    name,
+    family,
+    program: server.program,
+    measure: async (signal) => {
+      await stage.clearIncoming(signal);
+      await using running = await startServer(server, stage.newSite(), signal);
+      const url = running.url(path);
+      await load({ url, requests: requests('warm-up'), seconds: duration.warmUp }, signal);
+      const asked = { url, requests: requests('measured'), seconds: duration.measured };
+      const [result, cost] = await measureServer(running.pid, () => load(asked, signal));
+      await checkStored(stage, running, result.requests);
+      await stage.clearIncoming(signal);
+      return {
+        value: result.requestsPerSecond,
+        cpuSeconds: cost.cpuSeconds === null ? null : cost.cpuSeconds / result.requests,
+        peakMemory: cost.peakMemory,
+        latencyP99: result.latencyP99,
+        remark,
+      };
+    },
+  };
+}
+
+/** Nothing is sent: new files, each written, synced and closed by a thread of its own. */
+function diskContender(name: string, concurrency: number, stage: Stage, { measured }: Duration): Contender {
+  return {
+    name,
+    family: 'disk',
+    measure: async (signal): Promise<Sample> => {
+      await stage.clearIncoming(signal);
+      const args = [
+        fileURLToPath(new URL('./fsync-loop.ts', import.meta.url)),
+        stage.incoming,
+        String(concurrency),
+        String(measured),
+      ];
+      const env = { UV_THREADPOOL_SIZE: String(concurrency) };
+      const { stdout } = await run({ file: process.execPath, args, env }, signal);
+      const { files, seconds }: { files: number; seconds: number } = JSON.parse(stdout);
+      await stage.clearIncoming(signal);
+      return { value: files / seconds, cpuSeconds: null, peakMemory: null, latencyP99: null, remark: 'fsyncs/s' };
+    },
+  };
+}
+
+/** Rejects unless there is a file for each answer, and at most one more for each request that was under way at the end. */
+async function checkStored({ incoming }: Stage, { url }: RunningServer, answers: number): Promise<void> {
+  const names = (await readdir(incoming)).filter((name) => name.startsWith('measured-'));
+  if (names.length < answers || names.length > answers + connections) {
+    throw new Error(`${url('/').href}: ${answers} uploads were answered, ${names.length} are stored`);
+  }
+  const content = Buffer.alloc(4096, '0123456789abcdef');
+  // The first ones: of those that were under way at the end, some servers keep a part.
+  for (const name of names.filter((file) => /-[1-9]\.bin$/.test(file))) {
+    if (!content.equals(await readFile(join(incoming, name)))) throw new Error(`${name} is not what was sent`);
+  }
+}

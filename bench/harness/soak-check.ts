@@ -1,0 +1,40 @@
+import type { Client } from './soak-client.ts';
+import { isContentOf, type SoakFile } from './soak-files.ts';
+
+/**
+ * Reads everything that should be stored, and everything that is: rejects at the first file that is missing, holds other
+ * bytes, or should not be there. Gives how many files it compared.
+ */
+export async function checkStored(client: Client, files: readonly SoakFile[]): Promise<number> {
+  for (const file of files) {
+    let answer = await client.get(`/file/${file.path.split('/').map(encodeURIComponent).join('/')}`);
+    if (answer.status === 302) answer = await client.get(answer.headers.location ?? '');
+    if (answer.status !== 200) throw new Error(`${file.path}: ${answer.status}`);
+    if (!isContentOf(file, answer.body)) throw new Error(`${file.path} holds other bytes than were stored`);
+  }
+  const expected = new Set(files.map(({ path }) => path));
+  for await (const path of pathsIn(client, '')) {
+    if (!expected.has(path) && !path.endsWith('/picture.jpg')) throw new Error(`${path} should not be there`);
+  }
+  return files.length;
+}
+
+interface Page {
+  readonly entries: readonly { readonly type: 'file' | 'folder'; readonly path: string }[];
+  readonly cursor?: string;
+}
+
+async function* pathsIn(client: Client, folder: string): AsyncGenerator<string> {
+  let cursor: string | undefined;
+  do {
+    const query = new URLSearchParams({ prefix: folder, ...(cursor !== undefined && { cursor }) });
+    const { status, body } = await client.get(`/?${query.toString()}`);
+    if (status !== 200) throw new Error(`the list of ${folder}: ${status}`);
+    const page = JSON.parse(body.toString()) as Page;
+    for (const { type, path } of page.entries) {
+      if (type === 'folder') yield* pathsIn(client, path);
+      else yield path;
+    }
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+}

@@ -1,0 +1,68 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** What one process of the service held at one time. */
+export interface ProcessSample {
+  readonly pid: number;
+  /** Seconds since the beginning. */
+  readonly at: number;
+  /** Resident memory in bytes: shared pages count in each process. */
+  readonly resident: number;
+  readonly descriptors: number;
+}
+
+export interface ProcessWatch extends Disposable {
+  samples(): readonly ProcessSample[];
+  /** Forgets what was seen so far: the beginning is now. */
+  begin(): void;
+}
+
+/** Looks at a process and everything below it once a second. */
+export function watchProcesses(pid: number): ProcessWatch {
+  let began = performance.now();
+  let samples: ProcessSample[] = [];
+  const look = () => {
+    const at = (performance.now() - began) / 1000;
+    for (const member of treeOf(pid)) {
+      const resident = Number(/^VmRSS:\s+(\d+) kB/m.exec(read(`/proc/${member}/status`))?.[1] ?? 0) * 1024;
+      // Ended between the two looks.
+      if (resident > 0) samples.push({ pid: member, at, resident, descriptors: countOf(`/proc/${member}/fd`) });
+    }
+  };
+  look();
+  const timer = setInterval(look, 1000);
+  return {
+    samples: () => samples,
+    begin() {
+      began = performance.now();
+      samples = [];
+      look();
+    },
+    [Symbol.dispose]: () => clearInterval(timer),
+  };
+}
+
+function treeOf(pid: number): number[] {
+  const children = namesIn(`/proc/${pid}/task`).flatMap((thread) =>
+    read(`/proc/${pid}/task/${thread}/children`).split(' '),
+  );
+  return [pid, ...children.filter((text) => text.trim() !== '').flatMap((text) => treeOf(Number(text)))];
+}
+
+const countOf = (folder: string) => namesIn(folder).length;
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+/** Empty for a process that has ended since it was listed. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Comparison, Contender, IdleProcess, Sample } from './comparison.ts';
+import { median } from './figures.ts';
+import { cpuSecondsOf, memoryOfEach } from './process-tree.ts';
+import { get } from './requests.ts';
+import type { RunningServer, Server } from './servers.ts';
+import { startServer } from './servers.ts';
+import type { Stage } from './stage.ts';
+
+/** How long each server takes from its start to its first answer, and what its processes hold when they rest again. */
+export function startComparison(servers: readonly Server[], stage: Stage): Comparison {
+  return {
+    id: 'start',
+    title: 'Start to first answer, and rest',
+    unit: 'seconds',
+    reference: 'caddy',
+    programs: [],
+    contenders: servers.map((server): Contender => {
+      const measure = (signal: AbortSignal) => measureStarts(server, stage, signal);
+      return { name: server.name, family: server.name, program: server.program, measure };
+    }),
+  };
+}
+
+/** Of which the median is one figure. */
+export const startsEach = 5;
+
+async function measureStarts(server: Server, stage: Stage, signal: AbortSignal): Promise<Sample> {
+  const starts: Start[] = [];
+  for (let start = 0; start < startsEach; start++) starts.push(await measureStart(server, stage, signal));
+  await using running = await startServer(server, stage.newSite(), signal);
+  return {
+    value: median(starts.map(({ seconds }) => seconds)),
+    cpuSeconds: median(starts.map(({ cpuSeconds }) => cpuSeconds)),
+    peakMemory: null,
+    idleProcess: await measureIdle(running, server, signal),
+    latencyP99: null,
+    remark: '',
+  };
+}
+
+interface Start {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+}
+
+async function measureStart(server: Server, stage: Stage, signal: AbortSignal): Promise<Start> {
+  await using running = await startServer(server, stage.newSite(), signal);
+  return { seconds: running.secondsToAnswer, cpuSeconds: cpuSecondsOf(running.pid) };
+}
+
+/**
+ * What the process that holds most holds, after some requests, so that all processes are there and the code of each kind
+ * of request is loaded, and three seconds of rest.
+ */
+async function measureIdle(running: RunningServer, server: Server, signal: AbortSignal): Promise<IdleProcess> {
+  for (let request = 0; request < 30; request++) {
+    for (const path of [server.filePath('4KiB.bin'), '/entries/']) {
+      const { status } = await get(running.url(path), { accept: 'application/json' }, signal);
+      if (status !== 200) throw new Error(`warm-up: GET ${path}: ${status}`);
+    }
+  }
+  await sleep(3000, undefined, { signal });
+  const processes = memoryOfEach(running.pid);
+  const [largest] = processes.toSorted((one, other) => other.resident - one.resident);
+  if (!largest) throw new Error(`${server.name} has no process`);
+  return { ...largest, processes: processes.length };
+}

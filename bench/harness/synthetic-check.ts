@@ -1,0 +1,141 @@
+import {
+  CopyObjectCommand,
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  DeleteObjectsCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import type { ObjectStore as Account } from '../../tests/servers/object-store.ts';
+
+/**
+ * Asks two stores the same, the second one being real, and gives what the first answers otherwise: nothing, where it may
+ * stand for the second. Both are given the same few objects.
+ */
+export async function compareStores(
+  synthetic: { account: Account; bucket: string },
+  real: { account: Account; bucket: string },
+): Promise<string[]> {
+  await connect(real.account).send(new CreateBucketCommand({ Bucket: real.bucket }));
+  const left = await askAll(connect(synthetic.account), synthetic.bucket);
+  const right = await askAll(connect(real.account), real.bucket);
+  return Object.keys(left).flatMap((name) => {
+    const [ours, theirs] = [JSON.stringify(left[name]), JSON.stringify(right[name])];
+    return ours === theirs ? [] : [`${name}: ${ours} instead of ${theirs}`];
+  });
+}
+
+function connect({ endpoint, region, accessKeyId, secretAccessKey }: Account): S3Client {
+  return new S3Client({
+    endpoint,
+    region,
+    credentials: { accessKeyId, secretAccessKey },
+    forcePathStyle: true,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+  });
+}
+
+const KEYS = ['a/1', 'a/2', 'a/b/3', 'a/b/4', 'a/c d+e/5', 'a/ü/6', 'a0', 'a/😀', 'b/7'];
+
+/** Every answer under a name: what it found, or its status and code. */
+async function askAll(client: S3Client, Bucket: string): Promise<Record<string, unknown>> {
+  const said: Record<string, unknown> = {};
+  const ask = async (name: string, answer: () => Promise<unknown>) => {
+    said[name] = await answer().catch((error: unknown) => {
+      if (!(error instanceof S3ServiceException)) throw error;
+      return `${error.$metadata.httpStatusCode}`;
+    });
+  };
+  const list = (input: object) => async () => {
+    const {
+      Contents = [],
+      CommonPrefixes = [],
+      IsTruncated,
+      KeyCount,
+    } = await client.send(new ListObjectsV2Command({ Bucket, EncodingType: 'url', ...input }));
+    const found = Contents.map(({ Key, Size, ETag }) => `${decode(Key)} ${Size} ${ETag}`);
+    return { found, prefixes: CommonPrefixes.map(({ Prefix }) => decode(Prefix)), IsTruncated, KeyCount };
+  };
+  const pages = (input: object) => async () => {
+    const found: unknown[] = [];
+    let token: string | undefined;
+    do {
+      const page = await client.send(
+        new ListObjectsV2Command({ Bucket, EncodingType: 'url', ...input, ContinuationToken: token }),
+      );
+      found.push([
+        page.Contents?.map(({ Key }) => decode(Key)),
+        page.CommonPrefixes?.map(({ Prefix }) => decode(Prefix)),
+      ]);
+      token = page.NextContinuationToken;
+    } while (token);
+    return found;
+  };
+  const get = (input: object) => async () => {
+    const { Body, ETag, ContentRange, ContentLength, ContentType } = await client.send(
+      new GetObjectCommand({ Bucket, Key: 'a/1', ...input }),
+    );
+    return [await Body?.transformToString(), ETag, ContentRange, ContentLength, ContentType];
+  };
+
+  for (const Key of KEYS) {
+    await ask(`put ${Key}`, async () => {
+      const put = new PutObjectCommand({ Bucket, Key, Body: `in ${Key}`, ContentType: 'text/plain' });
+      return (await client.send(put)).ETag;
+    });
+  }
+  await ask('list all', list({}));
+  await ask('list a prefix', list({ Prefix: 'a/' }));
+  await ask('list a folder', list({ Prefix: 'a/', Delimiter: '/' }));
+  await ask('list the root', list({ Delimiter: '/' }));
+  await ask('list nothing', list({ Prefix: 'none/', Delimiter: '/' }));
+  await ask('list behind a key', list({ Prefix: 'a/', StartAfter: 'a/b/3' }));
+  await ask('list behind a prefix', list({ Prefix: 'a/', Delimiter: '/', StartAfter: 'a/b/\u{10ffff}' }));
+  await ask('list two at a time', pages({ Prefix: 'a/', MaxKeys: 2 }));
+  await ask('list a folder two at a time', pages({ Prefix: 'a/', Delimiter: '/', MaxKeys: 2 }));
+  await ask('get', get({}));
+  await ask('get a range', get({ Range: 'bytes=1-2' }));
+  await ask('get the end', get({ Range: 'bytes=-2' }));
+  await ask('get behind the end', get({ Range: 'bytes=100-' }));
+  await ask('get what is missing', get({ Key: 'none' }));
+  await ask('get with another etag', get({ IfMatch: '"0"' }));
+  await ask('put where something is', () =>
+    client.send(new PutObjectCommand({ Bucket, Key: 'a/1', Body: 'x', IfNoneMatch: '*' })),
+  );
+  await ask('copy', async () => {
+    const copied = await client.send(new CopyObjectCommand({ Bucket, Key: 'c/1', CopySource: `${Bucket}/a/1` }));
+    // Ceph leaves the quotes away.
+    return copied.CopyObjectResult?.ETag?.replaceAll('"', '');
+  });
+  await ask('copy what is missing', () =>
+    client.send(new CopyObjectCommand({ Bucket, Key: 'c/2', CopySource: `${Bucket}/none` })),
+  );
+  await ask('copy onto itself', () =>
+    client.send(new CopyObjectCommand({ Bucket, Key: 'a/1', CopySource: `${Bucket}/a/1` })),
+  );
+  await ask('head of the copy', async () => {
+    const { ETag, ContentLength, ContentType } = await client.send(new HeadObjectCommand({ Bucket, Key: 'c/1' }));
+    return [ETag, ContentLength, ContentType];
+  });
+  await ask('delete', async () => {
+    return (await client.send(new DeleteObjectCommand({ Bucket, Key: 'c/1' }))).$metadata.httpStatusCode;
+  });
+  await ask('delete what is missing', async () => {
+    return (await client.send(new DeleteObjectCommand({ Bucket, Key: 'none' }))).$metadata.httpStatusCode;
+  });
+  await ask('delete many', async () => {
+    const Objects = ['a/1', 'a/ü/6', 'none'].map((Key) => ({ Key }));
+    const { Deleted = [] } = await client.send(new DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
+    return Deleted.map(({ Key = '' }) => Key).toSorted((left, right) => left.localeCompare(right));
+  });
+  await ask('list what is left', list({ Prefix: 'a/' }));
+  client.destroy();
+  return said;
+}
+
+const decode = (key = '') => decodeURIComponent(key.replaceAll('+', ' '));

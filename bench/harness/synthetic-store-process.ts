@@ -1,0 +1,95 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { contentOf, createObjects, keyOf, type Objects } from './synthetic-objects.ts';
+import { createLimiter } from './synthetic-rates.ts';
+import { type Answer, type Asked, answer, failure, operationOf, weightOf } from './synthetic-s3.ts';
+import type { Family, SyntheticSettings } from './synthetic-store.ts';
+
+/*
+ * The process of a synthetic store: its settings are its one argument. `/-/calls` gives the requests since it was last
+ * asked, `/-/check` says whether what is below a prefix is what should be.
+ */
+const settings = JSON.parse(process.argv[2] ?? '') as SyntheticSettings;
+const objects = createObjects(settings.families);
+const isTaken = createLimiter(settings);
+let calls: Record<string, number> = {};
+
+const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+  respond(request, response).catch((error: unknown) => {
+    process.stderr.write(`${String(error)}\n`);
+    response.destroy();
+  });
+});
+server.listen(settings.port, '127.0.0.1');
+process.once('SIGTERM', () => process.exit(0));
+
+async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const asked = await read(request);
+  if (asked.url.pathname.startsWith('/-/')) return send(response, control(asked));
+  const arrived = performance.now();
+  const reply = serve(asked);
+  await sleep(Math.max(0, settings.latency - (performance.now() - arrived)));
+  send(response, reply);
+}
+
+async function read(request: IncomingMessage): Promise<Asked> {
+  const url = new URL(request.url ?? '/', 'http://store');
+  const [, bucket = '', ...rest] = url.pathname.split('/');
+  return {
+    method: request.method ?? 'GET',
+    url,
+    bucket,
+    key: decodeURIComponent(rest.join('/')),
+    headers: request.headers,
+    body: await buffer(request),
+  };
+}
+
+function serve(asked: Asked): Answer {
+  const operation = operationOf(asked);
+  if (operation === undefined) return failure(501, 'NotImplemented');
+  calls[operation] = (calls[operation] ?? 0) + 1;
+  const { kind, prefix, count } = weightOf(operation, asked);
+  if (!isTaken(kind, prefix, count)) {
+    calls.SlowDown = (calls.SlowDown ?? 0) + 1;
+    return failure(503, 'SlowDown');
+  }
+  return asked.bucket === settings.bucket ? answer(operation, asked, objects) : failure(404, 'NoSuchBucket');
+}
+
+function send(response: ServerResponse, { status, headers, body = '' }: Answer): void {
+  response.writeHead(status, {
+    'x-amz-request-id': 'synthetic',
+    'content-length': Buffer.byteLength(body),
+    ...headers,
+  });
+  response.end(body);
+}
+
+function control({ url }: Asked): Answer {
+  if (url.pathname === '/-/calls') {
+    const body = JSON.stringify(calls);
+    calls = {};
+    return { status: 200, body };
+  }
+  const family = url.searchParams.get('family');
+  const problem = findDifference(
+    objects,
+    url.searchParams.get('prefix') ?? '',
+    family === null ? undefined : (JSON.parse(family) as Family),
+  );
+  return problem === undefined ? { status: 200 } : { status: 409, body: problem };
+}
+
+/** What is not as it should be below a prefix: the objects of a family and nothing else, or nothing at all. */
+function findDifference(present: Objects, prefix: string, family?: Family): string | undefined {
+  let key = present.next(prefix, prefix, true);
+  for (let number = 0; family && number < family.count; number++) {
+    const expected = prefix + keyOf(family, number).slice(family.prefix.length);
+    if (key !== expected) return `${key} is where ${expected} should be`;
+    if (String(present.get(key)?.content) !== contentOf(family, number)) return `${key} holds something else`;
+    key = present.next(prefix, key, false);
+  }
+  return key === undefined ? undefined : `${key} should not be there`;
+}

@@ -1,0 +1,94 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { findFreePort } from '../../tests/servers/free-port.ts';
+import type { ObjectStore as Account } from '../../tests/servers/object-store.ts';
+import { start } from './processes.ts';
+import { send } from './requests.ts';
+import type { Rates } from './synthetic-rates.ts';
+
+/** Objects that are there from the start: `count` of them below `prefix`, in one folder or in folders of 1,000. */
+export interface Family {
+  readonly prefix: string;
+  readonly count: number;
+  readonly shape: 'flat' | 'deep';
+  /** The prefix of the family that these are copies of, if they are. */
+  readonly copyOf?: string;
+}
+
+export interface SyntheticSettings extends Rates {
+  readonly port: number;
+  readonly bucket: string;
+  readonly families: readonly Family[];
+  /** Milliseconds from the end of a request to its answer. */
+  readonly latency: number;
+}
+
+/** Requests by the name of their operation, and those refused because there were too many. */
+export type Calls = Readonly<Record<string, number>>;
+
+/**
+ * An object store in a process of its own that answers as S3 does, as late as one that is far away, and no more often
+ * than one prefix of Amazon S3. Objects are computed, so that a million takes no disk. It checks no signatures, and takes
+ * no uploads in parts.
+ */
+export interface SyntheticStore extends AsyncDisposable {
+  readonly account: Account;
+  readonly bucket: string;
+  readonly pid: number;
+  /** All requests since the last call. */
+  takeCalls(signal: AbortSignal): Promise<Calls>;
+  /**
+   * Rejects unless exactly the objects of a family are below `prefix`, with what was generated for them; or, with
+   * `none`, nothing is.
+   */
+  requireFamily(family: Family, prefix: string, signal: AbortSignal): Promise<void>;
+  requireNothing(prefix: string, signal: AbortSignal): Promise<void>;
+}
+
+/** As measured of stores in another city; the rates are those that Amazon S3 promises for each partitioned prefix. */
+export const usualLatency = 30;
+export const usualRates: Rates = { writes: 3500, reads: 5500 };
+
+export async function startSyntheticStore(
+  {
+    families,
+    latency = usualLatency,
+    rates = usualRates,
+  }: Readonly<{ families: readonly Family[]; latency?: number; rates?: Rates }>,
+  signal: AbortSignal,
+): Promise<SyntheticStore> {
+  const settings: SyntheticSettings = { port: await findFreePort(), bucket: 'synthetic', families, latency, ...rates };
+  const child = start({
+    file: process.execPath,
+    args: [join(import.meta.dirname, 'synthetic-store-process.ts'), JSON.stringify(settings)],
+  });
+  const endpoint = `http://127.0.0.1:${settings.port}`;
+  const control = async (path: string): Promise<string> => {
+    const { status, body } = await send({ url: new URL(path, endpoint), seconds: 120 }, signal);
+    if (status !== 200) throw new Error(`the synthetic store: ${body.toString()}`);
+    return body.toString();
+  };
+  const isUp = () =>
+    control('/-/calls').then(
+      () => true,
+      () => false,
+    );
+  while (!(await isUp())) {
+    signal.throwIfAborted();
+    if (await Promise.race([sleep(50, undefined), child.ended]))
+      throw new Error(`the synthetic store: ${child.lastOutput()}`);
+  }
+  const check = async (prefix: string, family?: Family) => {
+    const query = new URLSearchParams({ prefix, ...(family && { family: JSON.stringify(family) }) });
+    await control(`/-/check?${query.toString()}`);
+  };
+  return {
+    account: { endpoint, region: 'us-east-1', accessKeyId: 'synthetic', secretAccessKey: 'synthetic' },
+    bucket: settings.bucket,
+    pid: child.pid,
+    takeCalls: async () => JSON.parse(await control('/-/calls')) as Calls,
+    requireFamily: (family, prefix) => check(prefix, family),
+    requireNothing: (prefix) => check(prefix),
+    [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
+  };
+}

@@ -1,0 +1,154 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type { Comparison, Sample } from './comparison.ts';
+import { median } from './figures.ts';
+import { measureServer } from './measure.ts';
+import { watchMemory } from './process-tree.ts';
+import { run } from './processes.ts';
+import { measureReading } from './reading.ts';
+import { send } from './requests.ts';
+import { peakDuring, residentInterval } from './resident-memory.ts';
+import type { RunningServer } from './servers.ts';
+import { holdall, startServer } from './servers.ts';
+import type { Setting, Target, TargetGroup } from './target.ts';
+import { chooseTargets, sampleFigure, speedOver } from './target.ts';
+import { askForEach } from './thumbnail-asking.ts';
+import { makePhotographs } from './thumbnail-photos.ts';
+
+/** Thumbnails of photographs of 6 megapixels, on the disk: drawn, many at once, and from memory. */
+export const thumbnailTargets: TargetGroup = {
+  ids: ['thumbnails-cold', 'thumbnails-64', 'thumbnails-warm'],
+  bytesNeeded: () => 2 ** 28,
+  async measure(setting, measureAll) {
+    await makePhotographs(join(setting.folder, ROOT, PHOTOGRAPHS), names);
+    await measureAll(chooseTargets([coldTarget(setting), crowdTarget(setting), warmTarget(setting)], setting));
+  },
+};
+
+/** What is served, in the folder of the group, and where in it the photographs are. */
+const ROOT = 'root';
+const PHOTOGRAPHS = 'photographs';
+
+/** Drawn before anything is measured: the code is compiled by then, and libvips loaded. */
+const WARM_UP = 128;
+
+const MEASURED = 512;
+
+const names = Array.from({ length: WARM_UP + MEASURED }, (_, index) => `${String(index).padStart(4, '0')}.jpg`);
+
+/** Asked for at once: enough for every process to have the next at hand. */
+const AT_ONCE = 16;
+
+const CROWD = 64;
+
+const bareProcess = fileURLToPath(new URL('./thumbnail-bare-process.ts', import.meta.url));
+
+const bare = 'bare sharp';
+
+function coldTarget(setting: Setting): Target {
+  const comparison: Comparison = {
+    id: 'thumbnails-cold',
+    title: 'Thumbnails of 6-megapixel JPEGs, each drawn',
+    unit: 'requests/s',
+    reference: bare,
+    programs: [],
+    contenders: [
+      { name: bare, family: 'sharp', measure: (signal) => measureBare(setting, signal) },
+      { name: 'holdall', family: 'holdall', measure: (signal) => measureCold(setting, signal) },
+    ],
+  };
+  return { work: 'Thumbnails, cold', comparison, criteria: [speedOver(bare, 0.9)] };
+}
+
+async function measureBare({ folder }: Setting, signal: AbortSignal): Promise<Sample> {
+  const args = [bareProcess, join(folder, ROOT, PHOTOGRAPHS), String(WARM_UP)];
+  const { stdout } = await run({ file: process.execPath, args }, signal);
+  const { perSecond, cpuSeconds }: { perSecond: number; cpuSeconds: number } = JSON.parse(stdout);
+  return { value: perSecond, cpuSeconds, peakMemory: null, latencyP99: null, remark: 'from files, one a core' };
+}
+
+async function measureCold(setting: Setting, signal: AbortSignal): Promise<Sample> {
+  await using running = await startHoldall(setting, signal);
+  const urls = names.map((name) => running.url(`/thumb/${PHOTOGRAPHS}/${name}`));
+  await askForEach(urls.slice(0, WARM_UP), AT_ONCE, signal);
+  const work = () => askForEach(urls.slice(WARM_UP), AT_ONCE, signal);
+  const [{ seconds, latencyP99 }, { cpuSeconds, peakMemory }] = await measureServer(running.pid, work);
+  const perImage = cpuSeconds === null ? null : cpuSeconds / MEASURED;
+  return { value: MEASURED / seconds, cpuSeconds: perImage, peakMemory, latencyP99, remark: `${AT_ONCE} at once` };
+}
+
+function crowdTarget(setting: Setting): Target {
+  const comparison: Comparison = {
+    id: 'thumbnails-64',
+    title: `${CROWD} thumbnails of 6-megapixel JPEGs at once, the first that a fresh service draws`,
+    unit: 'seconds',
+    reference: 'holdall',
+    programs: [],
+    contenders: [{ name: 'holdall', family: 'holdall', measure: (signal) => measureCrowd(setting, signal) }],
+  };
+  const peak = sampleFigure(
+    'most',
+    400,
+    'MB in all',
+    ({ residentMemory }) => residentMemory && residentMemory.peak / 1e6,
+  );
+  return { work: `${CROWD} thumbnails at once`, comparison, criteria: [peak] };
+}
+
+async function measureCrowd(setting: Setting, signal: AbortSignal): Promise<Sample> {
+  await using running = await startHoldall(setting, signal);
+  const idle = await idleMemory(running, signal);
+  const urls = names.slice(0, CROWD).map((name) => running.url(`/thumb/${PHOTOGRAPHS}/${name}`));
+  const [peak, { seconds, latencyP99 }] = await peakDuring(running, () => askForEach(urls, CROWD, signal));
+  const residentMemory = { idle, peak };
+  return { value: seconds, cpuSeconds: null, peakMemory: peak, latencyP99, residentMemory, remark: 'resident, summed' };
+}
+
+async function idleMemory(running: RunningServer, signal: AbortSignal): Promise<number> {
+  using watch = watchMemory(running.pid, residentInterval);
+  await sleep(1000, undefined, { signal });
+  return median(watch.samples().map(({ resident }) => resident));
+}
+
+function warmTarget(setting: Setting): Target {
+  const file = 'file of that size';
+  const comparison: Comparison = {
+    id: 'thumbnails-warm',
+    title: 'A thumbnail that was drawn before',
+    unit: 'requests/s',
+    reference: file,
+    programs: ['wrk'],
+    contenders: [
+      { name: file, family: 'holdall', measure: (signal) => measureWarm(setting, '/file/', signal) },
+      { name: 'holdall', family: 'holdall', measure: (signal) => measureWarm(setting, '/thumb/', signal) },
+    ],
+  };
+  return { work: 'Thumbnails, warm', comparison, criteria: [speedOver(file, 0.8, 'holdall', '× a file of that size')] };
+}
+
+/** Both from the same photograph: its thumbnail is what the file holds. */
+async function measureWarm(setting: Setting, under: '/file/' | '/thumb/', signal: AbortSignal): Promise<Sample> {
+  await using running = await startHoldall(setting, signal);
+  const thumbnail = running.url(`/thumb/${PHOTOGRAPHS}/${names[0]}`);
+  const { body } = await send({ url: thumbnail }, signal);
+  const sameSize = 'of-that-size.bin';
+  await writeFile(join(setting.folder, ROOT, sameSize), body);
+  const url = under === '/thumb/' ? thumbnail : running.url(`/file/${sameSize}`);
+  const check = async (answer: { body: Buffer }) => {
+    if (!answer.body.equals(body)) throw new Error(`GET ${url.href}: not the thumbnail`);
+    return `${body.length} bytes`;
+  };
+  const meter = <Result>(work: () => Promise<Result>) => measureServer(running.pid, work);
+  return await measureReading({ url, headers: {}, check }, setting.duration, meter, signal);
+}
+
+/** With its defaults, and with a cache that is empty. */
+function startHoldall({ folder, service }: Setting, signal: AbortSignal): Promise<RunningServer> {
+  const root = join(folder, ROOT);
+  const site = { root, scratch: join(folder, `scratch-${++sites}`) };
+  return startServer(holdall(service, 0, { STORAGE_TYPE: 'disk', DISK_ROOT: root }), site, signal);
+}
+
+let sites = 0;

@@ -1,0 +1,58 @@
+-- What wrk sends, chosen by the argument behind the URL; without one it asks for the URL over and over.
+--   cycle PATH COUNT   GET of PATH with %d in it replaced by a number from 1 to COUNT, each thread from another one on
+--   form PREFIX TAG    POST of a form with 4 KiB into the folder PREFIX, each time under a new name that begins with TAG
+--   put TAG            PUT of 4 KiB below the URL, each time under such a name
+local threads = 0
+local sent = 0
+local content = string.rep('0123456789abcdef', 256)
+local boundary = 'holdall-bench-boundary'
+
+function setup(thread)
+  thread:set('number', threads)
+  threads = threads + 1
+end
+
+local function newName(tag)
+  sent = sent + 1
+  return string.format('%s-%d-%d.bin', tag, number, sent)
+end
+
+local function part(parameters, body)
+  return '--' .. boundary .. '\r\nContent-Disposition: form-data; ' .. parameters .. '\r\n\r\n' .. body .. '\r\n'
+end
+
+local kinds = {
+  cycle = function(path, count)
+    return function()
+      sent = sent + 1
+      -- Two threads, and an even count: they meet nowhere.
+      return wrk.format('GET', string.format(path, (sent + number * count / 2) % count + 1))
+    end
+  end,
+  form = function(prefix, tag)
+    local before = part('name="prefix"', prefix)
+    local headers = { ['Content-Type'] = 'multipart/form-data; boundary=' .. boundary }
+    return function()
+      local file = part('name="file"; filename="' .. newName(tag) .. '"', content)
+      return wrk.format('POST', wrk.path, headers, before .. file .. '--' .. boundary .. '--\r\n')
+    end
+  end,
+  put = function(tag)
+    return function() return wrk.format('PUT', wrk.path .. newName(tag), {}, content) end
+  end,
+}
+
+function init(arguments)
+  local kind = kinds[arguments[1]]
+  -- Where there is no `request`, wrk makes the one request beforehand, as it does without a script.
+  if kind then request = kind(arguments[2], arguments[3]) end
+end
+
+-- wrk prints figures rounded for people; this gives them whole, as one line of JSON.
+function done(summary, latency)
+  io.write(string.format(
+    'summary {"microseconds":%d,"requests":%d,"bytes":%.0f,"p50":%d,"p99":%d,' ..
+    '"connect":%d,"read":%d,"write":%d,"status":%d,"timeout":%d}\n',
+    summary.duration, summary.requests, summary.bytes, latency:percentile(50), latency:percentile(99),
+    summary.errors.connect, summary.errors.read, summary.errors.write, summary.errors.status, summary.errors.timeout))
+end

@@ -1,0 +1,181 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import sharp from 'sharp';
+import type { Benchmark } from './harness/benchmark.ts';
+import { readNumber } from './harness/benchmark.ts';
+import { formatFigure } from './harness/figures.ts';
+import { describeMachine } from './harness/machine.ts';
+import { publish } from './harness/results.ts';
+import { holdall, startServer } from './harness/servers.ts';
+import { checkStored } from './harness/soak-check.ts';
+import { createClient } from './harness/soak-client.ts';
+import { drawGraph } from './harness/soak-graph.ts';
+import type { LoadReport } from './harness/soak-load.ts';
+import { kinds, loadMixed } from './harness/soak-load.ts';
+import { panelsOf } from './harness/soak-panels.ts';
+import type { ProcessSample } from './harness/soak-processes.ts';
+import { watchProcesses } from './harness/soak-processes.ts';
+import type { Finding } from './harness/soak-verdict.ts';
+import { judge, leastSamples, percentile, warmUpShare } from './harness/soak-verdict.ts';
+import type { Column } from './harness/table.ts';
+import { formatTable } from './harness/table.ts';
+import { makeTemporaryFolder } from './harness/temporary-folder.ts';
+
+/** Whether a service stays as it is for as long as it runs. */
+export const soak: Benchmark = {
+  name: 'soak',
+  question: 'Do memory, descriptors and latencies stay flat under a mixed load?',
+  options: [
+    '--minutes N       how long the load goes on (10)',
+    '--rate N          requests in a second (60)',
+    '--graph FILE      where the graph goes (bench/results/soak.svg)',
+    '--folder PATH     where the files are, for as long as it runs (/var/tmp)',
+    '--service FILE    the service to measure (bin/holdall.js of this checkout)',
+    'It fails when anything does not stay flat, when a request fails, or when a file does not hold what was stored.',
+  ],
+  run: async (args, signal) => {
+    const options = readOptions(args);
+    await using folder = await makeTemporaryFolder(options.folder, 2 ** 30);
+    const machine = await describeMachine(folder.path, options.service);
+    const site = { root: join(folder.path, 'root'), scratch: join(folder.path, 'scratch') };
+    await mkdir(site.root);
+    const { load, processes, compared } = await runLoad(options, site, signal);
+    const findings = judge(processes, load.samples, options.seconds);
+    await mkdir(dirname(options.graph), { recursive: true });
+    const title = `Holdall under a mixed load of ${options.rate} requests a second`;
+    await writeFile(
+      options.graph,
+      drawGraph(title, panelsOf(processes, load.samples, options.seconds), options.seconds / 60),
+    );
+    await publish({
+      name: 'soak',
+      machine,
+      versions: {},
+      report: report(options, load, findings, compared),
+      measurements: { options, findings, errors: load.errors, processes, latencies: latenciesOf(load) },
+    });
+    requireFlat(load, findings);
+  },
+};
+
+interface Options {
+  readonly seconds: number;
+  readonly rate: number;
+  readonly graph: string;
+  readonly folder: string;
+  /** The file that starts the service. */
+  readonly service: string;
+}
+
+function readOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      minutes: { type: 'string', default: '10' },
+      rate: { type: 'string', default: '60' },
+      graph: { type: 'string', default: join(import.meta.dirname, 'results/soak.svg') },
+      folder: { type: 'string', default: '/var/tmp' },
+      service: { type: 'string', default: join(import.meta.dirname, '../bin/holdall.js') },
+    },
+  });
+  return {
+    seconds: readNumber('minutes', values.minutes, 0.5) * 60,
+    rate: readNumber('rate', values.rate, 1),
+    graph: resolve(values.graph),
+    folder: resolve(values.folder),
+    service: resolve(values.service),
+  };
+}
+
+interface Run {
+  readonly load: LoadReport;
+  readonly processes: readonly ProcessSample[];
+  /** Files that held, in the end, what was stored. */
+  readonly compared: number;
+}
+
+async function runLoad(
+  { service, seconds, rate }: Options,
+  site: { root: string; scratch: string },
+  signal: AbortSignal,
+): Promise<Run> {
+  await using running = await startServer(holdall(service), site, signal);
+  using client = createClient(running.url('/'), 32, signal);
+  using watch = watchProcesses(running.pid);
+  process.stderr.write(`bench: soak, ${formatFigure(seconds / 60)} minutes\n`);
+  const load = await loadMixed(client, { seconds, rate, picture: await drawPicture(), onBegin: watch.begin }, signal);
+  const processes = [...watch.samples()];
+  return { load, processes, compared: await checkStored(client, load.files) };
+}
+
+/** A photograph's worth of work to make small: 1,600 × 1,200. */
+async function drawPicture(): Promise<Buffer> {
+  const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const;
+  return await sharp({ create: { width: 1600, height: 1200, channels: 3, background: '#888', noise } })
+    .blur(3)
+    .jpeg()
+    .toBuffer();
+}
+
+/** Throws what is not as it should be, all at once. */
+function requireFlat({ errors }: LoadReport, findings: readonly Finding[]): void {
+  const grown = findings.filter(({ isFlat }) => !isFlat).map(({ what }) => what);
+  const problems = [
+    ...(grown.length > 0 ? [`not flat: ${grown.join('; ')}`] : []),
+    ...(errors.length > 0 ? [`${errors.length} requests failed, such as ${errors[0]}`] : []),
+  ];
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+}
+
+function report(options: Options, load: LoadReport, findings: readonly Finding[], compared: number): string {
+  const { seconds, rate } = options;
+  const columns: Column[] = [
+    { heading: 'what', align: 'left' },
+    ...['first third', 'last third', 'at most'].map((heading): Column => ({ heading, align: 'right' })),
+    { heading: 'verdict', align: 'left' },
+  ];
+  const rows = findings.map(({ what, unit, first, last, most, isFlat }) => [
+    unit === '' ? what : `${what}, ${unit}`,
+    ...[first, last, most].map(formatFigure),
+    isFlat ? 'flat' : 'GROWN',
+  ]);
+  const notes = [
+    `- ${formatFigure(seconds / 60)} minutes, ${rate} requests a second of ${kinds.length} kinds, on a disk, by 16 at once;` +
+      ` a latency counts from when the request was due. The first ${warmUpShare * 100}% are warm-up; what is left is compared in thirds.`,
+    '- Flat: in the last third, medians of memory and of descriptors are at most a tenth above those of the first and 8 more;' +
+      ' the median latency at most half as much more and 2 ms, the 95th percentile twice as much and 10 ms.' +
+      ` Kinds with fewer than ${leastSamples} requests in a third are left out.`,
+    `- ${load.samples.length.toLocaleString('en-US')} requests, of which ${load.errors.length} failed; every answer was compared` +
+      ` with what was stored, and so were all ${compared.toLocaleString('en-US')} files in the end, byte for byte.`,
+    ...(isLate(load)
+      ? [
+          '- **The machine was too busy**: requests came late, so that latencies tell of the queue and not of the service.',
+        ]
+      : []),
+    "- Memory is each process's resident memory, looked at once a second. Holdall with its defaults but for LOG_LEVEL=warn.",
+  ];
+  return ['### The long run', formatTable(columns, rows), notes.join('\n')].join('\n\n');
+}
+
+/** Whether most requests waited for a second and more: then they were not sent when they were due. */
+function isLate({ samples }: LoadReport): boolean {
+  return (
+    percentile(
+      samples.map(({ latency }) => latency),
+      0.5,
+    ) > 1000
+  );
+}
+
+/** By kind, in milliseconds. */
+function latenciesOf({ samples }: LoadReport): object {
+  const of = (kind: string) => samples.filter((sample) => sample.kind === kind).map(({ latency }) => latency);
+  return Object.fromEntries(
+    kinds.map((kind) => {
+      const all = of(kind);
+      const figures = [0.5, 0.95, 0.99, 1].map((share) => Math.round(percentile(all, share) * 100) / 100);
+      return [kind, { count: all.length, p50: figures[0], p95: figures[1], p99: figures[2], most: figures[3] }];
+    }),
+  );
+}
