@@ -5,8 +5,8 @@ import { BytesAtHand } from '../../domain/bytes-at-hand.ts';
 import { isStoreError } from '../../domain/error.ts';
 import { type FilePath, nameOf } from '../../domain/path.ts';
 import { changedMeanwhile, existsAlready, notFound, requireEtag } from '../../domain/problems.ts';
-import { resolveRange } from '../../domain/range.ts';
-import type { Store } from '../../domain/store.ts';
+import { type ByteRange, resolveRange } from '../../domain/range.ts';
+import type { Content, FileEntry, Store } from '../../domain/store.ts';
 import { codeOf } from '../../domain/system-error.ts';
 import { isSmall, readPart, streamOf } from './contents.ts';
 import { entryOf } from './entry.ts';
@@ -21,12 +21,18 @@ type FileOperations = Required<Pick<Store, 'stat' | 'read' | 'remove' | 'copy' |
 /** What is done with single files that are there. */
 export function createFileOperations(root: Root, temporary: Temporary, writer: Writer): FileOperations {
   return {
-    async stat(file) {
-      await using opened = await root.openFile(file);
-      return entryOf(file, opened.stats);
+    async stat(path) {
+      const recent = await root.recent.find(path);
+      if (recent) return recent.file;
+      await using opened = await root.openFile(path);
+      const file = entryOf(path, opened.stats);
+      root.recent.note(path, opened.stats, { file });
+      return file;
     },
 
     async read(path, { range, ifMatch } = {}) {
+      const recent = await root.recent.find(path);
+      if (recent?.bytes) return contentOf(recent.file, recent.bytes, { range, ifMatch });
       const opened = await root.openFile(path);
       let body: Readable | undefined;
       try {
@@ -35,7 +41,11 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
         const resolved = range && resolveRange(range, file.size);
         // Never more than the size that is told, though another program may be appending.
         const part = resolved ?? { start: 0, end: file.size - 1 };
-        if (isSmall(part)) return new BytesAtHand(file, resolved, await readPart(opened, part));
+        if (isSmall(part)) {
+          const bytes = await readPart(opened, part);
+          if (!resolved) root.recent.note(path, opened.stats, { file, bytes });
+          return new BytesAtHand(file, resolved, bytes);
+        }
         body = streamOf(opened, part);
         return { file, range: resolved, body };
       } catch (error) {
@@ -100,4 +110,15 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
     await giveBack(taken, folder.at(nameOf(file)));
     throw changedMeanwhile(file);
   }
+}
+
+/** What a read gives of a file whose bytes are all at hand. */
+function contentOf(
+  file: FileEntry,
+  bytes: Buffer,
+  { range, ifMatch }: { range?: ByteRange; ifMatch?: string },
+): Content {
+  requireEtag(file, ifMatch);
+  const resolved = range && resolveRange(range, file.size);
+  return new BytesAtHand(file, resolved, resolved ? bytes.subarray(resolved.start, resolved.end + 1) : bytes);
 }

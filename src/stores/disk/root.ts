@@ -10,6 +10,7 @@ import { createFamiliar, type Familiar } from './familiar.ts';
 import { createFolderSync, type SyncFolder } from './folder-sync.ts';
 import { isLocalFileSystem } from './local.ts';
 import type { Soon } from './pace.ts';
+import { createRecentFiles, type RecentFiles } from './recent-files.ts';
 import { MAX_SEGMENT_BYTES, segmentTooLong, translate } from './translate.ts';
 import { stateOfWay } from './way.ts';
 
@@ -26,6 +27,8 @@ export interface Root {
   readonly path: string;
   /** How the system is called, for this disk. */
   readonly system: System;
+  /** What was found of files a moment ago. */
+  readonly recent: RecentFiles;
   /** Opens a file for reading. `not-found` for everything that is no regular file. */
   openFile(file: FilePath): Promise<OpenFile>;
   /** Opens a folder. `not-found` for everything that is no folder. */
@@ -140,6 +143,7 @@ export async function openRoot(folder: string, threads: number): Promise<Root> {
   return {
     path,
     system,
+    recent: createRecentFiles(system, absolute),
     openFolder,
     makeFolder,
 

@@ -1,0 +1,85 @@
+import type { BigIntStats } from 'node:fs';
+import { LRUCache } from 'lru-cache';
+import type { FilePath } from '../../domain/path.ts';
+import type { FileEntry } from '../../domain/store.ts';
+import type { System } from './calls.ts';
+
+/** A file as it was when it was opened a moment ago. */
+interface RecentFile {
+  readonly file: FileEntry;
+  /** All of its bytes, where they are few and were read. Nobody changes them. */
+  readonly bytes?: Buffer | undefined;
+}
+
+/** What was found of files a moment ago, and still holds. */
+export interface RecentFiles {
+  /** What is known of the file at `path`, if it is the same as then; undefined where it has to be opened. */
+  find(path: FilePath): Promise<RecentFile | undefined>;
+  /** Remembers a file that was opened at `path`, and what it was then. */
+  note(path: FilePath, stats: BigIntStats, recent: RecentFile): void;
+}
+
+/** Bytes of files, and of what is known of them, that are remembered by a process. */
+const REMEMBERED = 16 * 1024 * 1024;
+
+/** What an entry takes beside its bytes. */
+const ENTRY = 1024;
+
+/** Bytes of the largest file whose bytes are remembered. */
+const LARGEST = 64 * 1024;
+
+/** Milliseconds for which it is: then the file is opened anew. */
+const TIME_TO_LIVE = 15_000;
+
+/**
+ * Milliseconds that a file has to have been left alone before it is read: changes within the granularity of its times, a
+ * few milliseconds, could not be told from the state before them.
+ */
+const SETTLED = 1_000;
+
+/**
+ * Spares opening a file that is asked for again: one look by its name tells whether that is the same file, with the bytes
+ * that it had (its inode, size and times; no program can set `ctime`). It takes a sixth of the time of opening it,
+ * looking where it is, and reading it. Only where calls may be made at once: what other machines have changed, a look by
+ * the name may tell late.
+ */
+export function createRecentFiles(system: System, absolute: (path: FilePath) => string): RecentFiles {
+  const remembered = new LRUCache<FilePath, RecentFile & { readonly stats: BigIntStats }>({
+    maxSize: REMEMBERED,
+    sizeCalculation: ({ bytes }) => ENTRY + (bytes?.length ?? 0),
+    ttl: TIME_TO_LIVE,
+    ttlAutopurge: true,
+  });
+  const isUsable = system.atOnce !== system.aside;
+
+  return {
+    async find(path) {
+      const known = remembered.get(path);
+      if (!known) return undefined;
+      try {
+        const stats = await system.atOnce.lookUp(absolute(path));
+        if (stats && isSame(stats, known.stats)) return known;
+      } catch {
+        // Whoever opens it then is told why that can't be.
+      }
+      remembered.delete(path);
+      return undefined;
+    },
+
+    note(path, stats, { file, bytes }) {
+      if (!isUsable || Date.now() - Number(stats.ctimeMs) < SETTLED) return;
+      remembered.set(path, { stats, file, bytes: bytes && bytes.length <= LARGEST ? bytes : undefined });
+    },
+  };
+}
+
+function isSame(one: BigIntStats, other: BigIntStats): boolean {
+  return (
+    one.ino === other.ino &&
+    one.ctimeNs === other.ctimeNs &&
+    one.mtimeNs === other.mtimeNs &&
+    one.size === other.size &&
+    one.dev === other.dev &&
+    one.mode === other.mode
+  );
+}
