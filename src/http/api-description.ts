@@ -22,6 +22,9 @@ export function describeApi(app: App): void {
     return made;
   };
   const show = async ({ raw, headers }: FastifyRequest, reply: FastifyReply) => {
+    // What would be another address, were it resolved as a link is, is none of those that are there.
+    const [path = ''] = (raw.url ?? '').split('?');
+    if (URL.parse(path, 'http://localhost')?.pathname !== path) return reply.callNotFound();
     const { statusCode, headers: given, rawPayload } = await (await documents()).inject({ url: raw.url, headers });
     if (statusCode === 404) {
       const policy = given['content-security-policy'];
