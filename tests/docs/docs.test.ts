@@ -118,6 +118,7 @@ describe('The documentation', () => {
       'docs/stores/s3.md',
       'docs/stores/github.md',
       'docs/benchmarks.md',
+      'docs/scaling.md',
       'docs/decisions/folder-conflicts.md',
       'docs/decisions/object-folders.md',
       'docs/decisions/exclusive-copies.md',
@@ -125,6 +126,7 @@ describe('The documentation', () => {
       'docs/decisions/repository-markers.md',
       'docs/decisions/rights-and-grants.md',
       'docs/decisions/sessions.md',
+      'docs/decisions/built-service.md',
     ];
     for (const page of pages) {
       for (const [, target = ''] of (await read(page)).matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)) {
