@@ -50,7 +50,10 @@ export function isMissing(error: unknown): boolean {
 /** The files of the cache. Abandoned temporary files are removed on the way. */
 async function cachedFiles(folder: string, { names, signal }: SweepOptions): Promise<CachedFile[]> {
   const files: CachedFile[] = [];
-  for await (const { name } of await opendir(folder)) {
+  // Whoever removed the folder has left nothing to sweep.
+  const opened = await opendir(folder).catch(ignoreMissing);
+  if (!opened) return files;
+  for await (const { name } of opened) {
     if (signal.aborted) return [];
     const path = join(folder, name);
     if (names.test(name)) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { until } from '../process/until.ts';
 import {
   dropPaths,
@@ -165,12 +165,19 @@ describe('Retry', () => {
 describe('The code of uploads', () => {
   it('is offered anew by a reload where the service was updated since the page was opened', async (t) => {
     const { site, page } = await openSite(t, { visit: { expectedErrors: [/status of 404/] } });
-    await page.route(/\/-\/assets\//, (route) =>
-      route.fulfill({ status: 404, contentType: 'application/json', body: '{"success":false,"error":"No."}' }),
-    );
+    const code = /\/all-uploads-[\w-]+\.js$/;
+    const all = /\/-\/assets\//;
+    const isGone = (route: Route) =>
+      route.fulfill({ status: 404, contentType: 'application/json', body: '{"success":false,"error":"No."}' });
+    // The page fetches it by itself a moment after it was opened: so it is gone before that, and then all the rest.
+    await page.route(code, isGone);
+    await page.reload();
+    await page.locator('html[data-listing="complete"]').waitFor();
+    await page.route(all, isGone);
     await uploadFiles(page, picked('a.txt', 'a'));
     await page.getByRole('region', { name: 'Messages' }).getByText('The service was updated.').waitFor();
-    await page.unroute(/\/-\/assets\//);
+    await page.unroute(all);
+    await page.unroute(code);
     await page.getByRole('button', { name: 'Reload' }).click();
     await page.locator('html[data-listing="complete"]').waitFor();
     await uploadFiles(page, picked('a.txt', 'a'));
