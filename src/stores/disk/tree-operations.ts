@@ -171,11 +171,19 @@ async function syncFolders(folder: string): Promise<void> {
 
 const TOO_LONG = `In the new place a path would be over the limit of ${MAX_PATH_BYTES} bytes.`;
 
+/** What the system says of a folder that is none any more. */
+const GONE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
+
 /** Refuses a move that would give a file a path too long to be named, and so hide it. */
 async function requireRoom(root: Root, from: FolderPath, to: FolderPath): Promise<void> {
   const growth = Buffer.byteLength(to) - Buffer.byteLength(from);
   const search = async (folder: string, bytes: number): Promise<void> => {
-    for (const child of await readdir(folder, { withFileTypes: true, encoding: 'buffer' })) {
+    const children = await readdir(folder, { withFileTypes: true, encoding: 'buffer' }).catch((error: unknown) => {
+      // What went meanwhile, or became something else, holds no path.
+      if (GONE.has(codeOf(error) ?? '')) return [];
+      throw translate(error, from);
+    });
+    for (const child of children) {
       // What is not UTF-8 can't be named now either.
       if (!isUtf8(child.name)) continue;
       const length = bytes + child.name.length + (child.isDirectory() ? 1 : 0);
