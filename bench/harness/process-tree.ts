@@ -62,7 +62,8 @@ function ticks(pid: number, of: readonly ('own' | 'ended children')[]): number {
   return (of.includes('own') ? utime + stime : 0) + (of.includes('ended children') ? cutime + cstime : 0);
 }
 
-function processTree(pid: number): number[] {
+/** The ids of a process and of everything below it. */
+export function processTree(pid: number): number[] {
   return [pid, ...childrenOf(pid).flatMap(processTree)];
 }
 

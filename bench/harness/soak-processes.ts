@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { processTree } from './process-tree.ts';
 
 /** What one process of the service held at one time. */
 export interface ProcessSample {
@@ -22,7 +23,7 @@ export function watchProcesses(pid: number): ProcessWatch {
   let samples: ProcessSample[] = [];
   const look = () => {
     const at = (performance.now() - began) / 1000;
-    for (const member of treeOf(pid)) {
+    for (const member of processTree(pid)) {
       const resident = Number(/^VmRSS:\s+(\d+) kB/m.exec(read(`/proc/${member}/status`))?.[1] ?? 0) * 1024;
       // Ended between the two looks.
       if (resident > 0) samples.push({ pid: member, at, resident, descriptors: countOf(`/proc/${member}/fd`) });
@@ -39,13 +40,6 @@ export function watchProcesses(pid: number): ProcessWatch {
     },
     [Symbol.dispose]: () => clearInterval(timer),
   };
-}
-
-function treeOf(pid: number): number[] {
-  const children = namesIn(`/proc/${pid}/task`).flatMap((thread) =>
-    read(`/proc/${pid}/task/${thread}/children`).split(' '),
-  );
-  return [pid, ...children.filter((text) => text.trim() !== '').flatMap((text) => treeOf(Number(text)))];
 }
 
 const countOf = (folder: string) => namesIn(folder).length;
