@@ -4,11 +4,14 @@ import type { Page } from 'playwright-core';
 import { until } from '../process/until.ts';
 import { openPage } from './browser.ts';
 import { longText, pdf, photo, wav } from './samples.ts';
-import { startSite } from './site.ts';
+import { type Site, startSite } from './site.ts';
 import { video } from './video.ts';
 
+/** The status in the log of a request that the browser gave up, as it does with what it has seen enough of. */
+const CLIENT_LEFT = 499;
+
 test('The page shows the contents of files from an origin of their own', async (t) => {
-  const { page, url, contents } = await visit(t, {
+  const { page, url, contents, log } = await visit(t, {
     'a.jpg': await photo(1, { width: 640, height: 480 }),
     'b.txt': longText(600_000),
     'c.pdf': pdf('Small'),
@@ -18,13 +21,6 @@ test('The page shows the contents of files from an origin of their own', async (
     'g.svg':
       '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="200" style="color: red"><path d="M0 0"/></svg>',
   });
-  const answered: string[] = [];
-  page.on('response', (response) => {
-    if (response.ok() && response.url().startsWith(url) && response.url().includes('/file/')) {
-      answered.push(response.url());
-    }
-  });
-
   for (const [name, width] of [
     ['a.jpg', 640],
     ['g.svg', 300],
@@ -58,8 +54,15 @@ test('The page shows the contents of files from an origin of their own', async (
   const download = page.waitForEvent('download');
   await page.getByRole('dialog').getByRole('link', { name: 'Download' }).last().click();
   assert.equal((await download).suggestedFilename(), 'f.wav');
-  // Nothing but redirects came from the origin of the page.
-  assert.deepEqual(answered, []);
+  // By the service's log: the browser's protocol may ascribe the answer after a redirect to the request before it.
+  const statuses = log()
+    .filter(({ route }) => route === '/file/*')
+    .map(({ status }) => status);
+  assert.ok(statuses.length >= 7, `${statuses.length} requests`);
+  assert.deepEqual(
+    statuses.filter((status) => status !== 302 && status !== CLIENT_LEFT),
+    [],
+  );
 });
 
 test('What is opened from there is of that origin, or is kept', async (t) => {
@@ -85,7 +88,7 @@ test('What is opened from there is of that origin, or is kept', async (t) => {
 async function visit(
   t: TestContext,
   files: Readonly<Record<string, string | Uint8Array>>,
-): Promise<{ page: Page; url: string; contents: string }> {
+): Promise<{ page: Page; url: string; contents: string; log: Site['log'] }> {
   const site = await startSite(t, { store: 'disk', files });
   const contents = `http://localhost:${new URL(site.url).port}`;
   await site.restart({ CONTENT_ORIGIN: contents });
@@ -97,5 +100,5 @@ async function visit(
     allowedOrigins: [contents],
   });
   await page.context().route(`${contents}/favicon.ico`, (route) => route.fulfill({ status: 204 }));
-  return { page, url: site.url, contents };
+  return { page, url: site.url, contents, log: () => site.log() };
 }
