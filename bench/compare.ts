@@ -1,12 +1,12 @@
 import { parseArgs } from 'node:util';
 import type { Benchmark } from './harness/benchmark.ts';
-import { UsageError } from './harness/benchmark.ts';
+import { UsageError } from './harness/options.ts';
 import { describeChanges, readEarlier } from './harness/regressions.ts';
 
 /** Holds the figures of one run to those of an earlier one. */
 export const compare: Benchmark = {
   name: 'compare',
-  question: 'What got slower from one run of targets, peers or s3 to another?',
+  question: 'What got slower from one run of targets to another, and which verdicts changed?',
   options: ['OLD.json NEW.json   what each of them wrote; fails where something got worse'],
   run: async (args) => {
     const { positionals } = parseArgs({ args: [...args], allowPositionals: true });

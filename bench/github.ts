@@ -1,12 +1,13 @@
 import { mkdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Benchmark } from './harness/benchmark.ts';
-import { readNames, readNumber } from './harness/benchmark.ts';
 import { formatFigure, formatSpread, median } from './harness/figures.ts';
 import type { HostCost, HostedBranch } from './harness/hosted-branch.ts';
 import { contentOf, entriesOf, fileNames, folder, openBranch, shaOf } from './harness/hosted-branch.ts';
 import { describeMachine } from './harness/machine.ts';
+import type { Subject } from './harness/options.ts';
+import { readNames, readNumber, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import type { Answer, Request } from './harness/requests.ts';
 import { send } from './harness/requests.ts';
@@ -23,8 +24,7 @@ export const github: Benchmark = {
   options: [
     '--rounds N        how often each is measured (3)',
     '--cases LIST      of list-cold,list-warm,upload-100,rename-5000,delete-5000 (all)',
-    '--folder PATH     where the caches are, for as long as it runs (/var/tmp)',
-    '--service FILE    the service to measure (bin/holdall.js of this checkout)',
+    ...subjectUsage,
     'GitHub is a double of its API over a real git repository, in this process: no call leaves the machine.',
   ],
   run: async (args, signal) => {
@@ -145,12 +145,9 @@ const cases: readonly Case[] = [
   },
 ];
 
-interface Options {
+interface Options extends Subject {
   readonly rounds: number;
   readonly cases: readonly string[];
-  readonly folder: string;
-  /** The file that starts the service. */
-  readonly service: string;
 }
 
 function readOptions(args: readonly string[]): Options {
@@ -159,8 +156,7 @@ function readOptions(args: readonly string[]): Options {
     options: {
       rounds: { type: 'string', default: '3' },
       cases: { type: 'string' },
-      folder: { type: 'string', default: '/var/tmp' },
-      service: { type: 'string', default: join(import.meta.dirname, '../bin/holdall.js') },
+      ...subjectOptions,
     },
   });
   return {
@@ -170,8 +166,7 @@ function readOptions(args: readonly string[]): Options {
       values.cases,
       cases.map(({ id }) => id),
     ),
-    folder: resolve(values.folder),
-    service: resolve(values.service),
+    ...readSubject(values),
   };
 }
 

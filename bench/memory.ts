@@ -1,12 +1,13 @@
 import { mkdir, truncate, writeFile } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Benchmark } from './harness/benchmark.ts';
-import { readNumber } from './harness/benchmark.ts';
 import type { PartOrder } from './harness/curl.ts';
 import { downloadFrom, uploadForm } from './harness/curl.ts';
 import { formatFigure, formatMegabytes } from './harness/figures.ts';
 import { describeMachine } from './harness/machine.ts';
+import type { Subject } from './harness/options.ts';
+import { readNumber, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import { get } from './harness/requests.ts';
 import { idleAfterWarmUp, peakDuring, residentInterval } from './harness/resident-memory.ts';
@@ -20,11 +21,7 @@ import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 export const memory: Benchmark = {
   name: 'memory',
   question: 'How much memory does one process take, idle, while 2 GiB come in, and while they go out?',
-  options: [
-    '--size GIB        the length of the file (2)',
-    '--folder PATH     where the files are, for as long as it runs (/var/tmp)',
-    '--service FILE    the service to measure (bin/holdall.js of this checkout)',
-  ],
+  options: ['--size GIB        the length of the file (2)', ...subjectUsage],
   run: async (args, signal) => {
     const options = readOptions(args);
     await ensurePrograms(['curl'], signal);
@@ -50,11 +47,8 @@ export const memory: Benchmark = {
 /** The aim: so many bytes above idle, at most. */
 const aim = 80e6;
 
-interface Options {
+interface Options extends Subject {
   readonly bytes: number;
-  readonly folder: string;
-  /** The file that starts the service. */
-  readonly service: string;
 }
 
 /** Resident memory in bytes, of all the service's processes together. */
@@ -76,14 +70,12 @@ function readOptions(args: readonly string[]): Options {
     args: [...args],
     options: {
       size: { type: 'string', default: '2' },
-      folder: { type: 'string', default: '/var/tmp' },
-      service: { type: 'string', default: join(import.meta.dirname, '../bin/holdall.js') },
+      ...subjectOptions,
     },
   });
   return {
     bytes: Math.round(readNumber('size', values.size, 0.01) * 2 ** 30),
-    folder: resolve(values.folder),
-    service: resolve(values.service),
+    ...readSubject(values),
   };
 }
 

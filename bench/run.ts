@@ -1,16 +1,15 @@
 import { compare } from './compare.ts';
 import { github } from './github.ts';
 import type { Benchmark } from './harness/benchmark.ts';
-import { describeFailure, UsageError } from './harness/benchmark.ts';
+import { describeFailure } from './harness/benchmark.ts';
+import { UsageError } from './harness/options.ts';
 import { memory } from './memory.ts';
-import { peers } from './peers.ts';
-import { s3 } from './s3.ts';
 import { scale } from './scale.ts';
 import { soak } from './soak.ts';
 import { targets } from './targets.ts';
 import { web } from './web.ts';
 
-const benchmarks: readonly Benchmark[] = [targets, peers, memory, s3, github, web, scale, soak, compare];
+const benchmarks: readonly Benchmark[] = [targets, scale, soak, memory, github, web, compare];
 
 process.exitCode = await runBenchmark(process.argv.slice(2));
 
@@ -42,7 +41,7 @@ async function runBenchmark([name, ...args]: readonly string[]): Promise<number>
 
 function listBenchmarks(): string {
   const usage = [
-    'npm run bench -- all              everything that has a target, as one table of verdicts: the same as targets',
+    'npm run bench -- all              every kind of work, held to its target in one table: the same as targets',
     'npm run bench -- NAME [options]   one of these',
   ];
   return [usage.join('\n'), ...benchmarks.map(describe)].join('\n\n');

@@ -1,9 +1,10 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startCeph } from '../tests/servers/ceph.ts';
 import type { Benchmark } from './harness/benchmark.ts';
-import { readNames, readNumber } from './harness/benchmark.ts';
 import { describeMachine } from './harness/machine.ts';
+import type { Subject } from './harness/options.ts';
+import { readNames, readNumber, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import { publish } from './harness/results.ts';
 import type { Outcome } from './harness/scale-operations.ts';
 import { familiesOf, measureSize, operationNames } from './harness/scale-operations.ts';
@@ -24,8 +25,7 @@ export const scale: Benchmark = {
     '--stores LIST     of bucket,disk (all); on disk, 100,000 files at the most',
     `--latency MS      what each request to the bucket takes (${usualLatency})`,
     '--check           holds the synthetic store to what a Ceph answers, and measures nothing',
-    '--folder PATH     where the files are, for as long as it runs (/var/tmp)',
-    '--service FILE    the service to measure (bin/holdall.js of this checkout)',
+    ...subjectUsage,
   ],
   run: async (args, signal) => {
     const options = readOptions(args);
@@ -53,15 +53,12 @@ export const scale: Benchmark = {
 const allSizes = [1000, 10_000, 100_000, 1_000_000];
 const largestOnDisk = 100_000;
 
-interface Options {
+interface Options extends Subject {
   readonly sizes: readonly number[];
   readonly cases: readonly string[];
   readonly stores: readonly string[];
   readonly latency: number;
   readonly check: boolean;
-  readonly folder: string;
-  /** The file that starts the service. */
-  readonly service: string;
 }
 
 function readOptions(args: readonly string[]): Options {
@@ -74,8 +71,7 @@ function readOptions(args: readonly string[]): Options {
       stores: { type: 'string' },
       latency: { type: 'string', default: String(usualLatency) },
       check: { type: 'boolean', default: false },
-      folder: { type: 'string', default: '/var/tmp' },
-      service: { type: 'string', default: join(import.meta.dirname, '../bin/holdall.js') },
+      ...subjectOptions,
     },
   });
   const smallest = readNumber('smallest', values.smallest, 1);
@@ -86,8 +82,7 @@ function readOptions(args: readonly string[]): Options {
     stores: readNames('stores', values.stores, ['bucket', 'disk']),
     latency: readNumber('latency', values.latency, 0),
     check: values.check,
-    folder: resolve(values.folder),
-    service: resolve(values.service),
+    ...readSubject(values),
   };
 }
 

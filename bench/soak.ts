@@ -3,9 +3,10 @@ import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import sharp from 'sharp';
 import type { Benchmark } from './harness/benchmark.ts';
-import { readNumber } from './harness/benchmark.ts';
 import { formatFigure } from './harness/figures.ts';
 import { describeMachine } from './harness/machine.ts';
+import type { Subject } from './harness/options.ts';
+import { readNumber, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import { publish } from './harness/results.ts';
 import { holdall, startServer } from './harness/servers.ts';
 import { checkStored } from './harness/soak-check.ts';
@@ -30,8 +31,7 @@ export const soak: Benchmark = {
     '--minutes N       how long the load goes on (10)',
     '--rate N          requests in a second (60)',
     '--graph FILE      where the graph goes (bench/results/soak.svg)',
-    '--folder PATH     where the files are, for as long as it runs (/var/tmp)',
-    '--service FILE    the service to measure (bin/holdall.js of this checkout)',
+    ...subjectUsage,
     'It fails when anything does not stay flat, when a request fails, or when a file does not hold what was stored.',
   ],
   run: async (args, signal) => {
@@ -59,13 +59,10 @@ export const soak: Benchmark = {
   },
 };
 
-interface Options {
+interface Options extends Subject {
   readonly seconds: number;
   readonly rate: number;
   readonly graph: string;
-  readonly folder: string;
-  /** The file that starts the service. */
-  readonly service: string;
 }
 
 function readOptions(args: readonly string[]): Options {
@@ -75,16 +72,14 @@ function readOptions(args: readonly string[]): Options {
       minutes: { type: 'string', default: '10' },
       rate: { type: 'string', default: '60' },
       graph: { type: 'string', default: join(import.meta.dirname, 'results/soak.svg') },
-      folder: { type: 'string', default: '/var/tmp' },
-      service: { type: 'string', default: join(import.meta.dirname, '../bin/holdall.js') },
+      ...subjectOptions,
     },
   });
   return {
     seconds: readNumber('minutes', values.minutes, 0.5) * 60,
     rate: readNumber('rate', values.rate, 1),
     graph: resolve(values.graph),
-    folder: resolve(values.folder),
-    service: resolve(values.service),
+    ...readSubject(values),
   };
 }
 

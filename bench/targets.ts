@@ -1,13 +1,14 @@
-import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Benchmark } from './harness/benchmark.ts';
-import { describeFailure, readNames, readNumber } from './harness/benchmark.ts';
+import { describeFailure } from './harness/benchmark.ts';
 import { bucketTargets } from './harness/bucket-targets.ts';
 import type { Measured } from './harness/comparison.ts';
 import { compare, programsOf } from './harness/comparison.ts';
 import { formatComparison } from './harness/comparison-table.ts';
 import { diskTargets } from './harness/disk-targets.ts';
 import { describeMachine } from './harness/machine.ts';
+import type { Subject } from './harness/options.ts';
+import { readNames, readNumber, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import type { Program } from './harness/programs.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import type { Duration } from './harness/reading.ts';
@@ -26,15 +27,14 @@ const allIds = groups.flatMap(({ ids }) => ids);
 /** Whether Holdall reaches, at each kind of work, what it is to reach beside its peers. */
 export const targets: Benchmark = {
   name: 'targets',
-  question: 'Which of the targets of speed and memory are met, beside peers in the same run?',
+  question: 'How quick is each kind of work beside peers in the same run, and which targets are met?',
   options: [
     '--rounds N        how often each is measured (5)',
     '--seconds N       how long each load goes on (5), after --warm-up N seconds (2)',
     '--only LIST       of these (all, which takes half an hour):',
     ...groups.map(({ ids }) => `                  ${ids.join(',')}`),
     '--against FILE    say what is slower than in this JSON of an earlier run',
-    '--folder PATH     where the files are, and Ceph, for as long as it runs (/var/tmp)',
-    '--service FILE    the service to measure (bin/holdall.js of this checkout)',
+    ...subjectUsage,
   ],
   run: async (args, signal) => {
     const options = readOptions(args);
@@ -68,14 +68,11 @@ export const targets: Benchmark = {
   },
 };
 
-interface Options {
+interface Options extends Subject {
   readonly rounds: number;
   readonly duration: Duration;
   readonly only: readonly string[];
   readonly against: string | undefined;
-  readonly folder: string;
-  /** The file that starts the service. */
-  readonly service: string;
 }
 
 /** What came of one target. */
@@ -98,8 +95,7 @@ function readOptions(args: readonly string[]): Options {
       'warm-up': { type: 'string', default: '2' },
       only: { type: 'string' },
       against: { type: 'string' },
-      folder: { type: 'string', default: '/var/tmp' },
-      service: { type: 'string', default: join(import.meta.dirname, '../bin/holdall.js') },
+      ...subjectOptions,
     },
   });
   return {
@@ -110,8 +106,7 @@ function readOptions(args: readonly string[]): Options {
     },
     only: readNames('only', values.only, allIds),
     against: values.against,
-    folder: resolve(values.folder),
-    service: resolve(values.service),
+    ...readSubject(values),
   };
 }
 
@@ -137,7 +132,7 @@ async function measureTarget(target: Target, rounds: number, signal: AbortSignal
     const measured = await compare(comparison, rounds, signal);
     const verdicts = judge(target, measured);
     // Who watches it sees how it goes.
-    process.stderr.write(`${formatVerdicts(verdicts)}\n`);
+    if (verdicts.length > 0) process.stderr.write(`${formatVerdicts(verdicts)}\n`);
     return { target, programs, measured, verdicts, report: formatComparison(comparison, measured), failure: undefined };
   } catch (error) {
     signal.throwIfAborted();
@@ -166,12 +161,13 @@ function notes({ rounds, duration }: Options): string {
     'The slow disk: opening a file of one folder and each reading of it waits 200 ms in the C library (slow-disk.c). The' +
       ' others are a file, a listing and a probe elsewhere, 200 a second, each timed from when it was due.',
     'Uploads of 1 GiB come from curl, those of 4 KiB from wrk. Holdall answers when what it stored is on the disk, rclone' +
-      ' when the kernel has it. The disk: new files of 4 KiB, each made durable before the next of its thread.',
+      ' when the kernel has it. The disk: new files of 4 KiB, each made durable before the next of its thread. To the' +
+      ' bucket: four parts of 8 MiB at once on both sides, and one process of Holdall.',
     'Thumbnails: photographs of 6 megapixels; bare sharp draws the same from files, one a core, and sends nothing.',
     'The bucket itself: the same asked of it without the service, by one URL that was signed beforehand.',
-    'Copies and moves: 2,000 objects of 1 KiB, 64 at once on both sides; each is checked afterwards.',
+    'Folders of the bucket: 2,000 objects of 1 KiB, 64 at once on both sides; each is checked afterwards.',
     `Start: the median of ${startsEach} starts a round, until /-/health/ready, or the root of the others, was answered. Idle:` +
-      ' the largest process after 60 requests and 3 s of rest; RSS, which decides, is what `ps` shows, with what processes' +
+      ' the largest process after 60 requests and 10 s of rest; RSS, which decides, is what `ps` shows, with what processes' +
       ' share; PSS has only its part of that.',
     'CPU is that of all processes of the server, user and system. Peak memory is that of the whole process tree, shared' +
       ' pages once; above idle is RSS, every 100 ms. MB of 1,000,000 bytes; no page cache.',

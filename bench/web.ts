@@ -1,12 +1,13 @@
 import { mkdir } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { requireCommands } from '../scripts/debian-packages.js';
 import type { Benchmark } from './harness/benchmark.ts';
-import { readNames, readNumber } from './harness/benchmark.ts';
 import { formatFigure, formatMegabytes, formatSpread, median } from './harness/figures.ts';
 import { describeMachine } from './harness/machine.ts';
 import { createManyFiles } from './harness/many-files.ts';
+import type { Subject } from './harness/options.ts';
+import { readNames, readNumber, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import type { ListingPage, Visit } from './harness/page-listing.ts';
 import { holdallPage, nginxPage, scrollSteps, visitListing } from './harness/page-listing.ts';
 import { run } from './harness/processes.ts';
@@ -24,8 +25,7 @@ export const web: Benchmark = {
     '--rounds N        how often each is measured (3)',
     '--cases LIST      of folder-10000,folder-100000 (all)',
     '--only LIST       of holdall,nginx (all)',
-    '--folder PATH     where the files are, for as long as it runs (/var/tmp)',
-    '--service FILE    the service to measure (bin/holdall.js of this checkout)',
+    ...subjectUsage,
     "The browser is Debian's Chromium, without a window.",
   ],
   run: async (args, signal) => {
@@ -57,14 +57,11 @@ async function readChromiumVersion(signal: AbortSignal): Promise<string> {
 
 const allCases = { 'folder-10000': 10_000, 'folder-100000': 100_000 } as const;
 
-interface Options {
+interface Options extends Subject {
   readonly rounds: number;
   /** How many entries the folders have. */
   readonly counts: readonly number[];
   readonly only: readonly string[];
-  readonly folder: string;
-  /** The file that starts the service. */
-  readonly service: string;
 }
 
 /** All visits of one page to one folder, in the order of the rounds. */
@@ -81,8 +78,7 @@ function readOptions(args: readonly string[]): Options {
       rounds: { type: 'string', default: '3' },
       cases: { type: 'string' },
       only: { type: 'string' },
-      folder: { type: 'string', default: '/var/tmp' },
-      service: { type: 'string', default: join(import.meta.dirname, '../bin/holdall.js') },
+      ...subjectOptions,
     },
   });
   const cases = readNames('cases', values.cases, Object.keys(allCases));
@@ -90,8 +86,7 @@ function readOptions(args: readonly string[]): Options {
     rounds: readNumber('rounds', values.rounds, 1),
     counts: Object.entries(allCases).flatMap(([id, count]) => (cases.includes(id) ? [count] : [])),
     only: readNames('only', values.only, ['holdall', 'nginx']),
-    folder: resolve(values.folder),
-    service: resolve(values.service),
+    ...readSubject(values),
   };
 }
 

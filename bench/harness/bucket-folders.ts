@@ -22,7 +22,7 @@ export function bucketFolderComparisons(stage: BucketStage): Comparison[] {
 }
 
 /** As many at once as the service has. */
-export const rcloneFolderFlags = ['--transfers', '64', '--checkers', '64'];
+const rcloneFlags = ['--transfers', '64', '--checkers', '64'];
 
 /** Of 1 KiB each, in five folders. */
 const objectCount = 2000;
@@ -52,7 +52,6 @@ const [source, destination] = ['operated/source/', 'operated/destination/'];
 function serviceContender(operation: FolderOperation, { bucket, holdall, newSite }: BucketStage): Contender {
   return {
     name: 'holdall',
-    family: 'holdall',
     measure: async (signal) => {
       await using running = await startServer(holdall(1), newSite(), signal);
       // One process, the one that did it before: more would not take part in one operation.
@@ -72,14 +71,13 @@ function rcloneContender(operation: FolderOperation, { bucket, rclone }: BucketS
   const paths = folders.map((folder) => `bucket:${folder}`);
   return {
     name: rcloneName(operation),
-    family: 'rclone',
     program: 'rclone',
     measure: async (signal) => {
       await plant(bucket, objectCount, signal);
-      const command = rclone([operation.rcloneCommand, ...paths, ...rcloneFolderFlags]);
+      const command = rclone([operation.rcloneCommand, ...paths, ...rcloneFlags]);
       const [, cost] = await bucket.store.metered(async () => [undefined, await measureProgram(command, signal)]);
       await checkResult(bucket, operation, signal);
-      return timedSample(cost, rcloneFolderFlags.join(' '));
+      return timedSample(cost, rcloneFlags.join(' '));
     },
   };
 }

@@ -73,7 +73,6 @@ interface ReadRequest extends ServiceRequest {
 function serviceContender({ path, ...asked }: ServiceRequest, stage: BucketStage, duration: Duration): Contender {
   return {
     name: 'holdall',
-    family: 'holdall',
     measure: async (signal) => {
       await using running = await startServer(stage.holdall(), stage.newSite(), signal);
       const target = { ...asked, url: running.url(path), headers: {} };
@@ -90,7 +89,6 @@ function serviceContender({ path, ...asked }: ServiceRequest, stage: BucketStage
 function directContender({ presign, check }: ReadRequest, stage: BucketStage, duration: Duration): Contender {
   return {
     name: direct,
-    family: 'bucket',
     measure: async (signal) => {
       const { store } = stage.bucket;
       const url = await presign();

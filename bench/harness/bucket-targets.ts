@@ -4,21 +4,29 @@ import { bucketFolderComparisons } from './bucket-folders.ts';
 import { bucketReadComparisons, redirectComparison } from './bucket-reading.ts';
 import type { BucketStage } from './bucket-stage.ts';
 import { setBucketStage } from './bucket-stage.ts';
+import { bucketUploadComparison } from './bucket-uploading.ts';
 import type { Comparison } from './comparison.ts';
 import { openObjectStore } from './object-store.ts';
 import type { Duration } from './reading.ts';
+import { uploadBytes } from './stage.ts';
 import type { Target, TargetGroup } from './target.ts';
-import { chooseTargets, sampleFigure, speedOver } from './target.ts';
+import { aboveIdle, chooseTargets, sampleFigure, speedOver } from './target.ts';
 
-/** Fetching, listing, copying and moving in a bucket. */
+const uploadId = 'upload-1GiB';
+
+/** Fetching, listing, copying, moving, deleting and uploading in a bucket. */
 export const bucketTargets: TargetGroup = {
-  ids: ['get-4KiB', 'redirect', 'list-1000', 'copy-2000', 'move-2000'].map(idInBucket),
-  bytesNeeded: () => (isObjectStoreNamed() ? 0 : 2 ** 31) + 2 ** 28,
+  ids: ['get-4KiB', 'redirect', 'list-1000', 'copy-2000', 'move-2000', 'delete-2000', uploadId].map(idInBucket),
+  bytesNeeded: (chosen, rounds) => {
+    // The file to upload, and, in a Ceph of our own, all that is ever uploaded.
+    const uploads = chosen.includes(idInBucket(uploadId)) ? 1 + (isObjectStoreNamed() ? 0 : 2 * rounds) : 0;
+    return (isObjectStoreNamed() ? 0 : 2 ** 31) + 2 ** 28 + uploads * uploadBytes;
+  },
   measure: async (setting, measureAll) => {
-    const { duration, folder, service, signal } = setting;
+    const { chosen, duration, folder, service, signal } = setting;
     await using store = await openObjectStore(folder, signal);
     await using bucket = await createBucket(store, signal);
-    const stage = await setBucketStage(bucket, folder, service, false, signal);
+    const stage = await setBucketStage(bucket, folder, service, chosen.includes(idInBucket(uploadId)), signal);
     await measureAll(chooseTargets(planTargets(stage, duration), setting));
   },
 };
@@ -29,13 +37,12 @@ function planTargets(stage: BucketStage, duration: Duration): Target[] {
     ...bucketReadComparisons(stage, duration),
     redirectComparison(stage, duration),
     ...bucketFolderComparisons(stage),
+    bucketUploadComparison(stage),
   ];
-  return comparisons.flatMap((comparison) => {
-    const target = describeTarget(comparison);
-    if (!target) return [];
+  return comparisons.map((comparison) => {
     const { id, title, programs } = comparison;
     const inBucket = { id: idInBucket(id), title: `${title}, in a bucket`, programs: [...programs, ...storePrograms] };
-    return [{ ...target, comparison: { ...comparison, ...inBucket } }];
+    return { ...describeTarget(comparison), comparison: { ...comparison, ...inBucket } };
   });
 }
 
@@ -44,8 +51,7 @@ function idInBucket(id: string): string {
   return `bucket-${id}`;
 }
 
-/** Undefined where there is no target. */
-function describeTarget({ id, reference }: Comparison): Omit<Target, 'comparison'> | undefined {
+function describeTarget({ id, title, reference }: Comparison): Omit<Target, 'comparison'> {
   switch (id) {
     case 'get-4KiB':
       return { work: 'GET 4 KiB through to the bucket', criteria: [speedOver(reference, 0.6)] };
@@ -60,7 +66,9 @@ function describeTarget({ id, reference }: Comparison): Omit<Target, 'comparison
       return { work: 'Copy 2,000 objects', criteria: [speedOver(reference, 1.2)] };
     case 'move-2000':
       return { work: 'Move 2,000 objects', criteria: [speedOver(reference, 1.2)] };
+    case uploadId:
+      return { work: 'Upload 1 GiB to the bucket', criteria: [aboveIdle(120)] };
     default:
-      return undefined;
+      return { work: title, criteria: [] };
   }
 }

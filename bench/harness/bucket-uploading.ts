@@ -4,84 +4,44 @@ import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { BucketStage } from './bucket-stage.ts';
-import type { Comparison, Contender, Measured } from './comparison.ts';
+import type { Comparison, Contender } from './comparison.ts';
 import { timedSample } from './comparison.ts';
-import type { PartOrder } from './curl.ts';
 import { uploadForm } from './curl.ts';
-import { formatMegabytes } from './figures.ts';
 import { measureProgram, measureServer } from './measure.ts';
 import type { Command } from './processes.ts';
 import { idleAfterWarmUp, peakDuring } from './resident-memory.ts';
 import { startServer } from './servers.ts';
-import type { Column } from './table.ts';
-import { formatTable } from './table.ts';
 
-/** Storing 1 GiB in the bucket: by upload to the service, and by rclone with as many parts in flight. */
+/** Storing 1 GiB in the bucket: by upload to the service, and by rclone, which is given no file either, but bytes. */
 export function bucketUploadComparison(stage: BucketStage): Comparison {
-  const checksum = 'reads the file twice: once for its MD5';
-  const stored = `bucket:${incoming}${basename(stage.uploadFile)}`;
-  const copy = ['copyto', stage.uploadFile, stored, ...rcloneUploadFlags];
   return {
     id: 'upload-1GiB',
     title: 'Upload 1 GiB',
     unit: 'seconds',
-    reference: 'rclone rcat',
+    reference: rcloneName,
     programs: ['curl'],
-    contenders: [
-      formContender('prefix first', stage),
-      formContender('file first', stage),
-      rcloneContender('rclone copyto', stage.rclone(copy), checksum, stage),
-      rcloneContender(
-        'rclone copyto, no MD5',
-        stage.rclone([...copy, '--s3-disable-checksum']),
-        '--s3-disable-checksum',
-        stage,
-      ),
-      rcloneContender(
-        'rclone rcat',
-        readingFrom(stage.uploadFile, stage.rclone(['rcat', stored, ...rcloneUploadFlags])),
-        'from standard input',
-        stage,
-      ),
-    ],
+    contenders: [serviceContender(stage), rcloneContender(stage)],
   };
 }
 
-/** Four parts of 8 MiB in flight. */
-export const rcloneUploadFlags = ['--s3-upload-concurrency', '4', '--s3-chunk-size', '8M'];
+const rcloneName = 'rclone rcat';
 
-/** The aim: so many bytes above idle, at most. */
-const aim = 120e6;
-
-/** The resident memory of the service's uploads as a Markdown table: the round that took the most above idle. */
-export function formatResidentMemory(measured: readonly Measured[]): string {
-  const headings = ['idle', 'peak', 'above idle', `aim: ${formatMegabytes(aim)}`];
-  const columns = headings.map((heading): Column => ({ heading, align: 'right' }));
-  const rows = measured.flatMap(({ name, samples }) => {
-    const [worst] = samples
-      .flatMap(({ residentMemory }) => residentMemory ?? [])
-      .toSorted((one, other) => other.peak - other.idle - (one.peak - one.idle));
-    if (!worst) return [];
-    const above = worst.peak - worst.idle;
-    return [[name, ...[worst.idle, worst.peak, above].map(formatMegabytes), above <= aim ? 'within' : 'over']];
-  });
-  if (rows.length === 0) return '';
-  return `### Memory of one process while 1 GiB passes, in MB\n\n${formatTable([{ heading: 'program', align: 'left' }, ...columns], rows)}`;
-}
+/** Four parts of 8 MiB in flight, as the service has. */
+const rcloneFlags = ['--s3-upload-concurrency', '4', '--s3-chunk-size', '8M'];
 
 const incoming = 'incoming/';
 
 /** One process, so that its memory is that of one upload; more would not take part in one. */
-function formContender(order: PartOrder, stage: BucketStage): Contender {
+function serviceContender(stage: BucketStage): Contender {
   return {
-    name: `holdall, ${order}`,
-    family: 'holdall',
+    name: 'holdall',
     measure: async (signal) => {
       await using running = await startServer(stage.holdall(1), stage.newSite(), signal);
-      const idle = await idleAfterWarmUp(running, { file: stage.smallFile, prefix: incoming, order }, signal);
-      const form = { base: running.url('/'), file: stage.uploadFile, prefix: incoming, order };
+      const form = { prefix: incoming, order: 'prefix first' } as const;
+      const idle = await idleAfterWarmUp(running, { ...form, file: stage.smallFile }, signal);
+      const upload = () => uploadForm({ ...form, base: running.url('/'), file: stage.uploadFile }, signal);
       const [peak, [, cost]] = await peakDuring(running, () =>
-        stage.bucket.store.metered(() => measureServer(running.pid, () => uploadForm(form, signal))),
+        stage.bucket.store.metered(() => measureServer(running.pid, upload)),
       );
       await checkStored(stage, signal);
       return { ...timedSample(cost, 'multipart form from curl'), residentMemory: { idle, peak } };
@@ -89,17 +49,16 @@ function formContender(order: PartOrder, stage: BucketStage): Contender {
   };
 }
 
-function rcloneContender(name: string, command: Command, remark: string, stage: BucketStage): Contender {
+function rcloneContender(stage: BucketStage): Contender {
+  const stored = `bucket:${incoming}${basename(stage.uploadFile)}`;
+  const command = readingFrom(stage.uploadFile, stage.rclone(['rcat', stored, ...rcloneFlags]));
   return {
-    name,
-    family: 'rclone',
+    name: rcloneName,
     program: 'rclone',
     measure: async (signal) => {
-      const [, cost] = await stage.bucket.store.metered(async () => {
-        return [undefined, await measureProgram(command, signal)];
-      });
+      const [, cost] = await stage.bucket.store.metered(async () => [undefined, await measureProgram(command, signal)]);
       await checkStored(stage, signal);
-      return timedSample(cost, remark);
+      return timedSample(cost, rcloneFlags.join(' '));
     },
   };
 }

@@ -3,7 +3,7 @@ import type { Program } from './programs.ts';
 
 /** Several ways to do one thing, each measured in every round. */
 export interface Comparison {
-  /** What `--cases` takes. */
+  /** What `--only` takes. */
   readonly id: string;
   readonly title: string;
   /** What a sample's value counts. */
@@ -18,8 +18,6 @@ export interface Comparison {
 /** One way to do it. */
 export interface Contender {
   readonly name: string;
-  /** Whose it is: what `--only` takes. */
-  readonly family: string;
   readonly program?: Program;
   /** Does it once, with a fresh process of its server; rejects when any answer is not what it has to be. */
   measure(signal: AbortSignal): Promise<Sample>;

@@ -8,8 +8,8 @@ import type { Stage } from './stage.ts';
 import { fillStage, planStage, uploadBytes } from './stage.ts';
 import { startComparison } from './starting.ts';
 import type { Setting, Target, TargetGroup } from './target.ts';
-import { chooseTargets, sampleFigure, speedOver } from './target.ts';
-import { uploadComparison } from './uploading.ts';
+import { aboveIdle, chooseTargets, megabytes, sampleFigure, speedOver } from './target.ts';
+import { uploadComparison, uploading, uploadingPeer } from './uploading.ts';
 
 const uploadId = 'upload-1GiB';
 
@@ -88,25 +88,10 @@ function largeFolderTarget(comparison: Comparison): Target {
   };
 }
 
-/** Of the ways to upload, the usual one; of the commands, the one that is as durable. */
 function largeUploadTarget(comparison: Comparison): Target {
-  const [ours, peer] = ['holdall, prefix first', 'rclone serve webdav'];
-  const kept = [ours, peer, 'cp + fsync'];
-  const contenders = comparison.contenders.filter(({ name }) => kept.includes(name));
-  const aboveIdle = sampleFigure(
-    'most',
-    64,
-    'MB above idle',
-    ({ residentMemory }) => residentMemory && megabytes(residentMemory.peak - residentMemory.idle),
-    ours,
-  );
   return {
     work: 'Upload 1 GiB, multipart, durable',
-    comparison: { ...comparison, reference: peer, contenders },
-    criteria: [speedOver(peer, 1.5, ours, '× rclone webdav, PUT'), aboveIdle],
+    comparison,
+    criteria: [speedOver(uploadingPeer, 1.5, uploading, '× rclone webdav, PUT'), aboveIdle(64)],
   };
-}
-
-function megabytes(bytes: number | undefined): number | undefined {
-  return bytes === undefined ? undefined : bytes / 1e6;
 }

@@ -15,7 +15,6 @@ import type { Stage } from './stage.ts';
 export function largeFolderComparison(holdall: Server, stage: Stage, duration: Duration): Comparison {
   const contender = (name: string, path: string, check: (answer: Answer) => string): Contender => ({
     name,
-    family: 'holdall',
     measure: async (signal) => {
       const folder = join(stage.root, 'many');
       if (!existsSync(folder)) {

@@ -28,7 +28,6 @@ export function readComparisons(servers: readonly Server[], stage: Stage, durati
     programs: ['wrk'],
     contenders: servers.map((server) => ({
       name: server.name,
-      family: server.name,
       program: server.program,
       measure: (signal) => measureReads(server, request, stage, duration, signal),
     })),

@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { UsageError } from './benchmark.ts';
 import type { Comparison, Sample } from './comparison.ts';
 import { speedRatios } from './comparison.ts';
 import { formatFigure, formatSpread, median } from './figures.ts';
+import { UsageError } from './options.ts';
 import type { Column } from './table.ts';
 import { formatTable } from './table.ts';
+import type { Verdict } from './target.ts';
 
 /** Of a run: what its JSON has of each comparison. */
 type Measurements = readonly (Pick<Comparison, 'id' | 'unit' | 'reference'> & {
@@ -17,6 +18,7 @@ type Measurements = readonly (Pick<Comparison, 'id' | 'unit' | 'reference'> & {
       'value' | 'cpuSeconds' | 'peakMemory' | 'latencyP99' | 'residentMemory' | 'idleProcess'
     >[];
   }[];
+  readonly verdicts: readonly Pick<Verdict, 'work' | 'target' | 'isMet'>[];
 })[];
 
 const Measurement = Type.Object({
@@ -40,25 +42,26 @@ const Measurement = Type.Object({
       ),
     }),
   ),
+  verdicts: Type.Array(Type.Object({ work: Type.String(), target: Type.String(), isMet: Type.Boolean() })),
 });
 
 type Contender = Measurements[number]['contenders'][number];
 
-/** The figures of an earlier run, of a JSON that `targets`, `peers` or `s3` wrote; throws `UsageError` for another. */
+/** The figures of an earlier run, of a JSON that `targets` wrote; throws `UsageError` for another. */
 export async function readEarlier(file: string): Promise<Measurements> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new UsageError(`${file} can't be read: ${String(error)}`);
   });
   const results: unknown = parse(text);
   const schema = Type.Object({ measurements: Type.Array(Measurement) });
-  if (!Value.Check(schema, results)) throw new UsageError(`${file} is not what targets, peers or s3 wrote`);
+  if (!Value.Check(schema, results)) throw new UsageError(`${file} is not what targets wrote`);
   return results.measurements;
 }
 
 /**
  * Which figures of Holdall changed by more than the rounds of either run differ: those of which every round was worse, or
  * every round better, than all rounds of the other run. Speeds are ratios to the peer in the same round where there is one,
- * so that two runs need not have found the machine in the same state.
+ * so that two runs need not have found the machine in the same state. And which verdicts are others than they were.
  */
 export function describeChanges(earlier: Measurements, later: Measurements): { report: string; worse: number } {
   const before = new Map(figuresOf(earlier).map((figure) => [figure.name, figure]));
@@ -81,10 +84,25 @@ export function describeChanges(earlier: Measurements, later: Measurements): { r
   });
   const summary = `${worse.length} of ${changes.length} figures got worse than in the earlier run by more than its rounds differ,`;
   const report = ['### Beside an earlier run', `${summary} ${changed.length - worse.length} got better.`];
+  if (rows.length > 0) report.push(formatTable(columns, rows));
   return {
-    report: [...report, ...(rows.length > 0 ? [formatTable(columns, rows)] : [])].join('\n\n'),
+    report: [...report, describeVerdicts(earlier, later)].join('\n\n'),
     worse: worse.length,
   };
+}
+
+function describeVerdicts(earlier: Measurements, later: Measurements): string {
+  const verdictsOf = (measurements: Measurements) =>
+    measurements.flatMap(({ verdicts }) =>
+      verdicts.map((verdict) => [`${verdict.work}: ${verdict.target}`, verdict] as const),
+    );
+  const before = new Map(verdictsOf(earlier));
+  const both = verdictsOf(later).filter(([name]) => before.has(name));
+  const other = both.filter(([name, { isMet }]) => before.get(name)?.isMet !== isMet);
+  const lines = other.map(
+    ([name, { isMet }]) => `- ${name} was ${isMet ? 'missed, and is met' : 'met, and is missed'}`,
+  );
+  return [`${both.length - other.length} of ${both.length} verdicts are the same.`, ...lines].join('\n');
 }
 
 /** One figure of Holdall, in every round. */

@@ -39,7 +39,6 @@ const slowFiles = 4000;
 function contender(name: string, isDiskInUse: boolean, holdall: Server, stage: Stage, duration: Duration): Contender {
   return {
     name,
-    family: 'holdall',
     measure: async (signal) => {
       const site = stage.newSite();
       const folder = join(stage.root, 'slow');

@@ -21,8 +21,8 @@ export function smallUploadComparison(holdall: Server, stage: Stage, duration: D
     reference: 'rclone serve webdav',
     programs: ['wrk'],
     contenders: [
-      uploadContender('holdall', 'holdall', holdall, form, stage, duration),
-      uploadContender('rclone serve webdav', 'rclone', rclone('webdav'), put, stage, duration),
+      uploadContender('holdall', holdall, form, stage, duration),
+      uploadContender('rclone serve webdav', rclone('webdav'), put, stage, duration),
       diskContender('the disk, one at a time', 1, stage, duration),
       diskContender(`the disk, ${connections} at once`, connections, stage, duration),
     ],
@@ -38,7 +38,6 @@ interface Upload {
 
 function uploadContender(
   name: string,
-  family: string,
   server: Server,
   { path, requests, remark }: Upload,
   stage: Stage,
@@ -46,7 +45,6 @@ function uploadContender(
 ): Contender {
   return {
     name,
-    family,
     program: server.program,
     measure: async (signal) => {
       await stage.clearIncoming(signal);
@@ -72,7 +70,6 @@ function uploadContender(
 function diskContender(name: string, concurrency: number, stage: Stage, { measured }: Duration): Contender {
   return {
     name,
-    family: 'disk',
     measure: async (signal): Promise<Sample> => {
       await stage.clearIncoming(signal);
       const args = [

@@ -17,7 +17,7 @@ export function startComparison(servers: readonly Server[], stage: Stage): Compa
     programs: [],
     contenders: servers.map((server): Contender => {
       const measure = (signal: AbortSignal) => measureStarts(server, stage, signal);
-      return { name: server.name, family: server.name, program: server.program, measure };
+      return { name: server.name, program: server.program, measure };
     }),
   };
 }
@@ -51,7 +51,7 @@ async function measureStart(server: Server, stage: Stage, signal: AbortSignal): 
 
 /**
  * What the process that holds most holds, after some requests, so that all processes are there and the code of each kind
- * of request is loaded, and three seconds of rest.
+ * of request is loaded, and ten seconds of rest, in which they may give memory back.
  */
 async function measureIdle(running: RunningServer, server: Server, signal: AbortSignal): Promise<IdleProcess> {
   for (let request = 0; request < 30; request++) {
@@ -60,7 +60,7 @@ async function measureIdle(running: RunningServer, server: Server, signal: Abort
       if (status !== 200) throw new Error(`warm-up: GET ${path}: ${status}`);
     }
   }
-  await sleep(3000, undefined, { signal });
+  await sleep(10_000, undefined, { signal });
   const processes = memoryOfEach(running.pid);
   const [largest] = processes.toSorted((one, other) => other.resident - one.resident);
   if (!largest) throw new Error(`${server.name} has no process`);

@@ -57,6 +57,7 @@ export function createObjects(families: readonly Family[]): Objects {
       const [from, fromIncluded] = comparePaths(after, prefix) < 0 ? [prefix, true] : [after, inclusive];
       let first = written.next(from, fromIncluded);
       for (const { family, gone } of generated) {
+        if (!family.prefix.startsWith(prefix) && !prefix.startsWith(family.prefix)) continue;
         const key = nextGenerated(family, gone, from, fromIncluded);
         if (key !== undefined && (first === undefined || comparePaths(key, first) < 0)) first = key;
       }
@@ -95,7 +96,10 @@ function numberOf(family: Family, key: string): number | undefined {
 }
 
 function nextGenerated(family: Family, gone: Uint8Array, from: string, inclusive: boolean): string | undefined {
-  let [low, high] = [0, family.count];
+  // Nearly always it is the key of one of them, behind which a listing goes on.
+  const number = numberOf(family, from);
+  let [low, high] = number === undefined ? [0, family.count] : [number, number];
+  if (number !== undefined && !inclusive) low++;
   while (low < high) {
     const middle = (low + high) >> 1;
     const order = comparePaths(keyOf(family, middle), from);

@@ -9,6 +9,7 @@ import { formatTable } from './table.ts';
 export interface Target {
   readonly work: string;
   readonly comparison: Comparison;
+  /** Empty where the figures alone are of interest. */
   readonly criteria: readonly Criterion[];
 }
 
@@ -73,6 +74,17 @@ export function sampleFigure(
       return samples.map(figure).filter((value) => typeof value === 'number');
     },
   };
+}
+
+/** Resident memory above idle, in megabytes, at most. */
+export function aboveIdle(limit: number): Criterion {
+  return sampleFigure('most', limit, 'MB above idle', ({ residentMemory }) => {
+    return residentMemory && megabytes(residentMemory.peak - residentMemory.idle);
+  });
+}
+
+export function megabytes(bytes: number | undefined): number | undefined {
+  return bytes === undefined ? undefined : bytes / 1e6;
 }
 
 /** Those chosen, in the order of the choice. */

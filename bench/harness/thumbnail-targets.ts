@@ -55,8 +55,8 @@ function coldTarget(setting: Setting): Target {
     reference: bare,
     programs: [],
     contenders: [
-      { name: bare, family: 'sharp', measure: (signal) => measureBare(setting, signal) },
-      { name: 'holdall', family: 'holdall', measure: (signal) => measureCold(setting, signal) },
+      { name: bare, measure: (signal) => measureBare(setting, signal) },
+      { name: 'holdall', measure: (signal) => measureCold(setting, signal) },
     ],
   };
   return { work: 'Thumbnails, cold', comparison, criteria: [speedOver(bare, 0.9)] };
@@ -86,7 +86,7 @@ function crowdTarget(setting: Setting): Target {
     unit: 'seconds',
     reference: 'holdall',
     programs: [],
-    contenders: [{ name: 'holdall', family: 'holdall', measure: (signal) => measureCrowd(setting, signal) }],
+    contenders: [{ name: 'holdall', measure: (signal) => measureCrowd(setting, signal) }],
   };
   const peak = sampleFigure(
     'most',
@@ -121,8 +121,8 @@ function warmTarget(setting: Setting): Target {
     reference: file,
     programs: ['wrk'],
     contenders: [
-      { name: file, family: 'holdall', measure: (signal) => measureWarm(setting, '/file/', signal) },
-      { name: 'holdall', family: 'holdall', measure: (signal) => measureWarm(setting, '/thumb/', signal) },
+      { name: file, measure: (signal) => measureWarm(setting, '/file/', signal) },
+      { name: 'holdall', measure: (signal) => measureWarm(setting, '/thumb/', signal) },
     ],
   };
   return { work: 'Thumbnails, warm', comparison, criteria: [speedOver(file, 0.8, 'holdall', '× a file of that size')] };

@@ -1,7 +1,6 @@
 import { basename, join } from 'node:path';
 import type { Comparison, Contender } from './comparison.ts';
 import { timedSample } from './comparison.ts';
-import type { PartOrder } from './curl.ts';
 import { uploadByPut, uploadForm } from './curl.ts';
 import { measureCommand, measureServer } from './measure.ts';
 import { run } from './processes.ts';
@@ -10,44 +9,36 @@ import type { Server } from './servers.ts';
 import { rclone, startServer } from './servers.ts';
 import type { Stage } from './stage.ts';
 
+/** The names of the contenders: one upload with the folder before the file, and the one that it is held to. */
+export const [uploading, uploadingPeer] = ['holdall', 'rclone serve webdav'];
+
 /**
- * Storing 1 GiB: by upload to the servers that take one, and by the commands that no upload can beat.
- * nginx and caddy are not among them: as Debian packages them, neither takes an upload.
+ * Storing 1 GiB: by upload to the servers that take one, and by the command that no durable upload can beat. nginx and
+ * caddy are not among them: as Debian packages them, neither takes an upload.
  */
 export function uploadComparison(holdall: Server, stage: Stage): Comparison {
-  const commands = [
-    ['cp', 'cp "$0" "$1"', inPageCache],
-    ['cp + fsync', 'cp "$0" "$1" && sync "$1"', synced],
-    ['dd conv=fsync', 'dd if="$0" of="$1" bs=1M conv=fsync status=none', synced],
-  ] as const;
   return {
     id: 'upload-1GiB',
     title: 'Upload 1 GiB',
     unit: 'seconds',
-    reference: 'cp + fsync',
+    reference: uploadingPeer,
     programs: ['curl', 'cmp'],
-    contenders: [
-      formContender(holdall, 'prefix first', stage),
-      formContender(holdall, 'file first', stage),
-      webdavContender(stage),
-      ...commands.map(([name, script, remark]) => commandContender(name, script, remark, stage)),
-    ],
+    contenders: [serviceContender(holdall, stage), webdavContender(stage), copyContender(stage)],
   };
 }
 
 const synced = 'on the disk when it ends (fsync)';
 const inPageCache = 'in memory when it ends (no fsync)';
 
-function formContender(holdall: Server, order: PartOrder, stage: Stage): Contender {
+function serviceContender(holdall: Server, stage: Stage): Contender {
   return {
-    name: `holdall, ${order}`,
-    family: 'holdall',
+    name: uploading,
     measure: async (signal) => {
-      const prefix = 'incoming/';
+      const form = { prefix: 'incoming/', order: 'prefix first' } as const;
       await using running = await startServer(holdall, stage.newSite(), signal);
-      const send = (file: string) => uploadForm({ base: running.url('/'), file, prefix, order }, signal);
+      const send = (file: string) => uploadForm({ ...form, base: running.url('/'), file }, signal);
       await send(stage.warmUpFile);
-      const idle = await idleAfterWarmUp(running, { file: stage.smallFile, prefix, order }, signal);
+      const idle = await idleAfterWarmUp(running, { ...form, file: stage.smallFile }, signal);
       await stage.clearIncoming(signal);
       const [peak, [, cost]] = await peakDuring(running, () =>
         measureServer(running.pid, () => send(stage.uploadFile)),
@@ -60,8 +51,7 @@ function formContender(holdall: Server, order: PartOrder, stage: Stage): Contend
 
 function webdavContender(stage: Stage): Contender {
   return {
-    name: 'rclone serve webdav',
-    family: 'rclone',
+    name: uploadingPeer,
     program: 'rclone',
     measure: async (signal) => {
       await using running = await startServer(rclone('webdav'), stage.newSite(), signal);
@@ -75,17 +65,15 @@ function webdavContender(stage: Stage): Contender {
   };
 }
 
-function commandContender(name: string, script: string, remark: string, stage: Stage): Contender {
+function copyContender(stage: Stage): Contender {
   return {
-    name,
-    family: 'coreutils',
+    name: 'cp + fsync',
     measure: async (signal) => {
       const destination = join(stage.incoming, basename(stage.uploadFile));
-      const [, cost] = await measureCommand(async () => {
-        await run({ file: 'sh', args: ['-c', script, stage.uploadFile, destination] }, signal);
-      });
+      const copy = ['-c', 'cp "$0" "$1" && sync "$1"', stage.uploadFile, destination];
+      const [, cost] = await measureCommand(() => run({ file: 'sh', args: copy }, signal));
       await checkStored(stage, signal);
-      return timedSample(cost, remark);
+      return timedSample(cost, synced);
     },
   };
 }

@@ -18,3 +18,11 @@ export async function memoryOf(pid: number, field: 'VmRSS' | 'VmHWM'): Promise<n
 
 /** Sets `VmHWM` back to `VmRSS` (proc(5), "clear_refs"). */
 export const forgetPeak = (pid: number) => writeFile(`/proc/${pid}/clear_refs`, '5');
+
+/** Bytes in memory that are of no file: those of programs and libraries are shared with others. */
+export async function ownMemory(pid: number): Promise<number> {
+  const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const kibibytes = /^Anonymous:\s+(\d+) kB$/m.exec(rollup)?.[1];
+  assert.ok(kibibytes, rollup);
+  return Number(kibibytes) * 1024;
+}

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../process/holdall.ts';
+
+describe('Two runs of the benchmarks', () => {
+  test('differ where every round of the one is beyond all of the other, as a ratio to the peer', async (t) => {
+    // The machine was half as fast in the later run, for both: only what changed beside the peer is told.
+    const earlier = run({ ours: [100, 110, 105], peer: [200, 200, 200], p99: [5, 6, 5], isMet: true });
+    const later = run({ ours: [40, 44, 42], peer: [100, 100, 100], p99: [4, 9, 5], isMet: false });
+    const { status, stdout, stderr } = await compare(t, earlier, later);
+    assert.match(stdout, /1 of 2 figures got worse .* 0 got better\./);
+    assert.match(
+      stdout,
+      /\| get, holdall: speed, × peer +\| +0\.525 \| +0\.5 – 0\.55 \| +0\.42 \| +0\.4 – 0\.44 \| worse/,
+    );
+    assert.doesNotMatch(stdout, /p99/);
+    assert.match(stdout, /0 of 1 verdicts are the same\.\n- Fetching: ≥ 0\.5 × peer was met, and is missed/);
+    assert.match(stderr, /1 figures got worse/);
+    assert.equal(status, 1);
+  });
+
+  test('are alike where their rounds overlap, and better is no failure', async (t) => {
+    const earlier = run({ ours: [100, 110], peer: [200, 200], p99: [5, 6], isMet: true });
+    const later = run({ ours: [105, 90], peer: [200, 200], p99: [3, 4], isMet: true });
+    const { status, stdout } = await compare(t, earlier, later);
+    assert.match(stdout, /0 of 2 figures got worse .* 1 got better\./);
+    assert.match(stdout, /\| get, holdall: p99, ms \| .* better/);
+    assert.match(stdout, /1 of 1 verdicts are the same\./);
+    assert.equal(status, 0);
+  });
+
+  test('are refused where a file is something else', async (t) => {
+    const good = run({ ours: [1], peer: [1], p99: [1], isMet: true });
+    for (const bad of ['no JSON', '{}', JSON.stringify({ measurements: [{ id: 'get' }] })]) {
+      const { status, stderr } = await compare(t, good, bad);
+      assert.match(stderr, /later\.json is not what targets wrote/);
+      assert.equal(status, 2);
+    }
+  });
+});
+
+interface Rounds {
+  readonly ours: readonly number[];
+  readonly peer: readonly number[];
+  /** Milliseconds, of ours. */
+  readonly p99: readonly number[];
+  readonly isMet: boolean;
+}
+
+function run({ ours, peer, p99, isMet }: Rounds): string {
+  const samples = (values: readonly number[], latencies: readonly number[] = []) =>
+    values.map((value, round) => ({
+      value,
+      cpuSeconds: null,
+      peakMemory: null,
+      latencyP99: latencies[round] ?? null,
+      remark: '',
+    }));
+  return JSON.stringify({
+    measurements: [
+      {
+        id: 'get',
+        unit: 'requests/s',
+        reference: 'peer',
+        contenders: [
+          { name: 'holdall', samples: samples(ours, p99) },
+          { name: 'peer', samples: samples(peer) },
+        ],
+        verdicts: [{ work: 'Fetching', target: '≥ 0.5 × peer', unit: '× peer', figures: ours, isMet, roundsMet: 1 }],
+      },
+    ],
+  });
+}
+
+async function compare(t: Parameters<typeof temporaryFolder>[0], earlier: string, later: string) {
+  const folder = await temporaryFolder(t);
+  const files = [join(folder, 'earlier.json'), join(folder, 'later.json')] as const;
+  await writeFile(files[0], earlier);
+  await writeFile(files[1], later);
+  const script = fileURLToPath(new URL('../../bench/run.ts', import.meta.url));
+  return spawnSync(process.execPath, [script, 'compare', ...files], { encoding: 'utf8' });
+}
