@@ -119,6 +119,10 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
       need('read', 'fetch', file);
       return files.fetch(file, options);
     },
+    atHand(file) {
+      need('read', 'fetch', file);
+      return files.atHand(file);
+    },
     async locate(entry, options) {
       need('read', 'fetch', entry.path);
       return files.locate(entry, options);

@@ -71,15 +71,20 @@ export function createPolicy(people: readonly Person[], grants: readonly Grant[]
   const byToken = new Map(people.flatMap((person) => person.tokens.map((token) => [token.hash, { person, token }])));
   const indexed = indexGrants(grants);
 
+  const grantsOf = (subjects: readonly Subject[]): readonly SubjectGrants[] =>
+    subjects.map((subject) => indexed.get(keyOf(subject))).filter((mine) => mine !== undefined);
+  const grantsForAll = grantsOf([{ kind: 'everyone' }]);
+
   /** The grants that are for somebody, by subject. */
   const grantsFor = (who: Identity | undefined): readonly SubjectGrants[] => {
-    const groups = who && new Set([...who.groups, ...(byName.get(who.name)?.groups ?? [])]);
-    const subjects: Subject[] = [
+    if (!who) return grantsForAll;
+    const groups = new Set([...who.groups, ...(byName.get(who.name)?.groups ?? [])]);
+    return grantsOf([
       { kind: 'everyone' },
-      ...(who ? [{ kind: 'signed-in' } as const, { kind: 'person', name: who.name } as const] : []),
-      ...[...(groups ?? [])].map((name) => ({ kind: 'group', name }) as const),
-    ];
-    return subjects.map((subject) => indexed.get(keyOf(subject))).filter((mine) => mine !== undefined);
+      { kind: 'signed-in' },
+      { kind: 'person', name: who.name },
+      ...[...groups].map((name) => ({ kind: 'group', name }) as const),
+    ]);
   };
 
   const policy: Policy = {
@@ -127,7 +132,8 @@ const compareUnits = (left: string, right: string) => (left < right ? -1 : Numbe
 
 function decideAmong(mine: readonly SubjectGrants[], right: Right, path: FilePath | FolderPath): Decision {
   const above = foldersAbove(path);
-  const applying = mine.flatMap(({ byFolder }) => above.flatMap((folder) => byFolder.get(folder) ?? []));
+  const applying: Grant[] = [];
+  for (const { byFolder } of mine) for (const folder of above) applying.push(...(byFolder.get(folder) ?? NONE));
   const holding: Grant[] = [];
   const overruled: { grant: Grant; by: Grant }[] = [];
   for (const grant of applying) {
@@ -137,6 +143,8 @@ function decideAmong(mine: readonly SubjectGrants[], right: Right, path: FilePat
   }
   return { allowed: holding.some(({ rights }) => rights.includes(right)), holding, overruled };
 }
+
+const NONE: readonly Grant[] = [];
 
 const givesAny = ({ holding }: Decision) => holding.some(({ rights }) => rights.length > 0);
 

@@ -10,7 +10,7 @@ const DIRECT_LIMIT = 6 * 1024 * 1024;
 export function createFetching(
   store: Store,
   { presignExpires, contents }: Pick<FilesOptions, 'presignExpires' | 'contents'>,
-): Pick<Files, 'fetch' | 'locate'> {
+): Pick<Files, 'fetch' | 'atHand' | 'locate'> {
   const presign = async (file: FileEntry, options: Parameters<Files['locate']>[1]) =>
     file.size < DIRECT_LIMIT ? undefined : store.presign?.(file, { ...options, expires: presignExpires });
 
@@ -43,6 +43,7 @@ export function createFetching(
 
   return {
     locate,
+    atHand: (file) => (contents ? undefined : store.atHand?.(file)),
     async fetch(file, options) {
       if (!contents) return fetchDirectly(file, options);
       const { download, signal } = options;

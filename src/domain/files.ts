@@ -1,15 +1,24 @@
 import type { Readable } from 'node:stream';
-import { endingWith } from './ending-with.ts';
+import { checkedBody } from './checked-body.ts';
 import { quoted, StoreError } from './error.ts';
 import { createFetching } from './fetching.ts';
 import { createFolderOperations, type FolderOperations } from './folder-operations.ts';
-import { limitSize } from './limit-size.ts';
 import { mediaTypeOfUpload } from './media-type.ts';
 import { MAX_PAGE } from './page-size.ts';
 import { childFile, childFolder, type FilePath, type FolderPath, nameOf, parentOf, ROOT } from './path.ts';
 import type { ByteRange } from './range.ts';
 import { spool } from './spool.ts';
-import type { Cancellable, Content, FileEntry, Listing, Quota, Replacing, Store, WriteCondition } from './store.ts';
+import type {
+  Cancellable,
+  Content,
+  FileEntry,
+  Listing,
+  Quota,
+  Release,
+  Replacing,
+  Store,
+  WriteCondition,
+} from './store.ts';
 import { copyFile, moveFile } from './transfer.ts';
 import type { FolderOptions } from './tree-operations.ts';
 import type { UrlSigner } from './url-signer.ts';
@@ -32,6 +41,7 @@ export type ReadOptions = { readonly range?: ByteRange; readonly ifMatch?: strin
 /** A file on its way in: `declaredType` is what the uploader said of it. */
 export interface IncomingFile {
   readonly body: Readable;
+  readonly release?: Release | undefined;
   readonly declaredType?: string | undefined;
   /** Is called when all bytes have come, before anything is stored for good: what it throws fails the upload. */
   readonly atEnd?: (() => Promise<void>) | undefined;
@@ -62,6 +72,8 @@ export interface Files extends FolderOperations {
    * `contents` are elsewhere, always a URL.
    */
   fetch(file: FilePath, options: ReadOptions & { download: boolean }): Promise<Fetched>;
+  /** The file itself, where `fetch` would give it and the store has it in memory (`Store.atHand`); else undefined. */
+  atHand(file: FilePath): ReturnType<NonNullable<Store['atHand']>>;
   /** The presigned URL that `fetch` gives for the file, or undefined where it gives the file itself. */
   locate(
     file: FileEntry,
@@ -94,16 +106,17 @@ export function createFiles(store: Store, { maxUploadSize, presignExpires, conte
     read: (file, options) => store.read(file, options),
     ...createFetching(store, { presignExpires, contents }),
 
-    async upload(file, { body, declaredType, atEnd, sizeAtMost }, options) {
+    async upload(file, { body, release, declaredType, atEnd, sizeAtMost }, options) {
       const type = mediaTypeOfUpload(declaredType, nameOf(file));
-      const whole = atEnd ? endingWith(body, atEnd) : body;
-      const upload = { body: limitSize(whole, maxUploadSize), type, sizeAtMost };
-      return store.write(file, upload, options);
+      const checked = checkedBody(body, { limit: maxUploadSize, atEnd });
+      return store.write(file, { body: checked, release, type, sizeAtMost }, options);
     },
 
-    async takeIn({ body, declaredType }, options) {
-      const limited = limitSize(body, maxUploadSize);
-      const staged = await (store.stage ? store.stage({ body: limited }, options) : spool(store, limited, options));
+    async takeIn({ body, release, declaredType }, options) {
+      const limited = checkedBody(body, { limit: maxUploadSize });
+      const staged = await (store.stage
+        ? store.stage({ body: limited, release }, options)
+        : spool(store, limited, options));
       return {
         uploadTo: (file, uploadOptions) =>
           staged.publish(file, { type: mediaTypeOfUpload(declaredType, nameOf(file)) }, uploadOptions),

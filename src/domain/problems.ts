@@ -60,4 +60,9 @@ export function changedMeanwhile(file: FilePath): StoreError {
   return new StoreError('condition-failed', `The file ${quoted(file)} is not the version that the request is about.`);
 }
 
+/** For a file that other programs change so often that it can't be read as it is at any moment. */
+export function beingChanged(cause?: unknown): StoreError {
+  return new StoreError('unavailable', 'The file is being changed.', { retryAfter: 1, cause });
+}
+
 const kindOf = (path: FilePath | FolderPath) => (path.endsWith('/') ? 'folder' : 'file');

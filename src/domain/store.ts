@@ -48,12 +48,22 @@ export interface Content {
   readonly bytes?: Buffer;
   /** Gives the bytes. Whoever gets it reads it to the end or destroys it; beside `bytes`, it may be left alone. */
   readonly body: Readable;
+  /** Takes back a piece of `body`. */
+  readonly release?: Release;
 }
+
+/**
+ * Takes back a piece that was read of a stream, once, from whoever is done with its bytes and never looks at them again: its
+ * memory is freed, or used anew. Nobody has to release anything; but what is left to be found as garbage costs more.
+ */
+export type Release = (piece: Buffer) => void;
 
 /** Bytes on their way in. */
 export interface Upload {
   /** Ends when all bytes were given; an error on it fails the write and leaves the old file. */
   readonly body: Readable;
+  /** Takes back a piece of `body` that was stored. */
+  readonly release?: Release | undefined;
   /** Bytes, where known beforehand. A body of another size fails the write with `invalid-request`. */
   readonly size?: number | undefined;
   /** Bytes that the body may have at the most, where that is known: such as the length of the request around it. */
@@ -162,7 +172,7 @@ export interface Store {
   removeFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
 
   /** As `write`, before the destination is known. Without it, `Files` keeps the bytes in a temporary file. */
-  stage?(upload: { body: Readable }, options?: Cancellable): Promise<StagedUpload>;
+  stage?(upload: Pick<Upload, 'body' | 'release'>, options?: Cancellable): Promise<StagedUpload>;
 
   /** Copies a file within the store, type included, all or nothing. `not-found`, `already-exists`, `wrong-kind`. */
   copy?(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<FileEntry>;
@@ -207,6 +217,13 @@ export interface Store {
     file: FileEntry,
     options: { expires: number; download: boolean; purpose: 'read' | 'stat' } & Cancellable,
   ): Promise<string>;
+
+  /**
+   * The contents of a small file, whole and as `read` gives them, where the store remembers them and they still hold; else
+   * undefined, whatever the reason. Without a promise where that is known at once, as all that is done around one costs
+   * more than such a file. Never fails.
+   */
+  atHand?(file: FilePath): Content | undefined | Promise<Content | undefined>;
 
   /** Whether the store is reachable and usable; throws the reason. */
   check?(options?: Cancellable): Promise<void>;

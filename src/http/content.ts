@@ -1,28 +1,22 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isStoreError } from '../domain/error.ts';
 import type { Fetched, ReadOptions } from '../domain/files.ts';
-import { presentationOf } from '../domain/presentation.ts';
 import type { Content, FileEntry } from '../domain/store.ts';
 import { clientSignal } from './client-signal.ts';
 import { HttpError } from './errors.ts';
-import { fileHeaders, isolationHeaders, refuseToRun, relativeTo } from './headers.ts';
+import { contentHeaders, refuseToRun, relativeTo, type Showing } from './headers.ts';
 import { allowsRange, evaluate, hasPreconditions, quote } from './preconditions.ts';
 import { parseRange } from './range.ts';
+import { releaseWhenPiped } from './releasing.ts';
 
 /** Where the bytes of one file come from. */
 export interface ContentSource {
   stat(): Promise<FileEntry>;
   fetch(options: ReadOptions): Promise<Fetched>;
+  /** The whole file, where it is in memory. */
+  atHand?(): Content | undefined | Promise<Content | undefined>;
   /** A URL that is to be answered instead of the bytes; undefined for the bytes. */
   locate(file: FileEntry): Promise<string | undefined>;
-}
-
-/** How a file is to be shown. */
-export interface Showing {
-  /** Not at all: it is kept. */
-  readonly download: boolean;
-  /** Where pages are that may have it in a frame, as a policy names that. */
-  readonly framedBy: string;
 }
 
 /** How often a file that changes between the look at it and its opening is looked at again. */
@@ -40,11 +34,13 @@ export async function sendContent(
 ): Promise<FastifyReply> {
   const { headers } = request;
   refuseToRun(headers);
-  const signal = clientSignal(reply);
   const range = parseRange(headers.range);
   const ifRange = headers['if-range']?.toString();
   const looksFirst = request.method === 'HEAD' || hasPreconditions(headers) || (range && ifRange !== undefined);
+  const atHand = looksFirst || range ? undefined : await source.atHand?.();
+  if (atHand) return sendBytes(reply, atHand, showing);
 
+  const signal = clientSignal(reply);
   for (let attempt = 1; ; attempt++) {
     const file = looksFirst ? await source.stat() : undefined;
     const location = file && (await source.locate(file));
@@ -85,16 +81,14 @@ function redirect(request: FastifyRequest, reply: FastifyReply, location: string
 }
 
 function sendBytes(reply: FastifyReply, content: Content, showing: Showing): FastifyReply {
-  const { file, range, bytes } = content;
+  const { file, range, bytes, release } = content;
   describe(reply, file, showing);
   if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${file.size}`);
   const length = range ? range.end - range.start + 1 : file.size;
-  return reply.header('content-length', length).send(bytes ?? content.body);
+  reply.header('content-length', length);
+  return reply.send(bytes ?? (release ? releaseWhenPiped(content.body, release) : content.body));
 }
 
-function describe(reply: FastifyReply, file: FileEntry, { download, framedBy }: Showing): FastifyReply {
-  const presentation = presentationOf(file, { download });
-  return reply
-    .headers({ ...fileHeaders(file), ...isolationHeaders(presentation, framedBy) })
-    .header('content-type', presentation.type);
+function describe(reply: FastifyReply, file: FileEntry, showing: Showing): FastifyReply {
+  return reply.headers(contentHeaders(file, showing));
 }

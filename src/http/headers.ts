@@ -1,10 +1,41 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Presentation, Shown } from '../domain/presentation.ts';
+import { type Presentation, presentationOf, type Shown } from '../domain/presentation.ts';
 import type { FileEntry } from '../domain/store.ts';
 import { HttpError } from './errors.ts';
 import { quote } from './preconditions.ts';
 
-/** The headers that describe a file, the same on 200, 206, 304 and on HEAD. */
+/** How a file is to be shown. */
+export interface Showing {
+  /** Not at all: it is kept. */
+  readonly download: boolean;
+  /** Where pages are that may have it in a frame, as a policy names that. */
+  readonly framedBy: string;
+}
+
+/**
+ * The headers of an answer with a file, the same on 200, 206 and on HEAD. They are remembered with the entry, for stores
+ * that remember that: made anew, they are a fifth of the work for a small file.
+ */
+export function contentHeaders(file: FileEntry, { download, framedBy }: Showing): Readonly<Record<string, string>> {
+  const known = made.get(file);
+  if (known?.showing.download === download && known.showing.framedBy === framedBy) return known.headers;
+  const presentation = presentationOf(file, { download });
+  const headers = {
+    ...fileHeaders(file),
+    ...isolationHeaders(presentation, framedBy),
+    'content-type': presentation.type,
+  };
+  made.set(file, { showing: { download, framedBy }, headers });
+  return headers;
+}
+
+/** Those that were made of an entry last. */
+const made = new WeakMap<
+  FileEntry,
+  { readonly showing: Showing; readonly headers: Readonly<Record<string, string>> }
+>();
+
+/** What describes a file itself. */
 export function fileHeaders(file: FileEntry): Record<string, string> {
   return {
     etag: quote(file.etag),

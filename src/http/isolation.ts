@@ -13,8 +13,9 @@ import type { App, Service } from './service.ts';
 export function isolateAnswers(app: App, { contentOrigin }: Pick<Service, 'contentOrigin'>): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(GENERAL_HEADERS);
+    if (contentOrigin === undefined) return done();
     const access = request.routeOptions.config.access;
-    if (contentOrigin === undefined || access === 'health') return done();
+    if (access === 'health') return done();
     if (isFor(contentOrigin, request)) {
       reply.headers(SHARED_HEADERS);
       if (request.method === 'OPTIONS') return void reply.headers(PREFLIGHT_HEADERS).code(204).send();

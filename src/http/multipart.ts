@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { Dicer } from '@fastify/busboy';
+import { eachPiece } from '../domain/each-piece.ts';
 import { quoted, StoreError } from '../domain/error.ts';
+import { freeMemory } from '../domain/free-memory.ts';
+import type { Release } from '../domain/store.ts';
 import { type FormField, parseFormDisposition } from './content-disposition.ts';
 import { HttpError } from './errors.ts';
 
@@ -10,6 +13,8 @@ export interface Part extends FormField {
   /** The media type that the part declares. */
   readonly type: string | undefined;
   readonly body: Readable;
+  /** Takes back a piece of `body`. */
+  readonly release: Release;
 }
 
 /** More parts than any form of ours has; many small ones cost more than their bytes. */
@@ -18,13 +23,16 @@ const MAX_PARTS = 100;
 /** Bytes of the headers of one part. */
 const MAX_HEADER = 16 * 1024;
 
+/** Bytes of the smallest piece whose memory is worth being freed. */
+const WORTH_FREEING = 4 * 1024;
+
 /** Bytes of a part that nobody asked for. */
 const MAX_UNKNOWN = 1024 * 1024;
 
 /** A form as it arrives. */
 export interface Form {
-  /** In their order, and at an end only when the whole request has been received. */
-  readonly parts: AsyncIterable<Part>;
+  /** The parts in their order; undefined behind the last, and only when the whole request has been received. */
+  next(): Promise<Part | undefined>;
   /** What is wrong with the form, if something is: the reason for what fails in other words than ours. */
   problem(): StoreError | HttpError | undefined;
 }
@@ -37,8 +45,11 @@ export interface Form {
 export function readForm(request: IncomingMessage): Form {
   const limits = { maxHeaderSize: MAX_HEADER, maxHeaderPairs: 50 };
   const dicer = new Dicer({ boundary: boundaryOf(request.headers['content-type']), ...limits });
-  const parts = new Readable({ objectMode: true, read() {} });
+  const parts: Part[] = [];
+  let isWhole = false;
+  let wake = () => {};
   let count = 0;
+  let withoutHeaders = 0;
   let current: Readable | undefined;
   let problem: StoreError | HttpError | undefined;
 
@@ -46,25 +57,33 @@ export function readForm(request: IncomingMessage): Form {
     problem ??= error;
     request.unpipe(dicer);
     current?.destroy(error);
-    parts.destroy(error);
+    wake();
   };
 
   dicer.on('part', (body) => {
+    if (++count > MAX_PARTS) return fail(invalid(`The form has more than ${MAX_PARTS} parts.`));
     current = body;
+    withoutHeaders++;
     // Dicer tells of a body that is cut short by itself, and whoever destroys a body has a reason of their own.
     body.on('error', () => {});
     body.on('header', (header: Record<string, string[] | undefined>) => {
-      if (++count > MAX_PARTS) return fail(invalid(`The form has more than ${MAX_PARTS} parts.`));
+      withoutHeaders--;
       const field = parseFormDisposition(header['content-disposition']?.[0] ?? '');
       if (!field) return fail(invalid('A part of the form has no Content-Disposition: form-data with UTF-8 names.'));
-      parts.push({ ...field, type: header['content-type']?.[0], body });
-      return undefined;
+      parts.push({ ...field, type: header['content-type']?.[0], body, release: freeWhole });
+      return wake();
     });
   });
+  const end = () => {
+    isWhole = true;
+    wake();
+  };
   dicer.on('finish', () => {
-    if (request.readableEnded) return parts.push(null);
+    // As where a file has the boundary in it: what is stored of it would be cut short there.
+    if (withoutHeaders > 0) return fail(invalid('A part of the form ends in the midst of its headers.'));
+    if (request.readableEnded) return end();
     // What follows the form's end is nothing, but a client that still sends it could not read an answer.
-    request.once('end', () => parts.push(null));
+    request.once('end', end);
     request.unpipe(dicer);
     return request.resume();
   });
@@ -73,29 +92,44 @@ export function readForm(request: IncomingMessage): Form {
   request.on('error', (error) => fail(error instanceof HttpError ? error : cutShort()));
   request.on('aborted', () => fail(cutShort()));
   request.pipe(dicer);
-  return { parts: parts as AsyncIterable<Part>, problem: () => problem };
+  return {
+    async next() {
+      while (!problem && !isWhole && parts.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      if (problem) throw problem;
+      return parts.shift();
+    },
+    problem: () => problem,
+  };
+}
+
+/**
+ * Frees the memory of a piece, where it has all of what came from the socket at once: beside another one, Dicer may have
+ * found the rest of a part, or the next. What Dicer itself keeps of a boundary is shorter than what is freed.
+ */
+function freeWhole(piece: Buffer): void {
+  if (piece.length >= WORTH_FREEING && piece.length === piece.buffer.byteLength) freeMemory(piece);
 }
 
 /** Reads past a part that means nothing to the form; `too-large` for one that is no mere extra field. */
 export async function skipPart({ name, body }: Part): Promise<void> {
   let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size <= MAX_UNKNOWN) continue;
+  await eachPiece(body, (piece) => {
+    size += piece.length;
+    if (size <= MAX_UNKNOWN) return;
     const message = `The field ${quoted(name ?? '')} is larger than 1 MiB, and none that an upload has: the file is the field "file", with a file name.`;
     throw new StoreError('too-large', message);
-  }
+  });
 }
 
 /** The text of a small part, in UTF-8. */
 export async function readText({ name, body }: Part, maxBytes: number): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
+  await eachPiece(body, (chunk) => {
     size += chunk.length;
     if (size > maxBytes) throw invalid(`The field ${JSON.stringify(name)} is longer than ${maxBytes} bytes.`);
     chunks.push(chunk);
-  }
+  });
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
   } catch {

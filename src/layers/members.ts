@@ -14,6 +14,7 @@ export const EFFECTS = {
   walk: 'reads',
   check: 'reads',
   presign: 'reads',
+  atHand: 'reads',
   write: 'writes',
   stage: 'writes',
   remove: 'writes',
@@ -30,8 +31,8 @@ export const EFFECTS = {
 
 export type Member = keyof Store;
 
-/** The members that give no promise: what a layer does around a call, it can't do around these. */
-const IMMEDIATE = ['walk', 'quota'] as const satisfies readonly Member[];
+/** The members that need not give a promise: what a layer does around a call, it can't do around these. */
+const IMMEDIATE = ['walk', 'quota', 'atHand'] as const satisfies readonly Member[];
 
 /** Every other member. */
 export type Call = Exclude<Member, (typeof IMMEDIATE)[number]>;
@@ -40,8 +41,8 @@ export type Call = Exclude<Member, (typeof IMMEDIATE)[number]>;
 export type Around = <Result>(member: Call, run: () => Promise<Result>, path: unknown) => Promise<Result>;
 
 /**
- * The same store with `around` about each call. Members that the store lacks are lacking here too. Those that give no
- * promise pass as they are.
+ * The same store with `around` about each call. Members that the store lacks are lacking here too. Those that need not
+ * give a promise pass as they are.
  */
 export function wrap(store: Store, around: Around): Store {
   const wrapped: Partial<Record<Member, unknown>> = {};

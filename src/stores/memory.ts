@@ -100,7 +100,7 @@ export function createMemoryStore(): Store {
   return {
     async list(folder, options = {}) {
       requireFolder(folder);
-      const { items, cursor } = pageOf(folder, entriesIn(folder), options);
+      const { items, cursor } = pageOf(folder, entriesIn(folder), options, ({ path }) => path);
       return { entries: items, cursor };
     },
 

@@ -5,19 +5,21 @@ import { comparePaths, type FolderPath } from '../domain/path.ts';
 const CURSOR = /^[A-Za-z0-9_-]+$/;
 
 /**
- * One page of `items`, which are in the order of `comparePaths`: those behind `cursor`, at most `limit`. For
- * stores that have a whole folder at hand; what is added or removed between two pages shifts nothing.
+ * One page of `items`, which are in the order of `comparePaths` by the path that `pathOf` gives of each: those behind
+ * `cursor`, at most `limit`. For stores that have a whole folder at hand; what is added or removed between two pages
+ * shifts nothing.
  */
-export function pageOf<Item extends { path: string }>(
+export function pageOf<Item>(
   folder: FolderPath,
   items: readonly Item[],
   { cursor, limit = items.length }: { cursor?: string; limit?: number },
+  pathOf: (item: Item) => string,
 ): { items: readonly Item[]; cursor?: string } {
-  const start = cursor === undefined ? 0 : firstBehind(items, readCursor(cursor, folder));
+  const start = cursor === undefined ? 0 : firstBehind(items, pathOf, readCursor(cursor, folder));
   const page = items.slice(start, start + limit);
   const last = page.at(-1);
-  if (!last || start + limit >= items.length) return { items: page };
-  return { items: page, cursor: Buffer.from(last.path).toString('base64url') };
+  if (last === undefined || start + limit >= items.length) return { items: page };
+  return { items: page, cursor: Buffer.from(pathOf(last)).toString('base64url') };
 }
 
 function readCursor(cursor: string, folder: FolderPath): string {
@@ -29,11 +31,12 @@ function readCursor(cursor: string, folder: FolderPath): string {
   );
 }
 
-function firstBehind(items: readonly { path: string }[], path: string): number {
+function firstBehind<Item>(items: readonly Item[], pathOf: (item: Item) => string, path: string): number {
   let [low, high] = [0, items.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (comparePaths(items[middle]?.path ?? '', path) <= 0) low = middle + 1;
+    const item = items[middle];
+    if (item !== undefined && comparePaths(pathOf(item), path) <= 0) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -1,3 +1,4 @@
+import { freeMemory } from '../domain/free-memory.ts';
 import { drawApart } from './draw-apart.ts';
 import { RenderError } from './render-error.ts';
 
@@ -34,7 +35,7 @@ async function drawHere(image: Buffer<ArrayBuffer>, timeLimit: number): Promise<
   } finally {
     // Left to the garbage collector, images of a megabyte make it go through the whole heap after every eighth of
     // them: 3 ms of CPU for each thumbnail, beside the 16 of drawing it.
-    image.buffer.transfer(0);
+    freeMemory(image);
   }
 }
 

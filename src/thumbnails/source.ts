@@ -45,7 +45,12 @@ async function readAll(files: Pick<Files, 'read'>, file: FileEntry, signal: Abor
   // The store may keep what it has at hand: it is copied like any other part.
   if (content.bytes) add(content.bytes);
   // Leaving the loop before the end destroys the body, and so does the signal.
-  else for await (const part of addAbortSignal(signal, content.body)) add(part);
+  else {
+    for await (const part of addAbortSignal(signal, content.body)) {
+      add(part);
+      content.release?.(part);
+    }
+  }
   if (length < bytes.length) throw otherSize(file);
   return bytes;
 }

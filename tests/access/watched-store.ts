@@ -7,6 +7,7 @@ const LOOKS: ReadonlySet<string | symbol> = new Set([
   'read',
   'walk',
   'presign',
+  'atHand',
   'check',
   'quota',
   'close',

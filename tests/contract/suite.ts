@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
@@ -111,6 +112,29 @@ export function storeContract(backend: Backend): void {
         assert.deepEqual(await buffer(read.body), bytes);
         await store.write(file('empty'), { body: Readable.from([]), size: 0, type: 'x/y' });
         assert.equal(await textOf(store, 'empty'), '');
+      });
+
+      it('releases no piece of a body twice, nor one whose bytes it still needs', async () => {
+        const pieces = Array.from({ length: 40 }, () => randomBytes(70_000));
+        const bytes = Buffer.concat(pieces);
+        const released: Buffer[] = [];
+        const release = (piece: Buffer) => void released.push(piece.fill(0));
+        await store.write(file('a'), { body: Readable.from(pieces), release, type: 'x/y' });
+        assert.ok((await buffer((await store.read(file('a'))).body)).equals(bytes));
+        assert.equal(new Set(released).size, released.length);
+      });
+
+      it('leaves the pieces alone that are not released', async () => {
+        const bytes = randomBytes(3_000_000);
+        await store.write(file('a'), { body: Readable.from([bytes]), type: 'x/y' });
+        const { body, release } = await store.read(file('a'));
+        const pieces: Buffer[] = [];
+        for await (const piece of body as AsyncIterable<Buffer>) {
+          const isKept = pieces.length % 3 === 0;
+          pieces.push(isKept ? piece : Buffer.from(piece));
+          if (!isKept) release?.(piece);
+        }
+        assert.ok(Buffer.concat(pieces).equals(bytes));
       });
 
       it('replaces a file whole, with another etag', async () => {

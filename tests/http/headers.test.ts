@@ -3,7 +3,13 @@ import { describe, it } from 'node:test';
 import { parseFile } from '../../src/domain/path.ts';
 import { presentationOf } from '../../src/domain/presentation.ts';
 import type { FileEntry } from '../../src/domain/store.ts';
-import { acceptsExplicitly, fileHeaders, isolationHeaders, relativeTo } from '../../src/http/headers.ts';
+import {
+  acceptsExplicitly,
+  contentHeaders,
+  fileHeaders,
+  isolationHeaders,
+  relativeTo,
+} from '../../src/http/headers.ts';
 
 const fileOf = (path: string): FileEntry => ({
   kind: 'file',
@@ -26,6 +32,21 @@ describe('fileHeaders', () => {
 
   it('have no Last-Modified where nobody knows it', () => {
     assert.equal('last-modified' in fileHeaders({ ...fileOf('a'), modified: null }), false);
+  });
+});
+
+describe('contentHeaders', () => {
+  it('are those of how a file is to be shown, however it was shown before', () => {
+    const file = fileOf('a.txt');
+    const shown = { download: false, framedBy: "'self'" };
+    for (const showing of [shown, { ...shown, download: true }, { ...shown, framedBy: '*' }, shown]) {
+      const presentation = presentationOf(file, showing);
+      assert.deepEqual(contentHeaders(file, showing), {
+        ...fileHeaders(file),
+        ...isolationHeaders(presentation, showing.framedBy),
+        'content-type': presentation.type,
+      });
+    }
   });
 });
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { it } from 'node:test';
@@ -65,4 +66,22 @@ it('one client may have a quarter of the connections, rounded up, and with TRUST
   const proxy = await served('127.0.0.2');
   assert.equal(proxy.isServed, true);
   assert.equal(proxy.closed(), 0);
+});
+
+it('clients that are gone before they are looked at are no error of the service', async (t) => {
+  const { port, log } = await startHoldall(t, { settings: { WORKERS: '1' } });
+  const head = 'POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n';
+  const request = `${head}Content-Type: multipart/form-data; boundary=b\r\n\r\n--b\r\n`;
+  for (let client = 0; client < 300; client++) {
+    const socket = connect({ port, host: '127.0.0.1' });
+    await once(socket, 'connect');
+    socket.write(request);
+    socket.resetAndDestroy();
+  }
+  const { status } = await fetch(`http://127.0.0.1:${port}/`, { headers: { accept: 'application/json' } });
+  assert.equal(status, 200);
+  assert.deepEqual(
+    log.filter(({ level }) => Number(level) >= 50),
+    [],
+  );
 });

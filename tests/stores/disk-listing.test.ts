@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -12,6 +12,7 @@ const LONG_AGO = new Date('2020-01-01T00:00:00Z');
 describe('A listing of a folder on disk that others change', () => {
   let root: string;
   let disk: Disk;
+  const warnings: { readonly leftOut?: number }[] = [];
 
   const names = async (path: string) => {
     const { entries } = await disk.store.list(folder(path));
@@ -21,7 +22,7 @@ describe('A listing of a folder on disk that others change', () => {
 
   before(async () => {
     root = await mkdtemp(join(tmpdir(), 'holdall-test-'));
-    disk = await openDisk({ root, warn: () => {} });
+    disk = await openDisk({ root, warn: (_message, details) => void warnings.push(details) });
     for (const name of ['a', 'b', 'c']) {
       await mkdir(join(root, name));
       await writeFile(join(root, name, 'one'), '1');
@@ -69,5 +70,22 @@ describe('A listing of a folder on disk that others change', () => {
     assert.equal(await sizeOf(), 5);
     await writeFile(join(root, 'd/file'), 'longer than before');
     assert.equal(await sizeOf(), 18);
+  });
+
+  it('is whole where the folder takes more than its names are read of at once, for all who ask meanwhile', async () => {
+    const large = join(root, 'large');
+    await mkdir(join(large, 'folder'), { recursive: true });
+    // Names of folders come where they would with their `/`: behind this one.
+    await writeFile(join(large, 'folder!'), '');
+    await symlink('folder', join(large, 'link'));
+    await writeFile(Buffer.concat([Buffer.from(`${large}/`), Buffer.from([0xff])]), '');
+    const long = Array.from({ length: 2000 }, (_, index) => `é${String(index).padStart(200, '0')}`);
+    for (const name of long) await writeFile(join(large, name), '');
+    assert.ok((await stat(large)).size > 256 * 1024, 'a large folder');
+    await age('large');
+    warnings.length = 0;
+    const asked = await Promise.all([names('large/'), names('large/'), names('large/')]);
+    for (const found of [...asked, await names('large/')]) assert.deepEqual(found, ['folder!', 'folder/', ...long]);
+    assert.deepEqual(new Set(warnings.map(({ leftOut }) => leftOut)), new Set([2]));
   });
 });

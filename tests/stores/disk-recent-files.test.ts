@@ -11,21 +11,39 @@ import { until } from '../process/until.ts';
 
 /** What is read again and again is remembered, unless it was written a moment ago. */
 describe('A file on disk that was read a moment ago', () => {
-  const NAMES = ['in place', 'replaced', 'removed', 'linked', 'folder/in it', 'served', 'ranged'];
+  const NAMES = ['in place', 'replaced', 'removed', 'linked', 'folder/in it', 'moved/deep/in it', 'served', 'ranged'];
+
+  /** What can become of a file that is at hand. */
+  const CHANGES: Readonly<Record<string, (path: string) => Promise<void>>> = {
+    'it was written to': (path) => writeFile(path, 'behind'),
+    'another one took its place': async (path) => {
+      await writeFile(`${path} new`, 'behind');
+      await rename(`${path} new`, path);
+    },
+    'it was removed': (path) => rm(path),
+    'a link took its place': async (path) => {
+      await rename(path, `${path} before`);
+      await symlink(`${path} before`, path);
+    },
+  };
   let root: string;
   let disk: Disk;
 
   const read = async (name: string) => (await buffer((await disk.store.read(parseFile(name))).body)).toString();
+  const atHand = async (name: string) => (await disk.store.atHand?.(parseFile(name)))?.bytes?.toString();
   const looked = async (name: string) => (await disk.store.stat(parseFile(name))).etag;
 
   before(async () => {
     root = await mkdtemp(join(tmpdir(), 'holdall-test-'));
     disk = await openDisk({ root, warn: () => {} });
     await mkdir(join(root, 'folder'));
-    for (const name of NAMES) await writeFile(join(root, name), 'before');
+    await mkdir(join(root, 'moved/deep'), { recursive: true });
+    const names = [...NAMES, ...Object.keys(CHANGES)];
+    for (const name of names) await writeFile(join(root, name), 'before');
     // Of files that were changed within the last second, nothing is remembered.
     await until('they are old', async () => Date.now() - (await stat(join(root, 'ranged'))).ctimeMs > 1100);
-    for (const name of NAMES) {
+    for (const name of names) {
+      assert.equal(await atHand(name), undefined);
       assert.equal(await read(name), 'before');
       assert.equal(await read(name), 'before');
     }
@@ -34,6 +52,15 @@ describe('A file on disk that was read a moment ago', () => {
     await disk.store.close?.();
     await rm(root, { recursive: true, force: true });
   });
+
+  for (const [what, change] of Object.entries(CHANGES)) {
+    it(`is at hand, as it is read, until ${what}`, async () => {
+      assert.equal(await atHand(what), 'before');
+      assert.deepEqual((await disk.store.atHand?.(parseFile(what)))?.file, await disk.store.stat(parseFile(what)));
+      await change(join(root, what));
+      assert.equal(await atHand(what), undefined);
+    });
+  }
 
   it('has other bytes, and another etag, as soon as it was written to in place', async () => {
     const etag = await looked('in place');
@@ -75,6 +102,14 @@ describe('A file on disk that was read a moment ago', () => {
     await rename(join(root, 'folder'), join(root, 'folder before'));
     await symlink(join(root, 'elsewhere'), join(root, 'folder'));
     await assert.rejects(disk.store.read(parseFile('folder/in it')), ofKind('not-found'));
+  });
+
+  it('is not found where a link took the place of its folder, and leads to the same file', async () => {
+    await rename(join(root, 'moved'), join(root, 'moved before'));
+    await symlink(join(root, 'moved before'), join(root, 'moved'));
+    assert.equal(await atHand('moved/deep/in it'), undefined);
+    await assert.rejects(disk.store.read(parseFile('moved/deep/in it')), ofKind('not-found'));
+    await assert.rejects(disk.store.stat(parseFile('moved/deep/in it')), ofKind('not-found'));
   });
 
   it('is given in part, and refused to those who want another version', async () => {

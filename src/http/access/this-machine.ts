@@ -3,8 +3,9 @@ import { isLoopback } from '../../domain/loopback.ts';
 
 /** Whether the request comes from a program on this machine, and was not passed on for somebody elsewhere. */
 export function isOfThisMachine(request: FastifyRequest): boolean {
-  const { ip, socket } = request;
-  return isLoopback(ip) && isLoopback(socket.remoteAddress ?? '') && !isPassedOn(request);
+  const { remoteAddress } = request.socket;
+  // Of a connection that is gone already there is no address, nor an `ip`.
+  return remoteAddress !== undefined && isLoopback(remoteAddress) && isLoopback(request.ip) && !isPassedOn(request);
 }
 
 /** Whether a proxy says that it passes the request on which is not in TRUST_PROXY: of others, `ip` is right already. */

@@ -50,6 +50,7 @@ export function fetchRoute(app: App, service: Service): void {
         reply,
         {
           stat: () => files.stat(file),
+          atHand: () => files.atHand(file),
           fetch: (options) => files.fetch(file, { ...options, download }),
           locate: (entry) => files.locate(entry, { download, purpose: request.method === 'HEAD' ? 'stat' : 'read' }),
         },

@@ -1,6 +1,10 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
+import { isStoreError } from '../../domain/error.ts';
 import { parseFile } from '../../domain/path.ts';
-import { thumbnailEtag } from '../../thumbnails/thumbnails.ts';
+import { beingChanged } from '../../domain/problems.ts';
+import type { FileEntry } from '../../domain/store.ts';
+import { type Thumbnails, thumbnailEtag } from '../../thumbnails/thumbnails.ts';
 import { accessOf } from '../access/request-access.ts';
 import { clientSignal } from '../client-signal.ts';
 import { sendNotModified } from '../content.ts';
@@ -30,20 +34,41 @@ export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnai
       },
     },
     async (request, reply) => {
-      const file = await accessOf(request).files.stat(parseFile(request.params['*']));
-      const etag = thumbnailEtag(file);
-      reply.headers({ etag: quote(etag), 'cache-control': CACHE_CONTROL });
-      const verdict = evaluate(request.headers, { etag, modified: null });
-      // Who names the etag was given the thumbnail before. Every other condition is on one that can be made at all.
-      const isKnown = verdict === 'not-modified' && request.headers['if-none-match']?.trim() !== '*';
-      if (isKnown) return sendNotModified(reply);
-      // From memory nothing is waited for, and so nobody has to watch whether the client leaves.
-      const jpeg = thumbnails.peek(file) ?? (await thumbnails.get(file, { signal: clientSignal(reply) }));
-      if (verdict === 'not-modified') return sendNotModified(reply);
-      if (verdict === 'failed') {
-        throw new HttpError(412, `The thumbnail has the etag ${quote(etag)}, which the request ruled out.`);
+      const path = parseFile(request.params['*']);
+      for (let attempt = 1; ; attempt++) {
+        const file = await accessOf(request).files.stat(path);
+        try {
+          return await sendThumbnail(request, reply, file, thumbnails);
+        } catch (error) {
+          // Replaced since the look at it: the new file is looked at. Conditions of the request end elsewise.
+          if (!isStoreError(error, 'condition-failed')) throw error;
+          if (attempt === ATTEMPTS) throw beingChanged(error);
+        }
       }
-      return reply.type('image/jpeg').send(jpeg);
     },
   );
+}
+
+/** How often a file that changes between the look at it and its reading is looked at again. */
+const ATTEMPTS = 5;
+
+async function sendThumbnail(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: FileEntry,
+  thumbnails: Thumbnails,
+): Promise<FastifyReply> {
+  const etag = thumbnailEtag(file);
+  reply.headers({ etag: quote(etag), 'cache-control': CACHE_CONTROL });
+  const verdict = evaluate(request.headers, { etag, modified: null });
+  // Who names the etag was given the thumbnail before. Every other condition is on one that can be made at all.
+  const isKnown = verdict === 'not-modified' && request.headers['if-none-match']?.trim() !== '*';
+  if (isKnown) return sendNotModified(reply);
+  // From memory nothing is waited for, and so nobody has to watch whether the client leaves.
+  const jpeg = thumbnails.peek(file) ?? (await thumbnails.get(file, { signal: clientSignal(reply) }));
+  if (verdict === 'not-modified') return sendNotModified(reply);
+  if (verdict === 'failed') {
+    throw new HttpError(412, `The thumbnail has the etag ${quote(etag)}, which the request ruled out.`);
+  }
+  return reply.type('image/jpeg').send(jpeg);
 }

@@ -5,7 +5,7 @@ import { childFile, type FolderPath, parseFolder, ROOT } from '../../domain/path
 import type { FileEntry } from '../../domain/store.ts';
 import { accessOf } from '../access/request-access.ts';
 import { clientSignal } from '../client-signal.ts';
-import { boundaryOf, type Part, readForm, readText, skipPart } from '../multipart.ts';
+import { boundaryOf, type Form, type Part, readForm, readText, skipPart } from '../multipart.ts';
 import { quote, writeCondition } from '../preconditions.ts';
 import { Failure, Upload, Uploaded } from '../schemas.ts';
 import type { App } from '../service.ts';
@@ -40,7 +40,7 @@ export function uploadRoute(app: App): void {
       const options = { condition: writeCondition(request.headers), signal: clientSignal(reply) };
       const form = readForm(request.raw);
       try {
-        const file = await receive(accessOf(request).files, form.parts, {
+        const file = await receive(accessOf(request).files, form, {
           ...options,
           sizeAtMost: lengthOf(request.raw),
         });
@@ -62,13 +62,11 @@ function lengthOf({ headers }: IncomingMessage): number | undefined {
 type ReceiveOptions = UploadOptions & { readonly sizeAtMost: number | undefined };
 
 /** Stores the file of a form. Nothing is changed before the whole form has arrived and is found to be right. */
-async function receive(files: Files, parts: AsyncIterable<Part>, options: ReceiveOptions): Promise<FileEntry> {
-  const iterator = parts[Symbol.asyncIterator]();
+async function receive(files: Files, form: Form, options: ReceiveOptions): Promise<FileEntry> {
   let prefix: FolderPath | undefined;
-  for (let next = await iterator.next(); !next.done; next = await iterator.next()) {
-    const part = next.value;
+  for (let part = await form.next(); part; part = await form.next()) {
     if (isPrefix(part)) prefix = await readPrefix(part, prefix);
-    else if (isFile(part)) return storeFile(files, part, prefix, iterator, options);
+    else if (isFile(part)) return storeFile(files, part, prefix, form, options);
     else await skipPart(part);
   }
   throw new StoreError('invalid-request', 'The form has no part "file" with a file name.');
@@ -78,17 +76,18 @@ async function storeFile(
   files: Files,
   part: Part,
   prefix: FolderPath | undefined,
-  rest: AsyncIterator<Part>,
+  rest: Form,
   { sizeAtMost, ...options }: ReceiveOptions,
 ): Promise<FileEntry> {
   const name = fileName(part);
+  const incoming = { body: part.body, release: part.release, declaredType: part.type };
   // A wrong name is found before the bytes are taken in.
   const file = childFile(prefix ?? ROOT, name);
   if (prefix !== undefined) {
     const atEnd = async () => void (await readRest(rest, prefix));
-    return files.upload(file, { body: part.body, declaredType: part.type, atEnd, sizeAtMost }, options);
+    return files.upload(file, { ...incoming, atEnd, sizeAtMost }, options);
   }
-  const waiting = await files.takeIn({ body: part.body, declaredType: part.type }, options);
+  const waiting = await files.takeIn(incoming, options);
   try {
     const found = await readRest(rest, undefined);
     return await waiting.uploadTo(childFile(found ?? ROOT, name), options);
@@ -98,10 +97,9 @@ async function storeFile(
 }
 
 /** Reads what follows the file: perhaps its prefix, and no second file. */
-async function readRest(rest: AsyncIterator<Part>, known: FolderPath | undefined): Promise<FolderPath | undefined> {
+async function readRest(rest: Form, known: FolderPath | undefined): Promise<FolderPath | undefined> {
   let prefix = known;
-  for (let next = await rest.next(); !next.done; next = await rest.next()) {
-    const part = next.value;
+  for (let part = await rest.next(); part; part = await rest.next()) {
     if (isFile(part))
       throw new StoreError('invalid-request', 'The form has two parts "file"; send one request for each file.');
     if (isPrefix(part)) prefix = await readPrefix(part, prefix);
@@ -130,9 +128,11 @@ function fileName({ filename = '' }: Part): string {
  * connection when it does not stop.
  */
 function discardRest(request: IncomingMessage): void {
-  if (request.complete || request.destroyed) return;
+  if (request.destroyed) return;
   request.unpipe();
+  // Also one that has come whole: what is not read to its end is never closed, and with it all that was made of it stays.
   request.resume();
+  if (request.complete) return;
   const timer = setTimeout(() => request.destroy(), LINGER);
   timer.unref();
   request.once('close', () => clearTimeout(timer));

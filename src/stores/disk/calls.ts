@@ -11,6 +11,7 @@ import {
   mkdir,
   mkdirSync,
   open,
+  opendir,
   openSync,
   read,
   readdir,
@@ -53,8 +54,8 @@ export interface Calls {
   readLink(path: string): Soon<string>;
   /** Fills the buffer from `position` on, unless the file ends before, and says how many bytes that were. */
   read(file: number, buffer: Buffer, position: number): Soon<number>;
-  /** `isLarge`: reading its names takes long even from memory. */
-  readFolder(path: string, options: { isLarge: boolean }): Soon<NamedEntry[]>;
+  /** Gives `take` all that is in a folder, in no order. `isLarge`: reading its names takes long even from memory. */
+  readFolder(path: string, options: { isLarge: boolean }, take: (entry: NamedEntry) => void): Soon<void>;
   makeFolder(path: string): Soon<void>;
   rename(from: string, to: string): Soon<void>;
   /** Appends a few bytes. */
@@ -95,6 +96,7 @@ const aside = {
   readlink: promisify(readlink),
   read: promisify(read),
   readdir: promisify(readdir),
+  opendir: promisify(opendir),
   mkdir: promisify(mkdir),
   rename: promisify(rename),
   write: promisify(write),
@@ -107,11 +109,11 @@ const BIG = { bigint: true } as const;
 const NAMED = { withFileTypes: true, encoding: 'buffer' } as const;
 
 export function createSystem({ isLocal, threads }: SystemOptions): System {
-  const calls = callsAside(threads);
+  const calls = callsAside({ isLocal, threads });
   return { aside: calls, atOnce: isLocal ? callsAtOnce(calls) : calls };
 }
 
-function callsAside(threads: number): Calls {
+function callsAside({ isLocal, threads }: SystemOptions): Calls {
   const toRead = createLanes(threads >>> 1);
   const toChange = createLanes(threads >>> 1);
   const lookUp = (path: string): Promise<BigIntStats | undefined> =>
@@ -129,7 +131,13 @@ function callsAside(threads: number): Calls {
     statOpen: (file) => toRead(() => aside.stat(file, BIG)),
     readLink: (path) => toRead(() => aside.readlink(path)),
     read: (file, buffer, position) => toRead(() => readWholeAside(file, buffer, position)),
-    readFolder: (path) => toRead(() => aside.readdir(path, NAMED)),
+    // In parts, so that not all are in memory twice; not on other machines, where what a name is of may have to be asked
+    // for one by one, which `Dir` does on the spot.
+    readFolder: (path, { isLarge }, take) =>
+      toRead(async () => {
+        if (isLarge && isLocal) for await (const entry of await openInParts(path)) take(entry);
+        else for (const entry of await aside.readdir(path, NAMED)) take(entry);
+      }),
     create: (path) => toChange(() => aside.open(path, 'wx', NEW_FILE)),
     makeFolder: (path) => toChange(() => aside.mkdir(path)),
     rename: (from, to) => toChange(() => aside.rename(from, to)),
@@ -176,12 +184,12 @@ function callsAtOnce(other: Calls): Calls {
         () => readWhole(file, buffer, position),
         async () => other.read(file, buffer, position),
       ),
-    readFolder: (path, options) =>
+    readFolder: (path, options, take) =>
       options.isLarge
-        ? other.readFolder(path, options)
+        ? other.readFolder(path, options, take)
         : run(
-            () => readdirSync(path, NAMED),
-            async () => other.readFolder(path, options),
+            () => readdirSync(path, NAMED).forEach(take),
+            async () => other.readFolder(path, options, take),
           ),
     create: (path) =>
       run(
@@ -204,6 +212,12 @@ function callsAtOnce(other: Calls): Calls {
         async () => other.write(file, bytes),
       ),
   };
+}
+
+/** What is in a folder, some names at a time. The types of Node lack that names may be bytes here as well. */
+async function openInParts(path: string): Promise<AsyncIterable<NamedEntry>> {
+  const names = { encoding: 'buffer' as BufferEncoding };
+  return (await aside.opendir(path, names)) as AsyncIterable<unknown> as AsyncIterable<NamedEntry>;
 }
 
 /** The mode of any new file: what the process's umask leaves of this. */

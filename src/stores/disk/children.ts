@@ -1,20 +1,20 @@
 import { isUtf8 } from 'node:buffer';
 import { LRUCache } from 'lru-cache';
+import { createSingleFlight } from '../../cache/single-flight.ts';
 import { comparePaths, type FilePath, type FolderPath, foundFile, foundFolder, ROOT } from '../../domain/path.ts';
 import { type Folder, OWN_FOLDER } from './root.ts';
 
-/** A child as its folder tells it: of a file, nothing but the name is known yet. */
-export type Child =
-  | { readonly kind: 'file'; readonly path: FilePath; readonly name: string }
-  | { readonly kind: 'folder'; readonly path: FolderPath; readonly name: string };
-
-/** The children of a folder, in the order of their paths, and how many were left out. */
+/**
+ * What is in a folder, as the folder tells it: paths from there on, in their order. Strings alone: of a hundred thousand
+ * files, objects with whole paths would take five times as much memory.
+ */
 export interface Children {
-  readonly children: readonly Child[];
+  readonly names: readonly (FilePath | FolderPath)[];
+  /** How many were left out. */
   readonly leftOut: number;
 }
 
-/** Children of all folders together that are remembered: some 40 MB. */
+/** Names in all folders together that are remembered: some 10 MB. */
 const REMEMBERED = 200_000;
 
 /** Milliseconds for which they are: somebody who pages through a folder asks for the next page sooner. */
@@ -28,25 +28,30 @@ const SETTLED = 1_000;
 
 /**
  * Reads the children of folders. Those of a folder that has not changed since are not read and sorted anew: a page of
- * a folder of 100,000 costs what a page costs.
+ * a folder of 100,000 costs what a page costs. Of several who ask at once, one reads them for all.
  */
 export function createChildrenReader(): (folder: Folder, path: FolderPath) => Promise<Children> {
   const remembered = new LRUCache<string, Children & { readonly state: string }>({
     maxSize: REMEMBERED,
-    sizeCalculation: ({ children }) => children.length + 1,
+    sizeCalculation: ({ names }) => names.length + 1,
     ttl: TIME_TO_LIVE,
     ttlAutopurge: true,
   });
+
+  const underWay = createSingleFlight<Children>();
 
   return async (folder, path) => {
     const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs } = await folder.stats();
     const state = `${dev} ${ino} ${mtimeNs} ${ctimeNs}`;
     const known = remembered.get(path);
     if (known?.state === state) return known;
-    const isSettled = Date.now() - Number(mtimeMs) > SETTLED;
-    const found = await readChildren(folder, path, { isLarge: size > LARGE });
-    if (isSettled) remembered.set(path, { ...found, state });
-    return found;
+    const read = () => readChildren(folder, path, { isLarge: size > LARGE });
+    if (Date.now() - Number(mtimeMs) < SETTLED) return read();
+    return underWay.run(`${path} ${state}`, async () => {
+      const found = await read();
+      remembered.set(path, { ...found, state });
+      return found;
+    });
   };
 }
 
@@ -54,27 +59,23 @@ export function createChildrenReader(): (folder: Folder, path: FolderPath) => Pr
 const LARGE = 256 * 1024;
 
 async function readChildren(folder: Folder, path: FolderPath, options: { isLarge: boolean }): Promise<Children> {
-  const children: Child[] = [];
+  const names: (FilePath | FolderPath)[] = [];
   let leftOut = 0;
-  for (const entry of await folder.readNames(options)) {
+  await folder.readNames(options, (entry) => {
     const name = entry.name.toString();
-    if (path === ROOT && name === OWN_FOLDER) continue;
-    const child = isUtf8(entry.name) && childOf(path, name, entry);
-    if (child) children.push(child);
-    else leftOut++;
-  }
-  return { children: children.toSorted((left, right) => comparePaths(left.path, right.path)), leftOut };
+    if (path === ROOT && name === OWN_FOLDER) return;
+    const child = isUtf8(entry.name) ? nameOfChild(path, name, entry) : undefined;
+    if (child === undefined) leftOut++;
+    else names.push(child);
+  });
+  return { names: names.toSorted(comparePaths), leftOut };
 }
 
-function childOf(
+function nameOfChild(
   folder: FolderPath,
   name: string,
   entry: { isFile(): boolean; isDirectory(): boolean },
-): Child | undefined {
-  if (entry.isDirectory()) {
-    const path = foundFolder(folder, name);
-    return path === undefined ? undefined : { kind: 'folder', path, name };
-  }
-  const path = entry.isFile() ? foundFile(folder, name) : undefined;
-  return path === undefined ? undefined : { kind: 'file', path, name };
+): FilePath | FolderPath | undefined {
+  if (entry.isDirectory()) return foundFolder(folder, name) && foundFolder(ROOT, name);
+  return entry.isFile() ? foundFile(folder, name) && foundFile(ROOT, name) : undefined;
 }

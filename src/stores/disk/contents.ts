@@ -1,13 +1,18 @@
 import { Readable } from 'node:stream';
-import { StoreError } from '../../domain/error.ts';
+import { freeMemory } from '../../domain/free-memory.ts';
+import { beingChanged } from '../../domain/problems.ts';
 import type { ResolvedRange } from '../../domain/range.ts';
+import type { Content } from '../../domain/store.ts';
 import type { OpenFile } from './root.ts';
 
 /** Bytes up to which a file is read at once, and not as a stream, which costs more than that. */
 const SMALL = 64 * 1024;
 
-/** Bytes of a stream that are read at once. */
-const CHUNK = 256 * 1024;
+/** Bytes of a stream that are read in one call: few, which are still in the processor's cache when they are sent. */
+const CHUNK = 64 * 1024;
+
+/** And by another thread, to which each call goes and from which it comes back. */
+const CHUNK_ASIDE = 256 * 1024;
 
 /** Bytes of a file that the system is likely to have in memory as a whole when it was read a moment ago. */
 const FITTING = 16 * 1024 * 1024;
@@ -21,17 +26,19 @@ export async function readPart(file: OpenFile, { start, end }: ResolvedRange): P
   const bytes = Buffer.allocUnsafeSlow(end - start + 1);
   if (bytes.length === 0) return bytes;
   const started = performance.now();
-  if ((await file.calls.read(file.number, bytes, start)) < bytes.length) throw cutShort();
+  if ((await file.calls.read(file.number, bytes, start)) < bytes.length) throw beingChanged();
   file.noteRead(performance.now() - started);
   return bytes;
 }
 
-/** The bytes of a part of a file, as a stream that closes the file at its end. */
-export function streamOf(file: OpenFile, { start, end }: ResolvedRange): Readable {
+/** The bytes of a part of a file, as a stream that closes the file at its end; what is released is read into again. */
+export function streamOf(file: OpenFile, { start, end }: ResolvedRange): Required<Pick<Content, 'body' | 'release'>> {
   let position = start;
   let longest = 0;
+  const spare: Buffer[] = [];
   // What is larger than this need not be in memory though it was read a moment ago.
   const calls = end - start < FITTING ? file.calls : file.callsAside;
+  const largest = calls === file.callsAside ? CHUNK_ASIDE : CHUNK;
 
   const next = async (): Promise<Buffer | null> => {
     if (position > end) {
@@ -39,16 +46,22 @@ export function streamOf(file: OpenFile, { start, end }: ResolvedRange): Readabl
       return null;
     }
     const started = performance.now();
-    const chunk = Buffer.allocUnsafeSlow(Math.min(CHUNK, end - position + 1));
-    if ((await calls.read(file.number, chunk, position)) < chunk.length) throw cutShort();
+    const size = Math.min(largest, end - position + 1);
+    const chunk = spare.pop()?.subarray(0, size) ?? Buffer.allocUnsafeSlow(size);
+    if ((await calls.read(file.number, chunk, position)) < chunk.length) throw beingChanged();
     position += chunk.length;
     longest = Math.max(longest, performance.now() - started);
     return chunk;
   };
 
+  const release = (piece: Buffer) => {
+    if (piece.length === largest && position <= end && !body.destroyed) spare.push(piece);
+    else freeMemory(piece);
+  };
+
   let underWay: Promise<void> = Promise.resolve();
-  return new Readable({
-    highWaterMark: CHUNK,
+  const body = new Readable({
+    highWaterMark: largest,
     read() {
       underWay = next().then(
         (chunk) => void this.push(chunk),
@@ -56,9 +69,11 @@ export function streamOf(file: OpenFile, { start, end }: ResolvedRange): Readabl
       );
     },
     destroy(error, done) {
+      for (const piece of spare) freeMemory(piece);
       void closeAfter(underWay, file, (problem) => done(error ?? problem));
     },
   });
+  return { body, release };
 }
 
 /** Closes a file once nobody reads from it: its number may be that of another file then. Tells what went wrong. */
@@ -75,8 +90,4 @@ async function closeAfter(
     problem = error instanceof Error ? error : new Error(String(error));
   }
   tell(problem);
-}
-
-function cutShort(): StoreError {
-  return new StoreError('unavailable', 'The file is being changed.', { retryAfter: 1 });
 }

@@ -11,12 +11,13 @@ import { codeOf } from '../../domain/system-error.ts';
 import { isSmall, readPart, streamOf } from './contents.ts';
 import { entryOf } from './entry.ts';
 import { giveBack, inParent, lookUpFile, renameToNew } from './place.ts';
+import type { RecentFile } from './recent-files.ts';
 import type { Folder, Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
 import { translate } from './translate.ts';
 import { copyOpenFile, type Writer } from './write.ts';
 
-type FileOperations = Required<Pick<Store, 'stat' | 'read' | 'remove' | 'copy' | 'move'>>;
+type FileOperations = Required<Pick<Store, 'stat' | 'read' | 'atHand' | 'remove' | 'copy' | 'move'>>;
 
 /** What is done with single files that are there. */
 export function createFileOperations(root: Root, temporary: Temporary, writer: Writer): FileOperations {
@@ -46,13 +47,19 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
           if (!resolved) root.recent.note(path, opened.stats, { file, bytes });
           return new BytesAtHand(file, resolved, bytes);
         }
-        body = streamOf(opened, part);
-        return { file, range: resolved, body };
+        const stream = streamOf(opened, part);
+        ({ body } = stream);
+        return { file, range: resolved, ...stream };
       } catch (error) {
         throw translate(error, path);
       } finally {
         if (!body) await opened.close();
       }
+    },
+
+    atHand(path) {
+      const recent = root.recent.find(path);
+      return recent instanceof Promise ? recent.then(wholeOf) : wholeOf(recent);
     },
 
     remove: (file, { ifMatch } = {}) =>
@@ -71,9 +78,9 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
       try {
         await using source = await root.openFile(from);
         await writer.requirePossible(to, condition);
-        await copyOpenFile(source.number, join(root.path, from), copy);
+        const stats = await copyOpenFile(source.number, join(root.path, from), copy);
         signal?.throwIfAborted();
-        return await writer.publish(copy, to, { condition });
+        return await writer.publish({ path: copy, stats }, to, { condition });
       } catch (error) {
         if (!replace && isStoreError(error, 'condition-failed')) throw existsAlready(to, error);
         throw translate(error, to);
@@ -111,6 +118,9 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
     throw changedMeanwhile(file);
   }
 }
+
+const wholeOf = (recent: RecentFile | undefined): Content | undefined =>
+  recent?.bytes && new BytesAtHand(recent.file, undefined, recent.bytes);
 
 /** What a read gives of a file whose bytes are all at hand. */
 function contentOf(

@@ -1,6 +1,7 @@
+import { type FolderPath, isFolder, ROOT, rebase } from '../../domain/path.ts';
 import type { Entry, Store } from '../../domain/store.ts';
 import { pageOf } from '../page.ts';
-import { type Child, createChildrenReader } from './children.ts';
+import { type Children, createChildrenReader } from './children.ts';
 import { entryOf } from './entry.ts';
 import type { Folder, Root } from './root.ts';
 import { translate } from './translate.ts';
@@ -14,33 +15,31 @@ export function createLister(root: Root, warn: (message: string, details: object
   return async (path, { cursor, limit } = {}) => {
     try {
       await using folder = await root.openFolder(path);
-      const { children, leftOut } = await readChildren(folder, path);
+      const { names, leftOut } = await readChildren(folder, path);
       if (leftOut > 0)
         warn('Entries of a folder were left out: no path can name them, or they are no files.', {
           folder: path,
           leftOut,
         });
-      const page = pageOf(path, children, { cursor, limit });
-      return { entries: await completeAll(folder, page.items), cursor: page.cursor };
+      const page = pageOf(path, names, { cursor, limit }, (name) => path + name);
+      return { entries: await completeAll(folder, path, page.items), cursor: page.cursor };
     } catch (error) {
       throw translate(error, path);
     }
   };
 }
 
-/** The entries of children, but for those that went while the folder was read. */
-async function completeAll(folder: Folder, children: readonly Child[]): Promise<Entry[]> {
-  const names: string[] = [];
-  for (const child of children) if (child.kind === 'file') names.push(child.name);
-  const found = (await folder.lookUpAll(names)).values();
+/** The entries of names in a folder, but for those that went while it was read. */
+async function completeAll(folder: Folder, path: FolderPath, names: Children['names']): Promise<Entry[]> {
+  const found = (await folder.lookUpAll(names.filter((name) => !isFolder(name)))).values();
   const entries: Entry[] = [];
-  for (const child of children) {
-    if (child.kind === 'folder') {
-      entries.push({ kind: 'folder', path: child.path });
+  for (const name of names) {
+    if (isFolder(name)) {
+      entries.push({ kind: 'folder', path: rebase(name, ROOT, path) });
       continue;
     }
     const stats = found.next().value;
-    if (stats?.isFile()) entries.push(entryOf(child.path, stats));
+    if (stats?.isFile()) entries.push(entryOf(rebase(name, ROOT, path), stats));
   }
   return entries;
 }

@@ -1,4 +1,5 @@
-import type { Readable } from 'node:stream';
+import { eachPiece } from '../../domain/each-piece.ts';
+import type { Release, Upload } from '../../domain/store.ts';
 import type { Calls } from './calls.ts';
 import type { Soon } from './pace.ts';
 
@@ -15,12 +16,14 @@ const FEW = 64 * 1024;
  * Writes all of `body` to an open file, and makes it durable. What comes while something is written is written together
  * after it: little by little from a slow client, in large pieces from one that is quicker than the disk.
  */
-export async function receive(calls: Calls, file: number, body: Readable): Promise<void> {
-  const output = createOutput(calls, file);
+export async function receive(
+  calls: Calls,
+  file: number,
+  { body, release = () => {} }: Pick<Upload, 'body' | 'release'>,
+): Promise<void> {
+  const output = createOutput(calls, file, release);
   try {
-    for await (const piece of body as AsyncIterable<Buffer | string>) {
-      await output.add(typeof piece === 'string' ? Buffer.from(piece) : piece);
-    }
+    await eachPiece(body, (piece) => output.add(piece));
   } finally {
     // Whoever closes the file must find it at rest.
     await output.rest();
@@ -38,7 +41,7 @@ interface Output {
   finish(): Promise<void>;
 }
 
-function createOutput(calls: Calls, file: number): Output {
+function createOutput(calls: Calls, file: number, release: Release): Output {
   let waiting: Buffer[] = [];
   let size = 0;
   let total = 0;
@@ -57,6 +60,7 @@ function createOutput(calls: Calls, file: number): Output {
         waiting = [];
         size = 0;
         await calls.writeMany(file, pieces);
+        for (const piece of pieces) release(piece);
       }
     } catch (error) {
       failure = { error };

@@ -1,11 +1,13 @@
 import type { BigIntStats } from 'node:fs';
+import { dirname } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { FilePath } from '../../domain/path.ts';
 import type { FileEntry } from '../../domain/store.ts';
 import type { System } from './calls.ts';
+import type { Soon } from './pace.ts';
 
 /** A file as it was when it was opened a moment ago. */
-interface RecentFile {
+export interface RecentFile {
   readonly file: FileEntry;
   /** All of its bytes, where they are few and were read. Nobody changes them. */
   readonly bytes?: Buffer | undefined;
@@ -14,9 +16,16 @@ interface RecentFile {
 /** What was found of files a moment ago, and still holds. */
 export interface RecentFiles {
   /** What is known of the file at `path`, if it is the same as then; undefined where it has to be opened. */
-  find(path: FilePath): Promise<RecentFile | undefined>;
+  find(path: FilePath): Soon<RecentFile | undefined>;
   /** Remembers a file that was opened at `path`, and what it was then. */
   note(path: FilePath, stats: BigIntStats, recent: RecentFile): void;
+}
+
+/** What tells whether it still is. */
+interface Looked {
+  readonly stats: BigIntStats;
+  /** What is looked at, itself first. */
+  readonly way: readonly string[];
 }
 
 /** Bytes of files, and of what is known of them, that are remembered by a process. */
@@ -38,13 +47,13 @@ const TIME_TO_LIVE = 15_000;
 const SETTLED = 1_000;
 
 /**
- * Spares opening a file that is asked for again: one look by its name tells whether that is the same file, with the bytes
- * that it had (its inode, size and times; no program can set `ctime`). It takes a sixth of the time of opening it,
+ * Spares opening a file that is asked for again: a look by its name, and by those of the folders that it is in, tells whether
+ * that is the same file, with the bytes that it had (its inode, size and times; no program can set `ctime`). It takes a sixth of the time of opening it,
  * looking where it is, and reading it. Only where calls may be made at once: what other machines have changed, a look by
  * the name may tell late.
  */
 export function createRecentFiles(system: System, absolute: (path: FilePath) => string): RecentFiles {
-  const remembered = new LRUCache<FilePath, RecentFile & { readonly stats: BigIntStats }>({
+  const remembered = new LRUCache<FilePath, RecentFile & Looked>({
     maxSize: REMEMBERED,
     sizeCalculation: ({ bytes }) => ENTRY + (bytes?.length ?? 0),
     ttl: TIME_TO_LIVE,
@@ -52,25 +61,41 @@ export function createRecentFiles(system: System, absolute: (path: FilePath) => 
   });
   const isUsable = system.atOnce !== system.aside;
 
+  const forget = (path: FilePath) => {
+    remembered.delete(path);
+    return undefined;
+  };
+
   return {
-    async find(path) {
+    find(path) {
       const known = remembered.get(path);
       if (!known) return undefined;
+      const judge = ([stats, ...folders]: (BigIntStats | undefined)[]) => {
+        const isThere = stats !== undefined && isSame(stats, known.stats);
+        return isThere && folders.every((folder) => folder?.isDirectory()) ? known : forget(path);
+      };
       try {
-        const stats = await system.atOnce.lookUp(absolute(path));
-        if (stats && isSame(stats, known.stats)) return known;
+        const found = system.atOnce.lookUpAll(known.way);
+        return found instanceof Promise ? found.then(judge, () => forget(path)) : judge(found);
       } catch {
         // Whoever opens it then is told why that can't be.
+        return forget(path);
       }
-      remembered.delete(path);
-      return undefined;
     },
 
     note(path, stats, { file, bytes }) {
       if (!isUsable || Date.now() - Number(stats.ctimeMs) < SETTLED) return;
-      remembered.set(path, { stats, file, bytes: bytes && bytes.length <= LARGEST ? bytes : undefined });
+      const kept = bytes && bytes.length <= LARGEST ? bytes : undefined;
+      remembered.set(path, { stats, file, bytes: kept, way: wayTo(absolute(path), path) });
     },
   };
+}
+
+/** The file, and the folders of ours that it is in: a look by its name would follow a link that took the place of one. */
+function wayTo(absolute: string, path: FilePath): string[] {
+  const way = [absolute];
+  for (let depth = path.split('/').length, at = absolute; depth > 1; depth--) way.push((at = dirname(at)));
+  return way;
 }
 
 function isSame(one: BigIntStats, other: BigIntStats): boolean {

@@ -65,8 +65,8 @@ export interface Folder extends AsyncDisposable {
   readonly calls: Calls;
   /** What it is now. */
   stats(): Soon<BigIntStats>;
-  /** Its names, in no order. `isLarge`: reading them takes long even from memory. */
-  readNames(options: { isLarge: boolean }): Soon<NamedEntry[]>;
+  /** Gives `take` its names, in no order. `isLarge`: reading them takes long even from memory. */
+  readNames(options: { isLarge: boolean }, take: (entry: NamedEntry) => void): Soon<void>;
   /** What has a name in this folder: undefined when nothing does. Links are not followed. */
   lookUp(name: string): Soon<BigIntStats | undefined>;
   /** As `lookUp`, for many. */
@@ -84,7 +84,8 @@ export async function openRoot(folder: string, threads: number): Promise<Root> {
   const path = await realpath(folder);
   const system = createSystem({ isLocal: isLocalFileSystem((await statfs(path)).type), threads });
   const [opened, read, listed] = [createFamiliar(), createFamiliar(), createFamiliar()];
-  const syncFolder = createFolderSync(system.aside);
+  // What is open is told from memory; the syncing itself is left to threads all the same.
+  const syncFolder = createFolderSync(system.atOnce);
   const prefix = join(path, '/');
   const absolute = (inside: FilePath | FolderPath) => (inside === ROOT ? path : prefix + withoutSlash(inside));
   const callsFor = (familiar: Familiar, place: string) => (familiar.has(place) ? system.atOnce : system.aside);
@@ -235,7 +236,7 @@ function asFolder(number: number, absolute: string, { calls, listing, noteListed
     stats: () => calls.statOpen(number),
     lookUp: (name) => calls.lookUp(at(name)),
     sync: () => syncFolder(number),
-    readNames: (options) => listing.readFolder(path, options),
+    readNames: (options, take) => listing.readFolder(path, options, take),
     [Symbol.asyncDispose]: async () => calls.close(number),
 
     async lookUpAll(names) {

@@ -1,9 +1,8 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { copyFile, open, rm } from 'node:fs/promises';
-import { addAbortSignal, type Readable } from 'node:stream';
 import { isStoreError, StoreError } from '../../domain/error.ts';
 import { type FilePath, nameOf, ROOT } from '../../domain/path.ts';
-import { notFound, presentAgainstCondition, requireSize } from '../../domain/problems.ts';
+import { presentAgainstCondition, requireSize } from '../../domain/problems.ts';
 import type { Cancellable, FileEntry, StagedUpload, Upload, WriteCondition } from '../../domain/store.ts';
 import { codeOf } from '../../domain/system-error.ts';
 import { entryOf } from './entry.ts';
@@ -15,31 +14,45 @@ import { translate } from './translate.ts';
 
 type Conditional = { condition?: WriteCondition };
 
+/** A durable temporary file, and what is known of it. */
+export interface Received {
+  readonly path: string;
+  readonly stats: BigIntStats;
+}
+
 /** The writing of files: into a temporary file, made durable, and then given its name in one step. */
 export interface Writer {
   write(file: FilePath, upload: Upload, options?: Conditional & Cancellable): Promise<FileEntry>;
-  stage(upload: { body: Readable }, options?: Cancellable): Promise<StagedUpload>;
+  stage(upload: Pick<Upload, 'body' | 'release'>, options?: Cancellable): Promise<StagedUpload>;
   /** Finds before the first byte is taken what would refuse the last. */
   requirePossible(file: FilePath, condition?: WriteCondition): Promise<void>;
   /** Gives a durable temporary file its place. It is gone from `temporary` afterwards, also on failure. */
-  publish(temporaryFile: string, file: FilePath, options?: Conditional): Promise<FileEntry>;
+  publish(received: Received, file: FilePath, options?: Conditional): Promise<FileEntry>;
 }
 
 export function createWriter(root: Root, temporary: Temporary): Writer {
   const calls = root.system.atOnce;
 
-  const takeIn = async (body: Readable, { signal }: Cancellable = {}, check?: (size: number) => void) => {
+  const takeIn = async (
+    { body, release }: Pick<Upload, 'body' | 'release'>,
+    { signal }: Cancellable = {},
+    check?: (size: number) => void,
+  ): Promise<Received> => {
     const { path, number } = await temporary.create();
+    const giveUp = () => void body.destroy(signal?.reason);
     try {
       let stats: BigIntStats;
       try {
-        await receive(calls, number, signal ? addAbortSignal(signal, body) : body);
+        if (signal?.aborted) giveUp();
+        signal?.addEventListener('abort', giveUp);
+        await receive(calls, number, { body, release });
         stats = await calls.statOpen(number);
       } finally {
+        signal?.removeEventListener('abort', giveUp);
         await calls.close(number);
       }
       check?.(Number(stats.size));
-      return path;
+      return { path, stats };
     } catch (error) {
       body.destroy();
       await rm(path, { force: true });
@@ -47,28 +60,30 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
     }
   };
 
-  const publish: Writer['publish'] = async (temporaryFile, file, { condition } = {}) => {
+  const publish: Writer['publish'] = async (received, file, { condition } = {}) => {
     try {
       requireHonoured(condition);
       for (let attempt = 1; ; attempt++) {
         try {
-          return await place(temporaryFile, file, condition);
+          return await place(received, file, condition);
         } catch (error) {
           // The folder was removed after it was opened: it is made anew.
           if (!isStoreError(error, 'not-found') || attempt === PLACE_ATTEMPTS) throw error;
         }
       }
     } catch (error) {
-      await rm(temporaryFile, { force: true });
+      await rm(received.path, { force: true });
       throw error;
     }
   };
 
-  const place = async (from: string, file: FilePath, condition?: WriteCondition): Promise<FileEntry> => {
+  const place = async (
+    { path: from, stats }: Received,
+    file: FilePath,
+    condition?: WriteCondition,
+  ): Promise<FileEntry> => {
     await using folder = await root.makeParent(file);
     try {
-      const stats = await folder.calls.lookUp(from);
-      if (!stats) throw notFound(file);
       const present = await lookUpFile(folder, file);
       const to = folder.at(nameOf(file));
       if (condition === 'absent' && present) throw presentAgainstCondition(file);
@@ -98,10 +113,10 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
     publish,
     requirePossible,
 
-    async write(file, { body, size }, { condition, signal } = {}) {
+    async write(file, { body, release, size }, { condition, signal } = {}) {
       try {
         await requirePossible(file, condition);
-        const received = await takeIn(body, { signal }, (actual) => requireSize(file, actual, size));
+        const received = await takeIn({ body, release }, { signal }, (actual) => requireSize(file, actual, size));
         return await publish(received, file, { condition });
       } catch (error) {
         body.destroy();
@@ -109,23 +124,24 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
       }
     },
 
-    async stage({ body }, options) {
-      const received = await takeIn(body, options).catch((error: unknown) => {
+    async stage(upload, options) {
+      const received = await takeIn(upload, options).catch((error: unknown) => {
         throw translate(error, ROOT);
       });
       return {
         publish: (file, _upload, publishOptions) => publish(received, file, publishOptions),
-        discard: () => rm(received, { force: true }),
+        discard: () => rm(received.path, { force: true }),
       };
     },
   };
 }
 
-/** Copies the file that `fd` has open (by `path` where the system can't name open files) and makes it durable. */
-export async function copyOpenFile(fd: number, path: string, target: string): Promise<void> {
+/** Copies the file that `fd` has open (by `path` where the system can't name open files) and makes it durable. Says what the copy is. */
+export async function copyOpenFile(fd: number, path: string, target: string): Promise<BigIntStats> {
   await copyFile(process.platform === 'linux' ? `/proc/self/fd/${fd}` : path, target, COPY_MODE);
   await using copy = await open(target, 'r');
   await copy.datasync();
+  return copy.stat({ bigint: true });
 }
 
 /** Sharing the blocks where the file system can, else byte by byte. */

@@ -71,7 +71,7 @@ export function createReader(
       const snapshot = await snapshots.current({ signal });
       const tree = (await treesTo(snapshot, folder, { signal }))?.at(-1);
       if (!tree) throw notFound(folder);
-      const { items, cursor } = pageOf(folder, entriesIn(tree, folder), page);
+      const { items, cursor } = pageOf(folder, entriesIn(tree, folder), page, ({ path }) => path);
       return { entries: items, cursor };
     },
 

@@ -55,6 +55,17 @@ export function thumbnailsSuite(backend: Backend): void {
         }
       });
 
+      it('of the file as it was at some moment, where it is replaced meanwhile', async () => {
+        const images = await Promise.all([RED, BLUE].map((colour) => plain(colour, 640, 640).png().toBuffer()));
+        await upload(service.port, 'changing.png', images[0] ?? '');
+        for (let round = 0; round < 20; round++) {
+          const replacing = upload(service.port, 'changing.png', images[round % 2] ?? '');
+          const answers = await Promise.all(Array.from({ length: 4 }, () => get('changing.png')));
+          for (const { status, body } of answers) assert.equal(status, 200, body.toString());
+          await replacing;
+        }
+      });
+
       it('HEAD has the headers of GET', async () => {
         const [whole, head] = [await get(PATH), await get(PATH, {}, 'HEAD')];
         assert.equal(head.status, 200);

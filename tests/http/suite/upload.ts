@@ -167,6 +167,25 @@ function takesFiles(backend: Backend): void {
     }
   });
 
+  it('finds it in large pieces that end with look-alikes, and what follows the file in one piece with its end', async () => {
+    const almost = Buffer.from(`\r\n--${BOUNDARY.slice(0, -1)}`);
+    // What follows a look-alike must not complete it.
+    const blocks = Array.from({ length: 40 }, () => Buffer.concat([Buffer.of(0), randomBytes(7999), almost]));
+    const value = Buffer.concat([...blocks, Buffer.of(0), randomBytes(7999)]);
+    for (const order of ORDERS) {
+      const form = formOf(partsFor(order, 'cut/y.bin', value));
+      const sending = beginUpload(service.port);
+      let start = 0;
+      for (let end = form.indexOf(value); end < form.length - 8000; end += 8000 + almost.length) {
+        await sending.write(form.subarray(start, end));
+        start = end;
+      }
+      await sending.write(form.subarray(start));
+      assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: 'cut/y.bin' });
+      assert.ok((await fetchFile(service.port, 'cut/y.bin')).body.equals(value));
+    }
+  });
+
   it('answers when the whole body has come, so that a client with late last bytes gets to read the answer', async () => {
     for (const order of ORDERS) {
       const form = formOf(partsFor(order, 'late/x.txt', order));
@@ -380,6 +399,14 @@ function refusesMistakes(backend: Backend): void {
   ]) {
     it(`a part with the header ${JSON.stringify(header.slice(0, 60))} is no file: 400`, async () =>
       assertRefused(await postBytes(service.port, formWith(header)), 400, /form/));
+  }
+
+  for (const parts of [
+    [PREFIX, { ...FILE, value: `cut\r\n--${BOUNDARY}off` }],
+    [{ ...FILE, value: `cut\r\n--${BOUNDARY}off` }, PREFIX],
+  ]) {
+    it(`a file that has the boundary in it is a 400, in a form that begins with the ${parts[0]?.name}`, async () =>
+      assertRefused(await postForm(service.port, parts), 400, /ends in the midst of its headers/));
   }
 
   const form = formOf([FILE]).toString();

@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { formOf, postBytes } from '../http/client.ts';
+import { startHoldall } from '../process/holdall.ts';
+import { ownMemory } from '../process/memory.ts';
+import { until } from '../process/until.ts';
+
+/** Requests, each of which would hold 0.1 MB if something of it stayed. */
+const MANY = 1000;
+
+test('of forms that are refused, nothing stays in memory', async (t) => {
+  const { pid, port } = await startHoldall(t, { settings: { WORKERS: '1' } });
+  const parts = Array.from({ length: 101 }, (_, index) => ({ name: `field ${index}`, value: '' }));
+  const form = formOf([{ name: 'file', filename: 'refused', value: Buffer.alloc(65_537, 'x') }, ...parts]);
+  for (let request = 0; request < MANY; request += 20) {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => postBytes(port, form)));
+    for (const { status } of answers) assert.equal(status, 400);
+  }
+  const busy = await ownMemory(pid);
+  await until('half of what that took is given back', async () => (await ownMemory(pid)) < busy / 2);
+});

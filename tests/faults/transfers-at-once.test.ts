@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { assertSuccess, BOUNDARY } from '../http/client.ts';
+import { contentsOf, untilNoDebris } from '../process/debris.ts';
+import { startHoldall } from '../process/holdall.ts';
+import { ORDERS, openDownload, openUpload } from '../process/transfers.ts';
+
+const KIB = 1024;
+
+/** Around the lengths of the pieces that bytes are read and written in, and many of them. */
+const SIZES = [
+  64 * KIB - 1,
+  64 * KIB,
+  64 * KIB + 1,
+  128 * KIB,
+  256 * KIB + 1,
+  1024 * KIB,
+  3000 * KIB + 7,
+  5 * 1024 * KIB,
+];
+
+const ROUNDS = 3;
+
+it('of many downloads at once, slow ones and broken ones among them, each gives the bytes of its file', async (t) => {
+  const { port, root } = await startHoldall(t, { settings: { WORKERS: '1' } });
+  const files = SIZES.map((size, number) => ({ name: `file ${number}`, bytes: randomBytes(size) }));
+  for (const { name, bytes } of files) await writeFile(join(root, name), bytes);
+
+  const download = async ({ name, bytes }: (typeof files)[number], way: 'quick' | 'slow' | 'broken' | 'in part') => {
+    const start = way === 'in part' ? Math.floor(bytes.length / 3) : 0;
+    const headers: Record<string, string> = way === 'in part' ? { range: `bytes=${start}-` } : {};
+    const answer = await openDownload(port, `/file/${encodeURIComponent(name)}`, headers);
+    let position = start;
+    for await (const chunk of answer as AsyncIterable<Buffer>) {
+      const expected = bytes.subarray(position, position + chunk.length);
+      assert.ok(chunk.equals(expected), `The bytes of ${name} at ${position} are others (${way}).`);
+      position += chunk.length;
+      if (way === 'broken' && position > bytes.length / 2) return answer.destroy();
+      if (way === 'slow') for (let turn = 0; turn < 10; turn++) await setImmediate();
+    }
+    return assert.equal(position, bytes.length);
+  };
+
+  for (let round = 0; round < ROUNDS; round++) {
+    const ways = ['slow', 'broken', 'quick', 'in part', 'quick'] as const;
+    await Promise.all(files.flatMap((file) => ways.map((way) => download(file, way))));
+  }
+});
+
+it('of many uploads at once, slow ones and broken ones among them, each stores its bytes', async (t) => {
+  const { port, root } = await startHoldall(t, { settings: { WORKERS: '1' } });
+  await mkdir(join(root, 'in'));
+
+  const upload = async (name: string, bytes: Buffer, order: (typeof ORDERS)[number], pieceSize: number) => {
+    const sending = await openUpload(port, `in/${name}`, order);
+    for (let start = 0; start < bytes.length; start += pieceSize) {
+      await sending.send(bytes.subarray(start, start + pieceSize));
+    }
+    assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: `in/${name}` });
+    assert.ok((await readFile(join(root, 'in', name))).equals(bytes), `${name} holds its bytes.`);
+  };
+  const breakOff = async (name: string, bytes: Buffer) => {
+    const sending = await openUpload(port, `in/${name}`);
+    await sending.send(bytes.subarray(0, bytes.length / 2));
+    sending.cut();
+  };
+
+  const names = SIZES.flatMap((_, number) => ORDERS.map((order) => `${number} ${order}`));
+  for (let round = 0; round < ROUNDS; round++) {
+    const uploads = SIZES.flatMap((size, number) => [
+      ...ORDERS.map((order) => upload(`${number} ${order}`, withLookAlikes(size), order, 1 + size / (1 + number * 9))),
+      breakOff(`broken ${number}`, withLookAlikes(size)),
+    ]);
+    await Promise.all(uploads);
+  }
+  await untilNoDebris(root);
+  assert.deepEqual(await contentsOf(root), ['in/', ...names.map((name) => `in/${name}`)].toSorted());
+});
+
+/** Random bytes with beginnings of the boundary all over them, of which none is the whole. */
+function withLookAlikes(size: number): Buffer {
+  const bytes = randomBytes(size);
+  const boundary = Buffer.from(`\r\n--${BOUNDARY}`);
+  for (let at = 0, length = 1; at < size; at += 997, length = (length % (boundary.length - 1)) + 1) {
+    boundary.copy(bytes, at, 0, length);
+    bytes.fill(0, at + length, at + length + 1);
+  }
+  return bytes;
+}
