@@ -17,6 +17,8 @@ export interface ItemTree<Item extends { readonly size: number }> {
   requireFolder(folder: FolderPath, options: Cancellable): Promise<void>;
   /** The folder itself and everything in it, in the order of `comparePaths`; nothing for a missing one. */
   walk(folder: FolderPath, options: Cancellable): AsyncIterable<Item>;
+  /** The same for a look, as quickly as can be: what it gives may be seconds old. Present only where `walk` is slower. */
+  readonly walkAhead?: ItemTree<Item>['walk'];
   /** What the item is called below the folder; empty for the folder itself. */
   below(item: Item, folder: FolderPath): string;
   isFile(item: Item): boolean;

@@ -14,23 +14,31 @@ export interface Side<Item> {
 
 /**
  * The contents of two folders side by side, joined on the path below each. Both come in the order of
- * `comparePaths`, so that neither is held in memory.
+ * `comparePaths`, so that neither is held in memory. Without `extras`, what only `copy` holds is left out, and nothing is
+ * read behind the last item of `source`.
  */
-export async function* joinPairs<Item>(source: Side<Item>, copy: Side<Item>): AsyncGenerator<Pair<Item>> {
+export async function* joinPairs<Item>(
+  source: Side<Item>,
+  copy: Side<Item>,
+  { extras }: { extras: boolean },
+): AsyncGenerator<Pair<Item>> {
   const sources = source.items[Symbol.asyncIterator]();
   const copies = copy.items[Symbol.asyncIterator]();
   try {
-    let left = await take(sources);
-    let right = await take(copies);
-    while (left !== undefined || right !== undefined) {
+    // Both sides are asked at once: each may be waiting for its next page.
+    let [left, right] = await Promise.all([take(sources), take(copies)]);
+    while (left !== undefined || (extras && right !== undefined)) {
       const order =
         left === undefined ? 1 : right === undefined ? -1 : comparePaths(source.below(left), copy.below(right));
-      yield {
-        ...(order <= 0 && left !== undefined && { source: left }),
-        ...(order >= 0 && right !== undefined && { copy: right }),
-      };
-      if (order <= 0) left = await take(sources);
-      if (order >= 0) right = await take(copies);
+      if (order <= 0 || extras) {
+        yield {
+          ...(order <= 0 && left !== undefined && { source: left }),
+          ...(order >= 0 && right !== undefined && { copy: right }),
+        };
+      }
+      if (order === 0) [left, right] = await Promise.all([take(sources), take(copies)]);
+      else if (order < 0) left = await take(sources);
+      else right = await take(copies);
     }
   } finally {
     await Promise.all([sources.return?.(), copies.return?.()]);

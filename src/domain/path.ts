@@ -145,6 +145,8 @@ function segmentProblem(segment: string): string | undefined {
 }
 
 function checkLength(path: string, text: string): void {
+  // No character has more than three bytes for each of its units: most paths need not be counted.
+  if (path.length * 3 <= MAX_PATH_BYTES) return;
   const bytes = Buffer.byteLength(path);
   if (bytes > MAX_PATH_BYTES) throw invalid(text, `is ${bytes} bytes long, over the limit of ${MAX_PATH_BYTES}`);
 }

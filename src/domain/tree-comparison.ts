@@ -20,6 +20,7 @@ export interface Survey<Item> {
 
 /** Two folders held side by side, item by item. */
 export interface TreeComparison<Item> {
+  /** Every item of `from`, and what is at its place in `to`. */
   pairs(from: FolderPath, to: FolderPath, options: Cancellable): AsyncIterable<Pair<Item>>;
   /** Whether an item is at its place: a file with the same bytes, a folder as a folder. */
   isDone(pair: Pair<Item>, options: Cancellable): Promise<boolean>;
@@ -34,11 +35,15 @@ export interface TreeComparison<Item> {
 }
 
 export function compareTrees<Item extends { readonly size: number }>(tree: ItemTree<Item>): TreeComparison<Item> {
-  const pairs = (from: FolderPath, to: FolderPath, options: Cancellable): AsyncGenerator<Pair<Item>> =>
+  const join = (walk: Walk<Item>, from: FolderPath, to: FolderPath, options: Cancellable & { extras: boolean }) =>
     joinPairs(
-      { items: tree.walk(from, options), below: (item) => tree.below(item, from) },
-      { items: tree.walk(to, options), below: (item) => tree.below(item, to) },
+      { items: walk(from, options), below: (item) => tree.below(item, from) },
+      { items: walk(to, options), below: (item) => tree.below(item, to) },
+      options,
     );
+
+  const pairs = (from: FolderPath, to: FolderPath, options: Cancellable) =>
+    join(tree.walk, from, to, { ...options, extras: false });
 
   const isDone = async ({ source, copy }: Pair<Item>, options: Cancellable): Promise<boolean> => {
     if (source === undefined || copy === undefined) return false;
@@ -46,16 +51,20 @@ export function compareTrees<Item extends { readonly size: number }>(tree: ItemT
     return tree.isFile(copy) && tree.isSame(source, copy, options);
   };
 
-  /** Every pair, and whether its item is at both places. */
-  const looked = (from: FolderPath, to: FolderPath, options: Cancellable) =>
-    lookAhead(pairs(from, to, options), tree.concurrency, (pair) => isDone(pair, options));
+  /** Pairs with whether their item is at both places. */
+  const look = (found: AsyncIterable<Pair<Item>>, options: Cancellable) =>
+    lookAhead(found, tree.concurrency, (pair) => isDone(pair, options));
+
+  /** All of both folders, which nothing is done on yet. */
+  const lookAtAll = (from: FolderPath, to: FolderPath, options: Cancellable) =>
+    look(join(tree.walkAhead ?? tree.walk, from, to, { ...options, extras: true }), options);
 
   return {
     pairs,
     isDone,
 
     async *done(from, to) {
-      for await (const { item, found } of looked(from, to, {})) {
+      for await (const { item, found } of look(pairs(from, to, {}), {})) {
         if (found && item.source && item.copy) yield { source: item.source, copy: item.copy };
       }
     },
@@ -64,7 +73,7 @@ export function compareTrees<Item extends { readonly size: number }>(tree: ItemT
       const digest = createHash('sha256');
       const extras = new Map<string, Item>();
       let [isThere, hasFiles, isAllThere] = [false, false, true];
-      for await (const { item, found } of looked(from, to, options)) {
+      for await (const { item, found } of lookAtAll(from, to, options)) {
         const { source, copy } = item;
         if (source) digest.update(`${tree.below(source, from)}\0${tree.versionOf(source)}\0`);
         else if (copy) extras.set(tree.below(copy, to), copy);
@@ -79,7 +88,7 @@ export function compareTrees<Item extends { readonly size: number }>(tree: ItemT
       let copies = 0;
       let onlyCopies = true;
       let allCopied = true;
-      for await (const { item, found } of looked(from, to, options)) {
+      for await (const { item, found } of lookAtAll(from, to, options)) {
         const isFile = item.copy !== undefined && tree.isFile(item.copy);
         if (isFile && found) copies++;
         if (isFile && !found) onlyCopies = false;
@@ -90,3 +99,5 @@ export function compareTrees<Item extends { readonly size: number }>(tree: ItemT
     },
   };
 }
+
+type Walk<Item extends { readonly size: number }> = ItemTree<Item>['walk'];

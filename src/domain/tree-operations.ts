@@ -125,22 +125,21 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
   };
 
   /**
-   * Removes from the source what is at the destination: folders that are items like any other before the files, since a
-   * source that held nothing but those could not be told from one that somebody made.
+   * Removes from the source what is at the destination. Where folders are items like any other, the first file goes when
+   * all the rest is gone: a source that held nothing but folders could not be told from one that somebody made.
    */
   const removeCopied = async (from: FolderPath, to: FolderPath): Promise<void> => {
-    const copied = async function* (isWanted: (source: Item) => boolean) {
-      for await (const { source } of comparison.done(from, to)) if (isWanted(source)) yield source;
-    };
-    if (!tree.isNested)
-      await tree.remove(
-        copied((source) => !tree.isFile(source)),
-        { asSeen: true },
-      );
-    await tree.remove(
-      copied(() => true),
-      { asSeen: true },
-    );
+    if (!tree.isNested) await tree.remove(copied(from, to, { withFirstFile: false }), { asSeen: true });
+    // What is left is looked at again: the first file may have changed since.
+    await tree.remove(copied(from, to, { withFirstFile: true }), { asSeen: true });
+  };
+
+  const copied = async function* (from: FolderPath, to: FolderPath, { withFirstFile }: { withFirstFile: boolean }) {
+    let isKeeping = !withFirstFile;
+    for await (const { source } of comparison.done(from, to)) {
+      if (isKeeping && tree.isFile(source)) isKeeping = false;
+      else yield source;
+    }
   };
 
   return {

@@ -47,6 +47,23 @@ describe('Fetching a file asks the store', () => {
     assert.deepEqual(part.operations, ['GetObject']);
   });
 
+  it('for the beginning of what was not seen, and for all of what was seen to be small, though it be large by now', async (t) => {
+    const served = await serveProxied(t);
+    const { proxy, port } = served;
+    await put(served, 'a', 'the text');
+    const ranges = () => proxy.requests.map(({ headers }) => headers.range);
+    const unseen = await askedFor(served, '/file/a');
+    assert.deepEqual(ranges(), ['bytes=0-6291455']);
+    assert.equal(unseen.answer.body.toString(), 'the text');
+    const seen = await askedFor(served, '/file/a');
+    assert.deepEqual(ranges(), [undefined]);
+    assert.equal(seen.answer.body.toString(), 'the text');
+    await put(served, 'a', LARGE);
+    const followed = await follow(await send(port, '/file/a'));
+    assert.equal(followed.status, 200);
+    assert.ok(followed.body.equals(LARGE));
+  });
+
   it('once, where it is just below the limit', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a', JUST_BELOW);

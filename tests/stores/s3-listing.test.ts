@@ -128,6 +128,18 @@ describe('Listings of a store that takes liberties', () => {
     for (const limit of [1, 2, 3]) assert.deepEqual(await pathsIn(store, '', limit), whole);
   });
 
+  it('goes on behind a folder that is an object, into what is in that, where there is no token', async (t) => {
+    const { store, proxy, bucket } = await openProxied(t);
+    await plant(store, { 'a/b/': null, 'a/b/c': '' });
+    // The first page ends with the folder.
+    proxy.intercept(({ query }) => {
+      const isFirst = query.get('list-type') === '2' && query.get('max-keys') === '1000' && !query.has('start-after');
+      return isFirst ? answerOf({ keys: ['a/', 'a/b/'], isTruncated: true }) : undefined;
+    });
+    await store.removeTree?.(folder('a'));
+    assert.deepEqual(await bucket.keys(), []);
+  });
+
   it('is refused for the operations on folders where the store has no order', async (t) => {
     const { store, proxy, bucket } = await openProxied(t);
     await plant(store, { 'f/a': '1', 'f/b': '2', 'g/a': '3' });

@@ -35,6 +35,39 @@ describe('A move of a folder over another one', () => {
     }
   });
 
+  it('leaves one file in the source until all else is gone, so that it can go on', async (t) => {
+    const { store, proxy, bucket } = await openProxied(t);
+    await plant(store, { 'a/s/': null, 'a/t/': null, 'a/u': 'one', 'a/v/w': 'two', 'a/v/x/': null });
+    const move = () => transfersOf(store).moveFolder(folder('a'), folder('b'), { replace: false });
+    let batches = 0;
+    proxy.intercept(({ operation }) =>
+      operation === 'DeleteObjects' && ++batches === 2 ? refusal(403, 'AccessDenied') : undefined,
+    );
+    await assert.rejects(move(), ofKind('denied'));
+    const keys = await bucket.keys();
+    assert.deepEqual(
+      keys.filter((key) => key.startsWith('a/')),
+      ['a/u'],
+    );
+    await move();
+    assert.deepEqual(await bucket.keys(), ['b/', 'b/s/', 'b/t/', 'b/u', 'b/v/', 'b/v/w', 'b/v/x/']);
+  });
+
+  it('leaves that file where it changes while the rest is removed', async (t) => {
+    const { store, proxy, bucket } = await openProxied(t);
+    await plant(store, { 'a/1': 'one', 'a/2': 'two' });
+    const change = new PutObjectCommand({ Bucket: bucket.name, Key: 'a/1', Body: 'changed' });
+    proxy.intercept(async ({ operation }) => {
+      if (operation !== 'DeleteObjects') return undefined;
+      if (proxy.count('DeleteObjects') === 1) await bucket.client.send(change);
+      return undefined;
+    });
+    await transfersOf(store).moveFolder(folder('a'), folder('b'), { replace: false });
+    assert.deepEqual(await bucket.keys(), ['a/1', 'b/1', 'b/2']);
+    assert.equal(await textOf(store, 'a/1'), 'changed');
+    assert.equal(await textOf(store, 'b/1'), 'one');
+  });
+
   it('twice at once loses nothing', async (t) => {
     const { store, bucket } = await openProxied(t);
     const names = Array.from({ length: 300 }, (_, index) => String(index).padStart(4, '0'));

@@ -122,6 +122,20 @@ describe('A batch of removals of which the store says', () => {
   });
 });
 
+describe('A store that is too busy', () => {
+  it('for a batch of removals is asked again after all its tries', async (t) => {
+    const opened = await openProxied(t);
+    const { store, proxy, bucket } = opened;
+    await putAll(opened, ...KEYS);
+    proxy.intercept(({ operation }) =>
+      operation === 'DeleteObjects' && proxy.count('DeleteObjects') <= 5 ? refusal(503, 'SlowDown') : undefined,
+    );
+    await removeTree(store);
+    assert.deepEqual(await bucket.keys(), []);
+    assert.equal(proxy.count('DeleteObject'), 0);
+  });
+});
+
 describe('A removal', () => {
   it('whose answer is lost is found done', async (t) => {
     const opened = await openProxied(t);

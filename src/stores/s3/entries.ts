@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { mediaTypeOf, UNKNOWN_TYPE } from '../../domain/media-type.ts';
 import type { FilePath } from '../../domain/path.ts';
-import type { FileEntry } from '../../domain/store.ts';
+import type { Entry, FileEntry } from '../../domain/store.ts';
 import { escapePath, unquote } from './keys.ts';
+import { createRecentPages, type Seen } from './recent-pages.ts';
 
 /** What the answers of the store say of an object, by the names that they give it. */
 export interface Described {
@@ -15,12 +16,16 @@ export interface Described {
 /** Milliseconds for which an entry that was seen spares a look at the file. */
 const FRESH = 5_000;
 
-/** How many entries are remembered: a few pages of listings, some megabytes. */
+/** How many entries are remembered one by one, and how many pages of listings: some megabytes each. */
 const MOST = 10_000;
+const MOST_PAGES = 10;
 
 /** Makes the entries of files, and remembers them for some seconds. */
 export interface Entries {
   of(path: FilePath, described: Described): FileEntry;
+  /** The same of an object in a listing; what is remembered is the page. */
+  listed(path: FilePath, described: Described): FileEntry;
+  rememberPage(page: readonly Entry[]): void;
   /** Whether the entry has the type that is stored: listings tell none, and what the name tells stands for it. */
   isTyped(entry: FileEntry): boolean;
   /** The entry that was made in the last seconds, if nothing was changed here since. */
@@ -30,26 +35,37 @@ export interface Entries {
 }
 
 export function createEntries(publicUrl: string | undefined): Entries {
-  const known = new LRUCache<FilePath, FileEntry>({ max: MOST, ttl: FRESH });
+  const known = new LRUCache<FilePath, Seen>({ max: MOST, ttl: FRESH });
+  const pages = createRecentPages({ most: MOST_PAGES, milliseconds: FRESH });
+  let turn = 0;
   const typed = new WeakSet<FileEntry>();
+
+  const make = (path: FilePath, { Size = 0, ETag, LastModified, ContentType }: Described): FileEntry => ({
+    kind: 'file',
+    path,
+    size: Size,
+    etag: unquote(ETag),
+    modified: LastModified ? inSeconds(LastModified) : null,
+    type: typeOf(path, ContentType),
+    ...(publicUrl !== undefined && { publicUrl: `${publicUrl}/${escapePath(path)}` }),
+  });
+
   return {
-    of(path, { Size = 0, ETag, LastModified, ContentType }) {
-      const entry: FileEntry = {
-        kind: 'file',
-        path,
-        size: Size,
-        etag: unquote(ETag),
-        modified: LastModified ? inSeconds(LastModified) : null,
-        type: typeOf(path, ContentType),
-        ...(publicUrl !== undefined && { publicUrl: `${publicUrl}/${escapePath(path)}` }),
-      };
-      if (ContentType !== undefined) typed.add(entry);
-      known.set(path, entry);
+    of(path, described) {
+      const entry = make(path, described);
+      if (described.ContentType !== undefined) typed.add(entry);
+      known.set(path, { entry, turn: ++turn });
       return entry;
     },
+    listed: make,
+    rememberPage: (page) => pages.add(page, ++turn),
     isTyped: (entry) => typed.has(entry),
-    seen: (path) => known.get(path),
+    seen(path) {
+      const [single, listed] = [known.get(path), pages.find(path)];
+      return single && listed && single.turn < listed.turn ? listed.entry : (single ?? listed)?.entry;
+    },
     forget(path) {
+      pages.forget(path);
       if (path === undefined) known.clear();
       else known.delete(path);
     },

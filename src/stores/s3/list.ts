@@ -1,5 +1,5 @@
 import { quoted, StoreError } from '../../domain/error.ts';
-import { comparePaths, type FolderPath, foundFile, foundFolder, foundPath, ROOT } from '../../domain/path.ts';
+import { comparePaths, type FolderPath, foundFile, foundFolder, ROOT } from '../../domain/path.ts';
 import { notFound } from '../../domain/problems.ts';
 import type { Cancellable, Entry, Store } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
@@ -16,7 +16,7 @@ export interface ListedObject extends Described {
 }
 
 /** Where a listing goes on: with the store's own token, and behind the last key that it gave. */
-interface Place {
+export interface Place {
   readonly token?: string | undefined;
   readonly last: Key;
 }
@@ -35,7 +35,7 @@ interface Page {
 const ROUNDS = 5;
 
 /** The most keys that a store gives on one page. */
-const MAX_KEYS = 1000;
+export const MAX_KEYS = 1000;
 
 /**
  * The listing of a folder: keys below it up to the next `/`. Left out are markers, and keys that no path can name:
@@ -62,60 +62,14 @@ export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
       // A page is short where the marker of the folder counts in it; it is filled up, but not for however long.
       if (place && found.length < limit && round < ROUNDS) continue;
       if (allLeftOut > 0) bucket.warn(LEFT_OUT, { folder, leftOut: allLeftOut });
+      entries.rememberPage(found);
       return { entries: found, cursor: place && writeCursor(place) };
     }
   };
 }
 
-/**
- * Every object whose key begins with `prefix`, in the order of `comparePaths`; those that nothing can name are told. It
- * fails where the store has another order: what comes too late would be taken for missing.
- */
-export async function* walkObjects(bucket: Bucket, prefix: Key, { signal }: Cancellable): AsyncGenerator<ListedObject> {
-  let place: Place | undefined;
-  let last: Key | undefined;
-  do {
-    const page: Page = await readPage(bucket, { prefix, limit: MAX_KEYS, place, signal });
-    if (page.undecodable > 0) {
-      bucket.warn('Objects stay where they are: their keys are not UTF-8, so that no request can name them.', {
-        folder: prefix,
-        leftOut: page.undecodable,
-      });
-    }
-    for (const object of page.objects) {
-      if (last !== undefined && comparePaths(object.key, last) <= 0) throw withoutOrder();
-      last = object.key;
-      yield object;
-    }
-    place = page.next;
-  } while (place);
-}
-
-/** Directory buckets of AWS are of this kind. */
-function withoutOrder(): StoreError {
-  return new StoreError('unsupported', "The object store lists keys out of order, and folders can't be handled then.");
-}
-
-/** `Store.walk`: the same, without the folder itself and what no path can name. */
-export async function* walkEntries(
-  bucket: Bucket,
-  entries: Entries,
-  folder: FolderPath,
-  options: Cancellable,
-): AsyncGenerator<Entry> {
-  let leftOut = 0;
-  for await (const { key, size, ...described } of walkObjects(bucket, folder, options)) {
-    const isFolder = isEmptyMarker({ key, size });
-    const path = foundPath(isFolder ? key.slice(0, -1) : key);
-    if (key === folder && isFolder) continue;
-    if (path === undefined) leftOut++;
-    else if (isFolder) yield { kind: 'folder', path: key as FolderPath };
-    else yield entries.of(path, { ...described, Size: size });
-  }
-  if (leftOut > 0) bucket.warn(LEFT_OUT, { folder, leftOut });
-}
-
-const LEFT_OUT = 'Objects were left out of a listing: no path can name them.';
+/** Told where that is so, with how many they were. */
+export const LEFT_OUT = 'Objects were left out of a listing: no path can name them.';
 
 /** Asks for a listing as it is. `query` has the parameters of ListObjectsV2. */
 export function askForList(bucket: Bucket, query: Query, { signal }: Cancellable): Promise<ListAnswer> {
@@ -127,13 +81,19 @@ interface PageRequest extends Cancellable {
   readonly delimiter?: '/';
   readonly limit: number;
   readonly place: Place | undefined;
+  /** The key behind which the first page begins. */
+  readonly after?: Key | undefined;
 }
 
 /**
  * One page, whatever liberties the store takes: prefixes that it gave on the page before are dropped; where it says
  * that there is more and gives no token, or the same again, it is asked for what is behind the last key.
  */
-async function readPage(bucket: Bucket, { prefix, delimiter, limit, place, signal }: PageRequest): Promise<Page> {
+export async function readPage(
+  bucket: Bucket,
+  { prefix, delimiter, limit, place, after, signal }: PageRequest,
+): Promise<Page> {
+  const start = place?.last ?? after;
   const output = await askForList(
     bucket,
     {
@@ -142,7 +102,7 @@ async function readPage(bucket: Bucket, { prefix, delimiter, limit, place, signa
       'max-keys': String(limit),
       'encoding-type': 'url',
       'continuation-token': place?.token,
-      'start-after': place && place.token === undefined ? behind(place.last) : undefined,
+      'start-after': start !== undefined && place?.token === undefined ? behind(start, delimiter) : undefined,
     },
     { signal },
   ).catch((error: unknown) => {
@@ -150,35 +110,38 @@ async function readPage(bucket: Bucket, { prefix, delimiter, limit, place, signa
     throw isRefused ? noCursor(place.token ?? '', error) : error;
   });
   const decode = output.isEscaped ? decodeKey : (key: string) => key;
-  const isNew = (key: Key | undefined): key is Key =>
-    key !== undefined && (place === undefined || comparePaths(key, place.last) > 0);
-  const objects = output.objects.map(({ key, size, ETag, LastModified }) => ({
-    key: decode(key),
-    size,
-    ETag,
-    LastModified,
-  }));
-  const prefixes = output.prefixes.map(decode);
-  const fresh = objects.filter((object): object is typeof object & { key: Key } => isNew(object.key));
-  const freshPrefixes = prefixes.filter(isNew);
-  const last = [fresh.at(-1)?.key, freshPrefixes.at(-1), place?.last].filter((key) => key !== undefined);
+  const isNew = (key: Key) => start === undefined || comparePaths(key, start) > 0;
+  const objects: ListedObject[] = [];
+  const prefixes: Key[] = [];
+  let undecodable = 0;
+  for (const { key: written, size, ETag, LastModified } of output.objects) {
+    const key = decode(written);
+    if (key === undefined) undecodable++;
+    else if (isNew(key)) objects.push({ key, size, ETag, LastModified });
+  }
+  for (const key of output.prefixes.map(decode)) {
+    if (key === undefined) undecodable++;
+    else if (isNew(key)) prefixes.push(key);
+  }
+  const last = [objects.at(-1)?.key, prefixes.at(-1), start].filter((key) => key !== undefined);
   const next = {
     token: output.token === place?.token ? undefined : output.token,
     last: last.toSorted(comparePaths).at(-1) ?? prefix,
   };
   // There is no more, whatever the store says, where it was asked for what is behind the last key and gave nothing.
   const isSpent = place ? place.token === undefined : next.token === undefined;
-  const goesOn = next.last !== (place?.last ?? prefix) || !isSpent;
+  const goesOn = next.last !== (start ?? prefix) || !isSpent;
   return {
-    objects: fresh,
-    prefixes: freshPrefixes,
-    undecodable: [...objects.map(({ key }) => key), ...prefixes].filter((key) => key === undefined).length,
+    objects,
+    prefixes,
+    undecodable,
     next: output.isTruncated && goesOn ? next : undefined,
   };
 }
 
-/** The key behind which a listing has neither `last` nor, if that is a prefix, anything below it. */
-const behind = (last: Key): Key => (last.endsWith('/') ? `${last}\u{10ffff}` : last);
+/** The key behind which a listing has neither `last` nor, if that may be a prefix, anything below it. */
+const behind = (last: Key, delimiter: '/' | undefined): Key =>
+  delimiter !== undefined && last.endsWith(delimiter) ? `${last}\u{10ffff}` : last;
 
 /** Adds what a page has to what was found before it. */
 function addEntries(known: Entry[], { objects, prefixes, undecodable }: Page, folder: FolderPath, entries: Entries) {
@@ -191,7 +154,7 @@ function addEntries(known: Entry[], { objects, prefixes, undecodable }: Page, fo
   for (const { key, size, ETag, LastModified } of objects) {
     if (key === folder && isEmptyMarker({ key, size })) continue;
     const path = foundFile(folder, key.slice(folder.length));
-    add(path && entries.of(path, { Size: size, ETag, LastModified }));
+    add(path && entries.listed(path, { Size: size, ETag, LastModified }));
   }
   for (const key of prefixes) {
     const path = foundFolder(folder, key.slice(folder.length, -1));

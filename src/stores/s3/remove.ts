@@ -7,6 +7,7 @@ import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
 import { fitsXml, type Key, quote, unquote } from './keys.ts';
 import type { ListedObject } from './list.ts';
+import { patiently } from './patience.ts';
 import { LONG } from './time-outs.ts';
 import { codeOf, wasSentBefore } from './translate.ts';
 
@@ -129,17 +130,15 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
     async removeAll(objects, options) {
       const { signal, onRemoved } = options;
       const removeSingly = async (object: ListedObject) => {
-        await removeSeen(object, options);
+        await patiently(() => removeSeen(object, options), options);
         onRemoved?.(object);
       };
       await concurrently(
         inBatches(objects),
         BATCHES_AT_ONCE,
         async (batch) => {
-          const rest = await tryBatch(
-            batch.filter(({ key }) => fitsXml(key)),
-            options,
-          );
+          const fit = batch.filter(({ key }) => fitsXml(key));
+          const rest = await patiently(() => tryBatch(fit, options), options);
           const unfit = batch.filter(({ key }) => !fitsXml(key));
           await concurrently(each([...rest, ...unfit]), SINGLES_AT_ONCE, removeSingly, signal);
         },

@@ -8,11 +8,12 @@ import { createCopier } from './copy.ts';
 import { createEntries } from './entries.ts';
 import { createFileOperations } from './files.ts';
 import { createFolderOperations } from './folders.ts';
-import { askForList, createLister, walkEntries } from './list.ts';
+import { askForList, createLister } from './list.ts';
 import { createReader } from './read.ts';
 import { createRemover } from './remove.ts';
 import type { S3Options } from './settings.ts';
 import { createObjectTree } from './tree.ts';
+import { walkEntries } from './walk.ts';
 import { createWriter } from './write.ts';
 
 /** A bucket of any S3-compatible store. Nothing of ours is kept in it but the markers of folders. */

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isStoreError } from '../../domain/error.ts';
 import type { ItemTree } from '../../domain/item-tree.ts';
 import { type FilePath, rebase } from '../../domain/path.ts';
@@ -8,14 +7,14 @@ import type { Bucket } from './bucket.ts';
 import type { Copier, Source } from './copy.ts';
 import { requireFolder } from './folders.ts';
 import { isEmptyMarker, type Key, unquote } from './keys.ts';
-import { type ListedObject, walkObjects } from './list.ts';
+import type { ListedObject } from './list.ts';
+import { patiently } from './patience.ts';
 import type { Remover } from './remove.ts';
+import { walkObjects } from './walk.ts';
+import { walkAhead } from './walk-ahead.ts';
 
-/** How often an object is tried that is written to meanwhile, or that the store is too busy for. */
+/** How often an object is tried that is written to meanwhile. */
 const ATTEMPTS = 3;
-
-/** Milliseconds before it is tried again, more or less. */
-const PAUSE = 1000;
 
 /**
  * A folder as the objects whose keys begin with its path, markers and keys that no path can name among them: they are
@@ -32,15 +31,11 @@ export function createObjectTree(
     let source: Source | undefined = seen;
     for (let attempt = 1; source; attempt++) {
       try {
-        await copier.copyQuickly(source, to, { exclusive: !replace, signal });
+        const current = source;
+        await patiently(() => copier.copyQuickly(current, to, { exclusive: !replace, signal }), { signal });
         return;
       } catch (error) {
         if (isStoreError(error, 'not-found')) return;
-        if (isStoreError(error, 'unavailable') && attempt < ATTEMPTS) {
-          // One object of thousands that the store is too busy for must not end the work on all of them.
-          await delay(PAUSE * (0.5 + Math.random()), undefined, { signal });
-          continue;
-        }
         if (!isStoreError(error, 'condition-failed')) throw error;
         if (!replace && (await copier.find(to, { signal }))) throw existsAlready(to as FilePath, error);
         if (attempt === ATTEMPTS) throw changedMeanwhile(seen.key as FilePath);
@@ -58,6 +53,7 @@ export function createObjectTree(
     isNested: false,
     requireFolder: (folder, options) => requireFolder(bucket, folder, options),
     walk: (folder, options) => walkObjects(bucket, folder, options),
+    walkAhead: (folder, options) => walkAhead(bucket, folder, options),
     below: ({ key }, folder) => key.slice(folder.length),
     isFile: (object) => !isEmptyMarker(object),
     versionOf: ({ size, ETag, LastModified }) => `${size} ${ETag} ${LastModified?.getTime()}`,

@@ -20,35 +20,36 @@ export class NotXmlError extends Error {
 export function readXml(text: string, read: ElementReader): void {
   // Line ends as XML 1.0, section 2.11, has them.
   const document = text.includes('\r') ? text.replaceAll(/\r\n?/g, '\n') : text;
-  const names: string[] = [];
+  const nextTag = tagReader(document);
+  const open: Tag[] = [];
   const texts: string[] = [];
   let at = document.charCodeAt(0) === BYTE_ORDER_MARK ? 1 : 0;
   let isDone = false;
 
   const add = (piece: string) => {
-    const depth = names.length - 1;
+    const depth = open.length - 1;
     if (depth >= 0) texts[depth] += piece;
     else if (/\S/.test(piece)) throw new NotXmlError('There is text outside of the root.');
   };
 
   /** Gives where the document goes on: behind the element, where it holds nothing but text. */
-  const open = (name: string, end: number, isEmpty: boolean): number => {
-    if (isDone || names.length === DEEPEST) throw new NotXmlError(`${name} has no place here.`);
-    const next = isEmpty || names.length === 0 ? -1 : document.indexOf('<', end);
-    if (next !== -1 && document.charCodeAt(next + 1) === SLASH && document.startsWith(`${name}>`, next + 2)) {
-      read(name, decode(document.slice(end, next)), names.length);
-      return next + name.length + 3;
+  const begin = ({ tag, end, isEmpty }: OpeningTag): number => {
+    if (isDone || open.length === DEEPEST) throw new NotXmlError(`${tag.name} has no place here.`);
+    const next = isEmpty || open.length === 0 ? -1 : document.indexOf('<', end);
+    if (next !== -1 && document.startsWith(tag.closing, next)) {
+      read(tag.name, decode(document.slice(end, next)), open.length);
+      return next + tag.closing.length;
     }
-    names.push(name);
+    open.push(tag);
     texts.push('');
+    if (isEmpty) finish();
     return end;
   };
 
-  const close = (name: string) => {
-    const content = texts.pop() ?? '';
-    if (names.pop() !== name) throw new NotXmlError(`${name} is not what was opened last.`);
-    read(name, content, names.length);
-    isDone = names.length === 0;
+  const finish = () => {
+    const tag = open.pop();
+    if (tag) read(tag.name, texts.pop() ?? '', open.length);
+    isDone = open.length === 0;
   };
 
   while (at < document.length) {
@@ -60,13 +61,13 @@ export function readXml(text: string, read: ElementReader): void {
     const first = document.charCodeAt(tag + 1);
     if (first === SLASH) {
       at = behind(document, '>', tag);
-      close(document.slice(tag + 2, at - 1).trimEnd());
+      const name = document.slice(tag + 2, at - 1).trimEnd();
+      if (name !== open.at(-1)?.name) throw new NotXmlError(`${name} is not what was opened last.`);
+      finish();
     } else if (first === QUESTION_MARK) {
       at = behind(document, '?>', tag);
     } else if (first !== EXCLAMATION_MARK) {
-      const { name, end, isEmpty } = readTag(document, tag);
-      at = open(name, end, isEmpty);
-      if (isEmpty) close(name);
+      at = begin(nextTag(tag));
     } else if (document.startsWith('<!--', tag)) {
       at = behind(document, '-->', tag + 4);
     } else if (document.startsWith('<![CDATA[', tag)) {
@@ -99,19 +100,51 @@ function behind(document: string, end: string, start: number): number {
   return at + end.length;
 }
 
-/** A tag that opens an element. The values of its attributes may hold a `>`. */
-function readTag(document: string, tag: number): { name: string; end: number; isEmpty: boolean } {
-  const end = behind(document, '>', tag);
-  const name = document.slice(tag + 1, end - 1);
-  // Nearly all of them have no attributes, and are their name.
-  if (NAME.test(name)) return { name, end, isEmpty: false };
-  TAG.lastIndex = tag;
-  const [, named, slash] = TAG.exec(document) ?? [];
-  if (named === undefined) throw new NotXmlError('A tag is not well-formed.');
-  return { name: named, end: TAG.lastIndex, isEmpty: slash !== '' };
+/** The tags of the elements of one name, as nearly all of them stand there: without attributes. */
+interface Tag {
+  readonly name: string;
+  readonly opening: string;
+  readonly closing: string;
+  /** The one that came behind it last. */
+  follower?: Tag;
 }
 
-const NAME = /^[A-Za-z_][\w.:-]*$/;
+interface OpeningTag {
+  readonly tag: Tag;
+  readonly end: number;
+  readonly isEmpty: boolean;
+}
+
+/**
+ * Reads the tags that open elements, one behind the other. Those of a listing follow each other in the same order a
+ * thousand times, so that one is looked for that came behind the one before.
+ */
+function tagReader(document: string): (at: number) => OpeningTag {
+  const known = new Map<string, Tag>();
+  let last: Tag | undefined;
+  return (at) => {
+    const expected = last?.follower;
+    if (expected && document.startsWith(expected.opening, at)) {
+      last = expected;
+      return { tag: expected, end: at + expected.opening.length, isEmpty: false };
+    }
+    const { name, end, isEmpty } = readTag(document, at);
+    const tag = known.get(name) ?? { name, opening: `<${name}>`, closing: `</${name}>` };
+    known.set(name, tag);
+    if (last) last.follower = tag;
+    last = tag;
+    return { tag, end, isEmpty };
+  };
+}
+
+/** A tag that opens an element. The values of its attributes may hold a `>`. */
+function readTag(document: string, tag: number): { name: string; end: number; isEmpty: boolean } {
+  TAG.lastIndex = tag;
+  const [, name, slash] = TAG.exec(document) ?? [];
+  if (name === undefined) throw new NotXmlError('A tag is not well-formed, or breaks off.');
+  return { name, end: TAG.lastIndex, isEmpty: slash !== '' };
+}
+
 const TAG = /<([A-Za-z_][\w.:-]*)(?:\s+[A-Za-z_][\w.:-]*\s*=\s*(?:"[^"<]*"|'[^'<]*'))*\s*(\/?)>/y;
 
 /** Text with its references as characters. */

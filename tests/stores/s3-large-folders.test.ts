@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { comparePaths } from '../../src/domain/path.ts';
+import { folder, ofKind } from '../contract/bytes.ts';
+import { until } from '../http/client.ts';
+import { transfersOf } from '../servers/objects.ts';
+import { openProxied } from '../servers/proxied-bucket.ts';
+import { type OwnAnswer, refusal, type S3Request } from '../servers/s3-proxy.ts';
+
+/** A bucket of keys alone, of which there may be more than a real store takes in seconds. All objects are the same. */
+function bucketOf(keys: Iterable<string>) {
+  const present = new Set(keys);
+  const removed: string[] = [];
+  let sorted: string[] | undefined;
+  const change = (added: readonly string[], isRemoved: (key: string) => boolean) => {
+    for (const key of present) if (isRemoved(key)) present.delete(key);
+    for (const key of added) present.add(key);
+    sorted = undefined;
+  };
+  const answer = ({ operation, key = '', query }: S3Request): OwnAnswer => {
+    if (operation === 'ListObjectsV2') {
+      sorted ??= [...present].toSorted(comparePaths);
+      return list(sorted, query);
+    }
+    if (operation !== 'CopyObject' && operation !== 'DeleteObject') return refusal(501, 'NotImplemented');
+    sorted = undefined;
+    if (operation === 'CopyObject') present.add(key);
+    else if (present.delete(key)) removed.push(key);
+    return { status: 200, body: '<CopyObjectResult><ETag>"e"</ETag></CopyObjectResult>' };
+  };
+  return { present, removed, change, answer };
+}
+
+/** As `ListObjectsV2` is documented; a token is the last key of a page. */
+function list(keys: readonly string[], query: URLSearchParams): OwnAnswer {
+  const [prefix, most] = [query.get('prefix') ?? '', Number(query.get('max-keys'))];
+  const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
+  const hasDelimiter = query.has('delimiter');
+  const found = new Map<string, string>();
+  for (const key of keys) {
+    if (!key.startsWith(prefix) || comparePaths(key, after) <= 0) continue;
+    const end = hasDelimiter ? key.indexOf('/', prefix.length) : -1;
+    const common = key.slice(0, end + 1);
+    if (end !== -1 && common === after) continue;
+    if (found.size === most && !found.has(common)) {
+      const last = [...found.keys()].at(-1) ?? '';
+      return page(found, `<IsTruncated>true</IsTruncated><NextContinuationToken>${last}</NextContinuationToken>`);
+    }
+    if (end !== -1) found.set(common, `<CommonPrefixes><Prefix>${common}</Prefix></CommonPrefixes>`);
+    else found.set(key, `<Contents><Key>${key}</Key><ETag>"e"</ETag><Size>1</Size></Contents>`);
+  }
+  return page(found, '<IsTruncated>false</IsTruncated>');
+}
+
+function page(found: ReadonlyMap<string, string>, more: string): OwnAnswer {
+  return { status: 200, body: `<ListBucketResult>${more}${[...found.values()].join('')}</ListBucketResult>` };
+}
+
+/** Files of a folder by their names below it, in folders of so many. */
+function namesOf(folders: number, filesInEach: number): string[] {
+  return Array.from({ length: folders * filesInEach }, (_, index) => {
+    const inFolder = String(Math.floor(index / filesInEach)).padStart(4, '0');
+    return `${inFolder}/${String(index % filesInEach).padStart(4, '0')}`;
+  });
+}
+
+const below = (prefix: string, names: Iterable<string>) => Array.from(names, (name) => `${prefix}${name}`);
+
+/** What only the destination holds: before the first file, at the ends of folders, between them, behind the last. */
+const EXTRAS = ['!', '0000/~', '0009/~', '0123', '0123/', '0300!', '0399/~', '~/~'];
+
+describe('A look at two large folders', () => {
+  it('asks for many parts of them at once, and finds what each holds, all of it and once', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    const names = namesOf(400, 60);
+    const bucket = bucketOf([...below('f/', names), ...below('g/', [...names, ...EXTRAS])]);
+    proxy.intercept(async (request) => {
+      if (request.query.has('start-after') && !request.query.has('delimiter')) {
+        await until('several are asked for', () => proxy.mostAtOnce('ListObjectsV2') > 2);
+      }
+      return bucket.answer(request);
+    });
+    await transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: true });
+    assert.deepEqual(new Set(bucket.removed), new Set(below('g/', EXTRAS)));
+    assert.equal(proxy.count('CopyObject'), 0);
+    assert.ok(proxy.mostAtOnce('ListObjectsV2') > 2);
+  });
+
+  it('finds what was there all the time, whatever else comes and goes meanwhile', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    const names = namesOf(400, 60);
+    const bucket = bucketOf([...below('f/', names), ...below('g/', [...names, ...EXTRAS])]);
+    const arrivals = below('g/', ['0100+/new', '0200/~~']);
+    let isChanged = false;
+    proxy.intercept((request) => {
+      const answer = bucket.answer(request);
+      // Half of the folders that the destination is divided at go as soon as they are known, and others come.
+      if (!isChanged && request.query.has('delimiter') && request.query.get('prefix') === 'g/') {
+        bucket.change(arrivals, (key) => /^g\/\d\d\d[13579]\/\d/.test(key));
+        isChanged = true;
+      }
+      return answer;
+    });
+    await transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: true });
+    assert.ok(isChanged);
+    const removed = new Set(bucket.removed);
+    assert.deepEqual(removed.difference(new Set(arrivals)), new Set(below('g/', EXTRAS)));
+    assert.deepEqual(new Set(below('g/', names)).difference(bucket.present), new Set());
+  });
+
+  it('costs a request for each page of 1,000 where they are a few, or no folders lie within', async (t) => {
+    for (const names of [
+      namesOf(50, 60),
+      namesOf(1, 9500),
+      below(
+        '',
+        Array.from({ length: 9500 }, (_, n) => `${n + 1e6}`),
+      ),
+    ]) {
+      const { store, proxy } = await openProxied(t);
+      proxy.intercept(bucketOf([...below('f/', names), ...below('g/', names)]).answer);
+      await assert.rejects(
+        transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: false }),
+        ofKind('already-exists'),
+      );
+      // One for each folder says whether it is there.
+      assert.equal(proxy.count('ListObjectsV2'), 2 + 2 * Math.ceil(names.length / 1000));
+    }
+  });
+});
+
+describe('The move of a large folder', () => {
+  it('lists the source twice and the destination once, and looks at what is left', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    const names = namesOf(3, 500);
+    const bucket = bucketOf(below('f/', names));
+    proxy.intercept(bucket.answer);
+    await transfersOf(store).moveFolder(folder('f'), folder('g'), { replace: false });
+    assert.deepEqual(bucket.present, new Set(below('g/', names)));
+    const lists = proxy.requests.filter(({ operation }) => operation === 'ListObjectsV2');
+    const listsOf = (prefix: string) => lists.filter(({ query }) => query.get('prefix') === prefix).length;
+    // Whether it is there; what is to be copied, in two pages; what is to be removed, in two; what is left.
+    assert.equal(listsOf('f/'), 1 + 2 + 2 + 1);
+    // Whether it is there; what is in the way; what has arrived, in two pages; the beginning of that.
+    assert.equal(listsOf('g/'), 1 + 1 + 2 + 1);
+  });
+});
