@@ -15,6 +15,7 @@ import { type OpenedStore, openStore } from '../stores/create.ts';
 import { createThumbnails } from '../thumbnails/thumbnails.ts';
 import { openAccess } from './access.ts';
 import { openAuditLog } from './audit-log.ts';
+import { giveMemoryBackAtRest } from './idle-memory.ts';
 import { limitsOf } from './limits.ts';
 import { requirePrivatePaths } from './private-paths.ts';
 import type { RedisConnection } from './redis.ts';
@@ -56,6 +57,7 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
   const service = await openEverything(config, page, { logger, resources: opening });
   const app = await buildApp(service, logger);
   const url = await app.listen({ host: config.HOST, port: config.PORT });
+  opening.use(giveMemoryBackAtRest());
   const resources = opening.move();
 
   return {
