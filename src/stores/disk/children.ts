@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { LRUCache } from 'lru-cache';
 import { createSingleFlight } from '../../cache/single-flight.ts';
 import { comparePaths, type FilePath, type FolderPath, foundFile, foundFolder, ROOT } from '../../domain/path.ts';
-import { type Folder, OWN_FOLDER } from './root.ts';
+import type { Folder } from './folder.ts';
+import { OWN_FOLDER } from './root.ts';
 
 /**
  * What is in a folder, as the folder tells it: paths from there on, in their order. Strings alone: of a hundred thousand

@@ -3,7 +3,8 @@ import type { Entry, Store } from '../../domain/store.ts';
 import { pageOf } from '../page.ts';
 import { type Children, createChildrenReader } from './children.ts';
 import { entryOf } from './entry.ts';
-import type { Folder, Root } from './root.ts';
+import type { Folder } from './folder.ts';
+import type { Root } from './root.ts';
 import { translate } from './translate.ts';
 
 /**

@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type FilePath, type FolderPath, nameOf } from '../../domain/path.ts';
 import { otherKindInTheWay } from '../../domain/problems.ts';
 import { codeOf } from '../../domain/system-error.ts';
-import type { Folder, Root } from './root.ts';
+import type { Folder } from './folder.ts';
+import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
 import { translate } from './translate.ts';
 

@@ -3,8 +3,8 @@ import { dirname } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { FilePath } from '../../domain/path.ts';
 import type { FileEntry } from '../../domain/store.ts';
-import type { System } from './calls.ts';
 import type { Soon } from './pace.ts';
+import type { System } from './system.ts';
 
 /** A file as it was when it was opened a moment ago. */
 export interface RecentFile {

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { lstat, open, readdir, rmdir, unlink } from 'node:fs/promises';
 import type { Reporting } from '../../domain/store.ts';
 import { codeOf } from '../../domain/system-error.ts';
-import { pathOfOpen } from './root.ts';
+import { pathOfOpen } from './opened.ts';
 
 /**
  * Removes a folder and everything in it, file by file, so that the progress can be told. Each folder is opened

@@ -5,14 +5,16 @@ import { isStoreError, StoreError } from '../../domain/error.ts';
 import { type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../domain/path.ts';
 import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
 import { codeOf } from '../../domain/system-error.ts';
-import { type Calls, createSystem, type NamedEntry, type System } from './calls.ts';
+import type { Calls } from './calls.ts';
 import { createFamiliar, type Familiar } from './familiar.ts';
-import { createFolderSync, type SyncFolder } from './folder-sync.ts';
+import { asFolder, type Folder } from './folder.ts';
+import { createFolderSync } from './folder-sync.ts';
 import { isLocalFileSystem } from './local.ts';
+import { isAt } from './opened.ts';
 import type { Soon } from './pace.ts';
 import { createRecentFiles, type RecentFiles } from './recent-files.ts';
+import { createSystem, type System } from './system.ts';
 import { MAX_SEGMENT_BYTES, segmentTooLong, translate } from './translate.ts';
-import { stateOfWay } from './way.ts';
 
 /** The folder under the root that is the service's own: never listed, never addressed. */
 export const OWN_FOLDER = '.holdall';
@@ -53,26 +55,6 @@ export interface OpenFile extends AsyncDisposable {
   /** Tells in how many milliseconds they came, in the longest wait for some. */
   noteRead(milliseconds: number): void;
   close(): Soon<void>;
-}
-
-/** An open folder. It stays the same one, whatever happens to the names on the way to it. */
-export interface Folder extends AsyncDisposable {
-  /** The path of a name in this folder, for calls that take a path and don't follow a link in its last segment. */
-  at(name: string): string;
-  /** The folder's own path, for reading its names. */
-  readonly path: string;
-  /** How the system is to be called for single names in it. */
-  readonly calls: Calls;
-  /** What it is now. */
-  stats(): Soon<BigIntStats>;
-  /** Gives `take` its names, in no order. `isLarge`: reading them takes long even from memory. */
-  readNames(options: { isLarge: boolean }, take: (entry: NamedEntry) => void): Soon<void>;
-  /** What has a name in this folder: undefined when nothing does. Links are not followed. */
-  lookUp(name: string): Soon<BigIntStats | undefined>;
-  /** As `lookUp`, for many. */
-  lookUpAll(names: readonly string[]): Promise<(BigIntStats | undefined)[]>;
-  /** Makes what was done to the folder's names survive a loss of power. */
-  sync(): Promise<void>;
 }
 
 // A FIFO would hold up its opening until somebody writes to it, but for O_NONBLOCK.
@@ -202,77 +184,6 @@ async function makeIn(parent: Folder, name: string, inside: FolderPath): Promise
     const present = await lstat(parent.at(name)).catch(() => undefined);
     if (present && !present.isDirectory()) throw otherKindInTheWay(inside, error);
   }
-}
-
-/** Names beyond which it pays to look whether they can be looked up by the folder's path: some 15 µs against 2 for each. */
-const MANY = 16;
-
-interface FolderCalls {
-  /** For single names. */
-  readonly calls: Calls;
-  /** For all of them. */
-  readonly listing: Calls;
-  /** Told how long looking up many took. */
-  noteListed(milliseconds: number): void;
-  readonly syncFolder: SyncFolder;
-}
-
-function asFolder(number: number, absolute: string, { calls, listing, noteListed, syncFolder }: FolderCalls): Folder {
-  const path = pathOfOpen(number, absolute);
-  const at = (name: string) => `${path}/${name}`;
-
-  // By the path of the open folder each takes twice as long: 4.0 against 2.0 ms for 1,000 names.
-  const lookUpByPath = async (names: readonly string[]) => {
-    const before = names.length > MANY && HAS_PROC ? await stateOfWay(listing, absolute) : undefined;
-    if (before === undefined || (await pathOf(listing, number)) !== absolute) return undefined;
-    const found = await listing.lookUpAll(names.map((name) => `${absolute}/${name}`));
-    return (await stateOfWay(listing, absolute)) === before ? found : undefined;
-  };
-
-  return {
-    path,
-    at,
-    calls,
-    stats: () => calls.statOpen(number),
-    lookUp: (name) => calls.lookUp(at(name)),
-    sync: () => syncFolder(number),
-    readNames: (options, take) => listing.readFolder(path, options, take),
-    [Symbol.asyncDispose]: async () => calls.close(number),
-
-    async lookUpAll(names) {
-      const started = performance.now();
-      const found = (await lookUpByPath(names)) ?? (await listing.lookUpAll(names.map(at)));
-      noteListed((performance.now() - started) / Math.max(1, names.length / MANY));
-      return found;
-    },
-  };
-}
-
-const HAS_PROC = process.platform === 'linux';
-
-/** A path to what is open, which does not depend on names where the system has such paths: as openat(2). */
-export function pathOfOpen(opened: number, absolute: string): string {
-  return HAS_PROC ? `/proc/self/fd/${opened}` : absolute;
-}
-
-/** Where what is open is, as the system has it: without links. */
-const pathOf = (calls: Calls, opened: number): Soon<string> => calls.readLink(`/proc/self/fd/${opened}`);
-
-/**
- * Whether what was opened is at `absolute`, without a link on the way. A file that was replaced or removed
- * since is still the one that was asked for: Linux then adds " (deleted)" to its name.
- */
-async function isAt(calls: Calls, opened: number, absolute: string): Promise<boolean> {
-  if (HAS_PROC) {
-    const actual = await pathOf(calls, opened);
-    return actual === absolute || actual === `${absolute} (deleted)`;
-  }
-  const [stats, named, actual] = await Promise.all([
-    calls.statOpen(opened),
-    calls.lookUp(absolute),
-    realpath(absolute),
-  ]);
-  return actual === absolute && stats.dev === named?.dev && stats.ino === named.ino;
 }
 
 /** Says in one line why a folder can't be the root, for the person who set it. */
