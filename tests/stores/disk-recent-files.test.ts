@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, mock } from 'node:test';
 import { parseFile } from '../../src/domain/path.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
 import { ofKind } from '../contract/bytes.ts';
 import { until } from '../process/until.ts';
 
-/** What is read again and again is remembered, unless it was written a moment ago. */
+/** What is read again and again is remembered, unless it was written within the last minute. */
 describe('A file on disk that was read a moment ago', () => {
   const NAMES = ['in place', 'replaced', 'removed', 'linked', 'folder/in it', 'moved/deep/in it', 'served', 'ranged'];
 
@@ -34,7 +33,8 @@ describe('A file on disk that was read a moment ago', () => {
   const looked = async (name: string) => (await disk.store.stat(parseFile(name))).etag;
 
   before(async () => {
-    root = await mkdtemp(join(tmpdir(), 'holdall-test-'));
+    // A temporary folder may be one in memory, where no bytes are remembered.
+    root = await mkdtemp(join('/var/tmp', 'holdall-test-'));
     disk = await openDisk({ root, warn: () => {} });
     await mkdir(join(root, 'folder'));
     await mkdir(join(root, 'moved/deep'), { recursive: true });
@@ -45,8 +45,12 @@ describe('A file on disk that was read a moment ago', () => {
     for (const name of names) {
       assert.equal(await atHand(name), undefined);
       assert.equal(await read(name), 'before');
-      assert.equal(await read(name), 'before');
+      // For the time being: a program that has it mapped might store into it, and its times not tell.
+      assert.equal(await atHand(name), undefined);
     }
+    mock.timers.enable({ apis: ['Date'], now: Date.now() + 60_000 });
+    for (const name of names) assert.equal(await read(name), 'before');
+    mock.timers.reset();
   });
   after(async () => {
     await disk.store.close?.();

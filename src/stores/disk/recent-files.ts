@@ -34,25 +34,36 @@ const REMEMBERED = 16 * 1024 * 1024;
 /** What an entry takes beside its bytes. */
 const ENTRY = 1024;
 
-/** Bytes of the largest file whose bytes are remembered. */
-const LARGEST = 64 * 1024;
-
 /** Milliseconds for which it is: then the file is opened anew. */
 const TIME_TO_LIVE = 15_000;
 
 /**
- * Milliseconds that a file has to have been left alone before it is read: changes within the granularity of its times, a
- * few milliseconds, could not be told from the state before them.
+ * Milliseconds that a file has to have been left alone before it is remembered: changes within the granularity of its
+ * times, a few milliseconds, could not be told from the state before them.
  */
 const SETTLED = 1_000;
 
 /**
- * Spares opening a file that is asked for again: a look by its name, and by those of the folders that it is in, tells whether
- * that is the same file, with the bytes that it had (its inode, size and times; no program can set `ctime`). It takes a sixth of the time of opening it,
- * looking where it is, and reading it. Only where calls may be made at once: what other machines have changed, a look by
- * the name may tell late.
+ * The same for its bytes. A program that has mapped the file changes its times with the first store into a page alone, until
+ * the system has written the page back: after 30 seconds, and 5 more until it looks for such pages (`dirty_expire_centisecs`
+ * and `dirty_writeback_centisecs` of Linux). Whatever is stored behind that changes them again.
  */
-export function createRecentFiles(system: System, absolute: (path: FilePath) => string): RecentFiles {
+const WRITTEN_BACK = 60_000;
+
+export interface RecentFilesOptions {
+  readonly system: System;
+  /** Whether the file system changes the times of a file in that way. */
+  readonly tellsStores: boolean;
+  absolute(path: FilePath): string;
+}
+
+/**
+ * Spares opening a file that is asked for again: a look by its name, and by those of the folders that it is in, tells
+ * whether that is the same file, with the bytes that it had (its inode, size and times; no program can set `ctime`). It
+ * takes a sixth of the time of opening it, looking where it is, and reading it. Only where calls may be made at once: what
+ * other machines have changed, a look by the name may tell late.
+ */
+export function createRecentFiles({ system, tellsStores, absolute }: RecentFilesOptions): RecentFiles {
   const remembered = new LRUCache<FilePath, RecentFile & Looked>({
     maxSize: REMEMBERED,
     sizeCalculation: ({ bytes }) => ENTRY + (bytes?.length ?? 0),
@@ -84,8 +95,9 @@ export function createRecentFiles(system: System, absolute: (path: FilePath) => 
     },
 
     note(path, stats, { file, bytes }) {
-      if (!isUsable || Date.now() - Number(stats.ctimeMs) < SETTLED) return;
-      const kept = bytes && bytes.length <= LARGEST ? bytes : undefined;
+      const age = Date.now() - Number(stats.ctimeMs);
+      if (!isUsable || age < SETTLED) return;
+      const kept = tellsStores && age >= WRITTEN_BACK ? bytes : undefined;
       remembered.set(path, { stats, file, bytes: kept, way: wayTo(absolute(path), path) });
     },
   };

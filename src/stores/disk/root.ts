@@ -9,7 +9,7 @@ import type { Calls } from './calls.ts';
 import { createFamiliar, type Familiar } from './familiar.ts';
 import { asFolder, type Folder } from './folder.ts';
 import { createFolderSync } from './folder-sync.ts';
-import { isLocalFileSystem } from './local.ts';
+import { isLocalFileSystem, tellsStores } from './local.ts';
 import { isAt } from './opened.ts';
 import type { Soon } from './pace.ts';
 import { createRecentFiles, type RecentFiles } from './recent-files.ts';
@@ -64,7 +64,8 @@ const FOLDER_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIR
 /** Opens a folder as the root, with so many `threads` to leave calls to. */
 export async function openRoot(folder: string, threads: number): Promise<Root> {
   const path = await realpath(folder);
-  const system = createSystem({ isLocal: isLocalFileSystem((await statfs(path)).type), threads });
+  const { type } = await statfs(path);
+  const system = createSystem({ isLocal: isLocalFileSystem(type), threads });
   const [opened, read, listed] = [createFamiliar(), createFamiliar(), createFamiliar()];
   // What is open is told from memory; the syncing itself is left to threads all the same.
   const syncFolder = createFolderSync(system.atOnce);
@@ -126,7 +127,7 @@ export async function openRoot(folder: string, threads: number): Promise<Root> {
   return {
     path,
     system,
-    recent: createRecentFiles(system, absolute),
+    recent: createRecentFiles({ system, tellsStores: tellsStores(type), absolute }),
     openFolder,
     makeFolder,
 
