@@ -110,8 +110,11 @@ export function optionalContract(backend: Backend): void {
       ofMember(name, 'replaces a folder as a whole, and only when it is to', async (member) => {
         const old = { 'z/': null, 'z/old': 'o', 'z/f/': null, 'z/f/c': 'o' };
         await plant(store, { ...source, ...old });
-        await assert.rejects(member(folder('a'), folder('z'), keep), ofKind('already-exists'));
+        const reports: Progress[] = [];
+        const onProgress = (progress: Progress) => reports.push(progress);
+        await assert.rejects(member(folder('a'), folder('z'), { ...keep, onProgress }), ofKind('already-exists'));
         assert.deepEqual(await treeOf(store), { ...source, ...old });
+        assert.ok(!reports.some(({ done }) => done > 0), 'That is known before anything is copied.');
         await member(folder('a'), folder('z'), replace);
         assert.deepEqual(await treeOf(store), { ...after(), ...at('z') });
       });

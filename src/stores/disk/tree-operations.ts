@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { lstat, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { concurrently } from '../../domain/concurrently.ts';
-import { StoreError } from '../../domain/error.ts';
+import { ifThere, StoreError } from '../../domain/error.ts';
 import { type FolderPath, MAX_PATH_BYTES, nameOf, rebase } from '../../domain/path.ts';
 import { existsAlready, notFound } from '../../domain/problems.ts';
 import type { Cancellable, Entry, FileEntry, Replacing, Reporting, Store } from '../../domain/store.ts';
@@ -39,6 +39,12 @@ export function createTreeOperations(
       await parent.sync();
       return taken;
     });
+
+  /** Finds before anything is copied what would refuse the copy in the end. */
+  const requirePlace = async (to: FolderPath, { replace }: Replacing): Promise<void> => {
+    const present = await ifThere(inParent(root, to, (parent) => lookUpFolder(parent, to)));
+    if (present && !replace) throw existsAlready(to);
+  };
 
   /** Gives the folder at `source` the name `to`. What had it before is put aside, and back if that fails. */
   const place = async (source: string, to: FolderPath, { replace }: Replacing): Promise<void> => {
@@ -97,6 +103,7 @@ export function createTreeOperations(
       const copy = await temporary.name();
       try {
         await list(from, { limit: 1 });
+        await requirePlace(to, { replace });
         await mkdir(copy);
         await copyTree(root, list, { from, to, copy }, options);
         options.signal?.throwIfAborted();
