@@ -35,11 +35,18 @@ export class StoreError extends Error {
   readonly kind: ErrorKind;
   /** Seconds until another try makes sense; only with `unavailable`. */
   readonly retryAfter: number | undefined;
+  /** Whether there was no answer at all: nothing is known of what was asked for. Only with `unavailable`. */
+  readonly isOutOfReach: boolean;
 
-  constructor(kind: ErrorKind, message: string, options: { cause?: unknown; retryAfter?: number } = {}) {
+  constructor(
+    kind: ErrorKind,
+    message: string,
+    options: { cause?: unknown; retryAfter?: number; isOutOfReach?: boolean } = {},
+  ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.kind = kind;
     this.retryAfter = options.retryAfter;
+    this.isOutOfReach = options.isOutOfReach ?? false;
   }
 }
 

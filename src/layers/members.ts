@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Store } from '../domain/store.ts';
 
 /** What a member of `Store` does to what is stored. */
@@ -37,8 +38,8 @@ const IMMEDIATE = ['walk', 'quota', 'atHand'] as const satisfies readonly Member
 /** Every other member. */
 export type Call = Exclude<Member, (typeof IMMEDIATE)[number]>;
 
-/** Runs a call of a member; a layer may run it more than once, or not at all. */
-export type Around = <Result>(member: Call, run: () => Promise<Result>, path: unknown) => Promise<Result>;
+/** Runs a call of a member with its arguments; a layer may run it more than once, or not at all. */
+export type Around = <Result>(member: Call, run: () => Promise<Result>, args: readonly unknown[]) => Promise<Result>;
 
 /**
  * The same store with `around` about each call. Members that the store lacks are lacking here too. Those that need not
@@ -50,9 +51,15 @@ export function wrap(store: Store, around: Around): Store {
     const original = store[member] as ((...args: unknown[]) => Promise<unknown>) | undefined;
     if (!original) continue;
     const call = (...args: unknown[]) => original.apply(store, args);
-    wrapped[member] = isCall(member) ? (...args: unknown[]) => around(member, () => call(...args), args[0]) : call;
+    wrapped[member] = isCall(member) ? (...args: unknown[]) => around(member, () => call(...args), args) : call;
   }
   return wrapped as unknown as Store;
 }
 
 const isCall = (member: Member): member is Call => !IMMEDIATE.some((each) => each === member);
+
+/** The body among the arguments of a call that brings one. */
+export function bodyIn(args: readonly unknown[]): Readable | undefined {
+  const upload = args.find((each) => typeof each === 'object' && each !== null && 'body' in each);
+  return upload?.body instanceof Readable ? upload.body : undefined;
+}

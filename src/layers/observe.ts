@@ -14,7 +14,7 @@ export interface Observation {
 
 /** The same store; `observer` is told of every call when its promise has settled. */
 export function observe(store: Store, observer: (observation: Observation) => void): Store {
-  return wrap(store, async (member, run, about) => {
+  return wrap(store, async (member, run, [about]) => {
     const started = performance.now();
     const tell = (outcome: string) =>
       observer({

@@ -8,9 +8,11 @@ import { createUrlSigner } from '../domain/url-signer.ts';
 import { buildApp } from '../http/app.ts';
 import { BUILT_PAGE, readWebPage, type WebPage } from '../http/page/web-page.ts';
 import type { Service } from '../http/service.ts';
+import { circuit } from '../layers/circuit.ts';
 import { observe } from '../layers/observe.ts';
 import { readOnly } from '../layers/read-only.ts';
 import { retry } from '../layers/retry.ts';
+import { timeLimit } from '../layers/time-limit.ts';
 import { type OpenedStore, openStore } from '../stores/create.ts';
 import { createThumbnails } from '../thumbnails/thumbnails.ts';
 import { openAccess } from './access.ts';
@@ -42,6 +44,12 @@ const RELEASE_TIMEOUT = 3000;
 
 /** Asks of a store that is not available: the first time, and twice more within half a second. */
 const RETRIES = { attempts: 3, delay: 100 };
+
+/** Milliseconds in which a disk answers: seconds, when it slept, and more when it has gigabytes to make durable. */
+const TIME_LIMITS = { call: 60_000, afterBody: 10 * 60_000 };
+
+/** When a store counts as gone, in calls and milliseconds without an answer, and how often it is looked at then. */
+const GONE = { failures: 5, span: 2000, interval: 1000 };
 
 /** Who may do what, as the log tells it. */
 const ACCESS = {
@@ -130,9 +138,15 @@ async function openRedis(url: string, logger: Logger): Promise<RedisConnection> 
   return connectRedis(url, logger);
 }
 
-function layer({ store, retries }: OpenedStore, config: Config, logger: Logger): Store {
-  const retried = retries ? store : retry(store, RETRIES);
-  return observe(config.READ_ONLY ? readOnly(retried) : retried, (call) => logger.debug(call, 'store'));
+function layer({ store, givesUp }: OpenedStore, config: Config, logger: Logger): Store {
+  const answering = givesUp ? store : timeLimit(retry(store, RETRIES), TIME_LIMITS);
+  const guarded = circuit(answering, {
+    ...GONE,
+    onGone: (error) =>
+      logger.error({ err: error }, 'The store is out of reach: until it is back, requests are answered with a 503.'),
+    onBack: (milliseconds) => logger.warn({ seconds: Math.round(milliseconds / 1000) }, 'The store is back.'),
+  });
+  return observe(config.READ_ONLY ? readOnly(guarded) : guarded, (call) => logger.debug(call, 'store'));
 }
 
 /** What the work gives, or undefined when it takes longer than so many milliseconds. */

@@ -17,8 +17,8 @@ export interface OpenedStore {
   readonly signer?: UrlSigner;
   /** Where the URLs that the store gives of files lead, if not to the service itself. */
   readonly contentOrigins: readonly string[];
-  /** Whether it tries again by itself what may succeed a little later. */
-  readonly retries: boolean;
+  /** Whether it tries again by itself what may succeed a little later, and gives up what takes too long. */
+  readonly givesUp: boolean;
   /** Where to keep what can be made again, if nobody says otherwise. */
   readonly cacheFolder: string;
   /** Where to keep what has to be remembered. */
@@ -44,7 +44,7 @@ export async function openStore(config: Config, log: StoreLog): Promise<OpenedSt
         signer,
         contentOrigins: [],
         name: root,
-        retries: false,
+        givesUp: false,
         cacheFolder: join(ownFolder, 'cache'),
         stateFolder: config.STATE_DIR ?? ownFolder,
         signingKey: async () => key,
@@ -78,7 +78,7 @@ async function openBucket(config: Config, warn: (message: string, details: objec
   });
   const name = `${config.S3_ENDPOINT ?? `https://s3.${config.S3_REGION}.amazonaws.com`}/${bucket}`;
   const contentOrigins = await bucketOrigins(store, config.S3_PUBLIC_URL);
-  return { store, contentOrigins, name, retries: true, cacheFolder: cacheFolderOf(name), ...stateOf(name, config) };
+  return { store, contentOrigins, name, givesUp: true, cacheFolder: cacheFolderOf(name), ...stateOf(name, config) };
 }
 
 async function openRepository(config: Config, log: StoreLog): Promise<OpenedStore> {
@@ -110,7 +110,7 @@ async function openRepository(config: Config, log: StoreLog): Promise<OpenedStor
     store,
     contentOrigins: repositoryOrigins(apiUrl),
     name,
-    retries: true,
+    givesUp: true,
     cacheFolder,
     ...stateOf(name, config),
   };

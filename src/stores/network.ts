@@ -27,7 +27,7 @@ export function networkProblem(
   const code = codesOf(error).find((found) => PROBLEMS.some(([codes]) => codes.test(found)));
   const problem = PROBLEMS.find(([codes]) => codes.test(code ?? ''))?.[1];
   const tell = (what: string, retryAfter = SOON) =>
-    new StoreError('unavailable', `${name} ${what}`, { cause: error, retryAfter });
+    new StoreError('unavailable', `${name} ${what}`, { cause: error, retryAfter, isOutOfReach: true });
   switch (problem) {
     case 'broken off':
       return tell('broke the connection off.');

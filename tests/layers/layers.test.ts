@@ -1,20 +1,26 @@
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { StoreError } from '../../src/domain/error.ts';
 import type { Store } from '../../src/domain/store.ts';
+import { circuit } from '../../src/layers/circuit.ts';
 import { EFFECTS, type Member } from '../../src/layers/members.ts';
 import { type Observation, observe } from '../../src/layers/observe.ts';
 import { readOnly } from '../../src/layers/read-only.ts';
 import { retry } from '../../src/layers/retry.ts';
+import { timeLimit } from '../../src/layers/time-limit.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { type Backend, bare, disk, memory } from '../contract/backend.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
 import { optionalContract } from '../contract/optional.ts';
 import { storeContract } from '../contract/suite.ts';
+import { until } from '../process/until.ts';
 
 const LAYERS: Readonly<Record<string, (store: Store) => Store>> = {
   observe: (store) => observe(store, () => {}),
   retry: (store) => retry(store, { attempts: 3, delay: 1 }),
+  'time-limit': (store) => timeLimit(store, { call: 10_000, afterBody: 10_000 }),
+  circuit: (store) => circuit(store, { failures: 3, span: 0, interval: 10, onGone() {}, onBack() {} }),
   'read-only': readOnly,
 };
 const MEMBERS = Object.keys(EFFECTS) as Member[];
@@ -108,13 +114,13 @@ describe('every layer', () => {
   }
 });
 
-for (const [name, wrap] of Object.entries({ observe: LAYERS['observe'], retry: LAYERS['retry'] })) {
+for (const [name, wrap] of Object.entries(LAYERS).filter(([layer]) => layer !== 'read-only')) {
   const wrapped: Backend = {
     name: `memory in ${name}`,
     lacks: memory.lacks,
     async open() {
       const { store, close } = await memory.open();
-      return { store: wrap?.(store) ?? store, close };
+      return { store: wrap(store), close };
     },
   };
   storeContract(wrapped);
@@ -178,6 +184,13 @@ describe('read-only', () => {
       await assert.rejects(call(store, member, 'a', 'b'), ofKind('denied'), member);
     }
     assert.deepEqual(calls, []);
+  });
+
+  it('destroys the body that it does not take', async () => {
+    const store = readOnly(createMemoryStore());
+    const body = Readable.from(['x']);
+    await assert.rejects(store.write(file('a'), { body, type: 'text/plain' }), ofKind('denied'));
+    assert.ok(body.destroyed);
   });
 
   it('leaves a store as it is, and readable', async () => {
@@ -261,5 +274,196 @@ describe('retry', () => {
     // Half of what is set at least; timers end up to a millisecond early.
     for (const [first = 0, second = 0] of waits) assert.ok(first >= 9 && second >= 19, `${first}, ${second}`);
     assert.ok(new Set(waits.map(([first = 0]) => Math.round(first))).size > 1, 'they vary');
+  });
+});
+
+describe('time limit', () => {
+  const never = () => new Promise<never>(() => {});
+  const LIMITS = { call: 5, afterBody: 5 };
+
+  it('gives up what does not answer, and says that it may be done', async () => {
+    const store = timeLimit(fullStore(never), LIMITS);
+    for (const member of [
+      'list',
+      'stat',
+      'read',
+      'check',
+      'presign',
+      'remove',
+      'createFolder',
+      'removeFolder',
+    ] as const) {
+      const error = await outcome(call(store, member, 'a'));
+      assert.ok(error instanceof StoreError && error.kind === 'unavailable' && error.isOutOfReach, member);
+      assert.match(error.message, /did not answer within 0\.005 seconds.*may be done/);
+    }
+  });
+
+  it('counts for a body only from its end, however slowly it comes', async () => {
+    const body = new Readable({ read() {} });
+    const store = timeLimit(fullStore(never), LIMITS);
+    const writing = outcome(call(store, 'write', 'a', { body, type: 'text/plain' }));
+    const taking = outcome(call(store, 'stage', { body }));
+    // Begun later, and over sooner.
+    await assert.rejects(call(store, 'stat', 'a'), ofKind('unavailable'));
+    assert.equal(await Promise.race([writing, taking, Promise.resolve('waiting')]), 'waiting');
+    body.push(null);
+    body.resume();
+    for (const error of [await writing, await taking]) {
+      assert.ok(error instanceof StoreError && error.isOutOfReach);
+    }
+  });
+
+  it('lets what is long by its nature take its time', async () => {
+    const gate = Promise.withResolvers<string>();
+    const store = timeLimit(
+      fullStore((member) => (member === 'stat' ? never() : gate.promise)),
+      LIMITS,
+    );
+    const long = ['copy', 'move', 'copyFolder', 'moveFolder', 'removeTree'] as const;
+    const pending = long.map((member) => call(store, member, 'a', 'b'));
+    await assert.rejects(call(store, 'stat', 'a'), ofKind('unavailable'));
+    gate.resolve('done');
+    assert.deepEqual(
+      await Promise.all(pending),
+      long.map(() => 'done'),
+    );
+  });
+
+  it('closes what comes too late', async () => {
+    const gate = Promise.withResolvers<void>();
+    const body = Readable.from(['x']);
+    const discarded = Promise.withResolvers<string>();
+    const closed = new Promise<string>((resolve) => body.once('close', () => resolve('closed')));
+    const late: Partial<Record<Member, unknown>> = {
+      read: { body },
+      stage: { discard: async () => discarded.resolve('discarded') },
+    };
+    const store = timeLimit(
+      fullStore(async (member) => {
+        await gate.promise;
+        return late[member];
+      }),
+      LIMITS,
+    );
+    await assert.rejects(call(store, 'read', 'a'), ofKind('unavailable'));
+    await assert.rejects(call(store, 'stage', {}), ofKind('unavailable'));
+    assert.ok(!body.destroyed);
+    gate.resolve();
+    assert.deepEqual(await Promise.all([closed, discarded.promise]), ['closed', 'discarded']);
+  });
+});
+
+describe('circuit', () => {
+  /** A store that answers as `state.error` says, how often it was asked, and what its circuit told. */
+  const guarded = ({ failures = 3, span = 0 } = {}) => {
+    const state = { error: undefined as Error | undefined, calls: 0, told: [] as string[] };
+    const back = Promise.withResolvers<void>();
+    const store = circuit(
+      fullStore(() => {
+        state.calls++;
+        if (state.error) throw state.error;
+        return 'answer';
+      }),
+      {
+        failures,
+        span,
+        interval: 5,
+        onGone: ({ message }) => state.told.push(`gone: ${message}`),
+        onBack() {
+          state.told.push('back');
+          back.resolve();
+        },
+      },
+    );
+    return { store, state, back: back.promise };
+  };
+  const gone = () => new StoreError('unavailable', 'Nobody answers.', { isOutOfReach: true });
+  const fail = (store: Store, times: number) =>
+    Array.fromAsync({ length: times }, async () => outcome(call(store, 'stat', 'a')));
+
+  it('asks a store that is gone no more, says why, and asks again when it is back', async (t) => {
+    const { store, state, back } = guarded();
+    t.after(() => store.close?.());
+    state.error = gone();
+    await fail(store, 3);
+    assert.deepEqual(state.told, ['gone: Nobody answers.']);
+    const body = Readable.from(['x']);
+    const refused = await outcome(store.write(file('a'), { body, type: 'text/plain' }));
+    assert.ok(refused instanceof StoreError && refused.kind === 'unavailable' && refused.isOutOfReach);
+    assert.match(refused.message, /^The store has been out of reach for \d+ seconds\. Nobody answers\.$/);
+    assert.equal(refused.retryAfter, 1);
+    assert.ok(body.destroyed);
+    for (const member of MEMBERS.filter((each) => !['presign', 'close', 'walk', 'quota', 'atHand'].includes(each))) {
+      await assert.rejects(call(store, member, 'a'), /has been out of reach/, member);
+    }
+    const asked = state.calls;
+    state.error = undefined;
+    await back;
+    assert.deepEqual(state.told, ['gone: Nobody answers.', 'back']);
+    // One look was enough, and more may have been before it.
+    assert.ok(state.calls > asked);
+    assert.equal(await call(store, 'stat', 'a'), 'answer');
+  });
+
+  it('goes on looking as long as it is gone, and counts a refusal as an answer', async () => {
+    const { store, state, back } = guarded();
+    state.error = gone();
+    await fail(store, 3);
+    const asked = state.calls;
+    await until('it was looked at twice', async () => state.calls >= asked + 2);
+    state.error = new StoreError('denied', 'not you');
+    await back;
+    assert.match(String(await outcome(call(store, 'stat', 'a'))), /not you/);
+  });
+
+  it('lets a store be that is busy, refuses or has a fault', async () => {
+    const { store, state } = guarded();
+    for (const error of [
+      new StoreError('unavailable', 'busy', { retryAfter: 1 }),
+      new StoreError('not-found', 'x'),
+      new Error('fault'),
+    ]) {
+      state.error = error;
+      assert.deepEqual(
+        await fail(store, 9),
+        Array.from({ length: 9 }, () => error),
+      );
+    }
+    assert.deepEqual(state.told, []);
+  });
+
+  it('lets a store be that answers now and then', async () => {
+    const { store, state } = guarded();
+    for (const error of [undefined, new StoreError('not-found', 'x')]) {
+      state.error = gone();
+      await fail(store, 2);
+      state.error = error;
+      await fail(store, 1);
+      state.error = gone();
+      await fail(store, 2);
+      state.error = undefined;
+      await fail(store, 1);
+    }
+    assert.deepEqual(state.told, []);
+  });
+
+  it('takes no moment for an outage, however many calls fail in it', async () => {
+    const { store, state } = guarded({ span: 60_000 });
+    state.error = gone();
+    await fail(store, 50);
+    assert.equal(state.calls, 50);
+    assert.deepEqual(state.told, []);
+  });
+
+  it('signs URLs all the same, and takes them for no sign of the store', async () => {
+    const { store, state } = guarded({ failures: 2 });
+    state.error = gone();
+    await fail(store, 1);
+    state.error = undefined;
+    assert.equal(await call(store, 'presign', 'a'), 'answer');
+    state.error = gone();
+    await fail(store, 1);
+    assert.equal(state.told.length, 1);
   });
 });
