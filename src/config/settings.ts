@@ -40,6 +40,9 @@ export interface Setting<Type> {
   readonly neededFor?: readonly string[];
 }
 
+/** Bytes of a token that nobody guesses, at the least. */
+const MIN_TOKEN_BYTES = 16;
+
 /** The values of `STORAGE_TYPE` that mean a bucket. */
 const BUCKETS = ['s3', 'r2'] as const;
 
@@ -419,6 +422,13 @@ export const SETTINGS = {
     fallback: 'info',
     example: 'warn',
     help: 'The least level that is logged. `info` has a line for each request, `debug` one for each call of the store.',
+  },
+  METRICS_TOKEN: {
+    read: secret(MIN_TOKEN_BYTES),
+    fallback: null,
+    example: 'the output of: openssl rand -hex 32',
+    help: 'Who sends this as `Authorization: Bearer` may read `/-/metrics`. Without it, nothing is counted, and there are no metrics.',
+    isSecret: true,
   },
   SHUTDOWN_TIMEOUT: {
     read: integer(0, 3600),

@@ -7,6 +7,8 @@ export interface Places {
    * `unavailable` when the queue is full; rejects with the signal's reason when it aborts, and then takes no place.
    */
   enter(signal?: AbortSignal): Promise<() => void>;
+  /** How many wait for a place. */
+  waiting(): number;
   /** Resolves when all places are free. */
   free(): Promise<void>;
 }
@@ -57,6 +59,7 @@ export function createPlaces({ places, queue, crowd }: PlacesOptions): Places {
       return leave;
     },
 
+    waiting: () => waiting.size,
     free: () => new Promise((resolve) => (taken === 0 ? resolve() : watching.add(resolve))),
   };
 }

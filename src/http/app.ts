@@ -19,6 +19,7 @@ import { fetchRoute } from './routes/fetch.ts';
 import { deleteFileRoute, renameFileRoute } from './routes/files.ts';
 import { deleteFolderRoute, folderRoutes } from './routes/folders.ts';
 import { listingRoutes } from './routes/listing.ts';
+import { metricsRoute } from './routes/metrics.ts';
 import { endSessionRoutes, sessionRoutes } from './routes/session.ts';
 import { signInRoutes } from './routes/sign-in.ts';
 import { signedRoute } from './routes/signed.ts';
@@ -66,7 +67,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   closeWhatIsAnswered(app);
   answerFailures(app);
   routeMalformedUrls(app);
-  logRequests(app);
+  logRequests(app, service);
   isolateAnswers(app, service);
   await limitRequests(app, service.limits);
   refuseAmbiguousHosts(app);
@@ -127,6 +128,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
   thumbnailRoute(app, service);
   await app.register(async (signIn: App) => signInRoutes(signIn, service));
   systemRoutes(app, service);
+  if (service.metrics) metricsRoute(app, service.metrics);
   if (service.signer) signedRoute(app, service, service.signer);
 }
 

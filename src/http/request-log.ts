@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { App } from './service.ts';
+import type { App, Service } from './service.ts';
 
 export const REQUEST_ID = 'x-request-id';
 
@@ -17,30 +18,49 @@ const CLIENT_LEFT = 499;
 /** The levels of a log that has lines of level `info`. */
 const INFORMED: readonly string[] = ['info', 'debug', 'trace'];
 
-/** One line for each request, when it has ended, however it ended; and its id on every answer. */
-export function logRequests(app: App): void {
+/** One line for each request, when it has ended, however it ended; the same for the metrics; and its id on every answer. */
+export function logRequests(app: App, { metrics }: Pick<Service, 'metrics'>): void {
   const isLogged = INFORMED.includes(app.log.level);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(REQUEST_ID, request.id);
-    if (isLogged) followRequest(request, reply);
+    if (isLogged || metrics) followRequest(request, reply, { isLogged, metrics });
     done();
   });
 }
 
-function followRequest(request: FastifyRequest, reply: FastifyReply): void {
+/** How much of what came over a connection has been counted: the head of a request comes before anybody looks. */
+const counted = new WeakMap<Socket, number>();
+
+function followRequest(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { isLogged, metrics }: { isLogged: boolean } & Pick<Service, 'metrics'>,
+): void {
   const started = performance.now();
   const { socket } = request;
   const sentBefore = socket.bytesWritten;
+  metrics?.requestBegan();
   reply.raw.once('close', () => {
+    const { method } = request;
+    const route = request.routeOptions.url;
+    const status = reply.raw.writableFinished ? reply.raw.statusCode : CLIENT_LEFT;
+    const bytes = socket.bytesWritten - sentBefore;
+    const milliseconds = performance.now() - started;
+    if (metrics) {
+      const received = socket.bytesRead - (counted.get(socket) ?? 0);
+      counted.set(socket, socket.bytesRead);
+      metrics.requestEnded({ method, route, status, seconds: milliseconds / 1000, received, sent: bytes });
+    }
+    if (!isLogged) return;
     request.log.info(
       {
-        method: request.method,
-        route: request.routeOptions.url,
+        method,
+        route,
         // Without the query, which may hold a signature.
         path: request.url.split('?')[0],
-        status: reply.raw.writableFinished ? reply.raw.statusCode : CLIENT_LEFT,
-        bytes: socket.bytesWritten - sentBefore,
-        milliseconds: Math.round((performance.now() - started) * 10) / 10,
+        status,
+        bytes,
+        milliseconds: Math.round(milliseconds * 10) / 10,
       },
       'request',
     );

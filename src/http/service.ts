@@ -9,6 +9,7 @@ import type {
 import type { Audit } from '../access/audit.ts';
 import type { Files } from '../domain/files.ts';
 import type { UrlSigner } from '../domain/url-signer.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
 import type { AccessControl } from './access/access-control.ts';
 import type { Limits } from './limits/limits.ts';
@@ -38,6 +39,16 @@ export interface Service {
   readonly contentOrigin: string | undefined;
   /** How much of it one client, and all of them together, may take. */
   readonly limits: Limits;
+  /** What is counted, and who may read it; undefined where nothing is. */
+  readonly metrics?: ServiceMetrics | undefined;
+}
+
+/** What is counted of requests, by all processes that serve together. */
+export interface ServiceMetrics extends Pick<Metrics, 'requestBegan' | 'requestEnded'> {
+  /** What a reader has to send. */
+  readonly token: Buffer;
+  /** What all processes have counted, as Prometheus takes it. */
+  format(): Promise<{ type: string; text: string }>;
 }
 
 /** The application, with the types that its schemas give. */

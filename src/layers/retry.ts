@@ -8,13 +8,15 @@ export interface RetryOptions {
   readonly attempts: number;
   /** Milliseconds before the second call; doubled for each further one, and varied so that callers spread. */
   readonly delay: number;
+  /** Told of each further call. */
+  readonly retried?: () => void;
 }
 
 /**
  * The same store, asking again where it was `unavailable`. Only what reads is asked again: a write may have
  * consumed its body, or been done although its answer was lost.
  */
-export function retry(store: Store, { attempts, delay: first }: RetryOptions): Store {
+export function retry(store: Store, { attempts, delay: first, retried }: RetryOptions): Store {
   return wrap(store, async (member, run) => {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -22,6 +24,7 @@ export function retry(store: Store, { attempts, delay: first }: RetryOptions): S
       } catch (error) {
         const again = EFFECTS[member] === 'reads' && isStoreError(error, 'unavailable') && attempt < attempts;
         if (!again) throw error;
+        retried?.();
         await delay(first * 2 ** (attempt - 1) * (0.5 + Math.random()));
       }
     }

@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
+import { gatherForWorkers } from './gathering.ts';
 import { START_FAILED, STOP_SIGNALS, writesFiles } from './signals.ts';
 
 /** Milliseconds before a worker that died is replaced: soon, and not in a loop that eats the machine. */
@@ -27,11 +28,13 @@ export function runCluster(config: Config, logger: Logger): void {
 
   let isReady = false;
   const canHangUp = writesFiles(config) ? passOnHangUps() : () => {};
-  cluster.on('message', (worker, ready: object) => {
+  if (config.METRICS_TOKEN !== undefined) gatherForWorkers();
+  cluster.on('message', (worker, message: { ready?: object }) => {
+    if (!message.ready) return;
     canHangUp(worker);
     if (isReady) return;
     isReady = true;
-    logger.info(ready, 'Holdall is ready.');
+    logger.info(message.ready, 'Holdall is ready.');
     for (let count = 1; count < config.WORKERS && !isStopping; count++) cluster.fork();
   });
 

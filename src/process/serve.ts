@@ -12,7 +12,7 @@ export async function serve(config: Config, version: string): Promise<void> {
   const { runService } = await import('./worker.ts');
   await runService(config, logger, ({ url, serves, access }) => {
     const ready = { url, serves, access, version, workers: config.WORKERS };
-    if (cluster.isWorker) process.send?.(ready);
+    if (cluster.isWorker) process.send?.({ ready });
     else logger.info(ready, 'Holdall is ready.');
   });
 }

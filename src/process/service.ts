@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -7,16 +8,18 @@ import type { Store } from '../domain/store.ts';
 import { createUrlSigner } from '../domain/url-signer.ts';
 import { buildApp } from '../http/app.ts';
 import { BUILT_PAGE, readWebPage, type WebPage } from '../http/page/web-page.ts';
-import type { Service } from '../http/service.ts';
+import type { Service, ServiceMetrics } from '../http/service.ts';
 import { circuit } from '../layers/circuit.ts';
 import { observe } from '../layers/observe.ts';
 import { readOnly } from '../layers/read-only.ts';
 import { retry } from '../layers/retry.ts';
 import { timeLimit } from '../layers/time-limit.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import { type OpenedStore, openStore } from '../stores/create.ts';
 import { createThumbnails } from '../thumbnails/thumbnails.ts';
 import { openAccess } from './access.ts';
 import { openAuditLog } from './audit-log.ts';
+import { createGathering } from './gathering.ts';
 import { giveMemoryBackAtRest } from './idle-memory.ts';
 import { limitsOf } from './limits.ts';
 import { requirePrivatePaths } from './private-paths.ts';
@@ -90,10 +93,13 @@ async function openEverything(
   { logger, resources }: { logger: Logger; resources: AsyncDisposableStack },
 ): Promise<Service & { readonly serves: string }> {
   await requirePrivatePaths(config);
+  const metrics = config.METRICS_TOKEN && (await openMetrics(config.METRICS_TOKEN));
   const opened = await openStore(config, {
     debug: (message, details) => logger.debug(details, message),
     info: (message, details) => logger.info(details, message),
     warn: (message, details) => logger.warn(details, message),
+    retried: () => metrics?.retried(),
+    committed: (changes) => metrics?.committed(changes),
   });
   resources.defer(async () => opened.store.close?.());
   await opened.store.check?.();
@@ -103,7 +109,7 @@ async function openEverything(
   const audit = resources.adopt(openAuditLog(config.AUDIT_LOG, logger), (log) => log.close());
   const origin = config.CONTENT_ORIGIN;
   const signer = opened.signer ?? (origin === undefined ? undefined : createUrlSigner(await opened.signingKey()));
-  const files = createFiles(layer(opened, config, logger), {
+  const files = createFiles(layer(opened, config, { logger, metrics }), {
     maxUploadSize: config.MAX_UPLOAD_SIZE,
     presignExpires: config.PRESIGN_EXPIRES,
     contents: origin !== undefined && signer ? { origin, signer } : undefined,
@@ -114,8 +120,10 @@ async function openEverything(
     cacheSize: config.CACHE_SIZE,
     renders: Math.max(1, Math.floor(availableParallelism() / config.WORKERS)),
     warn: (message, error) => logger.warn({ err: error }, message),
+    given: (from) => metrics?.thumbnailGiven(from),
   });
   resources.defer(() => thumbnails.close());
+  metrics?.observe({ thumbnailsWaiting: () => thumbnails.waiting(), quota: () => files.quota() });
   return {
     files,
     thumbnails,
@@ -129,6 +137,7 @@ async function openEverything(
     publicUrl: config.PUBLIC_URL,
     contentOrigin: origin,
     limits: limitsOf(config, redis?.redis),
+    metrics,
     serves: opened.name,
   };
 }
@@ -138,15 +147,36 @@ async function openRedis(url: string, logger: Logger): Promise<RedisConnection> 
   return connectRedis(url, logger);
 }
 
-function layer({ store, givesUp }: OpenedStore, config: Config, logger: Logger): Store {
-  const answering = givesUp ? store : timeLimit(retry(store, RETRIES), TIME_LIMITS);
+/** Counts from now on, for whoever sends the token. */
+async function openMetrics(token: Buffer): Promise<Metrics & ServiceMetrics> {
+  const { createMetrics, formatMetrics } = await import('../metrics/metrics.ts');
+  const metrics = createMetrics(String(cluster.worker?.id ?? 1));
+  const gather = createGathering(metrics.read);
+  return { ...metrics, token, format: async () => formatMetrics(await gather()) };
+}
+
+function layer(
+  { store, givesUp }: OpenedStore,
+  config: Config,
+  { logger, metrics }: { logger: Logger; metrics: Metrics | undefined },
+): Store {
+  const retried = () => metrics?.retried();
+  const answering = givesUp ? store : timeLimit(retry(store, { ...RETRIES, retried }), TIME_LIMITS);
   const guarded = circuit(answering, {
     ...GONE,
-    onGone: (error) =>
-      logger.error({ err: error }, 'The store is out of reach: until it is back, requests are answered with a 503.'),
-    onBack: (milliseconds) => logger.warn({ seconds: Math.round(milliseconds / 1000) }, 'The store is back.'),
+    onGone(error) {
+      metrics?.storeIsGone(true);
+      logger.error({ err: error }, 'The store is out of reach: until it is back, requests are answered with a 503.');
+    },
+    onBack(milliseconds) {
+      metrics?.storeIsGone(false);
+      logger.warn({ seconds: Math.round(milliseconds / 1000) }, 'The store is back.');
+    },
   });
-  return observe(config.READ_ONLY ? readOnly(guarded) : guarded, (call) => logger.debug(call, 'store'));
+  return observe(config.READ_ONLY ? readOnly(guarded) : guarded, (call) => {
+    logger.debug(call, 'store');
+    metrics?.storeCalled({ operation: call.member, outcome: call.outcome, seconds: call.milliseconds / 1000 });
+  });
 }
 
 /** What the work gives, or undefined when it takes longer than so many milliseconds. */

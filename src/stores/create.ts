@@ -29,7 +29,6 @@ export interface OpenedStore {
 
 /** Opens the store that is configured: the only list of backends. What the others are made of is not even loaded. */
 export async function openStore(config: Config, log: StoreLog): Promise<OpenedStore> {
-  const warn = (message: string, details: object) => log.warn(message, details);
   switch (config.STORAGE_TYPE) {
     case 'disk': {
       const { store, signer, key, ownFolder, root } = await openDisk({
@@ -37,7 +36,7 @@ export async function openStore(config: Config, log: StoreLog): Promise<OpenedSt
         signingKey:
           config.SIGNING_KEY ?? (config.STATE_DIR === undefined ? undefined : await keyKeptIn(config.STATE_DIR)),
         threads: config.UV_THREADPOOL_SIZE,
-        warn,
+        warn: (message, details) => log.warn(message, details),
       });
       return {
         store,
@@ -52,13 +51,13 @@ export async function openStore(config: Config, log: StoreLog): Promise<OpenedSt
     }
     case 's3':
     case 'r2':
-      return openBucket(config, warn);
+      return openBucket(config, log);
     case 'github':
       return openRepository(config, log);
   }
 }
 
-async function openBucket(config: Config, warn: (message: string, details: object) => void): Promise<OpenedStore> {
+async function openBucket(config: Config, log: StoreLog): Promise<OpenedStore> {
   const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
   if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
     throw new Error('The settings of the bucket were not checked.');
@@ -74,7 +73,8 @@ async function openBucket(config: Config, warn: (message: string, details: objec
     addressing: config.S3_ADDRESSING,
     publicUrl: config.S3_PUBLIC_URL,
     concurrency: config.S3_CONCURRENCY,
-    warn,
+    warn: (message, details) => log.warn(message, details),
+    retried: () => log.retried(),
   });
   const name = `${config.S3_ENDPOINT ?? `https://s3.${config.S3_REGION}.amazonaws.com`}/${bucket}`;
   const contentOrigins = await bucketOrigins(store, config.S3_PUBLIC_URL);

@@ -23,6 +23,8 @@ export interface Thumbnails {
   get(file: FileEntry, options?: Cancellable): Promise<Buffer>;
   /** What `get` would give, where it is in memory. */
   peek(file: FileEntry): Buffer | undefined;
+  /** How many images wait to be drawn. */
+  waiting(): number;
   /** Ends the work under way, whose askers get `unavailable`. When it resolves, nothing is left running. */
   close(): Promise<void>;
 }
@@ -37,6 +39,8 @@ export interface ThumbnailsOptions {
   readonly renders: number;
   /** Is told when the cache can't be read or written, which fails no request. */
   readonly warn?: Warn;
+  /** Is told of each thumbnail that is given where it came from, and of each that can't be made. */
+  readonly given?: (from: 'memory' | 'cache' | 'render' | 'failed') => void;
   /** Milliseconds that one render may take. */
   readonly renderTimeLimit?: number;
 }
@@ -58,7 +62,8 @@ export function thumbnailEtag(file: FileEntry): string {
 }
 
 export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
-  const { files, cacheFolder, cacheSize, renders, warn = () => {}, renderTimeLimit = RENDER_TIME_LIMIT } = options;
+  const { files, cacheFolder, cacheSize, renders, warn = () => {}, given = () => {} } = options;
+  const { renderTimeLimit = RENDER_TIME_LIMIT } = options;
   const cache = createCache({ folder: cacheFolder, size: cacheSize, warn });
   const places = createPlaces({
     places: renders,
@@ -87,22 +92,39 @@ export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
 
   const make = async (file: FileEntry, key: string, signal: AbortSignal): Promise<Buffer> => {
     const cached = await cache.get(key);
-    if (cached) return cached;
-    const thumbnail = await render(file, signal);
-    cache.set(key, thumbnail);
-    return thumbnail;
+    if (cached) {
+      given('cache');
+      return cached;
+    }
+    try {
+      const thumbnail = await render(file, signal);
+      cache.set(key, thumbnail);
+      given('render');
+      return thumbnail;
+    } catch (error) {
+      if (!signal.aborted) given('failed');
+      throw error;
+    }
+  };
+
+  const peek = (key: string) => {
+    const known = cache.peek(key);
+    if (known) given('memory');
+    return known;
   };
 
   return {
-    peek: (file) => (isClosed ? undefined : cache.peek(keyOf(file))),
+    peek: (file) => (isClosed ? undefined : peek(keyOf(file))),
 
     async get(file, { signal } = {}) {
       signal?.throwIfAborted();
       if (isClosed) throw closed;
       requireUsableSize(file);
       const key = keyOf(file);
-      return cache.peek(key) ?? flights.run(key, (cancel) => make(file, key, cancel), signal);
+      return peek(key) ?? flights.run(key, (cancel) => make(file, key, cancel), signal);
     },
+
+    waiting: () => places.waiting(),
 
     async close() {
       isClosed = true;

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { helpText } from '../../src/config/help.ts';
 import { SETTINGS, type Setting } from '../../src/config/settings.ts';
 import { STATUS_OF_KIND } from '../../src/http/errors.ts';
+import { createMetrics } from '../../src/metrics/metrics.ts';
 import { disk } from '../contract/backend.ts';
 import { jsonOf, send } from '../http/client.ts';
 import { startService } from '../http/service.ts';
@@ -89,6 +90,28 @@ describe('The documentation', () => {
     }
   });
 
+  it('has every metric, with its labels, and no other', async () => {
+    const rows = [...(await read('docs/monitoring.md')).matchAll(/^\| `holdall_(\w+)` \| (.*?) \|/gm)];
+    const documented = rows.map(([, name, labels = '']) => [
+      name,
+      [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label),
+    ]);
+    const metrics = createMetrics('1');
+    metrics.observe({ thumbnailsWaiting: () => 0, quota: () => ({ limit: 1, remaining: 1, reset: new Date() }) });
+    metrics.requestBegan();
+    metrics.requestEnded({ method: 'GET', route: undefined, status: 200, seconds: 1, received: 1, sent: 1 });
+    metrics.storeCalled({ operation: 'stat', outcome: 'ok', seconds: 1 });
+    metrics.thumbnailGiven('cache');
+    const told = (await metrics.read()) as { name: string; values: { labels: Record<string, string> }[] }[];
+    const counted = told
+      .filter(({ name }) => name.startsWith('holdall_'))
+      .map(({ name, values: [value] }) => [
+        name.slice('holdall_'.length),
+        Object.keys(value?.labels ?? {}).filter((label) => label !== 'worker' && label !== 'le'),
+      ]);
+    assert.deepEqual(Object.fromEntries(documented), Object.fromEntries(counted));
+  });
+
   it('gives a reason for every dependency, and for no other', async () => {
     const page = await read('docs/dependencies.md');
     const { dependencies, devDependencies } = JSON.parse(await read('package.json'));
@@ -115,6 +138,7 @@ describe('The documentation', () => {
       'docs/page.md',
       'docs/http-api.md',
       'docs/settings.md',
+      'docs/monitoring.md',
       'docs/stores/s3.md',
       'docs/stores/github.md',
       'docs/benchmarks.md',

@@ -48,11 +48,13 @@ export interface AskingOptions {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   locate(): Promise<Site>;
+  /** Told of each request that is sent again. */
+  retried(): void;
 }
 
-export function createAsking({ accessKeyId, secretAccessKey, locate }: AskingOptions): Asking {
+export function createAsking({ accessKeyId, secretAccessKey, locate, retried }: AskingOptions): Asking {
   const clock = createClock();
-  const retries = createRetries();
+  const retries = createRetries(retried);
   let place: Promise<Place> | undefined;
 
   const findPlace = (): Promise<Place> => {

@@ -36,8 +36,9 @@ export interface Bucket {
 export function connect(options: S3Options): Bucket {
   const client = new S3Client(configure(options));
   sendUtf8(client);
-  const { accessKeyId, secretAccessKey } = options;
-  const asking = createAsking({ accessKeyId, secretAccessKey, locate: () => locate(client, options.bucket) });
+  const { accessKeyId, secretAccessKey, retried = () => {} } = options;
+  tellRetries(client, retried);
+  const asking = createAsking({ accessKeyId, secretAccessKey, locate: () => locate(client, options.bucket), retried });
   return {
     name: options.bucket,
     endpoint: options.endpoint,
@@ -110,6 +111,32 @@ function sendUtf8(client: S3Client): void {
     },
     { step: 'deserialize', name: 'sendUtf8', priority: 'low' },
   );
+}
+
+/** The client tells how often it sent a request only when it is done with it. */
+function tellRetries(client: S3Client, retried: () => void): void {
+  const tell = (told: unknown) => {
+    for (let attempt = attemptsIn(told); attempt > 1; attempt--) retried();
+  };
+  client.middlewareStack.add(
+    (next) => async (given) => {
+      try {
+        const result = await next(given);
+        tell(result.output);
+        return result;
+      } catch (error) {
+        tell(error);
+        throw error;
+      }
+    },
+    { step: 'initialize', name: 'tellRetries' },
+  );
+}
+
+/** Requests that were sent for an answer, or an error, of the client. */
+function attemptsIn(told: unknown): number {
+  if (typeof told !== 'object' || told === null || !('$metadata' in told)) return 0;
+  return (told.$metadata as { attempts?: number } | undefined)?.attempts ?? 0;
 }
 
 const asBytes = (text: string) => Buffer.from(text, 'utf8').toString('latin1');

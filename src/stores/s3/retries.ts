@@ -6,7 +6,7 @@ export const ATTEMPTS = 4;
 /**
  * When a request that failed is sent again: as the client for S3 does it, so that a store sees one way of asking from all
  * of us. Pauses double, of random length, and are longer where the store throttles. All requests together have a
- * reserve, so that a store that fails altogether is not asked four times for each of thousands of requests.
+ * reserve, so that a store that fails altogether is not asked four times for each of thousands of requests. `retried` is told of each.
  */
 export interface Retries {
   /**
@@ -27,13 +27,14 @@ const PAUSE = { throttled: 1_000, passing: 50 } as const;
 const LONGEST_PAUSE = 20_000;
 const LONGEST_DELAY = 5_000;
 
-export function createRetries(): Retries {
+export function createRetries(retried: () => void): Retries {
   let reserve = RESERVE;
   return {
     async again(error, attempt, signal) {
       const kind = kindOf(error);
       if (kind === undefined || attempt >= ATTEMPTS || reserve < COST[kind]) return 0;
       reserve -= COST[kind];
+      retried();
       const pause = Math.random() * Math.min(PAUSE[kind] * 2 ** (attempt - 1), LONGEST_PAUSE);
       const asked = askedPause(error);
       await wait(asked === undefined ? pause : Math.max(pause, Math.min(asked, pause + LONGEST_DELAY)), signal);

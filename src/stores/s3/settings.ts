@@ -14,6 +14,8 @@ export interface S3Options {
   readonly concurrency: number;
   /** Told of what a person should know of though no request fails for it. */
   readonly warn: (message: string, details: object) => void;
+  /** Told of each request that is sent again. */
+  readonly retried?: () => void;
   /** Bytes up to which an object is copied in one request: 5 GB on AWS and R2. */
   readonly copyLimit?: number;
 }

@@ -143,6 +143,7 @@ export function createCommitQueue(
       const after = await push({ head, root }, drafted, message);
       if (!after) return { again: wanted, hasMoved: true };
       snapshots.moved(before, after);
+      log.committed(made.length);
       log.info('Committed.', {
         branch,
         commit: after.head,

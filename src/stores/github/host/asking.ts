@@ -86,6 +86,7 @@ export function createAsking(options: GitHubOptions): Asking {
 
   const ask: Asking['ask'] = async ({ effect, urgency = 'usual', signal, limit = QUICK, once = false }, send) => {
     const deadline = Date.now() + options.quotaWait * 1000;
+    let attempts = 0;
     for (let sent = 0; ; sent++) {
       let isElsewhere = false;
       const request: RequestOptions = {
@@ -93,7 +94,11 @@ export function createAsking(options: GitHubOptions): Asking {
         ...(sent > 0 && { retryCount: sent }),
         fetch: admitted(
           timedFetch(limit, () => (isElsewhere = true)),
-          () => quota.admit(deadline, signal),
+          () => {
+            // The client comes back here each time that it tries again by itself.
+            if (attempts++ > 0) options.log.retried();
+            return quota.admit(deadline, signal);
+          },
         ),
         ...(once && { retries: 0 }),
         // As a redirect is followed, a POST may become a GET.

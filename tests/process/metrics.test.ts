@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { send, upload } from '../http/client.ts';
+import { photo } from '../web/samples.ts';
+import { type Holdall, startHoldall } from './holdall.ts';
+import { untilAllServe } from './serving.ts';
+import { until } from './until.ts';
+
+const TOKEN = 'a-token-of-32-characters-or-more';
+
+/** The sum of all series of that name, over all processes, whose labels contain those given. */
+async function read({ port }: Holdall, name: string, labels: Readonly<Record<string, string>> = {}): Promise<number> {
+  const { status, body } = await send(port, '/-/metrics', { headers: { authorization: `Bearer ${TOKEN}` } });
+  assert.equal(status, 200);
+  let sum = 0;
+  for (const line of body.toString().split('\n')) {
+    const [, found, given = '', value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+    const has = Object.entries(labels).every(([label, wanted]) => given.includes(`${label}="${wanted}"`));
+    if (found === `holdall_${name}` && has) sum += Number(value);
+  }
+  return sum;
+}
+
+describe('Metrics', () => {
+  it('are there for who sends the token, and for nobody else', async (t) => {
+    const { port } = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN } });
+    for (const authorization of ['', 'Bearer', `Bearer ${TOKEN}x`, `Basic ${TOKEN}`, 'Bearer \u00e9']) {
+      const { status, headers, body } = await send(port, '/-/metrics', { headers: { authorization } });
+      assert.equal(status, 401, authorization);
+      assert.match(headers['www-authenticate'] ?? '', /^Bearer /);
+      assert.doesNotMatch(body.toString(), new RegExp(TOKEN));
+    }
+    const { status, headers, body } = await send(port, '/-/metrics', {
+      headers: { authorization: `bearer ${TOKEN}`, host: 'whatever.example.org' },
+    });
+    assert.deepEqual([status, headers['cache-control']], [200, 'no-store']);
+    assert.match(headers['content-type'] ?? '', /^text\/plain; version=0\.0\.4/);
+    for (const name of ['process_resident_memory_bytes', 'nodejs_eventloop_lag_p99_seconds', 'process_open_fds']) {
+      assert.match(body.toString(), new RegExp(`^${name}\\{worker="\\d+"\\} \\d`, 'm'));
+    }
+  });
+
+  it('are not there where there is no token', async (t) => {
+    const { port } = await startHoldall(t, {});
+    assert.equal((await send(port, '/-/metrics', { headers: { authorization: 'Bearer ' } })).status, 404);
+  });
+
+  it('count requests and bytes, and calls of the store, of all processes', async (t) => {
+    const holdall = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN, WORKERS: '2' } });
+    await untilAllServe(holdall);
+    const bytes = Buffer.alloc(100_000, 'x');
+    await upload(holdall.port, 'a file', bytes);
+    for (let times = 0; times < 10; times++) await send(holdall.port, '/file/a%20file');
+    for (let times = 0; times < 3; times++) await send(holdall.port, '/file/missing');
+    const fetched = { route: '/file/*' };
+    await until('all are counted', async () => (await read(holdall, 'http_requests_total', fetched)) === 13);
+    assert.equal(await read(holdall, 'http_requests_total', { ...fetched, method: 'GET', status: '200' }), 10);
+    assert.equal(await read(holdall, 'http_requests_total', { ...fetched, status: '404' }), 3);
+    assert.equal(await read(holdall, 'http_request_duration_seconds_count', fetched), 13);
+    const sent = await read(holdall, 'http_sent_bytes_total', fetched);
+    assert.ok(sent > 1_000_000 && sent < 1_020_000, `${sent} bytes`);
+    const received = await read(holdall, 'http_received_bytes_total', { route: '/upload' });
+    assert.ok(received > 100_000 && received < 101_000, `${received} bytes`);
+    assert.equal(await read(holdall, 'store_calls_total', { operation: 'write', outcome: 'ok' }), 1);
+    assert.ok((await read(holdall, 'store_calls_total', { outcome: 'not-found' })) >= 3);
+    // The request that asks for them.
+    assert.equal(await read(holdall, 'http_requests_in_flight'), 1);
+    assert.equal(await read(holdall, 'store_out_of_reach'), 0);
+  });
+
+  it('tell of thumbnails where they came from', async (t) => {
+    const holdall = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN, WORKERS: '1' } });
+    await upload(holdall.port, 'a.jpg', Buffer.from(await photo(1, { width: 640, height: 480 })));
+    await upload(holdall.port, 'b.jpg', 'no image');
+    for (const path of ['a.jpg', 'a.jpg', 'b.jpg']) await send(holdall.port, `/thumb/${path}`);
+    for (const from of ['render', 'memory', 'failed']) {
+      assert.equal(await read(holdall, 'thumbnails_total', { from }), 1, from);
+    }
+    assert.equal(await read(holdall, 'thumbnails_waiting'), 0);
+  });
+
+  it('are given without a process that does not answer', async (t) => {
+    const holdall = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN, WORKERS: '2' } });
+    const [stuck = 0] = await untilAllServe(holdall);
+    process.kill(stuck, 'SIGSTOP');
+    t.after(() => process.kill(stuck, 'SIGCONT'));
+    // One of two connections goes to the process that is stuck.
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    const answer = await Promise.any([1, 2, 3].map(() => send(holdall.port, '/-/metrics', { headers })));
+    process.kill(stuck, 'SIGCONT');
+    assert.equal(answer.status, 200);
+    assert.equal(answer.body.toString().match(/^holdall_http_requests_in_flight\{/gm)?.length, 1);
+  });
+});
