@@ -23,23 +23,37 @@ export interface ContentSource {
 const ATTEMPTS = 5;
 
 /**
- * Answers GET and HEAD for a file: conditions, range, redirect and all. A condition costs a look at the file
- * first; without one, it is opened at once.
+ * Answers GET and HEAD for a file: conditions, range, redirect and all. What is asked for as a whole and is in memory is
+ * sent on the spot, without a promise on the way.
  */
-export async function sendContent(
+export function sendContent(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  source: ContentSource,
+  showing: Showing,
+): FastifyReply | Promise<FastifyReply> {
+  refuseToRun(request.headers);
+  const send = (content: Content | undefined) =>
+    content ? sendBytes(reply, content, showing) : openAndSend(request, reply, source, showing);
+  const atHand = asksForWhole(request) ? source.atHand?.() : undefined;
+  return atHand instanceof Promise ? atHand.then(send) : send(atHand);
+}
+
+function asksForWhole({ method, headers }: FastifyRequest): boolean {
+  return method === 'GET' && headers.range === undefined && !hasPreconditions(headers);
+}
+
+/** A condition costs a look at the file first; without one, it is opened at once. */
+async function openAndSend(
   request: FastifyRequest,
   reply: FastifyReply,
   source: ContentSource,
   showing: Showing,
 ): Promise<FastifyReply> {
   const { headers } = request;
-  refuseToRun(headers);
   const range = parseRange(headers.range);
   const ifRange = headers['if-range']?.toString();
   const looksFirst = request.method === 'HEAD' || hasPreconditions(headers) || (range && ifRange !== undefined);
-  const atHand = looksFirst || range ? undefined : await source.atHand?.();
-  if (atHand) return sendBytes(reply, atHand, showing);
-
   const signal = clientSignal(reply);
   for (let attempt = 1; ; attempt++) {
     const file = looksFirst ? await source.stat() : undefined;
