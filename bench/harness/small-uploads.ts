@@ -12,8 +12,16 @@ import { connections, load } from './wrk.ts';
 
 /** Storing files of 4 KiB, each under a new name and 32 at once; and how fast the disk makes such files durable. */
 export function smallUploadComparison(holdall: Server, stage: Stage, duration: Duration): Comparison {
-  const form: Upload = { path: '/upload', requests: (tag) => ['form', 'incoming/', tag], remark: 'multipart; fsync' };
-  const put: Upload = { path: '/incoming/', requests: (tag) => ['put', tag], remark: 'PUT; no fsync' };
+  const form: Upload = {
+    path: () => '/upload',
+    requests: (folder, tag) => ['form', `${folder}/`, tag],
+    remark: 'multipart; fsync',
+  };
+  const put: Upload = {
+    path: (folder) => `/${folder}/`,
+    requests: (_folder, tag) => ['put', tag],
+    remark: 'PUT; no fsync',
+  };
   return {
     id: 'upload-4KiB',
     title: `Upload files of 4 KiB, ${connections} at once`,
@@ -30,9 +38,10 @@ export function smallUploadComparison(holdall: Server, stage: Stage, duration: D
 }
 
 interface Upload {
-  readonly path: string;
+  /** The URL's path, for files that go into a folder. */
+  path(folder: string): string;
   /** As wrk.lua takes them, for files whose names begin with a tag. */
-  requests(tag: string): readonly string[];
+  requests(folder: string, tag: string): readonly string[];
   readonly remark: string;
 }
 
@@ -47,14 +56,13 @@ function uploadContender(
     name,
     program: server.program,
     measure: async (signal) => {
-      await stage.clearIncoming(signal);
+      const folder = await stage.makeIncoming(signal);
       await using running = await startServer(server, stage.newSite(), signal);
-      const url = running.url(path);
-      await load({ url, requests: requests('warm-up'), seconds: duration.warmUp }, signal);
-      const asked = { url, requests: requests('measured'), seconds: duration.measured };
+      const url = running.url(path(folder));
+      await load({ url, requests: requests(folder, 'warm-up'), seconds: duration.warmUp }, signal);
+      const asked = { url, requests: requests(folder, 'measured'), seconds: duration.measured };
       const [result, cost] = await measureServer(running.pid, () => load(asked, signal));
-      await checkStored(stage, running, result.requests);
-      await stage.clearIncoming(signal);
+      await checkStored(join(stage.root, folder), running, result.requests);
       return {
         value: result.requestsPerSecond,
         cpuSeconds: cost.cpuSeconds === null ? null : cost.cpuSeconds / result.requests,
@@ -71,24 +79,23 @@ function diskContender(name: string, concurrency: number, stage: Stage, { measur
   return {
     name,
     measure: async (signal): Promise<Sample> => {
-      await stage.clearIncoming(signal);
+      const folder = await stage.makeIncoming(signal);
       const args = [
         fileURLToPath(new URL('./fsync-loop.ts', import.meta.url)),
-        stage.incoming,
+        join(stage.root, folder),
         String(concurrency),
         String(measured),
       ];
       const env = { UV_THREADPOOL_SIZE: String(concurrency) };
       const { stdout } = await run({ file: process.execPath, args, env }, signal);
       const { files, seconds }: { files: number; seconds: number } = JSON.parse(stdout);
-      await stage.clearIncoming(signal);
       return { value: files / seconds, cpuSeconds: null, peakMemory: null, latencyP99: null, remark: 'fsyncs/s' };
     },
   };
 }
 
 /** Rejects unless there is a file for each answer, and at most one more for each request that was under way at the end. */
-async function checkStored({ incoming }: Stage, { url }: RunningServer, answers: number): Promise<void> {
+async function checkStored(incoming: string, { url }: RunningServer, answers: number): Promise<void> {
   const names = (await readdir(incoming)).filter((name) => name.startsWith('measured-'));
   if (names.length < answers || names.length > answers + connections) {
     throw new Error(`${url('/').href}: ${answers} uploads were answered, ${names.length} are stored`);
