@@ -113,9 +113,10 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
     publish,
     requirePossible,
 
-    async write(file, { body, release, size }, { condition, signal } = {}) {
+    async write(file, { body, release, size, sizeAtMost = Number.POSITIVE_INFINITY }, { condition, signal } = {}) {
       try {
-        await requirePossible(file, condition);
+        // To take in a few bytes costs no more than to look twice, and what refuses them is found when they get their name.
+        if (sizeAtMost > SMALL || condition !== undefined) await requirePossible(file, condition);
         const received = await takeIn({ body, release }, { signal }, (actual) => requireSize(file, actual, size));
         return await publish(received, file, { condition });
       } catch (error) {
@@ -146,6 +147,9 @@ export async function copyOpenFile(fd: number, path: string, target: string): Pr
 
 /** Sharing the blocks where the file system can, else byte by byte. */
 const COPY_MODE = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;
+
+/** Bytes of a form whose file is taken in before it is known whether it can be stored. */
+const SMALL = 64 * 1024;
 
 /** How often a folder that vanishes again and again is made for a file that is to go in it. */
 const PLACE_ATTEMPTS = 5;
