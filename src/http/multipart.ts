@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { Dicer } from '@fastify/busboy';
 import { eachPiece } from '../domain/each-piece.ts';
 import { quoted, StoreError } from '../domain/error.ts';
@@ -7,6 +8,7 @@ import { freeMemory } from '../domain/free-memory.ts';
 import type { Release } from '../domain/store.ts';
 import { type FormField, parseFormDisposition } from './content-disposition.ts';
 import { HttpError } from './errors.ts';
+import { partsOfWhole, type WholePart } from './whole-form.ts';
 
 /** One part of a form. Its body is read to the end, or resumed, before the next part comes. */
 export interface Part extends FormField {
@@ -26,6 +28,9 @@ const MAX_HEADER = 16 * 1024;
 /** Bytes of the smallest piece whose memory is worth being freed. */
 const WORTH_FREEING = 4 * 1024;
 
+/** Bytes of a form that may come whole, before anybody reads it. */
+const SMALL = 64 * 1024;
+
 /** Bytes of a part that nobody asked for. */
 const MAX_UNKNOWN = 1024 * 1024;
 
@@ -42,9 +47,35 @@ export interface Form {
  * the parts, and the body of the one at hand, with an error, and has a `problem`. The request itself is never
  * destroyed: it still has to be answered.
  */
-export function readForm(request: IncomingMessage): Form {
+export async function readForm(request: IncomingMessage): Promise<Form> {
+  const boundary = boundaryOf(request.headers['content-type']);
+  // By then, what came in one piece with the headers is there.
+  await setImmediate();
+  return readAtOnce(request, boundary) ?? readInPieces(request, boundary);
+}
+
+/** Reads a small form that has come whole: undefined, and nothing is read, for every other. */
+function readAtOnce(request: IncomingMessage, boundary: string): Form | undefined {
+  if (!request.complete || request.readableLength > SMALL) return undefined;
+  const bytes: Buffer | null = request.read();
+  const parts = bytes && partsOfWhole(bytes, boundary)?.map(partAtHand);
+  if (parts) return { next: async () => parts.shift(), problem: () => undefined };
+  if (bytes) request.unshift(bytes);
+  return undefined;
+}
+
+function partAtHand({ bytes, ...field }: WholePart): Part {
+  const body = new Readable({ read() {} });
+  // Whoever destroys it has a reason of their own.
+  body.on('error', () => {});
+  body.push(bytes);
+  body.push(null);
+  return { ...field, body, release: () => {} };
+}
+
+function readInPieces(request: IncomingMessage, boundary: string): Form {
   const limits = { maxHeaderSize: MAX_HEADER, maxHeaderPairs: 50 };
-  const dicer = new Dicer({ boundary: boundaryOf(request.headers['content-type']), ...limits });
+  const dicer = new Dicer({ boundary, ...limits });
   const parts: Part[] = [];
   let isWhole = false;
   let wake = () => {};
@@ -91,7 +122,8 @@ export function readForm(request: IncomingMessage): Form {
   // That the client is slow is told in words of its own; what else ends a request is that it was cut short.
   request.on('error', (error) => fail(error instanceof HttpError ? error : cutShort()));
   request.on('aborted', () => fail(cutShort()));
-  request.pipe(dicer);
+  if (request.destroyed) fail(cutShort());
+  else request.pipe(dicer);
   return {
     async next() {
       while (!problem && !isWhole && parts.length === 0) await new Promise<void>((resolve) => (wake = resolve));

@@ -38,7 +38,7 @@ export function uploadRoute(app: App): void {
     },
     async (request, reply) => {
       const options = { condition: writeCondition(request.headers), signal: clientSignal(reply) };
-      const form = readForm(request.raw);
+      const form = await readForm(request.raw);
       try {
         const file = await receive(accessOf(request).files, form, {
           ...options,

@@ -1,0 +1,52 @@
+import { type FormField, parseFormDisposition } from './content-disposition.ts';
+
+/** A part of a form that is at hand. */
+export interface WholePart extends FormField {
+  readonly type: string | undefined;
+  readonly bytes: Buffer;
+}
+
+/** Bytes of the headers of one part, and lines: a browser writes two, of which the names take the most. */
+const MAX_HEADER = 1024;
+const MAX_LINES = 4;
+
+/** Parts that are no sign of anything odd. */
+const MAX_PARTS = 8;
+
+/**
+ * The parts of a form that is there from its first byte to its last, written as browsers and curl write it. Undefined for
+ * one that has anything else about it, right or wrong: that is left to who knows all ways to write one.
+ */
+export function partsOfWhole(form: Buffer, boundary: string): WholePart[] | undefined {
+  const delimiter = `\r\n--${boundary}`;
+  const parts: WholePart[] = [];
+  let position = delimiter.length - 2;
+  if (form.toString('latin1', 0, position) !== delimiter.slice(2)) return undefined;
+  while (form.toString('latin1', position, position + 2) === '\r\n' && parts.length < MAX_PARTS) {
+    const start = position + 2;
+    const headerEnd = form.indexOf('\r\n\r\n', start, 'latin1');
+    const end = form.indexOf(delimiter, start, 'latin1');
+    if (headerEnd === -1 || headerEnd - start > MAX_HEADER || headerEnd + 4 > end) return undefined;
+    const part = partOf(form.toString('latin1', start, headerEnd), form.subarray(headerEnd + 4, end));
+    if (!part) return undefined;
+    parts.push(part);
+    position = end + delimiter.length;
+  }
+  const rest = form.toString('latin1', position);
+  return rest === '--\r\n' || rest === '--' ? parts : undefined;
+}
+
+function partOf(header: string, bytes: Buffer): WholePart | undefined {
+  const lines = header.split('\r\n');
+  if (lines.length > MAX_LINES) return undefined;
+  let disposition: string | undefined;
+  let type: string | undefined;
+  for (const line of lines) {
+    const [, name, value = ''] = /^([\w-]+):[ \t]?([^\r\n]*)$/.exec(line) ?? [];
+    if (name === undefined) return undefined;
+    if (/^content-disposition$/i.test(name)) disposition ??= value;
+    else if (/^content-type$/i.test(name)) type ??= value;
+  }
+  const field = disposition === undefined ? undefined : parseFormDisposition(disposition);
+  return field && { ...field, type, bytes };
+}

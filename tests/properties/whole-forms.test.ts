@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { test } from 'node:test';
+import * as fc from 'fast-check';
+import { readForm } from '../../src/http/multipart.ts';
+import { partsOfWhole } from '../../src/http/whole-form.ts';
+
+const BOUNDARY = 'b-1';
+
+/** What forms are made of, and what may be wrong with them. */
+const PIECES = [
+  `--${BOUNDARY}`,
+  `\r\n--${BOUNDARY}\r\n`,
+  `\r\n--${BOUNDARY}--\r\n`,
+  '--',
+  '\r\n',
+  '\r\n\r\n',
+  '\n',
+  'Content-Disposition: form-data; name="file"; filename="ä.txt"',
+  'content-disposition:form-data; name=prefix',
+  'Content-Disposition: form-data; name="a\\"b"',
+  'Content-Disposition: attachment',
+  'Content-Type:  text/plain',
+  'X-Other: 1',
+  ' folded',
+  'no header',
+  'text',
+];
+
+const header = fc.array(fc.constantFrom(...PIECES.slice(7, 14)), { minLength: 1, maxLength: 5 });
+const part = fc
+  .tuple(header, fc.constantFrom('', 'text', '\r\n', `--${BOUNDARY}`, '\r\n--b'))
+  .map(([lines, body]) => `--${BOUNDARY}\r\n${lines.join('\r\n')}\r\n\r\n${body}\r\n`);
+const wellFormed = fc
+  .array(part, { maxLength: 10 })
+  .chain((parts) => fc.constantFrom('', '\r\n', 'more').map((rest) => `${parts.join('')}--${BOUNDARY}--${rest}`));
+const anything = fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }).map((pieces) => pieces.join(''));
+
+test('a form that has come whole is read as the same form that comes in pieces', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(wellFormed, anything), async (text) => {
+      const bytes = Buffer.from(text);
+      assert.deepEqual(await read(bytes, { isWhole: true }), await read(bytes, { isWhole: false }));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('a form as browsers and curl write it is taken at once, and one with anything odd is not', () => {
+  const disposition = 'Content-Disposition: form-data; name="file"; filename="a"';
+  const formOf = (headers: string) => Buffer.from(`--${BOUNDARY}\r\n${headers}\r\n\r\ntext\r\n--${BOUNDARY}--\r\n`);
+  assert.equal(partsOfWhole(formOf(`${disposition}\r\nContent-Type: text/plain`), BOUNDARY)?.length, 1);
+  assert.equal(partsOfWhole(formOf(`${disposition}\r\n folded`), BOUNDARY), undefined);
+  assert.equal(partsOfWhole(Buffer.concat([Buffer.from('before\r\n'), formOf(disposition)]), BOUNDARY), undefined);
+});
+
+/** The parts of a form, or what is wrong with it. */
+async function read(bytes: Buffer, { isWhole }: { isWhole: boolean }): Promise<unknown> {
+  const request = new IncomingMessage(new Socket());
+  request.headers['content-type'] = `multipart/form-data; boundary=${BOUNDARY}`;
+  request.push(bytes);
+  request.push(null);
+  request.complete = isWhole;
+  const form = await readForm(request);
+  request.complete = true;
+  const parts = [];
+  try {
+    for (let found = await form.next(); found; found = await form.next()) {
+      const { name, filename, type, body } = found;
+      parts.push({ name, filename, type, text: (await buffer(body)).toString() });
+    }
+    return parts;
+  } catch (error) {
+    return form.problem() ?? error;
+  }
+}
