@@ -64,6 +64,25 @@ describe('Fetching a file asks the store', () => {
     assert.ok(followed.body.equals(LARGE));
   });
 
+  it('each time anew, and tells what the file is now', async (t) => {
+    const served = await serveProxied(t);
+    const described = async () => {
+      const { headers, body } = await send(served.port, '/file/a');
+      return [headers['content-type'], headers.etag, body.toString()];
+    };
+    await put(served, 'a', 'one', 'text/plain');
+    const first = await described();
+    assert.deepEqual(await described(), first);
+    await put(served, 'a', 'two', 'text/plain');
+    const second = await described();
+    assert.deepEqual([second[0], second[2]], [first[0], 'two']);
+    assert.notEqual(second[1], first[1]);
+    await put(served, 'a', 'two', 'text/css');
+    const [type, etag] = await described();
+    assert.match(type ?? '', /^text\/css/);
+    assert.equal(etag, second[1]);
+  });
+
   it('once, where it is just below the limit', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a', JUST_BELOW);

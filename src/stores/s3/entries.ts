@@ -52,7 +52,10 @@ export function createEntries(publicUrl: string | undefined): Entries {
 
   return {
     of(path, described) {
-      const entry = make(path, described);
+      const made = make(path, described);
+      const before = known.get(path)?.entry;
+      // An entry that is the same goes on to be the same object: its headers are remembered with it.
+      const entry = before && isSame(before, made) ? before : made;
       if (described.ContentType !== undefined) typed.add(entry);
       known.set(path, { entry, turn: ++turn });
       return entry;
@@ -70,6 +73,15 @@ export function createEntries(publicUrl: string | undefined): Entries {
       else known.delete(path);
     },
   };
+}
+
+function isSame(left: FileEntry, right: FileEntry): boolean {
+  return (
+    left.size === right.size &&
+    left.etag === right.etag &&
+    left.type === right.type &&
+    left.modified?.getTime() === right.modified?.getTime()
+  );
 }
 
 /** Some listings tell milliseconds, while the header of an object never does: one file has one time. */
