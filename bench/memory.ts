@@ -10,7 +10,7 @@ import type { Subject } from './harness/options.ts';
 import { readNumber, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import { get } from './harness/requests.ts';
-import { idleAfterWarmUp, peakDuring, residentInterval } from './harness/resident-memory.ts';
+import { peakDuring, residentInterval, rest, restDescription, warmUp } from './harness/resident-memory.ts';
 import { publish } from './harness/results.ts';
 import { holdall, startServer } from './harness/servers.ts';
 import type { Column } from './harness/table.ts';
@@ -101,7 +101,8 @@ async function measure(
   const site = { root: join(folder.path, 'root'), scratch: join(folder.path, 'scratch') };
   await mkdir(site.root);
   await using running = await startServer(holdall(service, 1), site, signal);
-  const idle = await idleAfterWarmUp(running, { file: files.small, prefix, order }, signal);
+  await warmUp(running, { file: files.small, prefix, order }, signal);
+  const idle = await rest(running, signal);
   const [peakUploading] = await peakDuring(running, () =>
     uploadForm({ base: running.url('/'), file: files.large, prefix, order }, signal),
   );
@@ -126,7 +127,7 @@ function report(measurements: readonly Measurement[], { bytes }: Options): strin
   const size = `${formatFigure(bytes / 2 ** 30)} GiB`;
   const notes = [
     `- Resident memory (RSS) of all the service's processes, WORKERS=1, every ${residentInterval} ms; MB of 1,000,000 bytes.`,
-    '- Idle: the median of 2 s, after 30 requests and 1 s of rest. A fresh process for each order of the parts.',
+    `- Idle: after 30 requests, when ${restDescription}. A fresh process for each order of the parts.`,
     `- Upload: multipart by curl, ${size} of zeros from a sparse file. Download: through the redirect, from byte 1 on` +
       ' (206), thrown away as fast as it comes. LOG_LEVEL=warn.',
   ];

@@ -13,6 +13,7 @@ import type { Program } from './harness/programs.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import type { Duration } from './harness/reading.ts';
 import { describeChanges, readEarlier } from './harness/regressions.ts';
+import { restDescription } from './harness/resident-memory.ts';
 import { publish } from './harness/results.ts';
 import { startsEach } from './harness/starting.ts';
 import type { Target, TargetGroup, Verdict } from './harness/target.ts';
@@ -167,8 +168,8 @@ function notes({ rounds, duration }: Options): string {
     'The bucket itself: the same asked of it without the service, by one URL that was signed beforehand.',
     'Folders of the bucket: 2,000 objects of 1 KiB, 64 at once on both sides; each is checked afterwards.',
     `Start: the median of ${startsEach} starts a round, until /-/health/ready, or the root of the others, was answered. Idle:` +
-      ' the largest process after 60 requests and 10 s of rest; RSS, which decides, is what `ps` shows, with what processes' +
-      ' share; PSS has only its part of that.',
+      ` the largest process after 60 requests, when ${restDescription}; RSS, which decides, is what \`ps\` shows, with what` +
+      ' processes share; PSS has only its part of that.',
     'CPU is that of all processes of the server, user and system. Peak memory is that of the whole process tree, shared' +
       ' pages once; above idle is RSS, every 100 ms. MB of 1,000,000 bytes; no page cache.',
   ]

@@ -9,7 +9,7 @@ import { timedSample } from './comparison.ts';
 import { uploadForm } from './curl.ts';
 import { measureProgram, measureServer } from './measure.ts';
 import type { Command } from './processes.ts';
-import { idleAfterWarmUp, peakDuring } from './resident-memory.ts';
+import { peakDuring, rest, warmUp } from './resident-memory.ts';
 import { startServer } from './servers.ts';
 
 /** Storing 1 GiB in the bucket: by upload to the service, and by rclone, which is given no file either, but bytes. */
@@ -38,7 +38,8 @@ function serviceContender(stage: BucketStage): Contender {
     measure: async (signal) => {
       await using running = await startServer(stage.holdall(1), stage.newSite(), signal);
       const form = { prefix: incoming, order: 'prefix first' } as const;
-      const idle = await idleAfterWarmUp(running, { ...form, file: stage.smallFile }, signal);
+      await warmUp(running, { ...form, file: stage.smallFile }, signal);
+      const idle = await rest(running, signal);
       const upload = () => uploadForm({ ...form, base: running.url('/'), file: stage.uploadFile }, signal);
       const [peak, [, cost]] = await peakDuring(running, () =>
         stage.bucket.store.metered(() => measureServer(running.pid, upload)),

@@ -43,7 +43,7 @@ export function memoryOfEach(pid: number): Memory[] {
 }
 
 /** What the process and everything below it hold now; zero once they have ended. */
-function memoryOf(pid: number): Memory {
+export function memoryOf(pid: number): Memory {
   const processes = memoryOfEach(pid);
   return {
     resident: processes.reduce((sum, { resident }) => sum + resident, 0),

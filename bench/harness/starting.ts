@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Comparison, Contender, IdleProcess, Sample } from './comparison.ts';
 import { median } from './figures.ts';
 import { cpuSecondsOf, memoryOfEach } from './process-tree.ts';
 import { get } from './requests.ts';
+import { rest } from './resident-memory.ts';
 import type { RunningServer, Server } from './servers.ts';
 import { startServer } from './servers.ts';
 import type { Stage } from './stage.ts';
@@ -51,7 +51,7 @@ async function measureStart(server: Server, stage: Stage, signal: AbortSignal): 
 
 /**
  * What the process that holds most holds, after some requests, so that all processes are there and the code of each kind
- * of request is loaded, and ten seconds of rest, in which they may give memory back.
+ * of request is loaded, and once they rest.
  */
 async function measureIdle(running: RunningServer, server: Server, signal: AbortSignal): Promise<IdleProcess> {
   for (let request = 0; request < 30; request++) {
@@ -60,7 +60,7 @@ async function measureIdle(running: RunningServer, server: Server, signal: Abort
       if (status !== 200) throw new Error(`warm-up: GET ${path}: ${status}`);
     }
   }
-  await sleep(10_000, undefined, { signal });
+  await rest(running, signal);
   const processes = memoryOfEach(running.pid);
   const [largest] = processes.toSorted((one, other) => other.resident - one.resident);
   if (!largest) throw new Error(`${server.name} has no process`);

@@ -1,15 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Comparison, Sample } from './comparison.ts';
-import { median } from './figures.ts';
 import { measureServer } from './measure.ts';
-import { watchMemory } from './process-tree.ts';
 import { run } from './processes.ts';
 import { measureReading } from './reading.ts';
 import { send } from './requests.ts';
-import { peakDuring, residentInterval } from './resident-memory.ts';
+import { peakDuring, rest } from './resident-memory.ts';
 import type { RunningServer } from './servers.ts';
 import { holdall, startServer } from './servers.ts';
 import type { Setting, Target, TargetGroup } from './target.ts';
@@ -99,17 +96,11 @@ function crowdTarget(setting: Setting): Target {
 
 async function measureCrowd(setting: Setting, signal: AbortSignal): Promise<Sample> {
   await using running = await startHoldall(setting, signal);
-  const idle = await idleMemory(running, signal);
+  const idle = await rest(running, signal);
   const urls = names.slice(0, CROWD).map((name) => running.url(`/thumb/${PHOTOGRAPHS}/${name}`));
   const [peak, { seconds, latencyP99 }] = await peakDuring(running, () => askForEach(urls, CROWD, signal));
   const residentMemory = { idle, peak };
   return { value: seconds, cpuSeconds: null, peakMemory: peak, latencyP99, residentMemory, remark: 'resident, summed' };
-}
-
-async function idleMemory(running: RunningServer, signal: AbortSignal): Promise<number> {
-  using watch = watchMemory(running.pid, residentInterval);
-  await sleep(1000, undefined, { signal });
-  return median(watch.samples().map(({ resident }) => resident));
 }
 
 function warmTarget(setting: Setting): Target {

@@ -4,7 +4,7 @@ import { timedSample } from './comparison.ts';
 import { uploadByPut, uploadForm } from './curl.ts';
 import { measureCommand, measureServer } from './measure.ts';
 import { run } from './processes.ts';
-import { idleAfterWarmUp, peakDuring } from './resident-memory.ts';
+import { peakDuring, rest, warmUp } from './resident-memory.ts';
 import type { Server } from './servers.ts';
 import { rclone, startServer } from './servers.ts';
 import type { Stage } from './stage.ts';
@@ -38,8 +38,9 @@ function serviceContender(holdall: Server, stage: Stage): Contender {
       await using running = await startServer(holdall, stage.newSite(), signal);
       const send = (file: string) => uploadForm({ ...form, base: running.url('/'), file }, signal);
       await send(stage.warmUpFile);
-      const idle = await idleAfterWarmUp(running, { ...form, file: stage.smallFile }, signal);
+      await warmUp(running, { ...form, file: stage.smallFile }, signal);
       await stage.clearIncoming(signal);
+      const idle = await rest(running, signal);
       const [peak, [, cost]] = await peakDuring(running, () =>
         measureServer(running.pid, () => send(stage.uploadFile)),
       );
