@@ -153,7 +153,7 @@ function toMeasurement({ target: { comparison }, measured, verdicts }: Result) {
 function notes({ rounds, duration }: Options): string {
   return [
     `Rounds: ${rounds}. The order is reversed every round; a fresh process of each server for each figure. What decides is` +
-      ' the median of the rounds; ratios are taken within each round.',
+      ' the median of the rounds, and so is every figure of the tables; ratios are taken within each round.',
     'All runs on one machine: what loads a server shares the cores with it, and so does the Ceph that holds the bucket.',
     'Holdall runs with its defaults, a process a core, but for LOG_LEVEL=warn; the others with theirs, and without a line' +
       ' for a request either. nginx, for which there is no target, is the limit of a static file server.',
@@ -170,8 +170,8 @@ function notes({ rounds, duration }: Options): string {
     `Start: the median of ${startsEach} starts a round, until /-/health/ready, or the root of the others, was answered. Idle:` +
       ` the largest process after 60 requests, when ${restDescription}; RSS, which decides, is what \`ps\` shows, with what` +
       ' processes share; PSS has only its part of that.',
-    'CPU is that of all processes of the server, user and system. Peak memory is that of the whole process tree, shared' +
-      ' pages once; above idle is RSS, every 100 ms. MB of 1,000,000 bytes; no page cache.',
+    'CPU is that of all processes of the server, user and system. Peak memory is the most that the whole process tree held' +
+      ' in a round, shared pages once; above idle is RSS, every 100 ms. MB of 1,000,000 bytes; no page cache.',
   ]
     .map((note) => `- ${note}`)
     .join('\n');

@@ -35,12 +35,12 @@ function figuresOf(comparison: Comparison, reference: Measured | undefined): Fig
     right(`CPU of the bucket, ${cpuUnit}`, (row) =>
       formatFigure(1000 * medianOf(row, ({ storeCpuSeconds }) => storeCpuSeconds)),
     ),
-    right('peak memory, MB', (row) => formatMost(row.samples.map(({ peakMemory }) => peakMemory))),
+    right('peak memory, MB', (row) => formatMegabytes(medianOf(row, ({ peakMemory }) => peakMemory))),
     right('above idle, MB', (row) =>
-      formatMost(row.samples.map(({ residentMemory: memory }) => memory && memory.peak - memory.idle)),
+      formatMegabytes(medianOf(row, ({ residentMemory: memory }) => memory && memory.peak - memory.idle)),
     ),
-    right('idle process: RSS, MB', (row) => formatMost(row.samples.map(({ idleProcess }) => idleProcess?.resident))),
-    right('PSS, MB', (row) => formatMost(row.samples.map(({ idleProcess }) => idleProcess?.proportional))),
+    right('idle process: RSS, MB', (row) => formatMegabytes(medianOf(row, ({ idleProcess }) => idleProcess?.resident))),
+    right('PSS, MB', (row) => formatMegabytes(medianOf(row, ({ idleProcess }) => idleProcess?.proportional))),
     right('processes', (row) => String(row.samples[0]?.idleProcess?.processes ?? '–')),
     { heading: 'remark', align: 'left', cell: (row) => row.samples[0]?.remark ?? '' },
   ];
@@ -48,10 +48,4 @@ function figuresOf(comparison: Comparison, reference: Measured | undefined): Fig
 
 function formatRatio(ratio: number): string {
   return Number.isFinite(ratio) ? ratio.toFixed(2) : '–';
-}
-
-/** Of bytes, in megabytes; a dash where none were counted. */
-function formatMost(bytes: readonly (number | null | undefined)[]): string {
-  const counted = bytes.filter((value) => typeof value === 'number');
-  return counted.length === 0 ? '–' : formatMegabytes(Math.max(...counted));
 }

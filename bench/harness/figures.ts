@@ -25,5 +25,5 @@ export function formatSpread(values: readonly number[]): string {
 
 /** Megabytes of 1,000,000 bytes, without their unit. */
 export function formatMegabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(1);
+  return Number.isFinite(bytes) ? (bytes / 1e6).toFixed(1) : '–';
 }
