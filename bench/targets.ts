@@ -51,6 +51,10 @@ export const targets: Benchmark = {
         failures.push(describeFailure(error));
       });
     }
+    failures.push(...results.flatMap(({ failure }) => failure ?? []));
+    const failure = new Error(`not all could be measured:\n${failures.join('\n')}`);
+    // An earlier run's figures are not overwritten with none.
+    if (results.every(({ measured }) => measured.length === 0)) throw failure;
     const measurements = results.map(toMeasurement);
     await publish({
       name: 'targets',
@@ -59,13 +63,12 @@ export const targets: Benchmark = {
       report: [
         formatVerdicts(results.flatMap(({ verdicts }) => verdicts)),
         ...results.map(({ report }) => report),
-        notes(options),
+        notes(options, failures.length > 0),
         ...(earlier ? [describeChanges(earlier, measurements).report] : []),
       ].join('\n\n'),
       measurements,
     });
-    failures.push(...results.flatMap(({ failure }) => failure ?? []));
-    if (failures.length > 0) throw new Error(`not all could be measured:\n${failures.join('\n')}`);
+    if (failures.length > 0) throw failure;
   },
 };
 
@@ -150,7 +153,7 @@ function toMeasurement({ target: { comparison }, measured, verdicts }: Result) {
 }
 
 /** What a reader must know so that the figures do not mislead. */
-function notes({ rounds, duration }: Options): string {
+function notes({ rounds, duration }: Options, hasFailures: boolean): string {
   return [
     `Rounds: ${rounds}. The order is reversed every round; a fresh process of each server for each figure. What decides is` +
       ' the median of the rounds, and so is every figure of the tables; ratios are taken within each round.',
@@ -158,7 +161,7 @@ function notes({ rounds, duration }: Options): string {
     'Holdall runs with its defaults, a process a core, but for LOG_LEVEL=warn; the others with theirs, and without a line' +
       ' for a request either. nginx, for which there is no target, is the limit of a static file server.',
     `Fetching and listing: wrk, ${connections} connections, ${threads} threads, ${duration.measured} s after` +
-      ` ${duration.warmUp} s of warm-up; all files are in the page cache, and every request succeeded.`,
+      ` ${duration.warmUp} s of warm-up; all files are in the page cache${hasFailures ? '' : ', and every request succeeded'}.`,
     'The slow disk: opening a file of one folder and each reading of it waits 200 ms in the C library (slow-disk.c). The' +
       ' others are a file, a listing and a probe elsewhere, 200 a second, each timed from when it was due.',
     'Uploads of 1 GiB come from curl, those of 4 KiB from wrk. Holdall answers when what it stored is on the disk, rclone' +

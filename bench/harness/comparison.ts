@@ -1,5 +1,6 @@
 import type { Cost } from './measure.ts';
 import type { Program } from './programs.ts';
+import { takeServerOutput } from './servers.ts';
 
 /** Several ways to do one thing, each measured in every round. */
 export interface Comparison {
@@ -110,9 +111,12 @@ export function programsOf(comparisons: readonly Comparison[]): Program[] {
 }
 
 async function measure(contender: Contender, signal: AbortSignal): Promise<Sample> {
+  takeServerOutput();
   try {
     return await contender.measure(signal);
   } catch (error) {
-    throw new Error(`${contender.name} failed`, { cause: error });
+    const output = takeServerOutput();
+    const wrote = output === '' ? '' : `, whose server wrote:\n${output}`;
+    throw new Error(`${contender.name} failed${wrote}`, { cause: error });
   }
 }

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from './processes.ts';
+import type { Command, OwnedProcess } from './processes.ts';
 import { start } from './processes.ts';
 import type { Program } from './programs.ts';
 import { get } from './requests.ts';
@@ -46,6 +46,7 @@ export async function startServer(server: Server, site: Site, signal: AbortSigna
   const command = await server.command(site, port);
   const began = performance.now();
   const child = start(command);
+  started.push(child);
   const url = (path: string) => new URL(path, `http://127.0.0.1:${port}`);
   try {
     while (!(await isReady(url(server.readyPath), signal))) {
@@ -60,6 +61,14 @@ export async function startServer(server: Server, site: Site, signal: AbortSigna
   }
   const secondsToAnswer = (performance.now() - began) / 1000;
   return { pid: child.pid, secondsToAnswer, url, [Symbol.asyncDispose]: () => child[Symbol.asyncDispose]() };
+}
+
+const started: OwnedProcess[] = [];
+
+/** The last lines of each server that was started since this was asked for. */
+export function takeServerOutput(): string {
+  const outputs = started.splice(0).map((child) => child.lastOutput().split('\n').slice(-10).join('\n'));
+  return outputs.filter(Boolean).join('\n');
 }
 
 /**

@@ -33,21 +33,13 @@ export const threads = 2;
  * Loads a URL with wrk. Rejects when a single request failed, and when less was received than the answers'
  * length: wrk itself counts neither a redirect nor a short answer as a failure.
  */
-export async function load(
-  { url, requests = [], host, headers = {}, seconds, answerBytes = 0, connections: clients = connections }: Load,
-  signal: AbortSignal,
-): Promise<LoadResult> {
-  requireHost(url, host);
-  const options = [`-t${threads}`, `-c${clients}`, `-d${seconds}s`, '--timeout', '30s', '-s', script];
-  const headerOptions = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
-  const { stdout } = await run(
-    { file: 'wrk', args: [...options, ...headerOptions, url.href, '--', ...requests] },
-    signal,
-  );
-  const summary = parseSummary(stdout);
+export async function load(asked: Load, signal: AbortSignal): Promise<LoadResult> {
+  const { url, seconds, answerBytes = 0 } = asked;
+  const summary = parseSummary(await runWrk(asked, signal));
   for (const kind of ['connect', 'read', 'write', 'status', 'timeout'] as const) {
-    if (summary[kind] > 0)
-      throw new Error(`${url.href}: ${summary[kind]} of ${summary.requests} requests failed (${kind})`);
+    if (summary[kind] === 0) continue;
+    const failed = `${url.href}: ${summary[kind]} of ${summary.requests} requests failed (${kind})`;
+    throw new Error(kind === 'status' ? `${failed}; ${await countStatuses(asked, signal)}` : failed);
   }
   if (summary.requests === 0) throw new Error(`${url.href}: not one answer in ${seconds} s`);
   if (summary.bytes < summary.requests * answerBytes) {
@@ -60,6 +52,29 @@ export async function load(
     latencyMedian: summary.p50 / 1000,
     latencyP99: summary.p99 / 1000,
   };
+}
+
+/** What wrk wrote. */
+async function runWrk(
+  { url, requests = [], host, headers = {}, seconds, connections: clients = connections }: Load,
+  signal: AbortSignal,
+): Promise<string> {
+  requireHost(url, host);
+  const options = [`-t${threads}`, `-c${clients}`, `-d${seconds}s`, '--timeout', '30s', '-s', script];
+  const headerOptions = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
+  const args = [...options, ...headerOptions, url.href, '--', ...requests];
+  return (await run({ file: 'wrk', args }, signal)).stdout;
+}
+
+/** The same load again, for a second: to count statuses all along would slow wrk down, and so bend what is measured. */
+async function countStatuses(asked: Load, signal: AbortSignal): Promise<string> {
+  const stdout = await runWrk({ ...asked, seconds: 1, requests: ['statuses', ...(asked.requests ?? [])] }, signal);
+  const counts: Record<string, number> = {};
+  for (const [, status = '', count] of stdout.matchAll(/^status (\d+) (\d+)$/gm)) {
+    counts[status] = (counts[status] ?? 0) + Number(count);
+  }
+  const found = Object.entries(counts).map(([status, count]) => `${count} × ${status}`);
+  return `asked once more, for a second: ${found.join(', ') || 'no answer'}`;
 }
 
 const script = join(import.meta.dirname, 'wrk.lua');
