@@ -7,7 +7,7 @@ import type { HostCost, HostedBranch } from './harness/hosted-branch.ts';
 import { contentOf, entriesOf, fileNames, folder, openBranch, shaOf } from './harness/hosted-branch.ts';
 import { describeMachine } from './harness/machine.ts';
 import type { Subject } from './harness/options.ts';
-import { readNames, readNumber, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
+import { readCount, readNames, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import type { Answer, Request } from './harness/requests.ts';
 import { send } from './harness/requests.ts';
@@ -23,7 +23,7 @@ export const github: Benchmark = {
   question: 'How many calls and commits of GitHub do uploads and folders take, beside one call for each file?',
   options: [
     '--rounds N        how often each is measured (3)',
-    '--cases LIST      of list-cold,list-warm,upload-100,rename-5000,delete-5000 (all)',
+    '--only LIST       of list-cold,list-warm,upload-100,rename-5000,delete-5000 (all)',
     ...subjectUsage,
     'GitHub is a double of its API over a real git repository, in this process: no call leaves the machine.',
   ],
@@ -33,7 +33,7 @@ export const github: Benchmark = {
     await using temporary = await makeTemporaryFolder(options.folder, 2 ** 28);
     const machine = await describeMachine(temporary.path, options.service);
     const measurements: Measurement[] = [];
-    for (const measured of cases.filter(({ id }) => options.cases.includes(id))) {
+    for (const measured of cases.filter(({ id }) => options.only.includes(id))) {
       const samples: HostCost[] = [];
       for (let round = 1; round <= options.rounds; round++) {
         process.stderr.write(`bench: ${measured.title}, round ${round} of ${options.rounds}\n`);
@@ -147,7 +147,7 @@ const cases: readonly Case[] = [
 
 interface Options extends Subject {
   readonly rounds: number;
-  readonly cases: readonly string[];
+  readonly only: readonly string[];
 }
 
 function readOptions(args: readonly string[]): Options {
@@ -155,15 +155,15 @@ function readOptions(args: readonly string[]): Options {
     args: [...args],
     options: {
       rounds: { type: 'string', default: '3' },
-      cases: { type: 'string' },
+      only: { type: 'string' },
       ...subjectOptions,
     },
   });
   return {
-    rounds: readNumber('rounds', values.rounds, 1),
-    cases: readNames(
-      'cases',
-      values.cases,
+    rounds: readCount('rounds', values.rounds),
+    only: readNames(
+      'only',
+      values.only,
       cases.map(({ id }) => id),
     ),
     ...readSubject(values),

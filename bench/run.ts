@@ -15,14 +15,13 @@ process.exitCode = await runBenchmark(process.argv.slice(2));
 
 /**
  * Runs the benchmark named first, where `all` means the table of targets, and says how it went: 0, 1 for a failure, 2 for a
- * mistaken command, 130.
+ * mistaken command, 130. Asked for help, it says what there is.
  */
 async function runBenchmark([name, ...args]: readonly string[]): Promise<number> {
+  if (name === undefined || isHelp(name)) return say('stdout', listBenchmarks(), 0);
   const benchmark = benchmarks.find((candidate) => candidate.name === (name === 'all' ? targets.name : name));
-  if (!benchmark) {
-    if (name === undefined) return say('stdout', listBenchmarks(), 0);
-    return say('stderr', `bench: there is no benchmark ${name}\n\n${listBenchmarks()}`, 2);
-  }
+  if (!benchmark) return say('stderr', `bench: there is no benchmark ${name}\n\n${listBenchmarks()}`, 2);
+  if (args.some(isHelp)) return say('stdout', describe(benchmark), 0);
   if (process.platform !== 'linux') return say('stderr', 'bench: figures come from /proc, which Linux alone has', 1);
   const interrupted = new AbortController();
   // Kept for good: a second Ctrl-C must not cut the clearing up short.
@@ -37,6 +36,10 @@ async function runBenchmark([name, ...args]: readonly string[]): Promise<number>
     if (isMistakenCommand(error)) return say('stderr', `bench: ${error.message}\n\n${describe(benchmark)}`, 2);
     return say('stderr', `bench: ${benchmark.name} failed: ${describeFailure(error)}`, 1);
   }
+}
+
+function isHelp(argument: string): boolean {
+  return ['--help', '-h', 'help'].includes(argument);
 }
 
 function listBenchmarks(): string {

@@ -4,7 +4,7 @@ import { startCeph } from '../tests/servers/ceph.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { describeMachine } from './harness/machine.ts';
 import type { Subject } from './harness/options.ts';
-import { readNames, readNumber, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
+import { readNames, readNumber, readSubject, subjectOptions, subjectUsage, UsageError } from './harness/options.ts';
 import { publish } from './harness/results.ts';
 import type { Outcome } from './harness/scale-operations.ts';
 import { familiesOf, measureSize, operationNames } from './harness/scale-operations.ts';
@@ -17,11 +17,11 @@ import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 /** How the cost of each operation grows with the folder. */
 export const scale: Benchmark = {
   name: 'scale',
-  question: 'What do listing, copying, moving and deleting cost in folders of 1,000 to 1,000,000 files?',
+  question: 'What do listing, copying, moving and deleting cost in folders of 1,000 to 100,000 files, or of a million?',
   options: [
     '--largest N       the largest folder: 1000, 10000, 100000 or 1000000 (100000); a million takes half an hour',
     '--smallest N      the smallest one (1000)',
-    `--cases LIST      of ${operationNames.join(',')} (all)`,
+    `--only LIST       of ${operationNames.join(',')} (all)`,
     '--stores LIST     of bucket,disk (all); on disk, 100,000 files at the most',
     `--latency MS      what each request to the bucket takes (${usualLatency})`,
     '--check           holds the synthetic store to what a Ceph answers, and measures nothing',
@@ -33,12 +33,14 @@ export const scale: Benchmark = {
     await using folder = await makeTemporaryFolder(options.folder, 2 ** 30);
     const machine = await describeMachine(folder.path, options.service);
     const results: { store: string; outcomes: Outcome[] }[] = [];
-    for (const store of options.stores) {
+    for (const part of options.parts) {
       const outcomes: Outcome[] = [];
-      for (const count of options.sizes.filter((size) => store === 'bucket' || size <= largestOnDisk)) {
-        outcomes.push(...(await measureStore(store, count, options, join(folder.path, `${store}-${count}`), signal)));
+      for (const count of part.sizes) {
+        outcomes.push(
+          ...(await measureStore(part, count, options, join(folder.path, `${part.store}-${count}`), signal)),
+        );
       }
-      results.push({ store, outcomes });
+      results.push({ store: part.store, outcomes });
     }
     await publish({
       name: 'scale',
@@ -53,10 +55,16 @@ export const scale: Benchmark = {
 const allSizes = [1000, 10_000, 100_000, 1_000_000];
 const largestOnDisk = 100_000;
 
-interface Options extends Subject {
+/** What is measured on one store. */
+interface Part {
+  readonly store: string;
   readonly sizes: readonly number[];
-  readonly cases: readonly string[];
-  readonly stores: readonly string[];
+  readonly operations: readonly string[];
+}
+
+interface Options extends Subject {
+  /** Empty where the store is checked instead. */
+  readonly parts: readonly Part[];
   readonly latency: number;
   readonly check: boolean;
 }
@@ -67,37 +75,57 @@ function readOptions(args: readonly string[]): Options {
     options: {
       largest: { type: 'string', default: '100000' },
       smallest: { type: 'string', default: '1000' },
-      cases: { type: 'string' },
+      only: { type: 'string' },
       stores: { type: 'string' },
       latency: { type: 'string', default: String(usualLatency) },
       check: { type: 'boolean', default: false },
       ...subjectOptions,
     },
   });
-  const smallest = readNumber('smallest', values.smallest, 1);
-  const largest = readNumber('largest', values.largest, smallest);
+  const [smallest, largest] = [readSize('smallest', values.smallest), readSize('largest', values.largest)];
+  const sizes = allSizes.filter((size) => size >= smallest && size <= largest);
+  const operations = readNames('only', values.only, operationNames);
+  const stores = readNames('stores', values.stores, ['bucket', 'disk']);
+  const parts = values.check ? [] : stores.map((store) => partOn(store, sizes, operations)).filter(isSomething);
+  if (parts.length === 0 && !values.check) throw new UsageError('of these sizes and operations, nothing is measured');
   return {
-    sizes: allSizes.filter((size) => size >= smallest && size <= largest),
-    cases: readNames('cases', values.cases, operationNames),
-    stores: readNames('stores', values.stores, ['bucket', 'disk']),
+    parts,
     latency: readNumber('latency', values.latency, 0),
     check: values.check,
     ...readSubject(values),
   };
 }
 
+function readSize(option: string, text: string): number {
+  const size = allSizes.find((known) => String(known) === text);
+  if (size === undefined) throw new UsageError(`--${option} ${text}: not one of ${allSizes.join(', ')}`);
+  return size;
+}
+
+/** On a disk, a copy onto a folder that is there is refused at once: nothing is compared. */
+function partOn(store: string, sizes: readonly number[], operations: readonly string[]): Part {
+  if (store === 'bucket') return { store, sizes, operations };
+  return {
+    store,
+    sizes: sizes.filter((size) => size <= largestOnDisk),
+    operations: operations.filter((name) => name !== 'compare'),
+  };
+}
+
+function isSomething({ sizes, operations }: Part): boolean {
+  return sizes.length > 0 && operations.length > 0;
+}
+
 async function measureStore(
-  store: string,
+  { store, operations }: Part,
   count: number,
-  { cases, latency, service }: Options,
+  { latency, service }: Options,
   folder: string,
   signal: AbortSignal,
 ): Promise<Outcome[]> {
-  // On a disk, a copy that is there already is told by its folder alone.
-  const wanted = cases.filter((name) => store === 'bucket' || name !== 'compare');
-  const options = { families: familiesOf(count, wanted), folder, service, latency };
+  const options = { families: familiesOf(count, operations), folder, service, latency };
   await using place = store === 'bucket' ? await bucketPlace(options, signal) : await diskPlace(options);
-  return await measureSize(place, count, wanted, signal);
+  return await measureSize(place, count, operations, signal);
 }
 
 /** Whether the store that figures come from answers as a real one. */
@@ -121,7 +149,8 @@ function notes({ latency }: Options): string {
       ' object one write; 503 beyond that. It is held to the answers of a real Ceph (`--check`).',
     '- Each operation once, by one worker freshly started; page 1 is the median of five. Listed is a folder that holds' +
       ' all files itself; copied, compared, deleted and moved is one with folders of 1,000.',
-    '- Compare: a copy to where its copy is already, which is answered 409 when both folders were read to their end.',
+    '- Compare: a copy to where its copy is already, which is answered 409 when both folders were read to their end; on a' +
+      ' disk it is refused at once, and not measured.',
     '- Calls are what came in at the store, what was tried again among them. CPU is that of the service alone.',
     '- Memory: the peak of the process tree, shared pages once, in MB of 1,000,000 bytes. What each operation should' +
       ' have done is checked, object by object.',

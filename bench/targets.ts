@@ -8,7 +8,7 @@ import { formatComparison } from './harness/comparison-table.ts';
 import { diskTargets } from './harness/disk-targets.ts';
 import { describeMachine } from './harness/machine.ts';
 import type { Subject } from './harness/options.ts';
-import { readNames, readNumber, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
+import { readCount, readNames, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import type { Program } from './harness/programs.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import type { Duration } from './harness/reading.ts';
@@ -103,10 +103,10 @@ function readOptions(args: readonly string[]): Options {
     },
   });
   return {
-    rounds: readNumber('rounds', values.rounds, 1),
+    rounds: readCount('rounds', values.rounds),
     duration: {
-      warmUp: readNumber('warm-up', values['warm-up'], 1),
-      measured: readNumber('seconds', values.seconds, 1),
+      warmUp: readCount('warm-up', values['warm-up']),
+      measured: readCount('seconds', values.seconds),
     },
     only: readNames('only', values.only, allIds),
     against: values.against,

@@ -7,7 +7,7 @@ import { formatFigure, formatMegabytes, formatSpread, median } from './harness/f
 import { describeMachine } from './harness/machine.ts';
 import { createManyFiles } from './harness/many-files.ts';
 import type { Subject } from './harness/options.ts';
-import { readNames, readNumber, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
+import { readCount, readNames, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import type { ListingPage, Visit } from './harness/page-listing.ts';
 import { holdallPage, nginxPage, scrollSteps, visitListing } from './harness/page-listing.ts';
 import { run } from './harness/processes.ts';
@@ -23,15 +23,15 @@ export const web: Benchmark = {
   question: 'How soon is a large folder on the screen, how smoothly does it scroll, and what memory does it take?',
   options: [
     '--rounds N        how often each is measured (3)',
-    '--cases LIST      of folder-10000,folder-100000 (all)',
-    '--only LIST       of holdall,nginx (all)',
+    '--only LIST       of folder-10000,folder-100000 (all)',
+    '--programs LIST   of holdall,nginx (all)',
     ...subjectUsage,
     "The browser is Debian's Chromium, without a window.",
   ],
   run: async (args, signal) => {
     const options = readOptions(args);
     requireCommands({ chromium: 'chromium' });
-    const programs = options.only.includes('nginx') ? (['nginx'] as const) : [];
+    const programs = options.servers.includes('nginx') ? (['nginx'] as const) : [];
     await ensurePrograms(programs, signal);
     // The entries of the folders, and the profiles of the browser.
     await using temporary = await makeTemporaryFolder(options.folder, 2 ** 30);
@@ -55,13 +55,13 @@ async function readChromiumVersion(signal: AbortSignal): Promise<string> {
   return /\d+(\.\d+)+/.exec(stdout)?.[0] ?? 'unknown';
 }
 
-const allCases = { 'folder-10000': 10_000, 'folder-100000': 100_000 } as const;
+const allFolders = { 'folder-10000': 10_000, 'folder-100000': 100_000 } as const;
 
 interface Options extends Subject {
   readonly rounds: number;
   /** How many entries the folders have. */
   readonly counts: readonly number[];
-  readonly only: readonly string[];
+  readonly servers: readonly string[];
 }
 
 /** All visits of one page to one folder, in the order of the rounds. */
@@ -76,16 +76,16 @@ function readOptions(args: readonly string[]): Options {
     args: [...args],
     options: {
       rounds: { type: 'string', default: '3' },
-      cases: { type: 'string' },
       only: { type: 'string' },
+      programs: { type: 'string' },
       ...subjectOptions,
     },
   });
-  const cases = readNames('cases', values.cases, Object.keys(allCases));
+  const only = readNames('only', values.only, Object.keys(allFolders));
   return {
-    rounds: readNumber('rounds', values.rounds, 1),
-    counts: Object.entries(allCases).flatMap(([id, count]) => (cases.includes(id) ? [count] : [])),
-    only: readNames('only', values.only, ['holdall', 'nginx']),
+    rounds: readCount('rounds', values.rounds),
+    counts: Object.entries(allFolders).flatMap(([id, count]) => (only.includes(id) ? [count] : [])),
+    servers: readNames('programs', values.programs, ['holdall', 'nginx']),
     ...readSubject(values),
   };
 }
@@ -93,12 +93,12 @@ function readOptions(args: readonly string[]): Options {
 /** The order is reversed every round, so that none is always the one after the heaviest. */
 async function measureFolder(
   count: number,
-  { rounds, only, service }: Options,
+  { rounds, servers, service }: Options,
   parent: string,
   signal: AbortSignal,
 ): Promise<Measurement[]> {
   const pages: readonly ListingPage[] = [holdallPage(service), nginxPage].filter(({ server }) =>
-    only.includes(server.name),
+    servers.includes(server.name),
   );
   const root = join(parent, `root-${count}`);
   await mkdir(root);

@@ -12,10 +12,18 @@ export function readNumber(option: string, text: string, least: number): number 
   throw new UsageError(`--${option} ${text}: not a number from ${least} up`);
 }
 
+/** The whole number of an option, 1 at least: so many rounds, or seconds as wrk takes them. */
+export function readCount(option: string, text: string): number {
+  const count = readNumber(option, text, 1);
+  if (Number.isInteger(count)) return count;
+  throw new UsageError(`--${option} ${text}: not a whole number`);
+}
+
 /** The names of a comma-separated option, each of which must be one of `known`; all of them where it is not given. */
 export function readNames(option: string, text: string | undefined, known: readonly string[]): readonly string[] {
   if (text === undefined) return known;
   const names = text.split(',');
+  if (names.includes('')) throw new UsageError(`--${option} ${text}: a name is missing`);
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length === 0) return names;
   throw new UsageError(`--${option}: there is no ${unknown.join(', ')}; there is ${known.join(', ')}`);
