@@ -1,19 +1,24 @@
 import { parseArgs } from 'node:util';
 import type { Benchmark } from './harness/benchmark.ts';
+import { readEarlier } from './harness/earlier-run.ts';
 import { UsageError } from './harness/options.ts';
-import { describeChanges, readEarlier } from './harness/regressions.ts';
+import { describeChanges } from './harness/regressions.ts';
 
 /** Holds the figures of one run to those of an earlier one. */
 export const compare: Benchmark = {
   name: 'compare',
   question: 'What got slower from one run of targets to another, and which verdicts changed?',
-  options: ['OLD.json NEW.json   what each of them wrote; fails where something got worse'],
+  options: [
+    'OLD.json NEW.json   what each of them wrote, of two rounds at least; fails where a figure got worse, where a target',
+    '                    that was met is missed, and where NEW lacks what OLD has',
+  ],
   run: async (args) => {
     const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
     const [earlier, later, ...rest] = positionals;
     if (earlier === undefined || later === undefined || rest.length > 0) throw new UsageError('name two files');
-    const { report, worse } = describeChanges(await readEarlier(earlier), await readEarlier(later));
+    const { report, compared, problems } = describeChanges(await readEarlier(earlier), await readEarlier(later));
     process.stdout.write(`${report}\n`);
-    if (worse > 0) throw new Error(`${worse} figures got worse`);
+    if (compared === 0) throw new UsageError('no figure is in both runs and of more than one round in each');
+    if (problems.length > 0) throw new Error(problems.join('\n'));
   },
 };

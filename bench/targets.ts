@@ -6,13 +6,14 @@ import type { Measured } from './harness/comparison.ts';
 import { compare, programsOf } from './harness/comparison.ts';
 import { formatComparison } from './harness/comparison-table.ts';
 import { diskTargets } from './harness/disk-targets.ts';
+import { readEarlier } from './harness/earlier-run.ts';
 import { describeMachine } from './harness/machine.ts';
 import type { Subject } from './harness/options.ts';
 import { readCount, readNames, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import type { Program } from './harness/programs.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import type { Duration } from './harness/reading.ts';
-import { describeChanges, readEarlier } from './harness/regressions.ts';
+import { describeChanges } from './harness/regressions.ts';
 import { restDescription } from './harness/resident-memory.ts';
 import { publish } from './harness/results.ts';
 import { startsEach } from './harness/starting.ts';
@@ -40,7 +41,8 @@ export const targets: Benchmark = {
   run: async (args, signal) => {
     const options = readOptions(args);
     // Read first: it may be the file that this run writes anew.
-    const earlier = options.against === undefined ? undefined : await readEarlier(options.against);
+    const all = options.against === undefined ? undefined : await readEarlier(options.against);
+    const earlier = all?.filter(({ id }) => options.only.includes(id));
     const chosen = groups.filter(({ ids }) => ids.some((id) => options.only.includes(id)));
     const machine = await describeMachine(options.folder, options.service);
     const results: Result[] = [];

@@ -1,76 +1,63 @@
-import { readFile } from 'node:fs/promises';
-import { Type } from 'typebox';
-import { Value } from 'typebox/value';
-import type { Comparison, Sample } from './comparison.ts';
 import { speedRatios } from './comparison.ts';
+import type { Measurement } from './earlier-run.ts';
 import { formatFigure, formatSpread, median } from './figures.ts';
-import { UsageError } from './options.ts';
 import type { Column } from './table.ts';
 import { formatTable } from './table.ts';
-import type { Verdict } from './target.ts';
 
-/** Of a run: what its JSON has of each comparison. */
-type Measurements = readonly (Pick<Comparison, 'id' | 'unit' | 'reference'> & {
-  readonly contenders: readonly {
-    readonly name: string;
-    readonly samples: readonly Pick<
-      Sample,
-      'value' | 'cpuSeconds' | 'peakMemory' | 'latencyP99' | 'residentMemory' | 'idleProcess'
-    >[];
-  }[];
-  readonly verdicts: readonly Pick<Verdict, 'work' | 'target' | 'isMet'>[];
-})[];
-
-const Measurement = Type.Object({
-  id: Type.String(),
-  unit: Type.Union([Type.Literal('requests/s'), Type.Literal('seconds')]),
-  reference: Type.String(),
-  contenders: Type.Array(
-    Type.Object({
-      name: Type.String(),
-      samples: Type.Array(
-        Type.Object({
-          value: Type.Number(),
-          cpuSeconds: Type.Union([Type.Number(), Type.Null()]),
-          peakMemory: Type.Union([Type.Number(), Type.Null()]),
-          latencyP99: Type.Union([Type.Number(), Type.Null()]),
-          residentMemory: Type.Optional(Type.Object({ idle: Type.Number(), peak: Type.Number() })),
-          idleProcess: Type.Optional(
-            Type.Object({ resident: Type.Number(), proportional: Type.Number(), processes: Type.Number() }),
-          ),
-        }),
-      ),
-    }),
-  ),
-  verdicts: Type.Array(Type.Object({ work: Type.String(), target: Type.String(), isMet: Type.Boolean() })),
-});
-
-type Contender = Measurements[number]['contenders'][number];
-
-/** The figures of an earlier run, of a JSON that `targets` wrote; throws `UsageError` for another. */
-export async function readEarlier(file: string): Promise<Measurements> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new UsageError(`${file} can't be read: ${String(error)}`);
-  });
-  const results: unknown = parse(text);
-  const schema = Type.Object({ measurements: Type.Array(Measurement) });
-  if (!Value.Check(schema, results)) throw new UsageError(`${file} is not what targets wrote`);
-  return results.measurements;
+/** How two runs differ. */
+interface Changes {
+  /** In Markdown. */
+  readonly report: string;
+  /** Figures and verdicts that could be compared. */
+  readonly compared: number;
+  /** What got worse or is missing, in words; empty where all is well. */
+  readonly problems: readonly string[];
 }
 
 /**
  * Which figures of Holdall changed by more than the rounds of either run differ: those of which every round was worse, or
  * every round better, than all rounds of the other run. Speeds are ratios to the peer in the same round where there is one,
- * so that two runs need not have found the machine in the same state. And which verdicts are others than they were.
+ * so that two runs need not have found the machine in the same state. Which verdicts are others than they were, and what
+ * one of the runs has alone. A single round decides nothing.
  */
-export function describeChanges(earlier: Measurements, later: Measurements): { report: string; worse: number } {
-  const before = new Map(figuresOf(earlier).map((figure) => [figure.name, figure]));
-  const changes = figuresOf(later).flatMap((figure) => {
-    const other = before.get(figure.name);
-    return other ? [{ ...figure, before: other.values, change: changeOf(other.values, figure) }] : [];
-  });
+export function describeChanges(earlier: readonly Measurement[], later: readonly Measurement[]): Changes {
+  const figures = compareFigures(figuresOf(earlier), figuresOf(later));
+  const verdicts = compareVerdicts(verdictsOf(earlier), verdictsOf(later));
+  const parts = [figures, verdicts];
+  const earlierOnly = parts.flatMap((part) => part.earlierOnly);
+  const laterOnly = parts.flatMap((part) => part.laterOnly);
+  const report = [
+    '### Beside an earlier run',
+    ...parts.map((part) => part.report),
+    ...(earlierOnly.length > 0 ? [`In the earlier run only:\n${formatList(earlierOnly)}`] : []),
+    ...(laterOnly.length > 0 ? [`In the later run only:\n${formatList(laterOnly)}`] : []),
+  ];
+  return {
+    report: report.join('\n\n'),
+    compared: figures.compared + verdicts.compared,
+    problems: [
+      ...(figures.worse > 0 ? [`${count(figures.worse, 'figure')} got worse`] : []),
+      ...(verdicts.worse > 0 ? [`${count(verdicts.worse, 'verdict')} went from met to missed`] : []),
+      ...(earlierOnly.length > 0 ? [`not in the later run: ${earlierOnly.join('; ')}`] : []),
+    ],
+  };
+}
+
+/** How the figures of two runs differ, or their verdicts. */
+interface Part {
+  readonly report: string;
+  readonly compared: number;
+  readonly worse: number;
+  /** Names. */
+  readonly earlierOnly: readonly string[];
+  readonly laterOnly: readonly string[];
+}
+
+function compareFigures(earlier: readonly Figure[], later: readonly Figure[]): Part {
+  const { both, undecided, ...alone } = match(earlier, later);
+  const changes = both.map(([before, now]) => ({ before, now, change: changeOf(before.values, now) }));
   const worse = changes.filter(({ change }) => change === 'worse');
-  const changed = [...worse, ...changes.filter(({ change }) => change === 'better')];
+  const better = changes.filter(({ change }) => change === 'better');
   const columns: Column[] = [
     { heading: 'figure', align: 'left' },
     { heading: 'before', align: 'right' },
@@ -79,62 +66,131 @@ export function describeChanges(earlier: Measurements, later: Measurements): { r
     { heading: 'least – most', align: 'right' },
     { heading: 'change', align: 'left' },
   ];
-  const rows = changed.map(({ name, before: values, values: now, change }) => {
-    return [name, ...[values, now].flatMap((rounds) => [formatFigure(median(rounds)), formatSpread(rounds)]), change];
+  const rows = [...worse, ...better].map(({ before, now, change }) => {
+    const rounds = [before.values, now.values];
+    return [now.name, ...rounds.flatMap((values) => [formatFigure(median(values)), formatSpread(values)]), change];
   });
-  const summary = `${worse.length} of ${changes.length} figures got worse than in the earlier run by more than its rounds differ,`;
-  const report = ['### Beside an earlier run', `${summary} ${changed.length - worse.length} got better.`];
-  if (rows.length > 0) report.push(formatTable(columns, rows));
+  const summary = [
+    `${worse.length} of ${both.length} figures got worse than in the earlier run by more than its rounds differ,`,
+    `${better.length} got better.`,
+    ...(undecided > 0 ? [`${count(undecided, 'figure')} had a single round, which decides nothing.`] : []),
+  ];
+  const report = [summary.join(' '), ...(rows.length > 0 ? [formatTable(columns, rows)] : [])].join('\n\n');
+  return { ...alone, report, compared: both.length, worse: worse.length };
+}
+
+function compareVerdicts(earlier: readonly Verdict[], later: readonly Verdict[]): Part {
+  const { both, undecided: _, ...alone } = match(earlier, later);
+  const turned = both.filter(([before, now]) => before.isMet !== now.isMet);
+  const lines = turned.map(([{ name, isMet }]) => `${name} was ${isMet ? 'met, and is missed' : 'missed, and is met'}`);
+  const summary = `${both.length - turned.length} of ${both.length} verdicts are the same.`;
   return {
-    report: [...report, describeVerdicts(earlier, later)].join('\n\n'),
-    worse: worse.length,
+    ...alone,
+    report: [summary, ...(lines.length > 0 ? [formatList(lines)] : [])].join('\n'),
+    compared: both.length,
+    worse: turned.filter(([before]) => before.isMet).length,
   };
 }
 
-function describeVerdicts(earlier: Measurements, later: Measurements): string {
-  const verdictsOf = (measurements: Measurements) =>
-    measurements.flatMap(({ verdicts }) =>
-      verdicts.map((verdict) => [`${verdict.work}: ${verdict.target}`, verdict] as const),
-    );
-  const before = new Map(verdictsOf(earlier));
-  const both = verdictsOf(later).filter(([name]) => before.has(name));
-  const other = both.filter(([name, { isMet }]) => before.get(name)?.isMet !== isMet);
-  const lines = other.map(
-    ([name, { isMet }]) => `- ${name} was ${isMet ? 'missed, and is met' : 'met, and is missed'}`,
+/** What a run found out of one thing. */
+interface Finding {
+  readonly name: string;
+  /** What it is told by where the run has nothing else of that. */
+  readonly subject: string;
+  /** One a round, and one at least. */
+  readonly values: readonly unknown[];
+}
+
+interface Matched<Found extends Finding> {
+  /** The earlier one and the later one of the same name, each of several rounds. */
+  readonly both: readonly (readonly [Found, Found])[];
+  /** How many are in both runs, but of a single round in one of them. */
+  readonly undecided: number;
+  readonly earlierOnly: readonly string[];
+  readonly laterOnly: readonly string[];
+}
+
+function match<Found extends Finding>(earlier: readonly Found[], later: readonly Found[]): Matched<Found> {
+  const pairs = earlier.flatMap((before) =>
+    later.filter(({ name }) => name === before.name).map((now) => [before, now] as const),
   );
-  return [`${both.length - other.length} of ${both.length} verdicts are the same.`, ...lines].join('\n');
+  const both = pairs.filter((pair) => pair.every(({ values }) => values.length > 1));
+  return {
+    both,
+    undecided: pairs.length - both.length,
+    earlierOnly: namesMissing(earlier, later),
+    laterOnly: namesMissing(later, earlier),
+  };
+}
+
+function namesMissing(findings: readonly Finding[], others: readonly Finding[]): string[] {
+  const missing = findings.filter(({ name }) => !others.some((other) => other.name === name));
+  const names = missing.map(({ name, subject }) =>
+    others.some((other) => other.subject === subject) ? name : subject,
+  );
+  return [...new Set(names)];
+}
+
+function formatList(lines: readonly string[]): string {
+  return lines.map((line) => `- ${line}`).join('\n');
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`;
+}
+
+interface Verdict extends Finding {
+  readonly isMet: boolean;
+}
+
+/** Those that anything was measured for. */
+function verdictsOf(measurements: readonly Measurement[]): Verdict[] {
+  const verdicts = measurements.flatMap((measurement) => measurement.verdicts);
+  return verdicts
+    .filter(({ figures }) => figures.length > 0)
+    .map(({ work, target, figures, isMet }) => {
+      const name = `${work}: ${target}`;
+      return { name, subject: name, values: figures, isMet };
+    });
 }
 
 /** One figure of Holdall, in every round. */
-interface Figure {
-  readonly name: string;
+interface Figure extends Finding {
   readonly values: readonly number[];
   readonly better: 'more' | 'less';
 }
 
-function figuresOf(measurements: Measurements): Figure[] {
+/** Those that were measured. */
+function figuresOf(measurements: readonly Measurement[]): Figure[] {
   return measurements.flatMap((measurement) => {
     const ours = measurement.contenders.filter(isOurs);
-    return ours.flatMap((contender) => [speedOf(measurement, contender), ...costsOf(measurement.id, contender)]);
+    const figures = ours.flatMap((contender) => [
+      speedOf(measurement, contender),
+      ...costsOf(measurement.id, contender),
+    ]);
+    return figures.filter(({ values }) => values.length > 0);
   });
 }
+
+type Contender = Measurement['contenders'][number];
 
 function isOurs({ name }: Contender): boolean {
   return name.startsWith('holdall');
 }
 
-function speedOf({ id, unit, reference, contenders }: Measurements[number], contender: Contender): Figure {
+function speedOf({ id, unit, reference, contenders }: Measurement, contender: Contender): Figure {
   const peer = contenders.find(({ name }) => name === reference);
-  const name = `${id}, ${contender.name}`;
+  const subject = `${id}, ${contender.name}`;
   if (peer && !isOurs(peer)) {
-    return { name: `${name}: speed, × ${reference}`, values: speedRatios(unit, contender, peer), better: 'more' };
+    const values = speedRatios(unit, contender, peer);
+    return { name: `${subject}: speed, × ${reference}`, subject, values, better: 'more' };
   }
   const values = contender.samples.map(({ value }) => value);
-  return { name: `${name}: ${unit}`, values, better: unit === 'seconds' ? 'less' : 'more' };
+  return { name: `${subject}: ${unit}`, subject, values, better: unit === 'seconds' ? 'less' : 'more' };
 }
 
-/** Those that were measured. */
 function costsOf(id: string, { name, samples }: Contender): Figure[] {
+  const subject = `${id}, ${name}`;
   const costs = [
     ['CPU, ms', samples.map(({ cpuSeconds }) => cpuSeconds && cpuSeconds * 1000)],
     ['p99, ms', samples.map(({ latencyP99 }) => latencyP99)],
@@ -142,9 +198,9 @@ function costsOf(id: string, { name, samples }: Contender): Figure[] {
     ['above idle, MB', samples.map(({ residentMemory: memory }) => memory && (memory.peak - memory.idle) / 1e6)],
     ['idle process, MB', samples.map(({ idleProcess }) => idleProcess && idleProcess.resident / 1e6)],
   ] as const;
-  return costs.flatMap(([cost, rounds]) => {
+  return costs.map(([cost, rounds]) => {
     const values = rounds.filter((value) => typeof value === 'number');
-    return values.length > 0 ? [{ name: `${id}, ${name}: ${cost}`, values, better: 'less' }] : [];
+    return { name: `${subject}: ${cost}`, subject, values, better: 'less' };
   });
 }
 
@@ -153,12 +209,4 @@ function changeOf(before: readonly number[], { values, better }: Figure): 'worse
   const isLower = Math.max(...values) < Math.min(...before);
   if (!isHigher && !isLower) return 'none';
   return isHigher === (better === 'more') ? 'better' : 'worse';
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -19,7 +19,7 @@ describe('Two runs of the benchmarks', () => {
     );
     assert.doesNotMatch(stdout, /p99/);
     assert.match(stdout, /0 of 1 verdicts are the same\.\n- Fetching: ≥ 0\.5 × peer was met, and is missed/);
-    assert.match(stderr, /1 figures got worse/);
+    assert.match(stderr, /1 figure got worse\n1 verdict went from met to missed/);
     assert.equal(status, 1);
   });
 
@@ -33,6 +33,67 @@ describe('Two runs of the benchmarks', () => {
     assert.equal(status, 0);
   });
 
+  test('differ where a target is missed that was met, whatever the figures', async (t) => {
+    const earlier = run({ ours: [100, 110], peer: [200, 200], p99: [5, 6], isMet: true });
+    const later = run({ ours: [98, 111], peer: [200, 200], p99: [5, 6], isMet: false });
+    const { status, stderr } = await compare(t, earlier, later);
+    assert.match(stderr, /failed: 1 verdict went from met to missed/);
+    assert.equal(status, 1);
+    assert.equal((await compare(t, later, earlier)).status, 0);
+  });
+
+  test('differ where the later one lacks what the earlier one has, and not the other way round', async (t) => {
+    const all = [...measurements(usual), ...measurements({ ...usual, id: 'list' })];
+    // As a run has what failed: no contenders, and no figures behind the verdict.
+    const failed = measurements({ ...usual, id: 'list', ours: [] }).map((of) => ({ ...of, contenders: [] }));
+    for (const lacking of [[], failed]) {
+      const [whole, part] = [file(all), file([...measurements(usual), ...lacking])];
+      const { status, stdout, stderr } = await compare(t, whole, part);
+      assert.match(stdout, /In the earlier run only:\n- list, holdall\n- Work of list: ≥ 0\.5 × peer\n/);
+      assert.match(stderr, /not in the later run: list, holdall; Work of list: ≥ 0\.5 × peer\n/);
+      assert.equal(status, 1);
+      const added = await compare(t, part, whole);
+      assert.match(added.stdout, /In the later run only:\n- list, holdall\n/);
+      assert.equal(added.status, 0);
+    }
+  });
+
+  test('tell one figure that is lost by itself', async (t) => {
+    const { status, stdout } = await compare(t, run(usual), run({ ...usual, p99: [] }));
+    assert.match(stdout, /In the earlier run only:\n- get, holdall: p99, ms\n/);
+    assert.equal(status, 1);
+  });
+
+  test('have no figure of a contender without samples', async (t) => {
+    const { status, stdout } = await compare(t, run(usual), run({ ...usual, ours: [] }));
+    assert.doesNotMatch(stdout, /better \|/);
+    assert.match(stdout, /In the earlier run only:\n- get, holdall\n/);
+    // Nothing is left to compare.
+    assert.equal(status, 2);
+  });
+
+  test('are refused where they have nothing in common', async (t) => {
+    for (const other of [measurements({ ...usual, id: 'list' }), []]) {
+      const { status, stderr } = await compare(t, run(usual), file(other));
+      assert.match(stderr, /no figure is in both runs/);
+      assert.equal(status, 2);
+    }
+  });
+
+  test('decide nothing by a single round', async (t) => {
+    const once = run({ ours: [10], peer: [200], p99: [50], isMet: false });
+    const { status, stdout, stderr } = await compare(t, run(usual), once);
+    assert.match(stdout, /0 of 0 figures got worse .* 2 figures had a single round, which decides nothing\./);
+    assert.match(stderr, /no figure is in both runs and of more than one round in each/);
+    assert.equal(status, 2);
+    const both = file([...measurements(usual), ...measurements({ ...usual, id: 'list' })]);
+    const mixed = file([
+      ...measurements(usual),
+      ...measurements({ ...usual, id: 'list', ours: [1], peer: [9], p99: [9] }),
+    ]);
+    assert.equal((await compare(t, both, mixed)).status, 0);
+  });
+
   test('are refused where a file is something else', async (t) => {
     const good = run({ ours: [1], peer: [1], p99: [1], isMet: true });
     for (const bad of ['no JSON', '{}', JSON.stringify({ measurements: [{ id: 'get' }] })]) {
@@ -44,6 +105,8 @@ describe('Two runs of the benchmarks', () => {
 });
 
 interface Rounds {
+  /** `get` where it is absent. */
+  readonly id?: string;
   readonly ours: readonly number[];
   readonly peer: readonly number[];
   /** Milliseconds, of ours. */
@@ -51,7 +114,17 @@ interface Rounds {
   readonly isMet: boolean;
 }
 
-function run({ ours, peer, p99, isMet }: Rounds): string {
+const usual: Rounds = { ours: [100, 110], peer: [200, 200], p99: [5, 6], isMet: true };
+
+function run(rounds: Rounds): string {
+  return file(measurements(rounds));
+}
+
+function file(all: readonly object[]): string {
+  return JSON.stringify({ measurements: all });
+}
+
+function measurements({ id = 'get', ours, peer, p99, isMet }: Rounds): object[] {
   const samples = (values: readonly number[], latencies: readonly number[] = []) =>
     values.map((value, round) => ({
       value,
@@ -60,20 +133,19 @@ function run({ ours, peer, p99, isMet }: Rounds): string {
       latencyP99: latencies[round] ?? null,
       remark: '',
     }));
-  return JSON.stringify({
-    measurements: [
-      {
-        id: 'get',
-        unit: 'requests/s',
-        reference: 'peer',
-        contenders: [
-          { name: 'holdall', samples: samples(ours, p99) },
-          { name: 'peer', samples: samples(peer) },
-        ],
-        verdicts: [{ work: 'Fetching', target: '≥ 0.5 × peer', unit: '× peer', figures: ours, isMet, roundsMet: 1 }],
-      },
-    ],
-  });
+  const work = id === 'get' ? 'Fetching' : `Work of ${id}`;
+  return [
+    {
+      id,
+      unit: 'requests/s',
+      reference: 'peer',
+      contenders: [
+        { name: 'holdall', samples: samples(ours, p99) },
+        { name: 'peer', samples: samples(peer) },
+      ],
+      verdicts: [{ work, target: '≥ 0.5 × peer', unit: '× peer', figures: ours, isMet, roundsMet: 1 }],
+    },
+  ];
 }
 
 async function compare(t: Parameters<typeof temporaryFolder>[0], earlier: string, later: string) {
