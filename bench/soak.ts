@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import sharp from 'sharp';
 import type { Benchmark } from './harness/benchmark.ts';
-import { formatFigure } from './harness/figures.ts';
+import { formatFigure, median, percentile } from './harness/figures.ts';
 import { describeMachine } from './harness/machine.ts';
 import type { Subject } from './harness/options.ts';
 import { readNumber, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
@@ -18,7 +18,7 @@ import { panelsOf } from './harness/soak-panels.ts';
 import type { ProcessSample } from './harness/soak-processes.ts';
 import { watchProcesses } from './harness/soak-processes.ts';
 import type { Finding } from './harness/soak-verdict.ts';
-import { judge, leastSamples, percentile, warmUpShare } from './harness/soak-verdict.ts';
+import { judge, leastSamples, warmUpShare } from './harness/soak-verdict.ts';
 import type { Column } from './harness/table.ts';
 import { formatTable } from './harness/table.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
@@ -155,12 +155,7 @@ function report(options: Options, load: LoadReport, findings: readonly Finding[]
 
 /** Whether most requests waited for a second and more: then they were not sent when they were due. */
 function isLate({ samples }: LoadReport): boolean {
-  return (
-    percentile(
-      samples.map(({ latency }) => latency),
-      0.5,
-    ) > 1000
-  );
+  return median(samples.map(({ latency }) => latency)) > 1000;
 }
 
 /** By kind, in milliseconds. */
@@ -169,7 +164,7 @@ function latenciesOf({ samples }: LoadReport): object {
   return Object.fromEntries(
     kinds.map((kind) => {
       const all = of(kind);
-      const figures = [0.5, 0.95, 0.99, 1].map((share) => Math.round(percentile(all, share) * 100) / 100);
+      const figures = [50, 95, 99, 100].map((percent) => Math.round(percentile(all, percent) * 100) / 100);
       return [kind, { count: all.length, p50: figures[0], p95: figures[1], p99: figures[2], most: figures[3] }];
     }),
   );

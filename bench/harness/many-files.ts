@@ -4,9 +4,9 @@ import { join } from 'node:path';
 /** What the names of all entries that `createManyFiles` makes begin with. */
 export const entryPrefix = 'entry ';
 
-/** The name of an entry by its number, from 1 on; names and numbers have the same order. */
-export function entryName(number: number): string {
-  return `${entryPrefix}${String(number).padStart(6, '0')}.txt`;
+/** The name of an entry by its number, from 1 on; names and numbers of so many digits have the same order. */
+export function entryName(number: number, digits = 6): string {
+  return `${entryPrefix}${String(number).padStart(digits, '0')}.txt`;
 }
 
 /**

@@ -12,9 +12,10 @@ export interface Outcome {
   readonly operation: string;
   readonly count: number;
   readonly seconds: number;
-  readonly cpuSeconds: number;
-  /** Of the service, in bytes. */
-  readonly peakMemory: number;
+  /** Null where it was not measured. */
+  readonly cpuSeconds: number | null;
+  /** Of the service, in bytes; null as above. */
+  readonly peakMemory: number | null;
   /** Of the store, by their kind; absent for a disk. */
   readonly calls?: Calls;
   /** Why it did not succeed, if it did not. */
@@ -160,8 +161,8 @@ async function measureOperation(
     operation: operation.name,
     count,
     seconds: median(seconds),
-    cpuSeconds: cost.cpuSeconds === null ? 0 : cost.cpuSeconds / operation.rounds,
-    peakMemory: cost.peakMemory ?? 0,
+    cpuSeconds: cost.cpuSeconds === null ? null : cost.cpuSeconds / operation.rounds,
+    peakMemory: cost.peakMemory,
     ...(calls && { calls: perRound(calls, operation.rounds) }),
     ...(failure !== undefined && { failure }),
   };

@@ -20,8 +20,8 @@ export function formatPlace(store: string, outcomes: readonly Outcome[]): string
     count.toLocaleString('en-US'),
     formatFigure(seconds),
     formatFigure(Math.min(count, operation === 'list page 1' ? 1000 : count) / seconds),
-    formatFigure(cpuSeconds),
-    formatMegabytes(peakMemory),
+    formatFigure(cpuSeconds ?? Number.NaN),
+    formatMegabytes(peakMemory ?? Number.NaN),
     ...(withCalls ? [formatCalls(calls ?? {})] : []),
   ]);
   return `### ${store === 'bucket' ? 'A bucket' : 'A disk'}\n\n${formatTable(columns, rows)}`;

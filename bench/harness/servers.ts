@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findFreePort } from '../../tests/servers/free-port.ts';
 import type { Command, OwnedProcess } from './processes.ts';
 import { start } from './processes.ts';
 import type { Program } from './programs.ts';
@@ -135,18 +135,6 @@ export function rclone(protocol: 'http' | 'webdav'): Server {
       args: ['serve', protocol, root, '--addr', `127.0.0.1:${port}`, '--config', join(scratch, 'rclone.conf')],
     }),
   };
-}
-
-/** A port that nobody has: the kernel chose it a moment ago. */
-async function findFreePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve, reject) => {
-    probe.once('error', reject).listen(0, '127.0.0.1', resolve);
-  });
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('the kernel gave no port');
-  return address.port;
 }
 
 async function isReady(url: URL, signal: AbortSignal): Promise<boolean> {

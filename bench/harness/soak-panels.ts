@@ -1,8 +1,7 @@
-import { median } from './figures.ts';
+import { median, percentile } from './figures.ts';
 import type { Panel } from './soak-graph.ts';
 import type { Sample } from './soak-load.ts';
 import type { ProcessSample } from './soak-processes.ts';
-import { percentile } from './soak-verdict.ts';
 
 /** What a run is drawn as: memory, descriptors, and latencies, each point the middle of a sixtieth of the time. */
 export function panelsOf(
@@ -36,7 +35,7 @@ export function panelsOf(
       title: 'Latency, 95th percentile',
       unit: 'ms',
       isLogarithmic: true,
-      lines: perKind((latencies) => percentile(latencies, 0.95)),
+      lines: perKind((latencies) => percentile(latencies, 95)),
     },
   ];
 }

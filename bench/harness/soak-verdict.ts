@@ -1,4 +1,4 @@
-import { median } from './figures.ts';
+import { median, percentile } from './figures.ts';
 import type { Sample } from './soak-load.ts';
 import type { ProcessSample } from './soak-processes.ts';
 
@@ -51,7 +51,7 @@ export function judge(processes: readonly ProcessSample[], samples: readonly Sam
         finding(
           `${kind}, p95`,
           'ms',
-          own.map((third) => percentile(third, 0.95)),
+          own.map((third) => percentile(third, 95)),
           (first) => first * 2 + 10,
         ),
       ];
@@ -77,10 +77,4 @@ function finding(
 ): Finding {
   const most = mostOf(first);
   return { what, unit, first, last, most, isFlat: last <= most };
-}
-
-/** The value that a share of all values does not exceed; NaN of none. */
-export function percentile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((left, right) => left - right);
-  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
 }

@@ -1,5 +1,6 @@
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { entryName } from './many-files.ts';
 import { run } from './processes.ts';
 import type { Site } from './servers.ts';
 
@@ -29,10 +30,7 @@ export interface Stage {
 export const servedFiles = { '4KiB.bin': 4 * 1024, '5MiB.bin': 5 * 1024 * 1024 } as const;
 
 /** The files of the folder to list. */
-export const entryNames: readonly string[] = Array.from(
-  { length: 1000 },
-  (_, index) => `entry ${String(index + 1).padStart(4, '0')}.txt`,
-);
+export const entryNames: readonly string[] = Array.from({ length: 1000 }, (_, index) => entryName(index + 1, 4));
 
 export const uploadBytes = 2 ** 30;
 
