@@ -1,8 +1,5 @@
-import { quoted, StoreError } from '../domain/error.ts';
 import { comparePaths, type FolderPath } from '../domain/path.ts';
-
-/** Where a listing goes on: behind the last path given. Base64url of the path, so that it survives a URL as it is. */
-const CURSOR = /^[A-Za-z0-9_-]+$/;
+import { readCursor, writeCursor } from './cursor.ts';
 
 /**
  * One page of `items`, which are in the order of `comparePaths` by the path that `pathOf` gives of each: those behind
@@ -15,20 +12,11 @@ export function pageOf<Item>(
   { cursor, limit = items.length }: { cursor?: string; limit?: number },
   pathOf: (item: Item) => string,
 ): { items: readonly Item[]; cursor?: string } {
-  const start = cursor === undefined ? 0 : firstBehind(items, pathOf, readCursor(cursor, folder));
+  const start = cursor === undefined ? 0 : firstBehind(items, pathOf, readCursor(cursor, folder).last);
   const page = items.slice(start, start + limit);
   const last = page.at(-1);
   if (last === undefined || start + limit >= items.length) return { items: page };
-  return { items: page, cursor: Buffer.from(pathOf(last)).toString('base64url') };
-}
-
-function readCursor(cursor: string, folder: FolderPath): string {
-  const path = CURSOR.test(cursor) ? Buffer.from(cursor, 'base64url').toString() : '';
-  if (path.length > folder.length && path.startsWith(folder)) return path;
-  throw new StoreError(
-    'invalid-request',
-    `The cursor ${quoted(cursor)} is not one that a listing of this folder gave.`,
-  );
+  return { items: page, cursor: writeCursor({ last: pathOf(last) }) };
 }
 
 function firstBehind<Item>(items: readonly Item[], pathOf: (item: Item) => string, path: string): number {

@@ -91,10 +91,28 @@ export function storeContract(backend: Backend): void {
         );
       });
 
-      it('refuses a cursor that it never gave', async () => {
-        await plant(store, { 'a/b': 'x' });
-        for (const cursor of ['', '%', 'no cursor', Buffer.from('elsewhere').toString('base64url')]) {
-          await assert.rejects(store.list(folder('a'), { cursor }), ofKind('invalid-request'));
+      it('refuses a cursor that no listing of the folder gave', async () => {
+        await plant(store, { '0': 'x', 'a/b': 'x', 'a/c': 'x', d: 'x' });
+        const ofRoot = (await store.list(folder(''), { limit: 1 })).cursor ?? '';
+        const ofFolder = (await store.list(folder('a'), { limit: 1 })).cursor ?? '';
+        const texts = [
+          'elsewhere',
+          '["elsewhere/x"]',
+          '[""]',
+          '["\\ud800"]',
+          '["d","\\ud800"]',
+          '[ "d" ]',
+          '["d",null]',
+        ];
+        const nonsense = ['', '%', 'xxx', 'no cursor', ...texts.map((text) => Buffer.from(text).toString('base64url'))];
+        const cursors = {
+          '': [...nonsense, `${ofRoot}=`, `${ofRoot} `, ofFolder],
+          a: [...nonsense, `${ofFolder}=`, `${ofFolder} `, ofRoot],
+        };
+        for (const [path, wrong] of Object.entries(cursors)) {
+          for (const cursor of wrong) {
+            await assert.rejects(store.list(folder(path), { cursor }), ofKind('invalid-request'), `${path}: ${cursor}`);
+          }
         }
       });
     });

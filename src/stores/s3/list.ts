@@ -1,7 +1,7 @@
-import { quoted, StoreError } from '../../domain/error.ts';
 import { comparePaths, type FolderPath, foundFile, foundFolder, ROOT } from '../../domain/path.ts';
 import { notFound } from '../../domain/problems.ts';
 import type { Cancellable, Entry, Store } from '../../domain/store.ts';
+import { noCursor, type Place, readCursor, writeCursor } from '../cursor.ts';
 import type { Bucket } from './bucket.ts';
 import type { Described, Entries } from './entries.ts';
 import { decodeKey, isEmptyMarker, type Key } from './keys.ts';
@@ -13,12 +13,6 @@ import { codeOf } from './translate.ts';
 export interface ListedObject extends Described {
   readonly key: Key;
   readonly size: number;
-}
-
-/** Where a listing goes on: with the store's own token, and behind the last key that it gave. */
-export interface Place {
-  readonly token?: string | undefined;
-  readonly last: Key;
 }
 
 interface Page {
@@ -163,34 +157,4 @@ function addEntries(known: Entry[], { objects, prefixes, undecodable }: Page, fo
   found.sort((left, right) => comparePaths(left.path, right.path));
   known.push(...found);
   return { leftOut, isEmpty: objects.length + prefixes.length + undecodable === 0 };
-}
-
-/** Base64url of JSON, so that it survives a URL as it is. */
-function writeCursor({ token, last }: Place): string {
-  return Buffer.from(JSON.stringify([last, ...(token === undefined ? [] : [token])])).toString('base64url');
-}
-
-function readCursor(cursor: string, folder: FolderPath): Place {
-  const [last, token] = parseCursor(cursor);
-  const child = typeof last === 'string' && last.startsWith(folder) ? last.slice(folder.length) : '';
-  // A page on which nothing was found goes on behind the folder itself, by token alone.
-  const isChild = child === '' ? last === folder && token !== undefined : !child.slice(0, -1).includes('/');
-  if (isText(last) && isChild && (token === undefined || isText(token))) return { last, token };
-  throw noCursor(cursor);
-}
-
-const isText = (value: unknown): value is string => typeof value === 'string' && value.isWellFormed();
-
-function parseCursor(cursor: string): unknown[] {
-  try {
-    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    return Array.isArray(parsed) ? parsed : [];
-  } catch {
-    return [];
-  }
-}
-
-function noCursor(cursor: string, cause?: unknown): StoreError {
-  const message = `The cursor ${quoted(cursor)} is not one that a listing of this folder gave.`;
-  return new StoreError('invalid-request', message, { cause });
 }

@@ -1,10 +1,11 @@
 import { StoreError } from '../../domain/error.ts';
 import { comparePaths, type FolderPath, foundPath } from '../../domain/path.ts';
 import type { Cancellable, Entry } from '../../domain/store.ts';
+import type { Place } from '../cursor.ts';
 import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
 import { isEmptyMarker, type Key } from './keys.ts';
-import { LEFT_OUT, type ListedObject, MAX_KEYS, type Place, readPage } from './list.ts';
+import { LEFT_OUT, type ListedObject, MAX_KEYS, readPage } from './list.ts';
 
 /** Some of the keys: those behind `after`, up to and with `until`; as far as there are any where undefined. */
 export interface KeyRange {

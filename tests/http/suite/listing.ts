@@ -246,9 +246,11 @@ export function listingSuite(backend: Backend): void {
         it(`limit=${limit} is a 400`, async () => assertFailure(await get(`/paged?limit=${limit}`), 400, /limit/));
       }
 
-      for (const cursor of ['', '%20', 'no cursor', '%00', Buffer.from('elsewhere/x').toString('base64url')]) {
-        it(`cursor=${cursor}, which no listing gave, is a 400`, async () =>
-          assertFailure(await get(`/paged?cursor=${encodeURIComponent(cursor)}`), 400, /cursor/));
+      for (const path of ['/', '/paged']) {
+        for (const cursor of ['', '%20', 'xxx', 'no cursor', '%00', Buffer.from('elsewhere/x').toString('base64url')]) {
+          it(`cursor=${cursor}, which no listing of ${path} gave, is a 400`, async () =>
+            assertFailure(await get(`${path}?cursor=${encodeURIComponent(cursor)}`), 400, /cursor/));
+        }
       }
     });
 
