@@ -78,5 +78,9 @@ export function asError(reason: unknown): Error {
 /** A value as it may stand in an error text: quoted, control characters escaped, shortened to be readable. */
 export function quoted(value: string): string {
   const characters = Array.from(value.toWellFormed());
-  return JSON.stringify(characters.length > 120 ? `${characters.slice(0, 120).join('')}…` : characters.join(''));
+  const text = characters.length > 120 ? `${characters.slice(0, 120).join('')}…` : characters.join('');
+  return JSON.stringify(text).replace(UNSEEN, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
+
+/** What JSON leaves as it is: further control characters, and those that end a line or turn the direction of a text. */
+const UNSEEN = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;

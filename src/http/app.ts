@@ -137,9 +137,23 @@ function takeJson(app: App): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    if (isUtf8(body)) return parse(request, body.toString(), done);
-    return done(new HttpError(400, 'The body is not UTF-8, which JSON is sent in.'), undefined);
+    if (!isUtf8(body)) return done(new HttpError(400, 'The body is not UTF-8, which JSON is sent in.'), undefined);
+    const text = body.toString();
+    return parse(request, text, (error, parsed) => done(error && isJson(text) ? poisoned() : error, parsed));
   });
+}
+
+/** Keys that the framework refuses, and tells no differently than what is no JSON. */
+const poisoned = () =>
+  new HttpError(400, 'The body has a key "__proto__", or "prototype" in a "constructor", which no request needs.');
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Bodies are taken as they are, a wrong type is a mistake; what stands in a query is text until it is read. */

@@ -124,6 +124,7 @@ function isBeingAnswered(socket: Socket): boolean {
 
 const CLIENT_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The URL and the headers are over 16 KiB.'],
+  HPE_INVALID_EOF_STATE: ['400 Bad Request', 'The client ended the connection in the middle of the request.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The head of the request took too long to arrive.'],
 };
 
