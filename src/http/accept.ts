@@ -14,6 +14,11 @@ export function prefers(accept: string | undefined, type: string, other: string)
   return wanted.weight > 0 && wanted.closeness > rival.closeness;
 }
 
+/** Whether a client that sends this `Accept` names `type` itself, and does not rule it out with `q=0`. */
+export function acceptsExplicitly(accept: string | undefined, type: string): boolean {
+  return parseWeighted(accept).some(({ name, weight }) => name === type && weight > 0);
+}
+
 /**
  * The one of `codings` that a client that sends this `Accept-Encoding` gives the most weight, the first of equal ones;
  * undefined where it takes none of them.

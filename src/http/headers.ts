@@ -106,11 +106,3 @@ export function relativeTo(requestUrl: string, target: string): string {
   const [path = ''] = requestUrl.split('?');
   return '../'.repeat(path.split('/').length - 2) + target.slice(1);
 }
-
-/** Whether a client that sends this `Accept` names `type` itself, and does not rule it out with `q=0`. */
-export function acceptsExplicitly(accept: string | undefined, type: string): boolean {
-  return (accept ?? '').split(',').some((range) => {
-    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    return name === type && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
-  });
-}

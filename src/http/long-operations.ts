@@ -3,9 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccessDenied } from '../access/access-denied.ts';
 import type { Cancellable, Progress, Reporting } from '../domain/store.ts';
+import { acceptsExplicitly } from './accept.ts';
 import { clientSignal } from './client-signal.ts';
 import { problemOf } from './errors.ts';
-import { acceptsExplicitly } from './headers.ts';
 
 const NDJSON = 'application/x-ndjson';
 

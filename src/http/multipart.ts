@@ -22,8 +22,9 @@ export interface Part extends FormField {
 /** More parts than any form of ours has; many small ones cost more than their bytes. */
 const MAX_PARTS = 100;
 
-/** Bytes of the headers of one part. */
+/** Bytes of the headers of one part, and how many of them are looked at: two mean something. */
 const MAX_HEADER = 16 * 1024;
+const MAX_HEADERS = 50;
 
 /** Bytes of the smallest piece whose memory is worth being freed. */
 const WORTH_FREEING = 4 * 1024;
@@ -38,7 +39,7 @@ const MAX_UNKNOWN = 1024 * 1024;
 export interface Form {
   /** The parts in their order; undefined behind the last, and only when the whole request has been received. */
   next(): Promise<Part | undefined>;
-  /** What is wrong with the form, if something is: the reason for what fails in other words than ours. */
+  /** What is wrong with the form, if something is: it tells more than the failure of what is made of its parts. */
   problem(): StoreError | HttpError | undefined;
 }
 
@@ -74,7 +75,7 @@ function partAtHand({ bytes, ...field }: WholePart): Part {
 }
 
 function readInPieces(request: IncomingMessage, boundary: string): Form {
-  const limits = { maxHeaderSize: MAX_HEADER, maxHeaderPairs: 50 };
+  const limits = { maxHeaderSize: MAX_HEADER, maxHeaderPairs: MAX_HEADERS };
   const dicer = new Dicer({ boundary, ...limits });
   const parts: Part[] = [];
   let isWhole = false;
@@ -148,7 +149,7 @@ export async function skipPart({ name, body }: Part): Promise<void> {
   await eachPiece(body, (piece) => {
     size += piece.length;
     if (size <= MAX_UNKNOWN) return;
-    const message = `The field ${quoted(name ?? '')} is larger than 1 MiB, and none that an upload has: the file is the field "file", with a file name.`;
+    const message = `The field ${quoted(name ?? '')} is larger than ${MAX_UNKNOWN / 1024 ** 2} MiB, and none that an upload has: the file is the field "file", with a file name.`;
     throw new StoreError('too-large', message);
   });
 }
@@ -159,13 +160,13 @@ export async function readText({ name, body }: Part, maxBytes: number): Promise<
   let size = 0;
   await eachPiece(body, (chunk) => {
     size += chunk.length;
-    if (size > maxBytes) throw invalid(`The field ${JSON.stringify(name)} is longer than ${maxBytes} bytes.`);
+    if (size > maxBytes) throw invalid(`The field ${quoted(name ?? '')} is longer than ${maxBytes} bytes.`);
     chunks.push(chunk);
   });
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
   } catch {
-    throw invalid(`The field ${JSON.stringify(name)} is not UTF-8.`);
+    throw invalid(`The field ${quoted(name ?? '')} is not UTF-8.`);
   }
 }
 

@@ -14,7 +14,7 @@ const WORTHWHILE = 4 * 1024 * 1024;
 /**
  * Gives memory back to the system when the process comes to rest: what its start took, and what each busy hour did. By
  * itself V8 collects when it needs room, and so a process that nobody asks for anything keeps the room of its busiest
- * moment. It takes some 50 ms, once; who asks just then waits for it. Ends with what is returned.
+ * moment. It takes some 50 ms, once; who asks just then waits for it. To dispose of what is returned ends it.
  */
 export function giveMemoryBackAtRest(): Disposable {
   let before = performance.eventLoopUtilization();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { preferredCoding, prefers } from '../../src/http/accept.ts';
+import { acceptsExplicitly, preferredCoding, prefers } from '../../src/http/accept.ts';
 
 describe('prefers', () => {
   for (const [accept, isHtml] of [
@@ -71,4 +71,29 @@ describe('preferredCoding', () => {
     it(`${coding ?? 'none'} for Accept-Encoding: ${acceptEncoding ?? '(none)'}`, () =>
       assert.equal(preferredCoding(acceptEncoding, ['br', 'gzip']), coding));
   }
+});
+
+describe('acceptsExplicitly', () => {
+  it('is true for a client that names the type itself, and does not rule it out', () => {
+    const type = 'application/x-ndjson';
+    for (const [accept, accepts] of [
+      [undefined, false],
+      ['', false],
+      ['*/*', false],
+      ['application/*', false],
+      ['application/json', false],
+      ['application/x-ndjson', true],
+      ['Application/X-NDJSON', true],
+      [' application/x-ndjson ', true],
+      ['text/html, application/x-ndjson;q=0.1, */*', true],
+      ['application/x-ndjson; charset=utf-8', true],
+      ['application/x-ndjson;q=0', false],
+      ['application/x-ndjson; Q=0.000', false],
+      ['application/x-ndjson;q=0.001', true],
+      ['application/x-ndjsonx', false],
+      ['x-application/x-ndjson', false],
+    ] as const) {
+      assert.equal(acceptsExplicitly(accept, type), accepts, String(accept));
+    }
+  });
 });

@@ -3,13 +3,7 @@ import { describe, it } from 'node:test';
 import { parseFile } from '../../src/domain/path.ts';
 import { presentationOf } from '../../src/domain/presentation.ts';
 import type { FileEntry } from '../../src/domain/store.ts';
-import {
-  acceptsExplicitly,
-  contentHeaders,
-  fileHeaders,
-  isolationHeaders,
-  relativeTo,
-} from '../../src/http/headers.ts';
+import { contentHeaders, fileHeaders, isolationHeaders, relativeTo } from '../../src/http/headers.ts';
 
 const fileOf = (path: string): FileEntry => ({
   kind: 'file',
@@ -111,31 +105,6 @@ describe('relativeTo', () => {
         const url = new URL(relativeTo(asked, target), `http://host${prefix}${asked}`);
         assert.equal(url.pathname + url.search, prefix + target, `${prefix}${asked}`);
       }
-    }
-  });
-});
-
-describe('acceptsExplicitly', () => {
-  it('is true for a client that names the type itself, and does not rule it out', () => {
-    const type = 'application/x-ndjson';
-    for (const [accept, accepts] of [
-      [undefined, false],
-      ['', false],
-      ['*/*', false],
-      ['application/*', false],
-      ['application/json', false],
-      ['application/x-ndjson', true],
-      ['Application/X-NDJSON', true],
-      [' application/x-ndjson ', true],
-      ['text/html, application/x-ndjson;q=0.1, */*', true],
-      ['application/x-ndjson; charset=utf-8', true],
-      ['application/x-ndjson;q=0', false],
-      ['application/x-ndjson; Q=0.000', false],
-      ['application/x-ndjson;q=0.001', true],
-      ['application/x-ndjsonx', false],
-      ['x-application/x-ndjson', false],
-    ] as const) {
-      assert.equal(acceptsExplicitly(accept, type), accepts, String(accept));
     }
   });
 });

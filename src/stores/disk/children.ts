@@ -23,7 +23,7 @@ const TIME_TO_LIVE = 30_000;
 
 /**
  * Milliseconds that a folder has to have been left alone before it is read: changes within the granularity of its
- * time, a few milliseconds, could not be told from the state before them.
+ * time, ten milliseconds at the most, could not be told from the state before them.
  */
 const SETTLED = 1_000;
 

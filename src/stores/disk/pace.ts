@@ -21,10 +21,10 @@ const ALLOWED = 0.5;
 /** Milliseconds above that, not made up for by quicker calls, after which no call holds up the process for a while. */
 const DEBT = 50;
 
-/** How many times as long as the calls took that is: a five-hundredth of the time is lost to slow calls at the most. */
+/** How many times as long as the debt that is: a five-hundredth of the time is lost to slow calls. */
 const REST = 500;
 
-/** Milliseconds of the longest rest: a process that was stopped by hand in the midst of a call gets over it. */
+/** Milliseconds of the longest rest, that after 1.2 s: a process stopped by hand in the midst of a call gets over it. */
 const LONGEST_REST = 10 * 60_000;
 
 /** Milliseconds from which on a call may have waited for a processor instead of the disk. */
@@ -41,10 +41,10 @@ export interface Clock {
 }
 
 /**
- * A pace that times the calls which hold up the process. After one of 50 ms, or many that were slow by less, none is made
- * for 500 times as long as they took: so that the process is held up for a five-hundredth of its time, and one request in
- * a hundred does not notice, however slow the disk has become. What a busy machine takes from the process is no fault of
- * the disk, and is not counted.
+ * A pace that times the calls which hold up the process. Once they took 50 ms more than is allowed, one by itself or many
+ * together, none is made for 500 times as long: so that slow calls hold up the process for a five-hundredth of its time,
+ * which not even one request in a hundred notices. Only after calls of more than a second it may be more, as no rest is
+ * longer than ten minutes. What a busy machine takes from the process is no fault of the disk, and is not counted.
  */
 export function createPace(clock: Clock = SYSTEM_CLOCK): Pace {
   const now = () => clock.now();

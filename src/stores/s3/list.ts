@@ -122,15 +122,18 @@ export async function readPage(
     token: output.token === place?.token ? undefined : output.token,
     last: last.toSorted(comparePaths).at(-1) ?? prefix,
   };
-  // There is no more, whatever the store says, where it was asked for what is behind the last key and gave nothing.
-  const isSpent = place ? place.token === undefined : next.token === undefined;
-  const goesOn = next.last !== (start ?? prefix) || !isSpent;
-  return {
-    objects,
-    prefixes,
-    undecodable,
-    next: output.isTruncated && goesOn ? next : undefined,
-  };
+  const isNewer = next.last !== (start ?? prefix);
+  const goesOn = output.isTruncated && (isNewer || hasOtherWay(place, next));
+  return { objects, prefixes, undecodable, next: goesOn ? next : undefined };
+}
+
+/**
+ * Whether there is another way to ask for more behind a page with nothing new on it: after one that a token led to,
+ * with the next token or else by the last key; after the first one, with its token. Behind the last key, a store that
+ * gave nothing has nothing, whatever it says.
+ */
+function hasOtherWay(place: Place | undefined, next: Place): boolean {
+  return (place ?? next).token !== undefined;
 }
 
 /** The key behind which a listing has neither `last` nor, if that may be a prefix, anything below it. */

@@ -8,11 +8,13 @@ import { type KeyRange, walkChildren, walkPages } from './walk.ts';
 /** Pages that are read one after the other before it is asked what comes behind them: small folders cost no more. */
 const FEW = 4;
 
-/** Objects that a range is to have, more or less: each range costs up to one request more. */
+/** Objects that a range is to have, more or less: each range costs up to one request more, which is one in six so. */
 const RANGE = 6000;
 
-/** Ranges that are read at once, and pages of each that may wait for their turn. */
+/** Ranges that are read at once: eight win little where a store is near, and take more memory (docs/scaling.md). */
 const RANGES_AT_ONCE = 4;
+
+/** Pages of a range that may wait for their turn: all that it has, also where it is larger than was reckoned. */
 const PAGES_AHEAD = 8;
 
 /** The objects that each child of a folder has to have on average for the listing of the children to be worth it. */
@@ -99,7 +101,7 @@ function childOf(folder: Key, key: Key): Key {
   return end === -1 ? key : key.slice(0, end + 1);
 }
 
-/** Passes on what `pages` gives, and asks for so many beyond what is taken from the beginning on. */
+/** Passes on what `pages` gives. At once, and whenever one is taken, it is seen to that `ahead` of them are asked for. */
 function readAhead(pages: AsyncGenerator<Page>, ahead: number): AsyncGenerator<Page> {
   const ask = () => {
     const next = pages.next();
