@@ -8,7 +8,7 @@ import { send } from './requests.ts';
 import type { Server } from './servers.ts';
 import { startServer } from './servers.ts';
 import type { Stage } from './stage.ts';
-import { entryNames, servedFiles } from './stage.ts';
+import { entryNames, servedFiles, untilOld } from './stage.ts';
 import { load } from './wrk.ts';
 
 /** How long each load goes on: seconds. */
@@ -40,6 +40,8 @@ interface ReadRequest {
   readonly title: string;
   readonly headers: Readonly<Record<string, string>>;
   path(server: Server): string;
+  /** What has to be so before it is measured. */
+  prepare(signal: AbortSignal): Promise<void>;
   /** Throws unless it is the whole right answer; else says what a reader should know of it. */
   check(answer: Answer): Promise<string>;
 }
@@ -51,6 +53,7 @@ function fileRequest(file: string, { root }: Stage): ReadRequest {
     title: `GET ${size}`,
     headers: {},
     path: (server) => server.filePath(file),
+    prepare: (signal) => untilOld(join(root, file), signal),
     check: async ({ body }) => {
       if (!body.equals(await readFile(join(root, file)))) throw new Error(`not the ${size} of ${file}`);
       return '';
@@ -63,6 +66,7 @@ const listRequest: ReadRequest = {
   title: 'List 1,000 entries',
   headers: { accept: 'application/json' },
   path: () => '/entries/',
+  prepare: async () => {},
   check: async (answer) => checkListing(answer),
 };
 
@@ -73,6 +77,7 @@ async function measureReads(
   duration: Duration,
   signal: AbortSignal,
 ): Promise<Sample> {
+  await request.prepare(signal);
   await using running = await startServer(server, stage.newSite(), signal);
   const target = { ...request, url: running.url(request.path(server)) };
   return await measureReading(target, duration, (work) => measureServer(running.pid, work), signal);

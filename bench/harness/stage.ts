@@ -1,5 +1,6 @@
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { entryName } from './many-files.ts';
 import { run } from './processes.ts';
 import type { Site } from './servers.ts';
@@ -73,6 +74,15 @@ export async function fillStage(stage: Stage, withUploads: boolean, signal: Abor
     await writeRandom(stage.uploadFile, uploadBytes, signal);
   }
   await flush(stage.root, signal);
+}
+
+/**
+ * Waits until a file has been left alone for a minute, as most files have that are asked for: of younger ones Holdall does not
+ * remember the bytes.
+ */
+export async function untilOld(file: string, signal: AbortSignal): Promise<void> {
+  const { ctimeMs } = await stat(file);
+  await delay(Math.max(0, ctimeMs + 61_000 - Date.now()), undefined, { signal });
 }
 
 /** Random, so that nothing on the way saves work by compressing or by leaving holes. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +10,7 @@ import { send } from './requests.ts';
 import { peakDuring, rest } from './resident-memory.ts';
 import type { RunningServer } from './servers.ts';
 import { holdall, startServer } from './servers.ts';
+import { untilOld } from './stage.ts';
 import type { Setting, Target, TargetGroup } from './target.ts';
 import { chooseTargets, sampleFigure, speedOver } from './target.ts';
 import { askForEach } from './thumbnail-asking.ts';
@@ -125,7 +127,9 @@ async function measureWarm(setting: Setting, under: '/file/' | '/thumb/', signal
   const thumbnail = running.url(`/thumb/${PHOTOGRAPHS}/${names[0]}`);
   const { body } = await send({ url: thumbnail }, signal);
   const sameSize = 'of-that-size.bin';
-  await writeFile(join(setting.folder, ROOT, sameSize), body);
+  const file = join(setting.folder, ROOT, sameSize);
+  if (!existsSync(file)) await writeFile(file, body);
+  await untilOld(file, signal);
   const url = under === '/thumb/' ? thumbnail : running.url(`/file/${sameSize}`);
   const check = async (answer: { body: Buffer }) => {
     if (!answer.body.equals(body)) throw new Error(`GET ${url.href}: not the thumbnail`);
