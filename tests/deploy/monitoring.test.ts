@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { createMetrics } from '../../src/metrics/metrics.ts';
+import { temporaryFolder } from '../process/holdall.ts';
+
+const run = promisify(execFile);
+const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url));
+const ALERTS = join(DEPLOY, 'prometheus/alerts.yml');
+
+/** The queries of the dashboard, as Prometheus gets them. */
+async function queries(): Promise<string[]> {
+  const { panels } = JSON.parse(await readFile(join(DEPLOY, 'grafana/holdall.json'), 'utf8')) as {
+    panels: { targets: { expr: string }[] }[];
+  };
+  return panels.flatMap(({ targets }) =>
+    targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*')),
+  );
+}
+
+describe('What is deployed beside the service', () => {
+  it('has rules that Prometheus takes, which tell of what they are to tell', async () => {
+    await run('promtool', ['check', 'rules', ALERTS]);
+    await run('promtool', ['test', 'rules', join(DEPLOY, 'prometheus/alerts.test.yml')]);
+  });
+
+  it('has a dashboard whose queries Prometheus takes', async (t) => {
+    const found = await queries();
+    assert.ok(found.length >= 15);
+    const rules = found.map((expr, index) => ({ record: `query:${index}`, expr }));
+    const file = join(await temporaryFolder(t), 'rules.yml');
+    // JSON is YAML.
+    await writeFile(file, JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
+    await run('promtool', ['check', 'rules', file]);
+  });
+
+  it('asks for metrics and labels that there are, in rules and dashboard', async () => {
+    const told = (await createMetrics('1').read()) as { name: string; type: string }[];
+    const known = new Set(
+      told.flatMap(({ name, type }) =>
+        type === 'histogram' ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+      ),
+    );
+    const asked = `${await readFile(ALERTS, 'utf8')}\n${(await queries()).join('\n')}`;
+    const names = new Set(asked.match(/\b(?:holdall|process|nodejs)_\w+/g));
+    assert.ok(names.size >= 18);
+    assert.deepEqual(
+      [...names].filter((name) => !known.has(name)),
+      [],
+    );
+  });
+
+  it('has documented what to do about each alert', async () => {
+    const alerts = [...(await readFile(ALERTS, 'utf8')).matchAll(/alert: (\w+)/g)].map(([, name]) => name);
+    const page = await readFile(join(DEPLOY, '../docs/monitoring.md'), 'utf8');
+    const documented = [...page.matchAll(/^\| `(Holdall\w+)`/gm)].map(([, name]) => name);
+    assert.deepEqual(documented, alerts);
+  });
+});
