@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { assertSuccess, postJson, send, upload } from '../http/client.ts';
+import { atEnd, type Holdall, startHoldall } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+import { createBucket, type TestBucket } from '../servers/bucket.ts';
+import { testObjectStore } from '../servers/object-store.ts';
+import { type S3Proxy, startS3Proxy } from '../servers/s3-proxy.ts';
+import { settingsOf } from '../servers/settings.ts';
+
+const TOKEN = 'a-token-of-32-characters-or-more';
+const READY = '/-/health/ready';
+
+describe('A bucket that is gone', () => {
+  it('is asked nothing more until it is back, and every request says why', async (t) => {
+    const { bucket, proxy, holdall } = await setUp(t);
+    const { port } = holdall;
+    await upload(port, 'kept', 'kept');
+
+    proxy.intercept(() => 'cut');
+    await until('it is taken for gone', async () => {
+      const { status, body } = await send(port, READY);
+      assert.equal(status, 503);
+      return /has been out of reach for \d+ seconds\. The object store/.test(errorIn(body));
+    });
+    assert.equal(await outOfReach(port), 1);
+    assert.equal(holdall.log.filter(({ msg }) => String(msg).startsWith('The store is out of reach')).length, 1);
+
+    proxy.forget();
+    const answers = await Promise.all([
+      ...Array.from({ length: 20 }, () => send(port, '/file/kept')),
+      send(port, '/thumb/kept'),
+      send(port, '/file/kept', { method: 'HEAD' }),
+      send(port, '/delete/kept', { method: 'DELETE' }),
+      postJson(port, '/rename/kept', { newName: 'other' }),
+      postJson(port, '/copy', { source: 'kept', destination: 'copy', is_folder: false }),
+    ]);
+    for (const { status, headers } of answers) assert.deepEqual([status, headers['retry-after']], [503, '1']);
+    assert.match(errorIn(answers[0]?.body), /^The store has been out of reach for \d+ seconds\. The object store /);
+    const looks = ['HeadBucket', 'ListObjectsV2'];
+    assert.deepEqual(
+      proxy.requests.filter(({ operation }) => !looks.includes(operation)).map(({ operation }) => operation),
+      [],
+    );
+
+    proxy.intercept(undefined);
+    await until('it is back', async () => (await send(port, READY)).status === 200);
+    assert.equal(await outOfReach(port), 0);
+    assert.ok(holdall.log.some(({ msg }) => msg === 'The store is back.'));
+    assert.equal((await send(port, '/file/kept')).body.toString(), 'kept');
+    assertSuccess(await postJson(port, '/rename/kept', { newName: 'other' }), {
+      message: 'File renamed successfully',
+      newKey: 'other',
+    });
+    assert.deepEqual(await bucket.keys(), ['other']);
+  });
+
+  it('for a moment only fails nothing', async (t) => {
+    const { proxy, holdall } = await setUp(t);
+    const { port } = holdall;
+    await upload(port, 'kept', 'kept');
+    for (let times = 0; times < 20; times++) {
+      let cuts = 1;
+      proxy.intercept(() => (cuts-- > 0 ? 'cut' : undefined));
+      assert.equal((await send(port, '/file/kept')).body.toString(), 'kept');
+    }
+    assert.ok((await metric(port, 'holdall_store_retries_total')) >= 20);
+    assert.equal(await outOfReach(port), 0);
+  });
+});
+
+/** The service on a bucket that it reaches through a proxy. */
+async function setUp(t: TestContext): Promise<{ bucket: TestBucket; proxy: S3Proxy; holdall: Holdall }> {
+  const bucket = await createBucket();
+  atEnd(t, () => bucket.remove());
+  const proxy = await startS3Proxy(testObjectStore());
+  atEnd(t, () => proxy.stop());
+  const settings = settingsOf({ settings: { ...bucket.settings, endpoint: proxy.url } });
+  return {
+    bucket,
+    proxy,
+    holdall: await startHoldall(t, { settings: { ...settings, WORKERS: '1', METRICS_TOKEN: TOKEN } }),
+  };
+}
+
+const outOfReach = (port: number) => metric(port, 'holdall_store_out_of_reach');
+
+async function metric(port: number, name: string): Promise<number> {
+  const { body } = await send(port, '/-/metrics', { headers: { authorization: `Bearer ${TOKEN}` } });
+  return Number(new RegExp(`^${name}\\{[^}]*\\} (\\d+)$`, 'm').exec(body.toString())?.[1]);
+}
+
+const errorIn = (body: Buffer = Buffer.from('{}')): string =>
+  String((JSON.parse(body.toString()) as { error?: string }).error);
