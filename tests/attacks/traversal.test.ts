@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { writeCursor } from '../../src/stores/cursor.ts';
 import { json } from '../faults/entrances.ts';
 import { type Answer, BOUNDARY, formOf, jsonOf } from '../http/client.ts';
 import { type Attack, SECRET, startHouse } from './house.ts';
@@ -151,7 +152,7 @@ const PARAMETERS: readonly Parameter[] = [
   },
   {
     name: 'cursor of a folder',
-    ask: (form) => [`/mine?cursor=${Buffer.from(form).toString('base64url')}`],
+    ask: (form) => [`/mine?cursor=${writeCursor({ last: form })}`],
     works: 'mine/folder/',
     goal: '../other/a',
     isText: true,
