@@ -38,15 +38,22 @@ function send(message: Message): void {
   process.send?.(message);
 }
 
-/** In the primary: asks all workers for each that wants to know. */
+/** In the primary: asks all workers for each that wants to know. One that is still starting would not answer. */
 export function gatherForWorkers(): void {
   const gathers = new Map<number, Gather>();
+  const serving = new WeakSet<Worker>();
   let asked = 0;
-  cluster.on('message', (worker: Worker, message: Message) => {
+  cluster.on('message', (worker: Worker, message: Message | { kind: undefined; ready?: object }) => {
+    if (message.kind === undefined) {
+      if (message.ready) serving.add(worker);
+      return;
+    }
     if (message.kind === 'told') gathers.get(message.question)?.take(message.answer);
     if (message.kind !== 'gather') return;
     const question = ++asked;
-    const workers = Object.values(cluster.workers ?? {}).filter((each) => each?.isConnected());
+    const workers = Object.values(cluster.workers ?? {}).filter(
+      (each) => each && serving.has(each) && each.isConnected(),
+    );
     gathers.set(
       question,
       gather(workers.length, (answers) => {
