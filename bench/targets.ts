@@ -33,7 +33,7 @@ export const targets: Benchmark = {
   options: [
     '--rounds N        how often each is measured (5)',
     '--seconds N       how long each load goes on (5), after --warm-up N seconds (2)',
-    '--only LIST       of these (all, which takes half an hour):',
+    '--only LIST       of these (all, which takes three quarters of an hour):',
     ...groups.map(({ ids }) => `                  ${ids.join(',')}`),
     '--against FILE    say what is slower than in this JSON of an earlier run',
     ...subjectUsage,
@@ -130,7 +130,7 @@ async function measureGroup(
   });
 }
 
-/** One that fails does not take the others with it: a run takes half an hour. */
+/** One that fails does not take the others with it: a run takes three quarters of an hour. */
 async function measureTarget(target: Target, rounds: number, signal: AbortSignal): Promise<Result> {
   const { comparison } = target;
   const programs = programsOf([comparison]);
