@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { concurrently } from '../domain/concurrently.ts';
+import { readCursor, writeCursor } from '../domain/cursor.ts';
 import { isStoreError } from '../domain/error.ts';
 import type { Files } from '../domain/files.ts';
 import { MAX_PAGE } from '../domain/page-size.ts';
@@ -52,7 +53,7 @@ async function listWays(
   folder: FolderPath,
   { cursor, limit = MAX_PAGE, signal }: ListOptions,
 ): Promise<Listing> {
-  const after = cursor === undefined ? undefined : Buffer.from(cursor, 'base64url').toString();
+  const after = cursor === undefined ? undefined : readCursor(cursor, folder).last;
   const named = new Set(policy.namedBelow(who, folder).map((below) => childTowards(folder, below)));
   const ways = [...named]
     .filter((child) => (after === undefined || comparePaths(child, after) > 0) && policy.isVisible(who, child))
@@ -66,7 +67,7 @@ async function listWays(
   const last = page.at(-1);
   return {
     entries: page.filter((path) => there.has(path)).map((path) => ({ kind: 'folder', path })),
-    ...(ways.length > page.length && last !== undefined && { cursor: Buffer.from(last).toString('base64url') }),
+    ...(ways.length > page.length && last !== undefined && { cursor: writeCursor({ last }) }),
   };
 }
 

@@ -1,5 +1,5 @@
+import { readCursor, writeCursor } from '../domain/cursor.ts';
 import { comparePaths, type FolderPath } from '../domain/path.ts';
-import { readCursor, writeCursor } from './cursor.ts';
 
 /**
  * One page of `items`, which are in the order of `comparePaths` by the path that `pathOf` gives of each: those behind

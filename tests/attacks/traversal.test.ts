@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { writeCursor } from '../../src/stores/cursor.ts';
+import { writeCursor } from '../../src/domain/cursor.ts';
 import { json } from '../faults/entrances.ts';
 import { type Answer, BOUNDARY, formOf, jsonOf } from '../http/client.ts';
 import { type Attack, SECRET, startHouse } from './house.ts';
@@ -142,7 +142,7 @@ const PARAMETERS: readonly Parameter[] = [
   },
   {
     name: 'cursor of the root',
-    ask: (form) => [`/?cursor=${Buffer.from(form).toString('base64url')}`],
+    ask: (form) => [`/?cursor=${writeCursor({ last: form })}`],
     works: 'mine/',
     goal: '../',
     // It is a place in a list that has nothing but what the asker may see.

@@ -1,7 +1,7 @@
+import { noCursor, type Place, readCursor, writeCursor } from '../../domain/cursor.ts';
 import { comparePaths, type FolderPath, foundFile, foundFolder, ROOT } from '../../domain/path.ts';
 import { notFound } from '../../domain/problems.ts';
 import type { Cancellable, Entry, Store } from '../../domain/store.ts';
-import { noCursor, type Place, readCursor, writeCursor } from '../cursor.ts';
 import type { Bucket } from './bucket.ts';
 import type { Described, Entries } from './entries.ts';
 import { decodeKey, isEmptyMarker, type Key } from './keys.ts';

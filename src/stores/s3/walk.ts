@@ -1,7 +1,7 @@
+import type { Place } from '../../domain/cursor.ts';
 import { StoreError } from '../../domain/error.ts';
 import { comparePaths, type FolderPath, foundPath } from '../../domain/path.ts';
 import type { Cancellable, Entry } from '../../domain/store.ts';
-import type { Place } from '../cursor.ts';
 import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
 import { isEmptyMarker, type Key } from './keys.ts';

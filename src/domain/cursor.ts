@@ -1,5 +1,5 @@
-import { quoted, StoreError } from '../domain/error.ts';
-import type { FolderPath } from '../domain/path.ts';
+import { quoted, StoreError } from './error.ts';
+import type { FolderPath } from './path.ts';
 
 /** Where a listing goes on: behind the last path that it gave, and with the token of a store that has such. */
 export interface Place {
