@@ -70,8 +70,7 @@ describe('a client that stops in the middle of', () => {
     await once(socket, 'data');
     socket.write('GET / HT');
     const bytes = await received;
-    assert.match(bytes, /^HTTP\/1\.1 200 /);
-    assert.doesNotMatch(bytes, /408/);
+    assert.deepEqual(bytes.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 200']);
   });
 
   for (const order of ORDERS)

@@ -44,19 +44,16 @@ describe('Syncing folders', () => {
     const first = sync(await openFolder(path));
     await hasBegun(1);
     const settled: string[] = [];
-    const others = await Promise.all(
-      ['second', 'third', 'fourth'].map(async (name) => {
-        const number = await openFolder(path);
-        return { done: sync(number).then(() => settled.push(name)) };
-      }),
-    );
+    const others: Promise<unknown>[] = [];
+    for (const name of ['second', 'third', 'fourth'])
+      others.push(sync(await openFolder(path)).then(() => settled.push(name)));
     await setImmediate();
     begun[0]?.end.resolve();
     await first;
     await hasBegun(2);
     assert.deepEqual(settled, [], 'What was under way when they came does not cover them.');
     begun[1]?.end.resolve();
-    await Promise.all(others.map(({ done }) => done));
+    await Promise.all(others);
     assert.deepEqual(settled, ['second', 'third', 'fourth']);
     assert.equal(begun.length, 2);
   });
