@@ -21,6 +21,7 @@ import type { Target, TargetGroup, Verdict } from './harness/target.ts';
 import { formatVerdicts, judge } from './harness/target.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 import { thumbnailTargets } from './harness/thumbnail-targets.ts';
+import { uploadsEach } from './harness/uploading.ts';
 import { connections, threads } from './harness/wrk.ts';
 
 const groups: readonly TargetGroup[] = [diskTargets, thumbnailTargets, bucketTargets];
@@ -32,7 +33,7 @@ export const targets: Benchmark = {
   question: 'How quick is each kind of work beside peers in the same run, and which targets are met?',
   options: [
     '--rounds N        how often each is measured (5)',
-    '--seconds N       how long each load goes on (5), after --warm-up N seconds (2)',
+    '--seconds N       how long each load goes on (3), after --warm-up N seconds (6)',
     '--only LIST       of these (all, which takes three quarters of an hour):',
     ...groups.map(({ ids }) => `                  ${ids.join(',')}`),
     '--against FILE    say what is slower than in this JSON of an earlier run',
@@ -97,8 +98,8 @@ function readOptions(args: readonly string[]): Options {
     args: [...args],
     options: {
       rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '5' },
-      'warm-up': { type: 'string', default: '2' },
+      seconds: { type: 'string', default: '3' },
+      'warm-up': { type: 'string', default: '6' },
       only: { type: 'string' },
       against: { type: 'string' },
       ...subjectOptions,
@@ -166,9 +167,10 @@ function notes({ rounds, duration }: Options, hasFailures: boolean): string {
       ` ${duration.warmUp} s of warm-up; all files are in the page cache${hasFailures ? '' : ', and every request succeeded'}.`,
     'The slow disk: opening a file of one folder and each reading of it waits 200 ms in the C library (slow-disk.c). The' +
       ' others are a file, a listing and a probe elsewhere, 200 a second, each timed from when it was due.',
-    'Uploads of 1 GiB come from curl, those of 4 KiB from wrk. Holdall answers when what it stored is on the disk, rclone' +
-      ' when the kernel has it. The disk: new files of 4 KiB, each made durable before the next of its thread. To the' +
-      ' bucket: four parts of 8 MiB at once on both sides, and one process of Holdall.',
+    `Uploads of 1 GiB come from curl, to the disk the median of ${uploadsEach} a round, those of 4 KiB from wrk. Holdall` +
+      ' answers when what it stored is on the disk, rclone when the kernel has it. The disk: new files of 4 KiB, each made' +
+      ' durable before the next of its thread. To the bucket: four parts of 8 MiB at once on both sides, and one process of' +
+      ' Holdall.',
     'Thumbnails: photographs of 6 megapixels; bare sharp draws the same from files, one a core, and sends nothing.',
     'The bucket itself: the same asked of it without the service, by one URL that was signed beforehand.',
     'Folders of the bucket: 2,000 objects of 1 KiB, 64 at once on both sides; each is checked afterwards.',

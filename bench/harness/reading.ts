@@ -13,6 +13,7 @@ import { load } from './wrk.ts';
 
 /** How long each load goes on: seconds. */
 export interface Duration {
+  /** A process of Node.js gets quicker over its first 50,000 requests, as its code is compiled. */
   readonly warmUp: number;
   readonly measured: number;
 }
