@@ -6,9 +6,9 @@ import { assertFlatUploads, skipWithoutPeaks } from './flat-memory.ts';
 import { MIB } from './pattern.ts';
 
 /** Many times what the service may hold in memory, and no whole number of parts. */
-const SIZE = 500 * MIB + 12_345;
+const SIZE = 300 * MIB + 12_345;
 
-it('a file of 500 MiB goes into a bucket whole, and the memory of the service stays flat', {
+it('a file of 300 MiB goes into a bucket whole, and the memory of the service stays flat', {
   skip: skipWithoutPeaks,
 }, async (t) => {
   const bucket = await createBucket();
