@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
 import { quoted } from '../domain/error.ts';
 import './access/request-access.ts';
@@ -17,6 +18,7 @@ export function answerFailures(app: App): void {
     sendFailure(new HttpError(404, `There is no route ${request.method} ${pathOf(request)}.`), request, reply),
   );
   app.server.on('checkExpectation', refuseExpectation);
+  app.server.on('connect', (_request, socket) => refuseTunnel(socket));
 }
 
 /** Refuses requests of which it can't be told for which host they are. */
@@ -98,28 +100,52 @@ const LINGER = 1000;
 
 /** What is no HTTP, or does not come to an end, has no request: it is answered on the bare connection. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable || isBeingAnswered(socket)) {
-    socket.destroy();
-    return;
-  }
+  if (error.code === 'ECONNRESET') return void socket.destroy();
   const [status, message] = CLIENT_ERRORS[error.code ?? ''] ?? ['400 Bad Request', 'The request is not valid HTTP.'];
-  const body = JSON.stringify(envelopeOf({ message }));
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: ${JSON_TYPE}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `X-Request-Id: ${randomUUID()}\r\nConnection: close\r\n\r\n${body}`,
-  );
-  // The other end may never close its side.
-  const timer = setTimeout(() => socket.destroy(), LINGER).unref();
-  socket.once('close', () => clearTimeout(timer));
+  answerLast(socket, status, message);
 }
 
-/**
- * Whether an answer has begun on the connection, behind which another would be taken for more of its bytes. Node looks
- * at the same before it answers such a connection by itself.
- */
-function isBeingAnswered(socket: Socket): boolean {
+/** A CONNECT, whose connection Node would close without an answer, and has stopped looking after. */
+function refuseTunnel(socket: Duplex): void {
+  for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
+  answerLast(socket, '501 Not Implemented', 'The method CONNECT is for proxies, and this service is none.');
+}
+
+/** Connections that no request is read from any more. Node tells of the same mistake again with every piece that comes. */
+const ended = new WeakSet<Duplex>();
+
+/** Answers on a bare connection, behind the answers to all requests that came whole before, and closes it. */
+function answerLast(socket: Duplex, status: string, message: string): void {
+  if (ended.has(socket)) return;
+  ended.add(socket);
+  const inTurn = () => {
+    const answer = answerUnderWay(socket);
+    if (answer?.req.complete) return void answer.once('finish', inTurn);
+    // It was the last one anyway.
+    if (socket.writableEnded) return;
+    // One has begun, behind which another would be taken for more of its bytes.
+    if (answer?.headersSent) return void socket.destroy();
+    const body = JSON.stringify(envelopeOf({ message }));
+    const headers = {
+      ...GENERAL_HEADERS,
+      'content-type': JSON_TYPE,
+      'content-length': Buffer.byteLength(body),
+      [REQUEST_ID]: randomUUID(),
+      connection: 'close',
+    };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`);
+    // The other end may never close its side.
+    const timer = setTimeout(() => socket.destroy(), LINGER).unref();
+    socket.once('close', () => clearTimeout(timer));
+  };
+  inTurn();
+}
+
+/** The answer that is in turn on a connection. Node looks at the same before it answers one by itself. */
+function answerUnderWay(socket: Duplex): ServerResponse | undefined {
   const answer: unknown = Reflect.get(socket, '_httpMessage');
-  return answer instanceof ServerResponse && answer.headersSent;
+  return answer instanceof ServerResponse ? answer : undefined;
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, readonly [string, string]>> = {

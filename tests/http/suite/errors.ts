@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { METHODS } from 'node:http';
+import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type ErrorKind, StoreError } from '../../../src/domain/error.ts';
@@ -12,7 +14,9 @@ import {
   answerOf,
   assertFailure,
   assertSuccess,
+  BOUNDARY,
   begin,
+  formOf,
   jsonOf,
   pathsBelow,
   plant,
@@ -477,15 +481,49 @@ export function errorsSuite(backend: Backend): void {
         'a request without Host': [400, 'GET / HTTP/1.1\r\nConnection: close\r\n\r\n'],
         'a head of more than 16 KiB': [431, `${HEAD}A: ${'x'.repeat(17_000)}\r\n\r\n`],
         'a URL of more than 16 KiB': [431, `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
+        'a wish for a tunnel': [501, 'CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n'],
         'an expectation that nobody knows': [417, `${HEAD}Expect: wonders\r\nConnection: close\r\n\r\n`],
       };
       for (const [what, [status, bytes]] of Object.entries(cases)) {
         it(`such as ${what} is ${status}, with the envelope and a request id, and the end of the connection`, async () => {
           const received = await sendBytes(port, bytes);
           assert.match(received, /^HTTP\/1\.1 \d+ .*\r\n(.*\r\n)*content-type: application\/json/i, received);
-          assertFailure(answerOf(received), status, /./);
+          const answer = answerOf(received);
+          assertFailure(answer, status, /./);
+          assert.equal(answer.headers['x-content-type-options'], 'nosniff');
+          assert.equal(answer.headers['cross-origin-resource-policy'], 'same-origin');
         });
       }
+
+      it('behind whole requests takes no answer from them: each is told what became of it', async () => {
+        const form = formOf([{ name: 'file', filename: 'a', value: '1' }]);
+        const head = `POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=${BOUNDARY}\r\n`;
+        const request = `${head}Content-Length: ${form.length}\r\n\r\n${form.toString()}`;
+        for (const end of ['hello\r\n\r\n', 'CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n']) {
+          const received = await sendBytes(port, request + request + end);
+          const [first, second, ...others] = received.split(/(?=HTTP\/1\.1 )/).map(answerOf);
+          for (const answer of [first, second]) {
+            assert.ok(answer);
+            assertSuccess(answer, { message: 'File uploaded successfully', path: 'a' });
+          }
+          assert.deepEqual(
+            others.map(({ status }) => status),
+            [end.startsWith('hello') ? 400 : 501],
+          );
+        }
+      });
+
+      it('does no harm by a client that is gone before its answers are', async () => {
+        await upload(port, 'a', Buffer.alloc(5_000_000));
+        for (const [index, end] of ['hello\r\n\r\n', 'CONNECT localhost:80 HTTP/1.1\r\n\r\n'].entries()) {
+          const socket = connect(port, '127.0.0.1');
+          socket.write(`GET /file/a HTTP/1.1\r\nHost: localhost\r\n\r\n${end}`);
+          await within('the beginning of the answer', once(socket, 'data'));
+          socket.resetAndDestroy();
+          await until('the request has ended', () => linesOf(service, '/file/a').length > index);
+          assert.equal((await send(port, '/')).status, 200);
+        }
+      });
 
       it('does not disturb who speaks HTTP', async () => {
         const received = await Promise.all(Object.values(cases).map(([, bytes]) => sendBytes(port, bytes)));
