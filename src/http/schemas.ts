@@ -46,6 +46,34 @@ export const Uploaded = successWith('path', 'The path of the file.');
 export const FileRenamed = successWith('newKey', 'The new path of the file.');
 export const FolderRenamed = successWith('newPrefix', 'The new path of the folder, with a trailing "/".');
 
+/** One line of what an operation on a folder tells of itself as it goes on. */
+const ProgressLine = Type.Union([
+  Type.Object(
+    {
+      progress: Type.Object({
+        done: Type.Integer({ description: 'Files.' }),
+        total: Type.Union([Type.Integer(), Type.Null()], { description: 'Files; null while it is not known.' }),
+        bytes: Type.Integer(),
+      }),
+    },
+    { title: 'Progress' },
+  ),
+  Type.Object(
+    {
+      success: Type.Boolean(),
+      message: Type.Optional(Type.String()),
+      error: Type.Optional(Type.String()),
+      status: Type.Integer({ description: 'The status that the usual answer would have had.' }),
+    },
+    { title: 'The last line', description: 'The usual answer, or the failure, and its status.' },
+  ),
+]);
+
+/** A JSON answer that comes as lines of progress as well, for who accepts those. */
+export function withProgress<Schema>(schema: Schema) {
+  return { content: { 'application/json': { schema }, 'application/x-ndjson': { schema: ProgressLine } } };
+}
+
 export const Listing = Type.Object(
   {
     success: Type.Literal(true),

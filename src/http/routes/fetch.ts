@@ -7,9 +7,9 @@ import { sendFailure } from '../failures.ts';
 import { prefersPage } from '../page/answer-listing.ts';
 import { Failure, FileQuery, PathParameter } from '../schemas.ts';
 import type { App, Service } from '../service.ts';
-import { failListing } from './listing.ts';
+import { asPageToo, failListing } from './listing.ts';
 
-const Bytes = Type.Any({ description: 'The bytes of the file.' });
+const Bytes = { description: 'The bytes of the file.', content: { '*/*': { schema: Type.Any() } } };
 const Nothing = Type.Null();
 
 /** The statuses of an answer with the bytes of a file, for the OpenAPI document. */
@@ -39,7 +39,11 @@ export function fetchRoute(app: App, service: Service): void {
         'Files below 6 MB (6,291,456 bytes) come directly, larger ones by a redirect to a presigned URL. Conditions and single ranges are honoured.',
       params: PathParameter,
       querystring: FileQuery,
-      response: { ...CONTENT_RESPONSES, 302: { ...Nothing, description: 'The file is at `Location`.' } },
+      response: {
+        ...CONTENT_RESPONSES,
+        302: { ...Nothing, description: 'The file is at `Location`.' },
+        '4xx': asPageToo(Failure),
+      },
     },
     handler: (request, reply) => {
       const { files } = accessOf(request);

@@ -1,7 +1,7 @@
 import { parseFolder } from '../../domain/path.ts';
 import { accessOf } from '../access/request-access.ts';
 import type { LongOperations } from '../long-operations.ts';
-import { CreateFolder, Failure, FolderRenamed, PathParameter, Rename, Success } from '../schemas.ts';
+import { CreateFolder, Failure, FolderRenamed, PathParameter, Rename, Success, withProgress } from '../schemas.ts';
 import type { App } from '../service.ts';
 
 /** What a folder operation says beside its result: how to follow and to cancel it. */
@@ -20,7 +20,7 @@ export function deleteFolderRoute(app: App, operations: LongOperations): void {
       summary: 'Delete a folder and everything in it',
       description: `\`POST\` is for environments that lack \`DELETE\`. ${PROGRESS}`,
       params: PathParameter,
-      response: { 200: Success, '4xx': Failure, '5xx': Failure },
+      response: { 200: withProgress(Success), '4xx': Failure, '5xx': Failure },
     },
     handler: async (request, reply) => {
       const { files } = accessOf(request);
@@ -44,7 +44,7 @@ export function folderRoutes(app: App, operations: LongOperations): void {
         description: `The folder stays where it is, with everything in it. ${PROGRESS}`,
         params: PathParameter,
         body: Rename,
-        response: { 200: FolderRenamed, '4xx': Failure, '5xx': Failure },
+        response: { 200: withProgress(FolderRenamed), '4xx': Failure, '5xx': Failure },
       },
     },
     async (request, reply) => {

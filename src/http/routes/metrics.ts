@@ -18,7 +18,11 @@ export function metricsRoute(app: App, { token, format }: ServiceMetrics): void 
         summary: 'What the service counts',
         description:
           'In the text format of Prometheus, of all processes together. Only where `METRICS_TOKEN` is set, to who sends it as `Authorization: Bearer`.',
-        response: { 200: Type.String({ description: 'Metrics.' }), '4xx': Failure, '5xx': Failure },
+        response: {
+          200: { description: 'Metrics.', content: { 'text/plain': { schema: Type.String() } } },
+          '4xx': Failure,
+          '5xx': Failure,
+        },
       },
     },
     async (request, reply) => {

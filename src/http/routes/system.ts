@@ -8,7 +8,11 @@ export function systemRoutes(app: App, { files }: Service): void {
     '/-/health/live',
     {
       config: { access: 'health' },
-      schema: { tags: ['The service'], summary: 'Whether the process answers', response: { 200: Success } },
+      schema: {
+        tags: ['The service'],
+        summary: 'Whether the process answers',
+        response: { 200: Success, '4xx': Failure },
+      },
     },
     async () => ({ success: true, message: 'The service is running.' }) as const,
   );
@@ -21,7 +25,7 @@ export function systemRoutes(app: App, { files }: Service): void {
         tags: ['The service'],
         summary: 'Whether the service can do its work',
         description: "A 503 says why the store can't be used.",
-        response: { 200: Ready, '5xx': Failure },
+        response: { 200: Ready, '4xx': Failure, '5xx': Failure },
       },
     },
     async (_request, reply) => {

@@ -26,7 +26,7 @@ export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnai
           '320×320 pixels, JPEG. Of JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG up to 50 MB and 100 megapixels.',
         params: PathParameter,
         response: {
-          200: { ...Type.Any(), description: 'The JPEG.' },
+          200: { description: 'The JPEG.', content: { 'image/jpeg': { schema: Type.Any() } } },
           304: { ...Type.Null(), description: 'Not modified.' },
           '4xx': Failure,
           '5xx': Failure,

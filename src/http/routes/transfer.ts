@@ -1,7 +1,7 @@
 import { parseFile, parseFolder } from '../../domain/path.ts';
 import { accessOf } from '../access/request-access.ts';
 import type { LongOperations } from '../long-operations.ts';
-import { Failure, Success, Transfer } from '../schemas.ts';
+import { Failure, Success, Transfer, withProgress } from '../schemas.ts';
 import type { App } from '../service.ts';
 import { PROGRESS } from './folders.ts';
 
@@ -34,7 +34,7 @@ export function transferRoutes(app: App, operations: LongOperations): void {
           summary,
           description: `A folder goes with everything in it. For folders: ${PROGRESS}`,
           body: Transfer,
-          response: { 200: Success, '4xx': Failure, '5xx': Failure },
+          response: { 200: withProgress(Success), '4xx': Failure, '5xx': Failure },
         },
       },
       async (request, reply) => {

@@ -585,7 +585,7 @@ export function errorsSuite(backend: Backend): void {
         summary?: string;
         parameters?: { name: string; in: string }[];
         requestBody?: { content: Record<string, { schema: { required?: string[]; properties: object } }> };
-        responses: Record<string, unknown>;
+        responses: Record<string, { content?: object }>;
       };
       const describedPaths = async () => {
         const json = jsonOf(await send(port, '/-/openapi.json'));
@@ -628,6 +628,30 @@ export function errorsSuite(backend: Backend): void {
         ] as const) {
           const schema = paths[path]?.['post']?.requestBody?.content[type]?.schema;
           assert.deepEqual([schema?.required, Object.keys(schema?.properties ?? {})], [required, properties], path);
+        }
+      });
+
+      it('names the types that answers come in, beside JSON', async () => {
+        const { paths } = await describedPaths();
+        const json = 'application/json';
+        const lines = [json, 'application/x-ndjson'];
+        const page = [json, 'text/html'];
+        for (const [path, method, status, types] of [
+          ['/', 'get', '200', page],
+          ['/', 'get', '4XX', page],
+          ['/file/{path}', 'get', '200', ['*/*']],
+          ['/file/{path}', 'get', '206', ['*/*']],
+          ['/file/{path}', 'get', '4XX', page],
+          ['/thumb/{path}', 'get', '200', ['image/jpeg']],
+          ['/copy', 'post', '200', lines],
+          ['/move', 'post', '200', lines],
+          ['/delete_folder/{path}', 'delete', '200', lines],
+          ['/rename_folder/{path}', 'post', '200', lines],
+          ['/-/health/live', 'get', '4XX', [json]],
+          ['/-/health/ready', 'get', '4XX', [json]],
+        ] as const) {
+          const response = paths[path]?.[method]?.responses[status];
+          assert.deepEqual(Object.keys(response?.content ?? {}), types, `${method} ${path} ${status}`);
         }
       });
 
