@@ -236,7 +236,7 @@ export function assertFailure(answer: Answer, status: number, error: RegExp | st
   assert.equal(json['success'], false);
   if (typeof error === 'string') assert.equal(json['error'], error);
   else assert.match(String(json['error']), error);
-  assert.match(String(answer.headers['x-request-id']), /^[\w.:-]+$/);
+  assert.match(String(answer.headers['x-request-id'] ?? ''), /^[\w.:-]+$/);
 }
 
 /** Expects the success envelope with exactly these fields. */

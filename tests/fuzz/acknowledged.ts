@@ -1,0 +1,38 @@
+/** All that is stored: the text of each file, as Latin-1, and null for each folder, by their paths. */
+export type Tree = Readonly<Record<string, string | null>>;
+
+/** What a request did that was answered with success. A path of a folder ends with `/`. */
+export type Deed =
+  | { readonly does: 'store'; readonly path: string; readonly text: string | null }
+  | { readonly does: 'remove'; readonly path: string }
+  | { readonly does: 'copy' | 'move'; readonly path: string; readonly to: string };
+
+/** The tree as it has to be when that was done, and nothing else. */
+export function after(tree: Tree, deed: Deed): Tree {
+  const { path } = deed;
+  const taken = Object.entries(tree).filter(([each]) => isWithin(each, path));
+  const left = Object.entries(tree).filter(([each]) => !isWithin(each, path));
+  switch (deed.does) {
+    case 'remove':
+      return Object.fromEntries(left);
+    case 'store':
+      // A folder that is there already stays as it is.
+      if (deed.text === null && taken.length > 0) return tree;
+      return Object.fromEntries([...left, ...foldersAbove(path), [path, deed.text]]);
+    case 'copy':
+    case 'move': {
+      const staying = deed.does === 'copy' ? [...left, ...taken] : left;
+      const placed = taken.map(([each, text]) => [deed.to + each.slice(path.length), text]);
+      const kept = staying.filter(([each]) => !isWithin(each, deed.to));
+      return Object.fromEntries([...kept, ...foldersAbove(deed.to), ...placed]);
+    }
+  }
+}
+
+/** Whether a path is this one, or below it where that is a folder. */
+const isWithin = (path: string, place: string) => path === place || (place.endsWith('/') && path.startsWith(place));
+
+function foldersAbove(path: string): [string, null][] {
+  const names = path.replace(/\/$/, '').split('/').slice(0, -1);
+  return names.map((_, index) => [`${names.slice(0, index + 1).join('/')}/`, null]);
+}

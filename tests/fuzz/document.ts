@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import type { ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { type Answer, jsonOf, send } from '../http/client.ts';
+
+/** A JSON schema, as far as inputs are made of it. */
+export interface Schema {
+  readonly type?: string;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+}
+
+type Content = Readonly<Record<string, { readonly schema: Schema }>>;
+
+/** What the document says of one method of one path. */
+export interface Operation {
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly schema: Schema }[];
+  readonly requestBody?: { readonly content: Content };
+  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+}
+
+/** The service's description of itself, and whether it keeps to that. */
+export interface ApiDocument {
+  /** By path, and within that by method. */
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  /** Which of the paths a URL has, as it was sent; undefined for what is not described, or can't be read. */
+  pathOf(target: string): string | undefined;
+  /**
+   * Fails where an answer is none that the document announces: by its status, its type, or its body. A method that a
+   * path does not have is answered with 405 and those that it has.
+   */
+  assertDeclared(method: string, target: string, answer: Answer): void;
+}
+
+export async function readDocument(port: number, headers: Record<string, string> = {}): Promise<ApiDocument> {
+  const { paths } = jsonOf(await send(port, '/-/openapi.json', { headers })) as unknown as Pick<ApiDocument, 'paths'>;
+  const validators = createValidators();
+  const pathOf = (target: string) => {
+    const path = decoded(target.split(/[?#]/)[0] ?? '');
+    if (path === undefined) return undefined;
+    if (Object.hasOwn(paths, path)) return path;
+    const fitting = Object.keys(paths).filter((each) => each.endsWith('{path}') && path.startsWith(each.slice(0, -6)));
+    const longest = fitting.toSorted((a, b) => b.length - a.length)[0];
+    // Below it, all is the service's own.
+    return longest === '/{path}' && path.startsWith('/-/') ? undefined : longest;
+  };
+  return {
+    paths,
+    pathOf,
+    assertDeclared(method, target, answer) {
+      const path = pathOf(target);
+      const operations = path === undefined ? undefined : paths[path];
+      if (!operations) return assertKnownFailure(answer);
+      // HEAD is wherever GET is (RFC 9110, section 9.3.2).
+      const operation = operations[method.toLowerCase()] ?? (method === 'HEAD' ? operations['get'] : undefined);
+      if (operation) return assertDescribed(operation, method, answer, validators);
+      const allowed = Object.keys(operations).map((each) => each.toUpperCase());
+      if (answer.status === 405 || answer.status === 204) {
+        const given = String(answer.headers.allow).split(', ');
+        for (const each of allowed) assert.ok(given.includes(each), `Allow: ${given.join(', ')}`);
+      }
+      if (answer.status !== 204) return assertKnownFailure(answer);
+      return assert.equal(method, 'OPTIONS');
+    },
+  };
+}
+
+function assertDescribed(operation: Operation, method: string, answer: Answer, validatorOf: ValidatorOf): void {
+  const { status, body } = answer;
+  const { responses } = operation;
+  const response = responses[status] ?? responses[`${Math.floor(status / 100)}XX`];
+  assert.ok(response, `The status ${status} is not declared.`);
+  if (!response.content) return assert.equal(body.length, 0, 'A body is not declared.');
+  const type = String(answer.headers['content-type']).split(';')[0] ?? '';
+  const content = response.content[type] ?? response.content['*/*'];
+  assert.ok(content, `The type ${type} is not declared for ${status}.`);
+  if (method === 'HEAD') return assert.equal(body.length, 0, 'HEAD has no body.');
+  for (const value of valuesOf(type, body)) {
+    const validate = validatorOf(content.schema);
+    assert.ok(validate(value), `${JSON.stringify(validate.errors)} ${JSON.stringify(value)}`);
+  }
+  return status >= 400 && type === 'application/json' ? assertEnvelope(answer) : undefined;
+}
+
+/** What schemas are about: JSON, or each line of it. Other bodies are what they are. */
+function valuesOf(type: string, body: Buffer): unknown[] {
+  if (type === 'application/json') return [JSON.parse(body.toString())];
+  if (type === 'application/x-ndjson')
+    return body
+      .toString()
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  return type === 'text/html' ? [body.toString()] : [];
+}
+
+/** A failure that comes before it is known which operation is asked for, or where none is. */
+function assertKnownFailure(answer: Answer): void {
+  assert.ok(answer.status >= 400 && answer.status < 500, `The status is ${answer.status}.`);
+  if (String(answer.headers['content-type']).startsWith('application/json')) assertEnvelope(answer);
+  else assert.match(String(answer.headers['content-type']), /^text\/html/);
+}
+
+/** Expects the envelope of a failure: of an answer to HEAD, as much as its headers tell. */
+export function assertEnvelope(answer: Answer): void {
+  if (answer.body.length === 0 && answer.headers['content-length'] !== '0') return;
+  const json = jsonOf(answer);
+  assert.deepEqual(Object.keys(json), ['success', 'error']);
+  assert.equal(json['success'], false);
+  assert.ok(typeof json['error'] === 'string' && json['error'].isWellFormed() && json['error'] !== '');
+}
+
+/** What every answer has. */
+export function assertGeneral({ status, headers }: Answer): void {
+  assert.match(String(headers['x-request-id'] ?? ''), /^[\w.:-]{1,128}$/);
+  assert.equal(headers['x-content-type-options'], 'nosniff');
+  assert.equal(headers['cross-origin-resource-policy'], 'same-origin');
+  assert.ok(status < 500 || status === 501, `The status is ${status}.`);
+}
+
+type ValidatorOf = (schema: Schema) => ValidateFunction;
+
+/** Compiles each schema once. */
+function createValidators(): ValidatorOf {
+  const ajv = new Ajv2020({ strict: false, formats: { 'date-time': isTime, binary: true } });
+  const compiled = new Map<Schema, ValidateFunction>();
+  return (schema) => {
+    const validate = compiled.get(schema) ?? ajv.compile(schema);
+    compiled.set(schema, validate);
+    return validate;
+  };
+}
+
+const isTime = (text: string) => new Date(text).toISOString() === text;
+
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}

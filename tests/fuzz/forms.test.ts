@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import * as fc from 'fast-check';
+import { type Answer, jsonOf } from '../http/client.ts';
+import { after, type Tree } from './acknowledged.ts';
+import { assertEnvelope, assertGeneral } from './document.ts';
+import { almostForm, chunked, FILE, type Form, headOf, PREFIX, rightForm } from './forms.ts';
+import { tries } from './seeds.ts';
+import { startInMemory, startOnDisk, type Target } from './target.ts';
+import { exchange } from './wire.ts';
+
+const THERE: Tree = { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b' };
+
+test('a request that ends anywhere before its end is refused, and nothing of it is stored', async (t) => {
+  const target = await startOnDisk(t);
+  await target.restore(THERE);
+  const body = `--b\r\n${FILE}\r\n\r\nnew\r\n--b\r\n${PREFIX}\r\n\r\nf\r\n--b--\r\n`;
+  const form = { parameters: '; boundary=b', body };
+  const inChunks = headOf(form, 'Transfer-Encoding: chunked') + chunked(body, 9);
+  for (const whole of [headOf(form) + body, inChunks]) {
+    for (let end = 0; end < whole.length; end += 20) {
+      const ends = Array.from({ length: Math.min(20, whole.length - end) }, (_, index) => end + index);
+      const answers = await Promise.all(
+        ends.map((each) => exchange(target.port, whole.slice(0, each), { ends: true })),
+      );
+      for (const [index, some] of answers.entries()) {
+        const at = end + index;
+        assert.deepEqual(
+          some.map(({ status }) => status),
+          at === 0 ? [] : [400],
+          `Cut at ${at} of ${JSON.stringify(whole)}`,
+        );
+        for (const answer of some) assertEnvelope(answer);
+      }
+      assert.deepEqual(await target.tree(), THERE, `Cut between ${end} and ${end + 20} of ${JSON.stringify(whole)}`);
+    }
+    assert.deepEqual(
+      (await exchange(target.port, whole)).map(({ status }) => status),
+      [200],
+    );
+    await target.restore(THERE);
+  }
+  await target.assertWell();
+});
+
+test('a form that is right is stored, byte by byte, however it is written', async (t) => {
+  const target = await startOnDisk(t);
+  const size = fc.option(fc.integer({ min: 1, max: 40_000 }), { nil: undefined });
+  await fc.assert(
+    fc.asyncProperty(rightForm, size, async (form, chunk) => {
+      await target.restore(THERE);
+      const bytes =
+        chunk === undefined || form.body.length / chunk > 5000
+          ? headOf(form) + form.body
+          : headOf(form, 'Transfer-Encoding: chunked') + chunked(form.body, chunk);
+      const told = (await exchange(target.port, bytes)).map((answer) => [answer.status, jsonOf(answer)]);
+      assert.deepEqual(told, [[200, { success: true, message: 'File uploaded successfully', path: form.path }]]);
+      const text = form.content.length > 64 * 1024 ? `${form.content.length} bytes` : form.content;
+      assert.deepEqual(await target.tree(), after(THERE, { does: 'store', path: form.path, text }));
+    }),
+    tries(t, 250),
+  );
+  await target.assertWell();
+});
+
+test('a form that is almost right is refused, or stored as it is acknowledged: on disk', async (t) => {
+  await fuzzForms(t, await startOnDisk(t), 600);
+});
+
+test('the same in memory', async (t) => {
+  await fuzzForms(t, await startInMemory(t), 300);
+});
+
+async function fuzzForms(t: TestContext, target: Target, runs: number): Promise<void> {
+  let stored = 0;
+  await fc.assert(
+    fc.asyncProperty(almostForm, async (sent) => {
+      await target.restore(THERE);
+      const answers = await exchange(target.port, headOf(sent) + sent.body);
+      const [answer] = answers;
+      assert.ok(answer && answers.length === 1, `${answers.length} answers`);
+      assertGeneral(answer);
+      const tree = await target.tree();
+      if (answer.status !== 200) {
+        assert.ok(answer.status < 500, String(answer.status));
+        assertEnvelope(answer);
+        return assert.deepEqual(tree, THERE, 'What was refused is stored.');
+      }
+      stored++;
+      return assertStored(tree, answer, sent);
+    }),
+    tries(t, runs),
+  );
+  assert.ok(stored > runs / 20, `Only ${stored} forms of ${runs} were right.`);
+  await target.assertWell();
+}
+
+/** Expects what the answer says to be stored, with bytes that were sent, and nothing else. */
+function assertStored(tree: Tree, answer: Answer, { body }: Form): void {
+  const path = String(jsonOf(answer)['path']);
+  const text = tree[path];
+  assert.ok(typeof text === 'string' && body.includes(text), `${path} holds ${JSON.stringify(text)}.`);
+  assert.deepEqual(tree, after(THERE, { does: 'store', path, text }));
+}

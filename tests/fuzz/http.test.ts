@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { type TestContext, test } from 'node:test';
+import * as fc from 'fast-check';
+import { type Answer, BOUNDARY, formOf, jsonOf } from '../http/client.ts';
+import type { Tree } from './acknowledged.ts';
+import { assertEnvelope, assertGeneral } from './document.ts';
+import { mutated } from './mutations.ts';
+import { tries } from './seeds.ts';
+import { startInMemory, startOnDisk, type Target } from './target.ts';
+import { exchange } from './wire.ts';
+
+const THERE: Tree = { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b' };
+
+const BODY = '{"path":"made"}';
+const MAKING = `POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
+
+/** A body that is right in itself, of five bytes, and as a chunk. */
+const PLAIN = '{   }';
+const CHUNKED = `5\r\n${PLAIN}\r\n0\r\n\r\n`;
+
+/** A request of this framing, with another behind it, which is to be seen by nobody. */
+const hiding = (headers: string, body = /chunked/.test(headers) ? CHUNKED : PLAIN, version = 'HTTP/1.1') =>
+  `POST /create_folder ${version}\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}\r\n\r\n${body}${MAKING}`;
+
+/** Framing that two readers could understand in two ways: RFC 9112, sections 5, 6 and 7. */
+const AMBIGUOUS: Readonly<Record<string, string>> = {
+  'a length and chunks': hiding('Content-Length: 5\r\nTransfer-Encoding: chunked'),
+  'chunks and a length': hiding('Transfer-Encoding: chunked\r\nContent-Length: 5'),
+  'two lengths': hiding('Content-Length: 0\r\nContent-Length: 5'),
+  'two equal lengths': hiding('Content-Length: 5\r\nContent-Length: 5'),
+  'a list of lengths': hiding('Content-Length: 5, 5'),
+  'a length with a sign': hiding('Content-Length: +5'),
+  'a negative length': hiding('Content-Length: -5'),
+  'a hexadecimal length': hiding('Content-Length: 0x5'),
+  'a length with an exponent': hiding('Content-Length: 5e0'),
+  'a length of two numbers': hiding('Content-Length: 5 5'),
+  'a length of 64 bits and more': hiding('Content-Length: 18446744073709551621'),
+  'an empty length': hiding('Content-Length: '),
+  'a coding that is not the last': hiding('Transfer-Encoding: chunked, identity'),
+  'two codings': hiding('Transfer-Encoding: chunked\r\nTransfer-Encoding: identity'),
+  'an unknown coding': hiding('Transfer-Encoding: xchunked'),
+  'a coding in quotes': hiding('Transfer-Encoding: "chunked"'),
+  'a coding behind a vertical tab': hiding('Transfer-Encoding: \x0bchunked'),
+  'a space before the colon': hiding('Transfer-Encoding : chunked'),
+  'a tab before the colon': hiding('Content-Length\t: 5'),
+  'a folded header': hiding('X: a\r\n Transfer-Encoding: chunked'),
+  'a folded coding': hiding('Transfer-Encoding:\r\n chunked'),
+  'a bare LF in the head': hiding('X: a\nTransfer-Encoding: chunked'),
+  'a bare CR in the head': hiding('X: a\rTransfer-Encoding: chunked'),
+  'a NUL in a header': hiding('X: a\0\r\nTransfer-Encoding: chunked'),
+  'a header without a colon': hiding('Transfer-Encoding chunked'),
+  'a chunk of 64 bits and more': hiding('Transfer-Encoding: chunked', 'FFFFFFFFFFFFFFFFF\r\n'),
+  'a negative chunk': hiding('Transfer-Encoding: chunked', '-1\r\n'),
+  'a chunk with 0x': hiding('Transfer-Encoding: chunked', '0x0\r\n\r\n'),
+  'a chunk with a space before it': hiding('Transfer-Encoding: chunked', ' 0\r\n\r\n'),
+  'a chunk size that ends with LF': hiding('Transfer-Encoding: chunked', '2\n{}\r\n0\r\n\r\n'),
+  'a chunk that ends with LF': hiding('Transfer-Encoding: chunked', '2\r\n{}\n0\r\n\r\n'),
+  'a chunk that is longer than its size': hiding('Transfer-Encoding: chunked', '1\r\n{}\r\n0\r\n\r\n'),
+  'an extension with LF': hiding('Transfer-Encoding: chunked', '2;a=b\n\r\n{}\r\n0\r\n\r\n'),
+  'chunks in HTTP/1.0': hiding('Transfer-Encoding: chunked', CHUNKED, 'HTTP/1.0'),
+};
+
+test('what can be read in two ways is refused, and the connection closed: no second request is seen', async (t) => {
+  const target = await startOnDisk(t);
+  await target.restore(THERE);
+  for (const framing of ['Transfer-Encoding: chunked', 'Content-Length: 5']) {
+    const two = await exchange(target.port, hiding(framing), { answers: 2 });
+    const statuses = two.map(({ status }) => status);
+    assert.deepEqual(statuses, [400, 200], 'With nothing odd about the first, the second one is seen.');
+    await target.restore(THERE);
+  }
+  for (const [what, bytes] of Object.entries(AMBIGUOUS)) {
+    await t.test(what, async () => {
+      const answers = await exchange(target.port, bytes, { answers: 2 });
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [400],
+      );
+      assertAnswers(answers);
+      assert.deepEqual(await target.tree(), THERE);
+    });
+  }
+  await target.assertWell();
+});
+
+const upload = (name: string, text: string) => {
+  const form = formOf([{ name: 'file', filename: name, value: text }]).toString('latin1');
+  return `POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=${BOUNDARY}\r\nContent-Length: ${form.length}\r\n\r\n${form}`;
+};
+
+/** Requests by which something is stored, and by which nothing is; and what ends a connection. */
+const piece = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.nat({ max: 9 }).map((number) => ({ stores: `${number}`, bytes: upload(`${number}`, `${number}`) })),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .constantFrom(
+        'GET /file/a.txt HTTP/1.1\r\nHost: localhost\r\n\r\n',
+        'GET /?limit=1 HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\n\r\n',
+        'DELETE /delete/missing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nGET /',
+        'OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n',
+        '\r\n\r\nPOST /copy HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n2;a="b"\r\n{}\r\n0\r\nX: y\r\n\r\n',
+      )
+      .map((bytes) => ({ stores: undefined, bytes })),
+  },
+);
+const ending = fc.constantFrom(
+  'garbage\r\n\r\n',
+  ' \r\n\r\n',
+  'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+  '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
+  '\0',
+  'GET / HTTP/1.1\r\nHost : x\r\n\r\n',
+  'GET / HTTP/3.0\r\n\r\n',
+  'CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n',
+  'GET /\nHost: x\n\n',
+  'POST /upload HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n',
+  `GET /${'x'.repeat(20_000)}`,
+);
+
+test('requests in a row are answered in their order, and what ends the row takes no answer from them', async (t) => {
+  const target = await startOnDisk(t);
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 5 }), ending, async (pieces, end) => {
+      await target.restore(THERE);
+      const answers = await exchange(target.port, pieces.map(({ bytes }) => bytes).join('') + end, { answers: 99 });
+      assertAnswers(answers);
+      assert.equal(answers.length, pieces.length + 1);
+      const stored = answers.filter(({ body }) => body.includes('uploaded')).map((answer) => jsonOf(answer)['path']);
+      assert.deepEqual(
+        stored,
+        pieces.flatMap(({ stores }) => stores ?? []),
+      );
+      assert.ok([400, 431, 501].includes(answers.at(-1)?.status ?? 0));
+      const expected = { ...THERE, ...Object.fromEntries(stored.map((path) => [path, path])) };
+      assert.deepEqual(await target.tree(), expected);
+    }),
+    tries(t, 80),
+  );
+  await target.assertWell();
+});
+
+/** Requests that are right, to be made wrong. */
+const RIGHT: readonly string[] = [
+  MAKING,
+  upload('up', 'the text of a file'),
+  `POST /upload HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\nContent-Type: multipart/form-data; boundary=b\r\n\r\n34\r\n--b\r\nContent-Disposition: form-data; name="file"; filena\r\n1c\r\nme="chunked"\r\n\r\ntext\r\n--b--\r\n\r\n0\r\n\r\n`,
+  'GET /file/f/b.txt?download=1 HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-0\r\nIf-None-Match: "x"\r\nAccept: */*\r\n\r\n',
+  'GET /f/?limit=1&cursor=x HTTP/1.1\r\nHost: localhost\r\nAccept: text/html, application/json;q=0.5\r\nCookie: a=b\r\n\r\n',
+  'HEAD http://localhost/thumb/a.txt HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: id\r\nExpect: 100-continue\r\n\r\n',
+  'POST /delete_folder/f HTTP/1.0\r\nHost: localhost\r\nConnection: keep-alive\r\nAccept: application/x-ndjson\r\n\r\n',
+];
+
+/** What is put in the place of something. */
+const TOKENS = [
+  '\r\n',
+  '\n',
+  '\r',
+  '\r\n\r\n',
+  '\0',
+  ' ',
+  '\t',
+  ':',
+  ';',
+  '"',
+  '%',
+  '%ff',
+  '..',
+  '/',
+  '\xff',
+  '\x7f',
+  '--',
+  '--b',
+  '0\r\n\r\n',
+  'HTTP/1.0',
+  'HTTP/0.9',
+  'HTTP/2.0',
+  'Host: x\r\n',
+  'Content-Length: 0\r\n',
+  'Transfer-Encoding: chunked\r\n',
+  'Connection: close\r\n',
+  'Upgrade: websocket\r\nConnection: upgrade\r\n',
+  'Expect: 100-continue\r\n',
+  '9'.repeat(30),
+  'ffffffffffffffffff',
+  'x'.repeat(17_000),
+];
+
+const almost = mutated(fc.constantFrom(...RIGHT), TOKENS);
+
+/** Connections at once: many of them only wait until they are given up. */
+const AT_ONCE = 120;
+
+test('bytes that are almost a request are answered as every mistake is, or do what they are acknowledged to: on disk', async (t) => {
+  await fuzzBytes(t, await startOnDisk(t, { isImpatient: true }), 5);
+});
+
+test('the same in memory', async (t) => {
+  await fuzzBytes(t, await startInMemory(t, { isImpatient: true }), 3);
+});
+
+async function fuzzBytes(t: TestContext, target: Target, runs: number): Promise<void> {
+  const batch = fc.array(almost, { minLength: AT_ONCE, maxLength: AT_ONCE });
+  const property = fc.asyncProperty(batch, async (all) => {
+    await target.restore(THERE);
+    const answers = await Promise.all(all.map((bytes) => exchange(target.port, bytes)));
+    for (const [index, some] of answers.entries()) assertAnswers(some, all[index]);
+    const problem = unacknowledged(await target.tree(), answers.flat(), all);
+    assert.equal(problem, undefined, `${problem} ${JSON.stringify(all)}`);
+  });
+  await fc.assert(property, { ...tries(t, runs), endOnFailure: true });
+  await target.assertWell();
+}
+
+/** What is stored, or is gone, without an answer that says so; or holds what nobody sent. */
+function unacknowledged(tree: Tree, answers: readonly Answer[], sent: readonly string[]): string | undefined {
+  const told = answers.filter(({ status }) => status === 200).map(({ body }) => body.toString());
+  const isTold = (message: string) => told.some((body) => body.includes(message));
+  const uploaded = told.filter((body) => body.includes('File uploaded')).map((body) => String(JSON.parse(body).path));
+  const above = (path: string) => uploaded.some((each) => each.startsWith(path));
+  for (const [path, text] of Object.entries(tree)) {
+    if (THERE[path] === text) continue;
+    if (text === null && !above(path) && !isTold('Folder created')) return `${path} is made.`;
+    if (text === null) continue;
+    if (!uploaded.includes(path)) return `${path} is stored.`;
+    if (!sent.some((bytes) => bytes.includes(text))) return `${path} holds ${text}.`;
+  }
+  const gone = Object.keys(THERE).filter((path) => !Object.hasOwn(tree, path));
+  if (gone.length > 0 && !isTold('Folder deleted')) return `${gone.join(', ')} is gone.`;
+  const lost = uploaded.find((path) => !Object.hasOwn(tree, path) && !isTold('Folder deleted'));
+  return lost === undefined ? undefined : `${lost} is lost.`;
+}
+
+function assertAnswers(answers: readonly Answer[], bytes?: string): void {
+  for (const answer of answers) {
+    try {
+      assertGeneral(answer);
+      if (answer.status >= 400 && !String(answer.headers['content-type']).startsWith('text/html'))
+        assertEnvelope(answer);
+    } catch (error) {
+      throw new Error(`To ${JSON.stringify(bytes)}: ${JSON.stringify(answer)}`, { cause: error });
+    }
+  }
+}

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import * as fc from 'fast-check';
+import sharp from 'sharp';
+import { createToken } from '../../src/access/tokens.ts';
+import type { Answer } from '../http/client.ts';
+import { temporaryFolder } from '../process/holdall.ts';
+import { after, type Deed, type Tree } from './acknowledged.ts';
+import { type ApiDocument, assertGeneral, readDocument } from './document.ts';
+import { bytesOf, type FuzzedRequest, requestsOf } from './requests.ts';
+import { tries } from './seeds.ts';
+import { startInMemory, startOnDisk, type Target } from './target.ts';
+import { exchange } from './wire.ts';
+
+/** What is there at the beginning of each try. */
+const THERE: Tree = {
+  'a.txt': 'a',
+  empty: '',
+  'f/': null,
+  'f/b.txt': 'b',
+  'f/g/': null,
+  'f/g/c é.txt': 'c',
+  'fg/': null,
+  'image.png': (
+    await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer()
+  ).toString('latin1'),
+  'large.bin': `${6 * 1024 * 1024} bytes`,
+};
+
+const PLACES = {
+  files: Object.keys(THERE).filter((path) => !path.endsWith('/')),
+  folders: ['f/', 'f', 'f/g/', 'fg', ''],
+  missing: ['z.txt', 'new/z', 'f/new/', 'a.txt/z'],
+};
+
+/** Requests of one try: those that come later meet what came of those before. */
+const LONGEST = 4;
+
+test('no request has an answer that the OpenAPI document does not announce, nor does anything but what it acknowledges: on disk', async (t) => {
+  await fuzz(t, await startOnDisk(t), 500);
+});
+
+test('the same, where everything is composed of the operations of a store in memory', async (t) => {
+  await fuzz(t, await startInMemory(t), 300);
+});
+
+test('the same, where an access file says who may do what: nothing for those who do not prove who they are', async (t) => {
+  const { token, hash } = createToken();
+  const grants = [{ folder: '/', to: { person: 'ann' }, rights: ['read', 'write', 'manage'] }];
+  const file = join(await temporaryFolder(t), 'access.json');
+  await writeFile(file, JSON.stringify({ people: { ann: { tokens: [{ name: 'laptop', hash }] } }, grants }));
+  const proof = { authorization: `Bearer ${token}` };
+  await fuzz(t, await startOnDisk(t, { settings: { ACCESS_FILE: file }, headers: proof }), 200, proof);
+});
+
+async function fuzz(t: TestContext, target: Target, runs: number, proof: Record<string, string> = {}): Promise<void> {
+  const document = await readDocument(target.port, proof);
+  const seen = new Set<string>();
+  const hasToProve = Object.keys(proof).length > 0;
+  const request = requestsOf(document, PLACES);
+  const proves = fc.oneof({ weight: 4, arbitrary: fc.constant(true) }, { weight: 1, arbitrary: fc.constant(false) });
+  const sequence = fc.array(fc.record({ request, proves }), { minLength: 1, maxLength: LONGEST, size: 'max' });
+  await fc.assert(
+    fc.asyncProperty(sequence, async (sent) => {
+      await target.restore(THERE);
+      let tree = THERE;
+      for (const { request: made, proves: isProven } of sent) {
+        const each = isProven ? withHeaders(made, proof) : made;
+        const { answer, path, deed } = await ask(target, document, each);
+        seen.add(`${each.method.toLowerCase()} ${path}`);
+        if (hasToProve && !isProven) assertNothingGiven(answer, path);
+        tree = deed ? after(tree, deed) : tree;
+        assert.deepEqual(await target.tree(), tree, `What is stored after ${told(each)}`);
+      }
+    }),
+    tries(t, runs),
+  );
+  await target.assertWell();
+  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method} ${path}`),
+  );
+  assert.deepEqual(
+    operations.filter((operation) => !seen.has(operation)),
+    [],
+    'Every operation is tried.',
+  );
+}
+
+const withHeaders = (request: FuzzedRequest, headers: Record<string, string>): FuzzedRequest => {
+  const given = new Set(request.headers.map(([name]) => name.toLowerCase()));
+  const more = Object.entries(headers).filter(([name]) => !given.has(name));
+  return { ...request, headers: [...request.headers, ...more] };
+};
+
+interface Asked {
+  readonly answer: Answer;
+  /** That of the document which was asked for. */
+  readonly path: string | undefined;
+  /** What was done. */
+  readonly deed: Deed | undefined;
+}
+
+/** Sends a request, holds the answer to the document, and tells what was done by it. */
+async function ask({ port }: Target, document: ApiDocument, request: FuzzedRequest): Promise<Asked> {
+  const answers = await exchange(port, bytesOf(request));
+  assert.equal(answers.length, 1, `${answers.length} answers to ${told(request)}`);
+  const [answer] = answers;
+  assert.ok(answer);
+  try {
+    assertGeneral(answer);
+    document.assertDeclared(request.method, request.target, answer);
+  } catch (error) {
+    throw new Error(
+      `${told(request)} was answered ${answer.status} ${JSON.stringify(answer.headers)} ${answer.body.toString().slice(0, 500)}`,
+      { cause: error },
+    );
+  }
+  const path = document.pathOf(request.target);
+  const deed = path === undefined || answer.status !== 200 ? undefined : deedOf(path, request, answer);
+  return { answer, path, deed };
+}
+
+/** Expects an answer that anybody may have: a failure, or what the service tells of itself and of a path's methods. */
+function assertNothingGiven({ status }: Answer, path: string | undefined): void {
+  assert.ok(status >= 400 || status === 204 || path?.startsWith('/-/'), `${status} of ${path} for nobody`);
+}
+
+function deedOf(path: string, request: FuzzedRequest, answer: Answer): Deed | undefined {
+  if (request.method === 'GET' || request.method === 'HEAD') return undefined;
+  // The last line of progress, or the only one.
+  const result = JSON.parse(answer.body.toString().trimEnd().split('\n').at(-1) ?? '');
+  if (result.success !== true) return undefined;
+  const named = decodeURIComponent(request.target.split(/[?#]/)[0] ?? '').slice(path.indexOf('{'));
+  switch (path) {
+    case '/upload':
+      return { does: 'store', path: result.path, text: Buffer.from(request.file ?? '').toString('latin1') };
+    case '/delete/{path}':
+      return { does: 'remove', path: fileAt(named) };
+    case '/delete_folder/{path}':
+      return { does: 'remove', path: folderAt(named) };
+    case '/create_folder':
+      return { does: 'store', path: folderAt(bodyOf(request)['path']), text: null };
+    case '/rename/{path}':
+      assert.equal(result.newKey, siblingOf(fileAt(named), bodyOf(request)['newName']));
+      return { does: 'move', path: fileAt(named), to: result.newKey };
+    case '/rename_folder/{path}':
+      assert.equal(result.newPrefix, `${siblingOf(folderAt(named).slice(0, -1), bodyOf(request)['newName'])}/`);
+      return { does: 'move', path: folderAt(named), to: result.newPrefix };
+    case '/copy':
+    case '/move': {
+      const { source, destination, is_folder: isFolder } = bodyOf(request);
+      const at = isFolder === true ? folderAt : fileAt;
+      return { does: path === '/copy' ? 'copy' : 'move', path: at(source), to: at(destination) };
+    }
+    default:
+      return undefined;
+  }
+}
+
+const bodyOf = ({ body }: FuzzedRequest): Record<string, unknown> => JSON.parse(String(body));
+const fileAt = (named: unknown) => String(named).replace(/^\//, '');
+const folderAt = (named: unknown) => `${fileAt(named).replace(/\/$/, '')}/`;
+const siblingOf = (path: string, name: unknown) => path.slice(0, path.lastIndexOf('/') + 1) + String(name);
+
+const told = (request: FuzzedRequest) => JSON.stringify(bytesOf(request).toString('latin1').slice(0, 3000));

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import type { IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
+import { type Answer, within } from '../http/client.ts';
+
+export interface Sent {
+  /** Whether the client says at once that nothing more will come, as the bytes are known not to be whole. */
+  readonly ends?: boolean;
+  /** How many answers there may be; the client ends its side when it has them. */
+  readonly answers?: number;
+}
+
+/**
+ * Sends bytes as they are, and gives the answers that came until the connection was closed. Fails where anything that
+ * comes back is not exactly one answer after the other, without a byte beside them.
+ */
+export async function exchange(
+  port: number,
+  bytes: Buffer | string,
+  { ends = false, answers = 1 }: Sent = {},
+): Promise<Answer[]> {
+  const sent = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
+  const isHead = sent.toString('latin1', 0, 5) === 'HEAD ';
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  let received = Buffer.alloc(0);
+  socket.on('data', (piece: Buffer) => {
+    received = Buffer.concat([received, piece]);
+    if (!ends && finalAnswers(received, isHead).length >= answers) socket.end();
+  });
+  // It may be closed while it is still sent to.
+  socket.on('error', () => {});
+  socket.on('close', () => resolve());
+  if (ends) socket.end(sent);
+  else socket.write(sent);
+  try {
+    await within('the end of the connection', closed);
+  } catch (error) {
+    throw new Error(`After ${JSON.stringify(sent.toString('latin1'))}`, { cause: error });
+  } finally {
+    socket.destroy();
+  }
+  const { found, rest } = readAnswers(received, { isHead, hasEnded: true });
+  assert.equal(rest.toString('latin1'), '', 'Nothing comes beside whole answers.');
+  return found.filter(isFinal);
+}
+
+const isFinal = ({ status }: Answer) => status >= 200;
+
+const finalAnswers = (received: Buffer, isHead: boolean) =>
+  readAnswers(received, { isHead, hasEnded: false }).found.filter(isFinal);
+
+interface Reading {
+  /** Whether the answers are to HEAD, and so have no bodies. */
+  readonly isHead: boolean;
+  /** Whether no more bytes will come. */
+  readonly hasEnded: boolean;
+}
+
+/** The whole answers that bytes begin with, and what follows them. */
+function readAnswers(bytes: Buffer, reading: Reading): { found: Answer[]; rest: Buffer } {
+  const found: Answer[] = [];
+  let rest = bytes;
+  for (let next = readAnswer(rest, reading); next; next = readAnswer(rest, reading)) {
+    found.push(next.answer);
+    rest = next.rest;
+  }
+  return { found, rest };
+}
+
+function readAnswer(bytes: Buffer, { isHead, hasEnded }: Reading): { answer: Answer; rest: Buffer } | undefined {
+  const end = bytes.indexOf('\r\n\r\n');
+  if (end === -1) return undefined;
+  const [statusLine = '', ...lines] = bytes.toString('latin1', 0, end).split('\r\n');
+  const status = Number(/^HTTP\/1\.1 (\d{3}) [\x20-\x7e]*$/.exec(statusLine)?.[1]);
+  assert.ok(status >= 100, `This is no status line: ${JSON.stringify(statusLine)}`);
+  const headers = readHeaders(lines);
+  const rest = bytes.subarray(end + 4);
+  // What is no HTTP has no method either, and is answered with a body, whatever it may look like.
+  const isBare = isHead && !rest.toString('latin1').startsWith('{');
+  const body = hasNoBody(status, isBare)
+    ? { bytes: rest.subarray(0, 0), length: 0 }
+    : readBody(rest, headers, hasEnded);
+  return body && { answer: { status, headers, body: body.bytes }, rest: rest.subarray(body.length) };
+}
+
+/** RFC 9112, section 6.3. */
+const hasNoBody = (status: number, isHead: boolean) => isHead || status < 200 || status === 204 || status === 304;
+
+/** Those that may come more than once are lists: the others must not. */
+function readHeaders(lines: readonly string[]): IncomingHttpHeaders {
+  const headers: IncomingHttpHeaders = {};
+  for (const line of lines) {
+    const [, name = '', value = ''] = /^([\w!#$%&'*+.^`|~-]+): ?([\t\x20-\x7e\x80-\xff]*)$/.exec(line) ?? [];
+    assert.ok(name, `This is no header: ${JSON.stringify(line)}`);
+    const key = name.toLowerCase();
+    const before = headers[key];
+    if (before === undefined) headers[key] = value;
+    else {
+      assert.match(key, /^(?:set-cookie|www-authenticate)$/, `The header ${name} comes twice.`);
+      headers[key] = [before, value].flat();
+    }
+  }
+  return headers;
+}
+
+function readBody(
+  bytes: Buffer,
+  { 'content-length': length, 'transfer-encoding': encoding }: IncomingHttpHeaders,
+  hasEnded: boolean,
+): { bytes: Buffer; length: number } | undefined {
+  if (encoding === 'chunked') return readChunks(bytes);
+  if (length === undefined) return hasEnded ? { bytes, length: bytes.length } : undefined;
+  assert.match(length, /^\d+$/);
+  const size = Number(length);
+  return bytes.length < size ? undefined : { bytes: bytes.subarray(0, size), length: size };
+}
+
+/** RFC 9112, section 7.1, as Node writes it: without extensions and trailers. */
+function readChunks(bytes: Buffer): { bytes: Buffer; length: number } | undefined {
+  const chunks: Buffer[] = [];
+  let position = 0;
+  for (;;) {
+    const lineEnd = bytes.indexOf('\r\n', position);
+    if (lineEnd === -1) return undefined;
+    const line = bytes.toString('latin1', position, lineEnd);
+    assert.match(line, /^[\da-f]+$/);
+    const start = lineEnd + 2;
+    const end = start + Number.parseInt(line, 16);
+    if (bytes.length < end + 2) return undefined;
+    assert.equal(bytes.toString('latin1', end, end + 2), '\r\n');
+    if (end === start) return { bytes: Buffer.concat(chunks), length: end + 2 };
+    chunks.push(bytes.subarray(start, end));
+    position = end + 2;
+  }
+}
