@@ -421,7 +421,7 @@ export const SETTINGS = {
     read: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     fallback: 'info',
     example: 'warn',
-    help: 'The least level that is logged. `info` has a line for each request, `debug` one for each call of the store.',
+    help: 'The least level that is logged. `info` has a line for each request, `debug` one for each call of the store, and for each request that it sends.',
   },
   METRICS_TOKEN: {
     read: secret(MIN_TOKEN_BYTES),

@@ -14,6 +14,7 @@ import { malformedRoute, routeMalformedUrls } from './malformed-urls.ts';
 import { collectMethods, refuseOtherMethods } from './methods.ts';
 import { tellQuota } from './quota.ts';
 import { logRequests, requestId } from './request-log.ts';
+import { traceRequests } from './request-trace.ts';
 import { assetRoutes } from './routes/assets.ts';
 import { fetchRoute } from './routes/fetch.ts';
 import { deleteFileRoute, renameFileRoute } from './routes/files.ts';
@@ -68,6 +69,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   answerFailures(app);
   routeMalformedUrls(app);
   logRequests(app, service);
+  traceRequests(app);
   isolateAnswers(app, service);
   await limitRequests(app, service.limits);
   refuseAmbiguousHosts(app);

@@ -7,7 +7,7 @@ import { quoted } from '../domain/error.ts';
 import './access/request-access.ts';
 import { HttpError, type Problem, problemOf } from './errors.ts';
 import { GENERAL_HEADERS, JSON_TYPE } from './headers.ts';
-import { REQUEST_ID, requestId } from './request-log.ts';
+import { pathOf, REQUEST_ID, requestId } from './request-log.ts';
 import type { Failure } from './schemas.ts';
 import type { App } from './service.ts';
 
@@ -153,5 +153,3 @@ const CLIENT_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
   HPE_INVALID_EOF_STATE: ['400 Bad Request', 'The client ended the connection in the middle of the request.'],
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The head of the request took too long to arrive.'],
 };
-
-const pathOf = (request: FastifyRequest) => request.url.split('?')[0] ?? '';

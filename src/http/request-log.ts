@@ -15,6 +15,13 @@ export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
 /** The status in the log of a request whose client left before it was answered, as nginx writes it. */
 const CLIENT_LEFT = 499;
 
+/** The status of an answer that has ended, however it did. */
+const statusOf = ({ raw }: FastifyReply): number => (raw.writableFinished ? raw.statusCode : CLIENT_LEFT);
+
+/** What was asked for, without the query, which may hold a signature, and without a host, before which may be a password. */
+export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string =>
+  (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '')).split('?')[0] ?? '';
+
 /** The levels of a log that has lines of level `info`. */
 const INFORMED: readonly string[] = ['info', 'debug', 'trace'];
 
@@ -43,7 +50,7 @@ function followRequest(
   reply.raw.once('close', () => {
     const { method } = request;
     const route = request.routeOptions.url;
-    const status = reply.raw.writableFinished ? reply.raw.statusCode : CLIENT_LEFT;
+    const status = statusOf(reply);
     const bytes = socket.bytesWritten - sentBefore;
     const milliseconds = performance.now() - started;
     if (metrics) {
@@ -56,8 +63,7 @@ function followRequest(
       {
         method,
         route,
-        // Without the query, which may hold a signature.
-        path: request.url.split('?')[0],
+        path: pathOf(request),
         status,
         bytes,
         milliseconds: Math.round(milliseconds * 10) / 10,

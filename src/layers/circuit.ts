@@ -1,6 +1,7 @@
 import { StoreError } from '../domain/error.ts';
 import { ROOT } from '../domain/path.ts';
 import type { Store } from '../domain/store.ts';
+import { runFor } from '../tracing/current-request.ts';
 import { bodyIn, wrap } from './members.ts';
 
 export interface CircuitOptions {
@@ -48,7 +49,9 @@ export function circuit(store: Store, options: CircuitOptions): Store {
     const now = performance.now();
     failed = failed.count === 0 ? { count: 1, since: now } : { ...failed, count: failed.count + 1 };
     if (outage || failed.count < failures || now - failed.since < span) return;
-    outage = { began: failed.since, error, timer: setTimeout(() => void look(), interval).unref() };
+    // Not for the request that noticed: the looks would go on under its name.
+    const timer = runFor(undefined, () => setTimeout(() => void look(), interval).unref());
+    outage = { began: failed.since, error, timer };
     onGone(error);
   };
 

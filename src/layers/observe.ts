@@ -7,7 +7,7 @@ export interface Observation {
   readonly member: Call;
   /** What the call was about, where it was about one thing. */
   readonly path: string | undefined;
-  /** `ok`, the kind of a `StoreError`, or `fault` for every other error. */
+  /** `ok`, or what the error is: see `outcomeOf`. */
   readonly outcome: string;
   readonly milliseconds: number;
 }
@@ -28,11 +28,14 @@ export function observe(store: Store, observer: (observation: Observation) => vo
       tell('ok');
       return result;
     } catch (error) {
-      tell(isStoreError(error) ? error.kind : 'fault');
+      tell(outcomeOf(error));
       throw error;
     }
   });
 }
+
+/** The kind of a `StoreError`, or `fault` for every other error. */
+const outcomeOf = (error: unknown): string => (isStoreError(error) ? error.kind : 'fault');
 
 /** What a call is about comes first: as a path, or as an entry that has one. */
 function pathOf(about: unknown): string | undefined {

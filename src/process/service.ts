@@ -24,6 +24,7 @@ import { giveMemoryBackAtRest } from './idle-memory.ts';
 import { limitsOf } from './limits.ts';
 import { requirePrivatePaths } from './private-paths.ts';
 import type { RedisConnection } from './redis.ts';
+import { createStoreLog, type ToldStore } from './store-log.ts';
 
 /** The service of one process, listening. */
 export interface RunningService {
@@ -94,13 +95,8 @@ async function openEverything(
 ): Promise<Service & { readonly serves: string }> {
   await requirePrivatePaths(config);
   const metrics = config.METRICS_TOKEN && (await openMetrics(config.METRICS_TOKEN));
-  const opened = await openStore(config, {
-    debug: (message, details) => logger.debug(details, message),
-    info: (message, details) => logger.info(details, message),
-    warn: (message, details) => logger.warn(details, message),
-    retried: () => metrics?.retried(),
-    committed: (changes) => metrics?.committed(changes),
-  });
+  const storeLog = createStoreLog(logger, { metrics });
+  const opened = await openStore(config, storeLog);
   resources.defer(async () => opened.store.close?.());
   await opened.store.check?.();
   const redis = config.REDIS_URL === undefined ? undefined : await openRedis(config.REDIS_URL, logger);
@@ -109,7 +105,8 @@ async function openEverything(
   const audit = resources.adopt(openAuditLog(config.AUDIT_LOG, logger), (log) => log.close());
   const origin = config.CONTENT_ORIGIN;
   const signer = opened.signer ?? (origin === undefined ? undefined : createUrlSigner(await opened.signingKey()));
-  const files = createFiles(layer(opened, config, { logger, metrics }), {
+  const store = layer(opened, config, { logger, metrics, called: storeLog.called });
+  const files = createFiles(store, {
     maxUploadSize: config.MAX_UPLOAD_SIZE,
     presignExpires: config.PRESIGN_EXPIRES,
     contents: origin !== undefined && signer ? { origin, signer } : undefined,
@@ -158,7 +155,7 @@ async function openMetrics(token: Buffer): Promise<Metrics & ServiceMetrics> {
 function layer(
   { store, givesUp }: OpenedStore,
   config: Config,
-  { logger, metrics }: { logger: Logger; metrics: Metrics | undefined },
+  { logger, metrics, called }: { logger: Logger; metrics: Metrics | undefined; called: ToldStore['called'] },
 ): Store {
   const retried = () => metrics?.retried();
   const answering = givesUp ? store : timeLimit(retry(store, { ...RETRIES, retried }), TIME_LIMITS);
@@ -173,10 +170,7 @@ function layer(
       logger.warn({ seconds: Math.round(milliseconds / 1000) }, 'The store is back.');
     },
   });
-  return observe(config.READ_ONLY ? readOnly(guarded) : guarded, (call) => {
-    logger.debug(call, 'store');
-    metrics?.storeCalled({ operation: call.member, outcome: call.outcome, seconds: call.milliseconds / 1000 });
-  });
+  return observe(config.READ_ONLY ? readOnly(guarded) : guarded, called);
 }
 
 /** What the work gives, or undefined when it takes longer than so many milliseconds. */

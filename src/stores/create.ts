@@ -75,6 +75,7 @@ async function openBucket(config: Config, log: StoreLog): Promise<OpenedStore> {
     concurrency: config.S3_CONCURRENCY,
     warn: (message, details) => log.warn(message, details),
     retried: () => log.retried(),
+    asked: log.asked,
   });
   const name = `${config.S3_ENDPOINT ?? `https://s3.${config.S3_REGION}.amazonaws.com`}/${bucket}`;
   const contentOrigins = await bucketOrigins(store, config.S3_PUBLIC_URL);

@@ -40,7 +40,7 @@ export async function hostRepository(given: RepositoryOptions = {}): Promise<Hos
       commitMessage: '{summary}',
       author: undefined,
       cache: { folder, size: 64 * 1024 * 1024 },
-      log: { debug: teller('debug'), info: teller('info'), warn: teller('warn'), retried() {}, committed() {} },
+      log: { info: teller('info'), warn: teller('warn'), retried() {}, committed() {} },
       gatherFor: 0,
       retryAfter: 1,
     },

@@ -66,7 +66,7 @@ describe('Where the URLs lead that stores give of files', () => {
         CACHE_DIR: await temporaryFolder(t),
         ...settings,
       });
-      const opened = await openStore(config, { debug() {}, info() {}, warn() {}, retried() {}, committed() {} });
+      const opened = await openStore(config, { info() {}, warn() {}, retried() {}, committed() {} });
       await opened.store.close?.();
       assert.deepEqual(opened.contentOrigins, origins);
     });

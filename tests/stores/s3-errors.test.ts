@@ -54,9 +54,9 @@ describe('A store that is busy or failing', { concurrency: true }, () => {
     assert.equal((await failureOf(store.stat(file('a')))).retryAfter, 2);
   });
 
-  it('is a 503 with Retry-After over HTTP', async (t) => {
-    const { port, proxy } = await serveProxied(t);
-    proxy.intercept(() => refusal(503, 'ServiceUnavailable', { 'retry-after': '1' }));
+  it("is a 503 with Retry-After over HTTP, and in the log with the store's id of its request", async (t) => {
+    const { port, proxy, log } = await serveProxied(t);
+    proxy.intercept(() => refusal(503, 'ServiceUnavailable', { 'retry-after': '1', 'x-amz-request-id': '1' }));
     const paths = ['/file/a', '/', '/thumb/a', '/-/health/ready'];
     await Promise.all(
       paths.map(async (path) => {
@@ -65,6 +65,9 @@ describe('A store that is busy or failing', { concurrency: true }, () => {
         assert.equal(answer.headers['retry-after'], '1', path);
       }),
     );
+    const told = log.filter(({ msg }) => msg === 'A request could not be served now.');
+    assert.equal(told.length, paths.length);
+    for (const line of told) assert.match(JSON.stringify(line), /503 \w+: .*\(the store's request 1\)/);
   });
 
   it('that breaks a listing off in the middle is asked again', async (t) => {

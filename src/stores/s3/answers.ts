@@ -1,6 +1,13 @@
 import type { IncomingMessage } from 'node:http';
-import { Refusal, type RefusingAnswer } from './refusal.ts';
+import type { BackendAnswer } from '../../domain/backend-request.ts';
+import { Refusal, type RefusingAnswer, requestIdIn } from './refusal.ts';
 import { NotXmlError, readFields } from './xml.ts';
+
+/** What is told of an answer, by its head. */
+export const toldOf = ({ statusCode, headers }: Pick<IncomingMessage, 'statusCode' | 'headers'>): BackendAnswer => ({
+  status: statusCode,
+  backendId: requestIdIn(headers),
+});
 
 /** Bytes of the answer of a store that are looked at to learn why it refuses. */
 const MOST_OF_REFUSAL = 64 * 2 ** 10;

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { readRefusal } from './answers.ts';
+import { sendTold, type TellRequest } from '../tell-request.ts';
+import { readRefusal, toldOf } from './answers.ts';
 import { createClock, WRONG } from './clock.ts';
 import { escapeKey, type Key } from './keys.ts';
 import { Refusal } from './refusal.ts';
@@ -50,9 +51,11 @@ export interface AskingOptions {
   locate(): Promise<Site>;
   /** Told of each request that is sent again. */
   retried(): void;
+  /** Told of each request that was sent. */
+  readonly asked?: TellRequest | undefined;
 }
 
-export function createAsking({ accessKeyId, secretAccessKey, locate, retried }: AskingOptions): Asking {
+export function createAsking({ accessKeyId, secretAccessKey, locate, retried, asked }: AskingOptions): Asking {
   const clock = createClock();
   const retries = createRetries(retried);
   let place: Promise<Place> | undefined;
@@ -80,14 +83,16 @@ export function createAsking({ accessKeyId, secretAccessKey, locate, retried }: 
     for (const [name, value] of Object.entries(question.headers ?? {})) if (value !== undefined) headers[name] = value;
     const signed = signer.sign({ method, path, query, headers }, EMPTY_HASH, Date.now() + clock.offset());
     const search = queryString(query);
-    return wire.send({
-      method,
-      target: search === '' ? path : `${path}?${search}`,
-      // Not signed, as others on the way may change it.
-      headers: { ...signed, 'user-agent': 'holdall' },
-      timeout: options.requestTimeout,
-      signal: options.abortSignal,
-    });
+    const send = () =>
+      wire.send({
+        method,
+        target: search === '' ? path : `${path}?${search}`,
+        // Not signed, as others on the way may change it.
+        headers: { ...signed, 'user-agent': 'holdall' },
+        timeout: options.requestTimeout,
+        signal: options.abortSignal,
+      });
+    return sendTold(asked, { method, url: site.origin + path }, send, toldOf);
   };
 
   return {

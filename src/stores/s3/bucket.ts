@@ -1,5 +1,7 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 import type { Cancellable } from '../../domain/store.ts';
+import { sendTold, type TellRequest } from '../tell-request.ts';
+import { toldOf } from './answers.ts';
 import { createAsking, type SendOptions } from './asking.ts';
 import type { Key } from './keys.ts';
 import { createObjects, type Objects } from './objects.ts';
@@ -36,9 +38,16 @@ export interface Bucket {
 export function connect(options: S3Options): Bucket {
   const client = new S3Client(configure(options));
   sendUtf8(client);
-  const { accessKeyId, secretAccessKey, retried = () => {} } = options;
+  const { accessKeyId, secretAccessKey, retried = () => {}, asked } = options;
   tellRetries(client, retried);
-  const asking = createAsking({ accessKeyId, secretAccessKey, locate: () => locate(client, options.bucket), retried });
+  if (asked) tellRequests(client, asked);
+  const asking = createAsking({
+    accessKeyId,
+    secretAccessKey,
+    locate: () => locate(client, options.bucket),
+    retried,
+    asked,
+  });
   return {
     name: options.bucket,
     endpoint: options.endpoint,
@@ -131,6 +140,17 @@ function tellRetries(client: S3Client, retried: () => void): void {
     },
     { step: 'initialize', name: 'tellRetries' },
   );
+}
+
+/** Each request, as it goes over the wire. */
+function tellRequests({ config: { requestHandler } }: S3Client, asked: TellRequest): void {
+  const handle = requestHandler.handle.bind(requestHandler);
+  requestHandler.handle = (request, options) => {
+    const { method, protocol, hostname, port, path } = request;
+    const url = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`;
+    const send = () => handle(request, options);
+    return sendTold(asked, { method, url }, send, ({ response }) => toldOf(response));
+  };
 }
 
 /** Requests that were sent for an answer, or an error, of the client. */

@@ -1,13 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { S3ServiceException } from '@aws-sdk/client-s3';
 
-/** The answer by which a store refused a request, whoever sent it. */
+/** The answer by which a store refused a request, whoever sent it. Its message has the id by which the store's own log has it. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   /** The code that the store gave; where the answer had none (to a HEAD, or of a proxy), its status. */
   readonly code: string;
   readonly status: number;
-  readonly requestId: string | undefined;
   /** Requests in all that were made of it. */
   attempts: number;
   /** What the store says, in seconds or as a date, of when to ask again. */
@@ -18,11 +17,12 @@ export class Refusal extends Error {
   constructor(answer: RefusingAnswer, options?: ErrorOptions) {
     const { status, headers, message = '', attempts = 1 } = answer;
     const code = answer.code === undefined || SAYS_NOTHING.has(answer.code) ? String(status) : answer.code;
-    super(`${status} ${code}: ${message}`, options);
+    const requestId = answer.requestId ?? requestIdIn(headers);
+    const whichRequest = requestId === undefined ? '' : ` (the store's request ${requestId})`;
+    super(`${status} ${code}: ${message}${whichRequest}`, options);
     this.code = code;
     this.status = status;
     this.attempts = attempts;
-    this.requestId = answer.requestId ?? single(headers['x-amz-request-id']);
     this.retryAfter = headers['retry-after'];
     this.isClockCorrected = answer.isClockCorrected ?? false;
   }
@@ -56,5 +56,8 @@ export function refusalOf(error: unknown): Refusal | undefined {
 
 /** What the client calls errors that came without a body, and what is no more than the status. */
 const SAYS_NOTHING = new Set(['', 'UnknownError', 'Unknown', 'NotFound', 'Forbidden', 'S3ServiceException', 'Error']);
+
+/** What the store calls a request: the id by which its own log has it. */
+export const requestIdIn = (headers: IncomingHttpHeaders): string | undefined => single(headers['x-amz-request-id']);
 
 const single = (value: string | string[] | undefined) => (typeof value === 'string' ? value : value?.[0]);

@@ -1,3 +1,5 @@
+import type { TellRequest } from '../tell-request.ts';
+
 /** Where a bucket is, and who we are to it. */
 export interface S3Options {
   readonly bucket: string;
@@ -16,6 +18,8 @@ export interface S3Options {
   readonly warn: (message: string, details: object) => void;
   /** Told of each request that is sent again. */
   readonly retried?: () => void;
+  /** Told of each request that was sent. */
+  readonly asked?: TellRequest | undefined;
   /** Bytes up to which an object is copied in one request: 5 GB on AWS and R2. */
   readonly copyLimit?: number;
 }

@@ -143,7 +143,7 @@ function busy(error: Refusal): StoreError {
 
 /** An answer of the store that is not foreseen: a fault, whose code the log should have. */
 function unknown(error: Refusal): Error {
-  const message = `The object store answered ${error.message} (its request ${error.requestId}).`;
+  const message = `The object store answered ${error.message}.`;
   return new Error(message, { cause: error });
 }
 

@@ -1,6 +1,7 @@
 import { untilAborted } from '../../../cache/until-aborted.ts';
 import { StoreError } from '../../../domain/error.ts';
 import type { Cancellable } from '../../../domain/store.ts';
+import { sendTold, type TellRequest } from '../../tell-request.ts';
 import type { GitHubOptions } from '../settings.ts';
 import { type Client, createClient, QUICK, timedFetch, type Urgency } from './client.ts';
 import { createQuotaKeeper, type Headers, type QuotaKeeper } from './quota.ts';
@@ -71,7 +72,13 @@ export function createAsking(options: GitHubOptions): Asking {
 
   /** A repository that was renamed: reads are led on by the host, writes are not. Gives whether it was. */
   const findAgain = async (signal: AbortSignal | undefined): Promise<boolean> => {
-    const request = { signal, fetch: timedFetch(QUICK, () => {}) };
+    const request = {
+      signal,
+      fetch: telling(
+        timedFetch(QUICK, () => {}),
+        options.log.asked,
+      ),
+    };
     const { data } = await client.rest.repos.get({ ...here, request });
     if (typeof data?.full_name !== 'string') throw noHost(options.apiUrl);
     const [owner, repo] = data.full_name.split('/');
@@ -93,7 +100,10 @@ export function createAsking(options: GitHubOptions): Asking {
         ...(signal && { signal }),
         ...(sent > 0 && { retryCount: sent }),
         fetch: admitted(
-          timedFetch(limit, () => (isElsewhere = true)),
+          telling(
+            timedFetch(limit, () => (isElsewhere = true)),
+            options.log.asked,
+          ),
           () => {
             // The client comes back here each time that it tries again by itself.
             if (attempts++ > 0) options.log.retried();
@@ -146,6 +156,24 @@ export function createAsking(options: GitHubOptions): Asking {
 
     translate: translated,
     close,
+  };
+}
+
+/** The same fetch, which tells of each request. */
+function telling(send: typeof fetch, asked: TellRequest | undefined): typeof fetch {
+  return (input, init) => {
+    const { method = 'GET' } = init ?? {};
+    const url = input instanceof Request ? input.url : String(input);
+    return sendTold(
+      asked,
+      { method, url },
+      () => send(input, init),
+      ({ status, headers }) => ({
+        status,
+        backendId: headers.get('x-github-request-id') ?? undefined,
+        remaining: headers.get('x-ratelimit-remaining') ?? undefined,
+      }),
+    );
   };
 }
 

@@ -76,7 +76,6 @@ export function createClient({
     },
     throttle: pace ? throttle() : { enabled: false },
   });
-  tellRequests(client, log);
   return {
     client,
     async turn(urgency) {
@@ -88,22 +87,6 @@ export function createClient({
     },
     close: () => void pace?.stop({ dropWaitingJobs: true }),
   };
-}
-
-/** A line for each request, with what is left of the quota. That nothing changed (304) is an error to the client. */
-function tellRequests(client: Client, log: GitHubOptions['log']): void {
-  const tell = ({ method, url }: { method: string; url: string }, status: number, headers: object = {}) =>
-    log.debug('host', {
-      method,
-      url,
-      status,
-      remaining: new Map(Object.entries(headers)).get('x-ratelimit-remaining'),
-    });
-  client.hook.after('request', ({ status, headers }, request) => tell(request, status, headers));
-  client.hook.error('request', (error, request) => {
-    if ('status' in error) tell(request, error.status, error.response?.headers);
-    throw error;
-  });
 }
 
 /**

@@ -1,0 +1,18 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { assertSuccess, postJson } from '../http/client.ts';
+import { startHoldall } from './holdall.ts';
+import { until } from './until.ts';
+
+describe('The id of a request', () => {
+  it('stands in the lines of its calls of the store', async (t) => {
+    const { port, log } = await startHoldall(t, { settings: { LOG_LEVEL: 'debug' } });
+    const headers = { 'x-request-id': 'given-by-the-proxy' };
+    assertSuccess(await postJson(port, '/create_folder', { path: 'a' }, headers), {
+      message: 'Folder created successfully',
+    });
+    await until('the request is logged', () => log.some(({ msg }) => msg === 'request'));
+    const calls = log.filter(({ msg, requestId }) => msg === 'store' && requestId === 'given-by-the-proxy');
+    assert.ok(calls.some(({ member }) => member === 'createFolder'));
+  });
+});
