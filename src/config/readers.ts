@@ -26,6 +26,28 @@ export const integer =
     return { problem: `must be a whole number from ${least} to ${most}` };
   };
 
+/** A part of a whole. */
+export const ratio: Reader<number> = (given) => {
+  const value = Number(given);
+  return /^\d*\.?\d+$/.test(given) && value <= 1 ? { value } : { problem: 'must be a number from 0 to 1' };
+};
+
+/**
+ * Names and values as `name=value,name=value`, with values escaped as in a URL: so OpenTelemetry writes them, after the
+ * header `baggage` of the W3C.
+ */
+export const pairs: Reader<Readonly<Record<string, string>>> = (given) => {
+  const entries = given.split(',').map((pair) => PAIR.exec(pair.trim()));
+  try {
+    return { value: Object.fromEntries(entries.map((found) => [found?.[1], decodeURIComponent(found?.[2] ?? '%')])) };
+  } catch {
+    return { problem: 'must be name=value, or several with commas between them, with %20 for a space in a value' };
+  }
+};
+
+/** A name that a header may have, and a value in ASCII. */
+const PAIR = /^([\w!#$%&'*+.^`|~-]+) *= *([\x20-\x7e]*)$/;
+
 export const yesOrNo: Reader<boolean> = (given) =>
   given === 'true' || given === 'false' ? { value: given === 'true' } : { problem: 'must be true or false' };
 

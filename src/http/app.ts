@@ -69,7 +69,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   answerFailures(app);
   routeMalformedUrls(app);
   logRequests(app, service);
-  traceRequests(app);
+  traceRequests(app, service);
   isolateAnswers(app, service);
   await limitRequests(app, service.limits);
   refuseAmbiguousHosts(app);

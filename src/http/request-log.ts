@@ -16,7 +16,7 @@ export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
 const CLIENT_LEFT = 499;
 
 /** The status of an answer that has ended, however it did. */
-const statusOf = ({ raw }: FastifyReply): number => (raw.writableFinished ? raw.statusCode : CLIENT_LEFT);
+export const statusOf = ({ raw }: FastifyReply): number => (raw.writableFinished ? raw.statusCode : CLIENT_LEFT);
 
 /** What was asked for, without the query, which may hold a signature, and without a host, before which may be a password. */
 export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string =>

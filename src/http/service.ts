@@ -11,6 +11,7 @@ import type { Files } from '../domain/files.ts';
 import type { UrlSigner } from '../domain/url-signer.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
+import type { Tracer } from '../tracing/tracer.ts';
 import type { AccessControl } from './access/access-control.ts';
 import type { Limits } from './limits/limits.ts';
 import type { WebPage } from './page/web-page.ts';
@@ -41,6 +42,8 @@ export interface Service {
   readonly limits: Limits;
   /** What is counted, and who may read it; undefined where nothing is. */
   readonly metrics?: ServiceMetrics | undefined;
+  /** Where requests are traced; undefined where they are not. */
+  readonly tracer?: Tracer | undefined;
 }
 
 /** What is counted of requests, by all processes that serve together. */

@@ -35,7 +35,7 @@ export function observe(store: Store, observer: (observation: Observation) => vo
 }
 
 /** The kind of a `StoreError`, or `fault` for every other error. */
-const outcomeOf = (error: unknown): string => (isStoreError(error) ? error.kind : 'fault');
+export const outcomeOf = (error: unknown): string => (isStoreError(error) ? error.kind : 'fault');
 
 /** What a call is about comes first: as a path, or as an entry that has one. */
 function pathOf(about: unknown): string | undefined {

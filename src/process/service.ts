@@ -14,6 +14,7 @@ import { observe } from '../layers/observe.ts';
 import { readOnly } from '../layers/read-only.ts';
 import { retry } from '../layers/retry.ts';
 import { timeLimit } from '../layers/time-limit.ts';
+import { trace } from '../layers/trace.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { type OpenedStore, openStore } from '../stores/create.ts';
 import { createThumbnails } from '../thumbnails/thumbnails.ts';
@@ -25,6 +26,7 @@ import { limitsOf } from './limits.ts';
 import { requirePrivatePaths } from './private-paths.ts';
 import type { RedisConnection } from './redis.ts';
 import { createStoreLog, type ToldStore } from './store-log.ts';
+import { openTracer } from './tracing.ts';
 
 /** The service of one process, listening. */
 export interface RunningService {
@@ -95,7 +97,10 @@ async function openEverything(
 ): Promise<Service & { readonly serves: string }> {
   await requirePrivatePaths(config);
   const metrics = config.METRICS_TOKEN && (await openMetrics(config.METRICS_TOKEN));
-  const storeLog = createStoreLog(logger, { metrics });
+  const tracer = await openTracer(config, logger);
+  // The last to be closed: what is under way until then has its spans.
+  resources.defer(() => tracer?.close());
+  const storeLog = createStoreLog(logger, { metrics, isTraced: tracer !== undefined });
   const opened = await openStore(config, storeLog);
   resources.defer(async () => opened.store.close?.());
   await opened.store.check?.();
@@ -106,7 +111,7 @@ async function openEverything(
   const origin = config.CONTENT_ORIGIN;
   const signer = opened.signer ?? (origin === undefined ? undefined : createUrlSigner(await opened.signingKey()));
   const store = layer(opened, config, { logger, metrics, called: storeLog.called });
-  const files = createFiles(store, {
+  const files = createFiles(tracer ? trace(store) : store, {
     maxUploadSize: config.MAX_UPLOAD_SIZE,
     presignExpires: config.PRESIGN_EXPIRES,
     contents: origin !== undefined && signer ? { origin, signer } : undefined,
@@ -135,6 +140,7 @@ async function openEverything(
     contentOrigin: origin,
     limits: limitsOf(config, redis?.redis),
     metrics,
+    tracer,
     serves: opened.name,
   };
 }

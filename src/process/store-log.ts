@@ -11,9 +11,12 @@ export interface ToldStore extends StoreLog {
 
 /**
  * Writes it down and counts it. Lines have the id of the request that they are about, where it is known: with
- * `LOG_LEVEL=debug`.
+ * `LOG_LEVEL=debug`, and where requests are traced.
  */
-export function createStoreLog(logger: Logger, { metrics }: { metrics: Metrics | undefined }): ToldStore {
+export function createStoreLog(
+  logger: Logger,
+  { metrics, isTraced }: { metrics: Metrics | undefined; isTraced: boolean },
+): ToldStore {
   const isDebugged = logger.isLevelEnabled('debug');
   const about = (details: object) => {
     const request = currentRequest();
@@ -28,6 +31,11 @@ export function createStoreLog(logger: Logger, { metrics }: { metrics: Metrics |
       if (isDebugged) logger.debug(about(call), 'store');
       metrics?.storeCalled({ operation: call.member, outcome: call.outcome, seconds: call.milliseconds / 1000 });
     },
-    ...(isDebugged && { asked: (request) => logger.debug(about(request), 'backend') }),
+    ...((isDebugged || isTraced) && {
+      asked(request) {
+        if (isDebugged) logger.debug(about(request), 'backend');
+        currentRequest()?.span?.addBackendRequest(request);
+      },
+    }),
   };
 }

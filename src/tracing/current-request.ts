@@ -1,8 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Span } from './tracer.ts';
 
-/** The request that code runs for, as its log has to know it. */
+/** The request that code runs for, as its log and its trace have to know it. */
 export interface CurrentRequest {
   readonly id: string;
+  /** What is done now is a part of this; undefined where the request is not traced. */
+  readonly span: Span | undefined;
 }
 
 const current = new AsyncLocalStorage<CurrentRequest | undefined>();

@@ -509,3 +509,50 @@ describe('settings of access', () => {
     assert.match(problem, /^REDIS_URL must be a URL that begins with redis:\/\/ or rediss:\/\/\. Example: /);
   });
 });
+
+describe('the settings of traces', () => {
+  it('are read as OpenTelemetry writes them', () => {
+    const config = readConfig({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/',
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20abc==, x-scope = a%2Cb ,empty=',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=a b,__proto__=x',
+      OTEL_TRACES_SAMPLER_ARG: '.25',
+    });
+    assert.equal(config.OTEL_EXPORTER_OTLP_ENDPOINT, 'http://127.0.0.1:4318');
+    assert.deepEqual(config.OTEL_EXPORTER_OTLP_HEADERS, { authorization: 'Bearer abc==', 'x-scope': 'a,b', empty: '' });
+    assert.deepEqual(Object.entries(config.OTEL_RESOURCE_ATTRIBUTES ?? {}), [
+      ['deployment.environment.name', 'a b'],
+      ['__proto__', 'x'],
+    ]);
+    assert.equal(config.OTEL_TRACES_SAMPLER_ARG, 0.25);
+  });
+
+  it('are refused where they are wrong, once each, and no secret is told', () => {
+    const wrong = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: ['127.0.0.1:4318', 'grpc://127.0.0.1:4317', 'https://a:hunter2@x'],
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ['collector', 'https://x/v1/traces?key=hunter2'],
+      OTEL_EXPORTER_OTLP_HEADERS: [
+        'hunter2',
+        'a=b,hunter2',
+        '=hunter2',
+        'two words=hunter2',
+        'a=hunter2%',
+        'a=hun\nter2',
+      ],
+      OTEL_RESOURCE_ATTRIBUTES: ['x', 'a=1,,b=2', 'a=\u0007'],
+      OTEL_EXPORTER_OTLP_PROTOCOL: ['grpc', 'http/json'],
+      OTEL_TRACES_EXPORTER: ['console'],
+      OTEL_TRACES_SAMPLER: ['jaeger_remote', 'on'],
+      OTEL_TRACES_SAMPLER_ARG: ['1.01', '-1', 'half', '1e-2', '.'],
+      OTEL_SDK_DISABLED: ['yes'],
+    };
+    for (const [name, texts] of Object.entries(wrong)) {
+      for (const text of texts) {
+        const [problem = '', ...others] = mistakesIn({ [name]: text });
+        assert.deepEqual(others, [], text);
+        assert.ok(problem.startsWith(`${name} must `) && problem.includes(`Example: ${name}=`), `${text}: ${problem}`);
+        assert.doesNotMatch(problem, /hunter2/);
+      }
+    }
+  });
+});

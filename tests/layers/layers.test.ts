@@ -9,6 +9,7 @@ import { type Observation, observe } from '../../src/layers/observe.ts';
 import { readOnly } from '../../src/layers/read-only.ts';
 import { retry } from '../../src/layers/retry.ts';
 import { timeLimit } from '../../src/layers/time-limit.ts';
+import { trace } from '../../src/layers/trace.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { type Backend, bare, disk, memory } from '../contract/backend.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
@@ -22,6 +23,7 @@ const LAYERS: Readonly<Record<string, (store: Store) => Store>> = {
   'time-limit': (store) => timeLimit(store, { call: 10_000, afterBody: 10_000 }),
   circuit: (store) => circuit(store, { failures: 3, span: 0, interval: 10, onGone() {}, onBack() {} }),
   'read-only': readOnly,
+  trace,
 };
 const MEMBERS = Object.keys(EFFECTS) as Member[];
 

@@ -1,0 +1,45 @@
+import type { BackendRequest } from '../domain/backend-request.ts';
+
+/** Makes spans of requests, and sends them on. */
+export interface Tracer {
+  /**
+   * Begins the span of a request, as a part of the trace that its headers name (W3C Trace Context), or of a new one.
+   * Undefined where the request is not to be traced.
+   */
+  begin(request: TracedRequest): RequestSpan | undefined;
+  /** Sends what has not been sent. Settles when it has, or when it can't be. */
+  close(): Promise<void>;
+}
+
+/** A request of which the head has come. */
+export interface TracedRequest {
+  readonly id: string;
+  readonly method: string;
+  /** With its parameters as names; undefined where there is none for the request. */
+  readonly route: string | undefined;
+  /** Without the query, which may hold a signature or a code. */
+  readonly path: string;
+  readonly scheme: string;
+  /** For which host and port it is, where it says so. */
+  readonly host: string | undefined;
+  readonly port: number | undefined;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+/** Something that takes its time, and what is done meanwhile for it. */
+export interface Span {
+  /** Begins a call of the store; undefined where the span has ended. */
+  callStore(operation: string): CallSpan | undefined;
+  /** Adds a request to the backend that has just ended. */
+  addBackendRequest(request: BackendRequest): void;
+}
+
+export interface RequestSpan extends Span {
+  /** Ends it with the status of the answer. */
+  end(status: number): void;
+}
+
+export interface CallSpan extends Span {
+  /** Ends it with `ok`, the kind of a `StoreError`, or `fault`. */
+  end(outcome: string): void;
+}

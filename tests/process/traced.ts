@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import type { TestContext } from 'node:test';
+import { type Behaviour, type Collector, startCollector } from '../servers/collector.ts';
+import type { CollectedSpan } from '../servers/otlp.ts';
+import { atEnd, type Holdall, startHoldall } from './holdall.ts';
+
+/** The service, and the collector to which it sends its traces. */
+export interface Traced {
+  readonly collector: Collector;
+  readonly holdall: Holdall;
+  /** Stops the service, which sends what it has, and gives all spans. */
+  stop(): Promise<readonly CollectedSpan[]>;
+}
+
+export async function startTraced(
+  t: TestContext,
+  { settings, behaviour }: { settings?: Readonly<Record<string, string>>; behaviour?: Behaviour } = {},
+): Promise<Traced> {
+  const collector = await startCollector(behaviour);
+  atEnd(t, () => collector.stop());
+  const holdall = await startHoldall(t, { settings: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...settings } });
+  return {
+    collector,
+    holdall,
+    async stop() {
+      holdall.signal('SIGTERM');
+      assert.deepEqual(await holdall.ended, { code: 0, signal: null });
+      return collector.spans;
+    },
+  };
+}
+
+/** The span of the request that was given this id. */
+export function requestIn(spans: readonly CollectedSpan[], requestId: string): CollectedSpan {
+  const [found, ...others] = spans.filter(({ attributes }) => attributes['holdall.request_id'] === requestId);
+  assert.ok(found && others.length === 0, `${others.length} more spans have the request ${requestId}.`);
+  return found;
+}
+
+/** What was done within a span. */
+export function partsOf(spans: readonly CollectedSpan[], { traceId, spanId }: CollectedSpan): CollectedSpan[] {
+  return spans.filter((span) => span.traceId === traceId && span.parentSpanId === spanId);
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { postForm, postJson, send } from '../http/client.ts';
+import { createBucket } from '../servers/bucket.ts';
+import { settingsOf } from '../servers/settings.ts';
+import { atEnd } from './holdall.ts';
+import { partsOf, requestIn, startTraced } from './traced.ts';
+
+describe('Traces of a service on a bucket', () => {
+  it("have the requests to it under the calls of the store, with the store's own ids, as the log has", async (t) => {
+    const bucket = await createBucket();
+    atEnd(t, () => bucket.remove());
+    const traced = await startTraced(t, { settings: { ...settingsOf(bucket), LOG_LEVEL: 'debug' } });
+    const { port } = traced.holdall;
+    const named = (id: string) => ({ 'x-request-id': id });
+    const file = { name: 'file', filename: 'a file', value: 'x' };
+    assert.equal((await postForm(port, [{ name: 'prefix', value: 'f/' }, file], named('upload'))).status, 200);
+    assert.equal((await send(port, '/f/', { headers: named('list') })).status, 200);
+    assert.equal((await send(port, '/file/missing', { headers: named('missing') })).status, 404);
+    assert.equal((await postJson(port, '/rename/f/a%20file', { newName: 'b' }, named('rename'))).status, 200);
+    const spans = await traced.stop();
+    for (const id of ['upload', 'list', 'missing', 'rename']) {
+      const calls = partsOf(spans, requestIn(spans, id));
+      const requests = calls.flatMap((call) => partsOf(spans, call));
+      assert.ok(requests.length > 0, id);
+      for (const { kind, attributes, start, end } of requests) {
+        assert.equal(kind, 'client');
+        assert.ok(end - start < 20_000_000_000n && start <= end);
+        assert.match(String(attributes['url.full']), /^http:\/\/127\.0\.0\.1:\d+\/test-[\w-]+(\/[^?]*)?$/);
+      }
+      // Each of them has its line in the log, under the id of the request and with that of the store.
+      const lines = traced.holdall.log.filter(({ msg, requestId }) => msg === 'backend' && requestId === id);
+      const inLog = lines.map(({ backendId, status, url }) => [backendId, status, url].join(' '));
+      const inTrace = requests.map(({ attributes }) =>
+        ['holdall.store.request_id', 'http.response.status_code', 'url.full'].map((name) => attributes[name]).join(' '),
+      );
+      assert.deepEqual(inLog.toSorted(), inTrace.toSorted());
+      for (const { backendId } of lines) assert.match(String(backendId), /^[\w-]{8,}$/);
+    }
+    const { requests } = traced.collector;
+    const sent = requests.map(({ body }) => body.toString('latin1')).join('\n') + traced.holdall.printed();
+    assert.doesNotMatch(sent, new RegExp(`Signature|Credential|${bucket.settings.secretAccessKey}`));
+  });
+});

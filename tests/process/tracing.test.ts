@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { truncate, writeFile } from 'node:fs/promises';
+import { Agent } from 'node:http';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { postJson, send, upload } from '../http/client.ts';
+import { findFreePort } from '../servers/free-port.ts';
+import { hostRepository } from '../servers/hosted-repository.ts';
+import { settingsOfRepository } from '../servers/settings.ts';
+import { atEnd } from './holdall.ts';
+import { untilAllServe } from './serving.ts';
+import { partsOf, requestIn, startTraced } from './traced.ts';
+import { signedPath } from './transfers.ts';
+import { until } from './until.ts';
+
+type Settings = Readonly<Record<string, string>>;
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const PARENT = 'b7ad6b7169203331';
+
+describe('Traces', () => {
+  it('have a request and its calls of the store, and what is known of both', async (t) => {
+    const traced = await startTraced(t, {
+      settings: {
+        OTEL_SERVICE_NAME: 'files',
+        OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=a%20test,service.name=not this one',
+        OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20for-the-collector',
+      },
+    });
+    const { port } = traced.holdall;
+    const headers = { 'x-request-id': 'the-listing', host: 'files.localhost:81', 'user-agent': 'a test' };
+    assert.equal((await send(port, '/missing/?limit=5', { headers })).status, 404);
+    const spans = await traced.stop();
+    const root = requestIn(spans, 'the-listing');
+    const calls = partsOf(spans, root);
+    assert.deepEqual(
+      { ...root.attributes },
+      {
+        'http.request.method': 'GET',
+        'http.route': '/*',
+        'http.response.status_code': 404,
+        'url.path': '/missing/',
+        'url.scheme': 'http',
+        'server.address': 'files.localhost',
+        'server.port': 81,
+        'user_agent.original': 'a test',
+        'holdall.request_id': 'the-listing',
+      },
+    );
+    assert.deepEqual([root.name, root.kind, root.parentSpanId, root.isError], ['GET /*', 'server', undefined, false]);
+    assert.equal(root.resource['service.name'], 'files');
+    assert.equal(root.resource['deployment.environment.name'], 'a test');
+    assert.equal(root.resource['process.pid'], traced.holdall.pid);
+    assert.deepEqual(
+      calls.map(({ name, kind, attributes, traceId }) => ({ name, kind, attributes: { ...attributes }, traceId })),
+      [
+        {
+          name: 'store list',
+          kind: 'internal',
+          attributes: { 'holdall.store.operation': 'list', 'holdall.store.outcome': 'not-found' },
+          traceId: root.traceId,
+        },
+      ],
+    );
+    for (const { start, end } of calls) assert.ok(root.start <= start && start <= end && end <= root.end);
+    const [sent] = traced.collector.requests;
+    assert.deepEqual([sent?.path, sent?.headers['authorization']], ['/v1/traces', 'Bearer for-the-collector']);
+  });
+
+  it('keep requests apart that are served at once, of every kind, also by several processes', async (t) => {
+    const traced = await startTraced(t, { settings: { WORKERS: '2' } });
+    const { port } = traced.holdall;
+    await untilAllServe(traced.holdall);
+    await Promise.all([...Array(20).keys()].map((index) => upload(port, `folder ${index}/file`, 'x')));
+    const ask = async (index: number) => {
+      const headers = { 'x-request-id': `rename-${index}` };
+      const { status } = await postJson(
+        port,
+        `/rename/folder ${index}/file`.replace(' ', '%20'),
+        { newName: 'other' },
+        headers,
+      );
+      assert.equal(status, 200);
+      await send(port, `/folder%20${index}/`, { headers: { 'x-request-id': `list-${index}` } });
+      await send(port, `/thumb/folder%20${index}/other`, { headers: { 'x-request-id': `thumb-${index}` } });
+    };
+    await Promise.all([...Array(20).keys()].map(ask));
+    const spans = await traced.stop();
+    assert.equal(new Set(spans.map(({ resource }) => resource['process.pid'])).size, 2);
+    const operations = (requestId: string) => partsOf(spans, requestIn(spans, requestId)).map(({ name }) => name);
+    const renamed = operations('rename-0');
+    assert.ok(renamed.includes('store move'), renamed.join(', '));
+    for (let index = 0; index < 20; index++) {
+      assert.deepEqual(operations(`rename-${index}`), renamed);
+      assert.deepEqual(operations(`list-${index}`), ['store list']);
+      assert.ok(operations(`thumb-${index}`).length > 0);
+    }
+    const uploads = spans.filter(({ name }) => name === 'POST /upload');
+    assert.equal(uploads.length, 20);
+    for (const each of uploads) assert.ok(partsOf(spans, each).some(({ name }) => name === 'store write'));
+    // None without its request.
+    const known = new Set(spans.map(({ spanId }) => spanId));
+    assert.deepEqual(
+      spans.filter(({ kind, parentSpanId = '' }) => kind === 'internal' && !known.has(parentSpanId)),
+      [],
+    );
+  });
+
+  it('go on with that of the proxy, as it says whether there is one', async (t) => {
+    const traced = await startTraced(t, { settings: { OTEL_TRACES_SAMPLER: 'parentbased_always_off' } });
+    const ask = (id: string, traceparent: string) =>
+      send(traced.holdall.port, '/', { headers: { 'x-request-id': id, traceparent } });
+    await ask('traced', `00-${TRACE}-${PARENT}-01`);
+    await ask('left-out', `00-${TRACE}-${PARENT}-00`);
+    await ask('not-a-trace', `00-${'0'.repeat(32)}-${PARENT}-01`);
+    await send(traced.holdall.port, '/');
+    const spans = await traced.stop();
+    assert.deepEqual(
+      spans.map(({ traceId, name }) => [traceId, name]),
+      [
+        [TRACE, 'store list'],
+        [TRACE, 'GET /'],
+      ],
+    );
+    assert.equal(requestIn(spans, 'traced').parentSpanId, PARENT);
+  });
+
+  it('have the requests to a host of repositories, with the ids that it gives them', async (t) => {
+    const hosted = await hostRepository({ files: { 'a.txt': 'text' } });
+    atEnd(t, () => hosted.remove());
+    const traced = await startTraced(t, { settings: { ...settingsOfRepository(hosted), GITHUB_TRUST: '0' } });
+    const { port } = traced.holdall;
+    assert.equal((await send(port, '/file/a.txt', { headers: { 'x-request-id': 'fetch' } })).status, 200);
+    const spans = await traced.stop();
+    const requests = partsOf(spans, requestIn(spans, 'fetch')).flatMap((call) => partsOf(spans, call));
+    assert.ok(requests.length > 0);
+    for (const { name, kind, attributes } of requests) {
+      assert.deepEqual([name, kind], ['GET', 'client']);
+      assert.ok(String(attributes['url.full']).startsWith(`${hosted.options.apiUrl}/repos/`));
+      assert.match(String(attributes['holdall.store.request_id']), /^HOLD:/);
+    }
+    const sent = traced.collector.requests.map(({ body }) => body.toString('latin1')).join('\n');
+    assert.ok(!sent.includes(hosted.options.token ?? 'none'));
+  });
+
+  const silences: Readonly<Record<string, Settings>> = {
+    'the sampler takes none': { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' },
+    'nothing is to be sent': { OTEL_TRACES_EXPORTER: 'none' },
+    'the library is disabled': { OTEL_SDK_DISABLED: 'true' },
+  };
+  for (const [when, settings] of Object.entries(silences)) {
+    it(`are not sent where ${when}`, async (t) => {
+      const traced = await startTraced(t, { settings });
+      await send(traced.holdall.port, '/', { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } });
+      await traced.stop();
+      assert.equal(traced.collector.requests.length, 0);
+    });
+  }
+
+  it('hold no signatures, passwords, tokens and codes', async (t) => {
+    const traced = await startTraced(t, { settings: { METRICS_TOKEN: 'a-secret-for-metrics' } });
+    const { port, root } = traced.holdall;
+    await writeFile(join(root, 'large'), '');
+    await truncate(join(root, 'large'), 6 * 1024 * 1024);
+    const signed = await signedPath(port, 'large');
+    assert.match(signed, /signature=/);
+    const headers = { authorization: 'Bearer a-secret-for-metrics', cookie: 'holdall=a-secret-session' };
+    for (const path of [signed, '/-/metrics', '/-/sign-in/callback?code=a-secret-code'])
+      await send(port, path, { headers });
+    await send(port, `http://someone:a-secret-password@127.0.0.1:${port}/file/x?signature=a-secret`);
+    const spans = await traced.stop();
+    assert.ok(spans.some(({ name }) => name === 'GET /-/signed/*'));
+    const sent = traced.collector.requests.map(({ body }) => body.toString('latin1')).join('\n');
+    assert.doesNotMatch(sent, /signature|secret|expires|code=/);
+    assert.doesNotMatch(traced.holdall.printed(), /signature=|secret/);
+  });
+
+  for (const behaviour of ['fails', 'hangs', 'is gone'] as const) {
+    it(`cost no request its answer while the collector ${behaviour}`, async (t) => {
+      const isGone = behaviour === 'is gone';
+      const { collector, holdall } = await startTraced(t, {
+        behaviour: isGone ? 'takes' : behaviour,
+        settings: {
+          // The library reads this one by itself.
+          OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: '300',
+          ...(isGone && { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await findFreePort()}` }),
+        },
+      });
+      const told = (message: RegExp) => holdall.log.filter(({ msg }) => message.test(String(msg)));
+      const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+      atEnd(t, () => agent.destroy());
+      // Of two spans each: more than go out together, so that nobody waits for the time to send them.
+      const ask = async () => {
+        const answers = await Promise.all(Array.from({ length: 260 }, () => send(holdall.port, '/', { agent })));
+        for (const { status } of answers) assert.equal(status, 200);
+      };
+      await ask();
+      const [line] = await until('it is told', () => told(/^Traces are not taken/).length > 0 && told(/^Traces/));
+      assert.match(String(line?.['url']), /^http:\/\/127\.0\.0\.1:\d+\/v1\/traces$/);
+      await ask();
+      if (!isGone) {
+        collector.behaviour = 'takes';
+        await until('it is told that they are taken', async () => {
+          await ask();
+          return told(/^Traces are taken/).length > 0;
+        });
+        assert.ok(collector.spans.length >= 512);
+      }
+      assert.equal(told(/^Traces are not taken/).length, 1);
+      holdall.signal('SIGTERM');
+      assert.deepEqual(await holdall.ended, { code: 0, signal: null });
+    });
+  }
+});

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { type CollectedSpan, readSpans } from './otlp.ts';
+
+/** What a collector does with what it is sent: takes it, answers with a 500, or with nothing at all. */
+export type Behaviour = 'takes' | 'fails' | 'hangs';
+
+/** A collector of traces, as far as it takes them by OTLP over HTTP. */
+export interface Collector {
+  readonly url: string;
+  /** The spans that it has taken, from the first to the last. */
+  readonly spans: readonly CollectedSpan[];
+  /** Every request, whatever became of it. */
+  readonly requests: readonly { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: Buffer }[];
+  behaviour: Behaviour;
+  stop(): Promise<void>;
+}
+
+export async function startCollector(behaviour: Behaviour = 'takes'): Promise<Collector> {
+  const spans: CollectedSpan[] = [];
+  const requests: Collector['requests'][number][] = [];
+  const answer = (body: Buffer, response: ServerResponse) => {
+    if (collector.behaviour === 'hangs') return;
+    if (collector.behaviour === 'fails') return void response.writeHead(500).end('It is broken.');
+    spans.push(...readSpans(body));
+    // An ExportTraceServiceResponse without fields.
+    response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
+  };
+  const take = async (request: IncomingMessage, response: ServerResponse) => {
+    const body = await buffer(request);
+    requests.push({ path: request.url ?? '', headers: request.headers, body });
+    answer(body, response);
+  };
+  // Who sends may leave in the middle.
+  const server = createServer((request, response) => void take(request, response).catch(() => response.destroy()));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const collector: Collector = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spans,
+    requests,
+    behaviour,
+    async stop() {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
+  return collector;
+}
