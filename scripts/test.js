@@ -44,6 +44,7 @@ async function runTests() {
   if (['tests/http/', 'tests/access/', 'tests/attacks/'].some(willRun))
     provide(() => requireCommands({ 'redis-server': 'redis-server' }));
   if (willRun('tests/deploy/')) provide(() => requireCommands({ promtool: 'prometheus' }));
+  if (willRun('tests/doctor/')) provide(() => requireCommands({ nginx: 'nginx-light' }));
   if (willRun('tests/web/')) provide(requireBrowser);
   await build('./build-page.js', 'The web page could not be built, or is over its budget.');
   await build('./build-service.js', 'The service could not be built.');

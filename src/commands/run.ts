@@ -2,6 +2,7 @@ import { AccessFileError } from '../access/access-file-error.ts';
 import { type CommandName, commandsOf, describeCommands, findCommand } from '../config/help.ts';
 import { checkAccess } from './check-access.ts';
 import { type Command, type CommandContext, CommandFailed, UsageError } from './command.ts';
+import { runDoctor } from './doctor.ts';
 import { explainAccess } from './explain-access.ts';
 import { makePassword } from './make-password.ts';
 import { makeToken } from './make-token.ts';
@@ -9,6 +10,7 @@ import { makeToken } from './make-token.ts';
 const RUNS: Readonly<Record<CommandName, Command>> = {
   'access check': checkAccess,
   'access explain': explainAccess,
+  doctor: runDoctor,
   password: makePassword,
   'token new': makeToken,
 };

@@ -18,6 +18,10 @@ export const COMMANDS = {
     usage: ' NAME VERB PATH [--group GROUP]... [--file FILE]',
     help: `says whether a person, or "everyone", may do something, and by which grants. VERB is read, write, manage, list, fetch, upload, replace, create, delete, rename, copy-from, copy-to, move-from or move-to; the PATH of a folder ends with a /`,
   },
+  doctor: {
+    usage: ' [--url URL] [--token TOKEN] [--json]',
+    help: 'looks at the settings, the store, and the service at PUBLIC_URL or URL, and says what to do about what is wrong. It writes a folder of its own to the store, unless READ_ONLY=true, and removes it. The token, better given as HOLDALL_TOKEN, is for a service with ACCESS_FILE',
+  },
 } as const;
 
 export type CommandName = keyof typeof COMMANDS;

@@ -7,6 +7,7 @@ import type { UrlSigner } from '../domain/url-signer.ts';
 import { openDisk } from './disk/disk.ts';
 import { keptKeyIn } from './kept-key.ts';
 import type { StoreLog } from './log.ts';
+import type { S3Options } from './s3/settings.ts';
 
 /** A store as the settings have it, and what comes with it. */
 export interface OpenedStore {
@@ -58,13 +59,22 @@ export async function openStore(config: Config, log: StoreLog): Promise<OpenedSt
 }
 
 async function openBucket(config: Config, log: StoreLog): Promise<OpenedStore> {
+  const { openS3 } = await import('./s3/s3.ts');
+  const { bucketOrigins } = await import('./s3/content-origins.ts');
+  const options = bucketOptions(config, log);
+  const store = openS3(options);
+  const name = `${config.S3_ENDPOINT ?? `https://s3.${config.S3_REGION}.amazonaws.com`}/${options.bucket}`;
+  const contentOrigins = await bucketOrigins(store, config.S3_PUBLIC_URL);
+  return { store, contentOrigins, name, givesUp: true, cacheFolder: cacheFolderOf(name), ...stateOf(name, config) };
+}
+
+/** The bucket that is configured. */
+export function bucketOptions(config: Config, log: Pick<StoreLog, 'warn' | 'retried'>): S3Options {
   const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
   if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
     throw new Error('The settings of the bucket were not checked.');
   }
-  const { openS3 } = await import('./s3/s3.ts');
-  const { bucketOrigins } = await import('./s3/content-origins.ts');
-  const store = openS3({
+  return {
     bucket,
     accessKeyId,
     secretAccessKey,
@@ -76,10 +86,7 @@ async function openBucket(config: Config, log: StoreLog): Promise<OpenedStore> {
     warn: (message, details) => log.warn(message, details),
     retried: () => log.retried(),
     asked: log.asked,
-  });
-  const name = `${config.S3_ENDPOINT ?? `https://s3.${config.S3_REGION}.amazonaws.com`}/${bucket}`;
-  const contentOrigins = await bucketOrigins(store, config.S3_PUBLIC_URL);
-  return { store, contentOrigins, name, givesUp: true, cacheFolder: cacheFolderOf(name), ...stateOf(name, config) };
+  };
 }
 
 async function openRepository(config: Config, log: StoreLog): Promise<OpenedStore> {

@@ -139,7 +139,10 @@ interface Asked {
 
 /** Amazon S3 API reference, "Actions": of those that a file service may use. */
 function nameOf({ method, key, query, isCopy }: Asked): string {
+  // Of no action: what browsers ask before they let a script of another origin read.
+  if (method === 'OPTIONS') return 'Preflight';
   if (key === undefined) {
+    if (method === 'GET' && query.has('lifecycle')) return 'GetBucketLifecycleConfiguration';
     if (method === 'GET' && query.get('list-type') === '2') return 'ListObjectsV2';
     if (method === 'POST' && query.has('delete')) return 'DeleteObjects';
     if (method === 'HEAD') return 'HeadBucket';

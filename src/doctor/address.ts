@@ -1,0 +1,167 @@
+import { connect } from 'node:tls';
+import type { Config } from '../config/config.ts';
+import { networkProblem } from '../stores/network.ts';
+import { type Answer, type Asked, ask } from './asking.ts';
+import { type Check, type Finding, failed, ok, warning } from './check.ts';
+
+/** The address by which people reach the service, and what is asked of it there. */
+export interface AddressSubject {
+  readonly config: Config;
+  /** Without a `/` at its end. */
+  readonly url: string;
+  /** The token that requests carry, if there is one. */
+  readonly token: string | undefined;
+  readonly version: string;
+}
+
+/** Asks the service for a path below its address, with the token. */
+export async function call({ url, token }: AddressSubject, path: string, asked: Asked): Promise<Answer> {
+  const { origin } = new URL(url);
+  const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  try {
+    return await ask(origin, url.slice(origin.length) + path, {
+      ...asked,
+      headers: { ...authorization, ...asked.headers },
+    });
+  } catch (error) {
+    throw networkProblem(error, { name: `The address ${url}`, setting: 'PUBLIC_URL' }) ?? error;
+  }
+}
+
+/** An answer in words: its status, and what the service says in it. */
+export function sayAnswer({ status, envelope }: Answer): string {
+  if (envelope?.error !== undefined) return `${status}: ${envelope.error}`;
+  return envelope === undefined ? `${status}, which is not of the service` : String(status);
+}
+
+/** What is looked at before any file is asked for. */
+export const ADDRESS_CHECKS: readonly Check<AddressSubject>[] = [
+  {
+    name: 'url-live',
+    timeout: 15_000,
+    async run(subject, signal) {
+      const path = '/-/health/live';
+      const answer = await call(subject, path, { signal });
+      if (answer.status === 200 && answer.envelope?.success) return ok(`The service answers at ${subject.url}.`);
+      return failed(`${subject.url}${path} is answered with ${sayAnswer(answer)}.`, adviceOnLive(answer, subject));
+    },
+    explain: explainAddress,
+  },
+  {
+    name: 'url-certificate',
+    needs: 'url-live',
+    concerns: ({ url }) => url.startsWith('https:'),
+    timeout: 15_000,
+    run: async ({ url }, signal) => lookAtCertificate(new URL(url), signal),
+    explain: explainAddress,
+  },
+  {
+    name: 'url-service',
+    needs: 'url-live',
+    async run(subject, signal) {
+      const answer = await call(subject, '/-/openapi.json', { signal });
+      if (answer.status !== 200)
+        return failed(`The service answers with ${sayAnswer(answer)}`, adviceOnHost(answer, subject));
+      const { info } = JSON.parse(answer.body.toString()) as { info?: { version?: string } };
+      if (info?.version === subject.version)
+        return ok(`It is Holdall ${subject.version}, and takes its requests for ${new URL(subject.url).host}.`);
+      return warning(
+        `It is Holdall ${info?.version}, and this is ${subject.version}.`,
+        'Start the service anew after an upgrade, or run this with the version that serves.',
+      );
+    },
+    explain: explainAddress,
+  },
+  {
+    name: 'url-ready',
+    needs: 'url-live',
+    async run(subject, signal) {
+      const answer = await call(subject, '/-/health/ready', { signal });
+      if (answer.status === 200) return ok('The service reaches its store.');
+      return failed(
+        `The service is not ready: ${sayAnswer(answer)}`,
+        'See what the checks of the store say. Where they are well, the service runs with other settings, or on another machine: look there.',
+      );
+    },
+    explain: explainAddress,
+  },
+  {
+    name: 'url-request-id',
+    needs: 'url-live',
+    async run(subject, signal) {
+      const id = 'holdall-doctor.1';
+      const { headers } = await call(subject, '/-/health/live', { headers: { 'x-request-id': id }, signal });
+      if (headers['x-request-id'] === id) return ok('The proxy passes on the id of a request, and that of its answer.');
+      if (headers['x-request-id'] !== undefined)
+        return ok('The proxy gives requests an id of its own, by which the log has them.');
+      return warning(
+        'Answers come without X-Request-Id: what a person reports can’t be found in the log.',
+        'Let the proxy pass X-Request-Id on: in nginx, take proxy_hide_header X-Request-Id away.',
+      );
+    },
+    explain: explainAddress,
+  },
+];
+
+/** What to do where the address could not be asked at all. */
+export function explainAddress(error: unknown, { url }: AddressSubject): string {
+  const { message } = error instanceof Error ? error : { message: '' };
+  const { host } = new URL(url);
+  if (message.includes('a name that nobody knows')) return `Give ${host} an entry in the DNS, or correct PUBLIC_URL.`;
+  if (message.includes('talked to safely'))
+    return `Give the proxy a certificate that is valid for ${host}, with those between it and its authority; for an authority of your own set NODE_EXTRA_CA_CERTS.`;
+  return `Start the service and the proxy before it, let a firewall pass ${host}, or correct PUBLIC_URL. From this machine itself, try --url http://127.0.0.1:8080.`;
+}
+
+function adviceOnLive({ status, headers, envelope }: Answer, { url, config }: AddressSubject): string {
+  const base = new URL(url).pathname.replace(/\/$/, '');
+  const upstream = `http://${config.HOST}:${config.PORT}`;
+  if (status >= 300 && status < 400) {
+    return `It leads to ${headers.location}: set PUBLIC_URL to the address that is not sent on; a sign-in of the proxy has to let /-/health/ pass.`;
+  }
+  if (envelope !== undefined && base !== '') {
+    return `The service is asked for ${base}/-/health/live: let the proxy take ${base} off, as docs/reverse-proxies.md has it under "Below a path of its own", or take it out of PUBLIC_URL.`;
+  }
+  if (envelope !== undefined) {
+    return `The proxy changes the path: in nginx, write proxy_pass ${upstream}; with nothing behind the port.`;
+  }
+  if (status === 502 || status === 503 || status === 504) {
+    return `The proxy does not reach the service: start it, and let the proxy lead to ${upstream} (nginx: proxy_pass ${upstream};).`;
+  }
+  if (status === 401 || status === 403)
+    return 'Something before the service asks for a sign-in of its own: let it pass /-/health/.';
+  return `Another server answers there: let the proxy pass ${url}/ on to ${upstream} (nginx: server_name and location), or correct PUBLIC_URL.`;
+}
+
+function adviceOnHost({ envelope }: Answer, { url }: AddressSubject): string {
+  const { host } = new URL(url);
+  if (envelope?.error?.includes('its address is another one')) {
+    return `The service does not see the host that was asked for, or PUBLIC_URL is another: let the proxy pass it on (nginx: proxy_set_header Host $http_host;), and set PUBLIC_URL to ${url} where the service runs.`;
+  }
+  if (envelope?.error?.includes('from this machine alone')) {
+    return `Set ACCESS_FILE, PUBLIC_URL=${url} and TRUST_PROXY, as docs/reverse-proxies.md has it, and start the service anew.`;
+  }
+  return `Let the proxy pass on all that is below ${url}/, with the host ${host}.`;
+}
+
+/** Days before its end at which a certificate should have been renewed. */
+const RENEWED_BY = 14;
+
+async function lookAtCertificate({ hostname, port }: URL, signal: AbortSignal): Promise<Finding> {
+  const socket = connect({ host: hostname, port: Number(port || 443), servername: hostname });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once('secureConnect', resolve);
+      socket.once('error', reject);
+      signal.addEventListener('abort', () => reject(new Error('There was no answer.')), { once: true });
+    });
+    const days = Math.floor((Date.parse(socket.getPeerCertificate().valid_to) - Date.now()) / 86_400_000);
+    if (days >= RENEWED_BY) return ok(`The certificate is valid for ${days} days.`);
+    return warning(
+      `The certificate ends in ${days} days.`,
+      `Renew the certificate of ${hostname}, and see why that did not happen by itself.`,
+    );
+  } finally {
+    socket.destroy();
+  }
+}

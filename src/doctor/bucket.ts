@@ -1,0 +1,248 @@
+import { CopyObjectCommand, GetBucketLifecycleConfigurationCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { attachment } from '../domain/attachment.ts';
+import { isStoreError } from '../domain/error.ts';
+import { childFile } from '../domain/path.ts';
+import type { Bucket } from '../stores/s3/bucket.ts';
+import { escapePath } from '../stores/s3/keys.ts';
+import { codeOf } from '../stores/s3/translate.ts';
+import { adviceFor } from './advice.ts';
+import { ask } from './asking.ts';
+import { type Check, failed, notTried, ok, warning } from './check.ts';
+import { HOSTILE_NAME } from './probe.ts';
+import { OTHER_ETAG, PLAIN_NAME, SMALL, type StoreSubject } from './store.ts';
+
+/** A bucket, asked without what the store does around its requests. */
+export interface BucketSubject extends StoreSubject {
+  readonly bucket: Bucket;
+  /** Where people open the page, where that is known. */
+  readonly pageOrigin: string | undefined;
+}
+
+/** Seconds by which clocks may differ without anybody noticing; stores refuse from 15 minutes on. */
+const CLOCKS = 60;
+
+/** What is looked at before the bucket is opened as a store, since it may be why that fails. */
+export const CLOCK_CHECK: Check<{ readonly origin: string; readonly bucket: string } & Pick<StoreSubject, 'config'>> = {
+  name: 'bucket-clock',
+  timeout: 10_000,
+  async run({ origin, bucket }, signal) {
+    // Refused, as nobody signed it; the time is told all the same.
+    const { headers } = await ask(origin, `/${bucket}`, { method: 'HEAD', signal });
+    const ahead = Math.round((Date.parse(headers.date ?? '') - Date.now()) / 1000);
+    if (Number.isNaN(ahead)) return notTried('The store does not tell its time.');
+    if (Math.abs(ahead) < CLOCKS) return ok('The clock of this machine and that of the store agree.');
+    return warning(
+      `The clock of the store is ${Math.abs(ahead)} seconds ${ahead > 0 ? 'ahead of' : 'behind'} that of this machine: from 15 minutes on, signatures are refused, and URLs that were given out end too soon or too late.`,
+      'Set the clock that is wrong. Of this machine: timedatectl set-ntp true',
+    );
+  },
+  explain: adviceFor(''),
+};
+
+/** What a bucket has to do, or should, on the probe that is there. */
+export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
+  {
+    name: 'bucket-conditions',
+    needs: 'store-write',
+    writes: true,
+    async run({ bucket, probe }, signal) {
+      const Key = childFile(probe, PLAIN_NAME);
+      const put = { Bucket: bucket.name, Key, Body: SMALL, ContentLength: SMALL.length, ContentType: 'text/plain' };
+      const copy = {
+        Bucket: bucket.name,
+        Key: childFile(probe, 'raw-copy.txt'),
+        CopySource: `${bucket.name}/${escapePath(Key)}`,
+      };
+      const refuses = async (command: PutObjectCommand | CopyObjectCommand) => {
+        try {
+          await bucket.ask({ key: Key, signal }, (options) =>
+            command instanceof PutObjectCommand
+              ? bucket.client.send(command, options)
+              : bucket.client.send(command, options),
+          );
+          return false;
+        } catch (error) {
+          if (!isStoreError(error, 'condition-failed')) throw error;
+          return true;
+        }
+      };
+      if (!(await refuses(new PutObjectCommand({ ...put, IfNoneMatch: '*' })))) {
+        return warning(
+          'The store passes over If-None-Match: what arrives in the moment of an upload, copy or move of the same name may be replaced.',
+          CONDITIONS,
+        );
+      }
+      if (!(await refuses(new PutObjectCommand({ ...put, IfMatch: OTHER_ETAG })))) {
+        return warning(
+          'The store passes over If-Match: of two who change a file at once, one may lose the change.',
+          CONDITIONS,
+        );
+      }
+      const isOfSource = await refuses(new CopyObjectCommand({ ...copy, CopySourceIfMatch: OTHER_ETAG }));
+      const found = 'The store keeps to the conditions of PutObject';
+      return ok(
+        isOfSource
+          ? `${found}, and of CopyObject.`
+          : `${found}; not to that of CopyObject, as docs/stores/s3.md says of Ceph.`,
+      );
+    },
+    explain: adviceFor('s3:PutObject'),
+  },
+  {
+    name: 'bucket-checksums',
+    needs: 'store-write',
+    writes: true,
+    async run({ bucket, probe }, signal) {
+      const Key = childFile(probe, 'checksum.txt');
+      const command = new PutObjectCommand({
+        Bucket: bucket.name,
+        Key,
+        Body: SMALL,
+        ContentLength: SMALL.length,
+        // Of other bytes.
+        ContentMD5: 'AAAAAAAAAAAAAAAAAAAAAA==',
+      });
+      try {
+        await bucket.ask({ key: Key, signal }, (options) => bucket.client.send(command, options));
+      } catch (error) {
+        const code = codeOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
+        if (code !== 'BadDigest' && code !== 'InvalidDigest' && code !== 'XAmzContentChecksumMismatch') throw error;
+        return ok('The store refuses bytes that do not have the checksum which was sent with them.');
+      }
+      return warning(
+        'The store took bytes that do not have the checksum (Content-MD5) which was sent with them: it would not notice what goes wrong on the way.',
+        'Ask the store by https:// in S3_ENDPOINT, which notices it, and look for a proxy before it that drops Content-MD5.',
+      );
+    },
+    explain: adviceFor('s3:PutObject'),
+  },
+  {
+    name: 'bucket-leftovers',
+    async run({ bucket }, signal) {
+      const command = new GetBucketLifecycleConfigurationCommand({ Bucket: bucket.name });
+      const lacking = warning(
+        'No rule of the bucket removes the parts of uploads that were cut short: they are in no listing, and cost as much as files.',
+        `Set the rule "abort-incomplete-uploads" of docs/stores/s3.md: aws s3api put-bucket-lifecycle-configuration --bucket ${bucket.name} --lifecycle-configuration file://lifecycle.json (MinIO needs none).`,
+      );
+      try {
+        const { Rules = [] } = await bucket.client.send(command, { abortSignal: signal });
+        const isRule = (rule: (typeof Rules)[number]) =>
+          rule.Status === 'Enabled' && rule.AbortIncompleteMultipartUpload;
+        return Rules.some(isRule)
+          ? ok('A rule of the bucket removes the parts of uploads that were cut short.')
+          : lacking;
+      } catch (error) {
+        if (codeOf(error) === 'NoSuchLifecycleConfiguration') return lacking;
+        signal.throwIfAborted();
+        return notTried(
+          'The key may not look at the rules of the bucket (s3:GetLifecycleConfiguration), and need not.',
+        );
+      }
+    },
+    explain: adviceFor('s3:GetLifecycleConfiguration'),
+  },
+  {
+    name: 'bucket-presigned',
+    needs: 'store-write',
+    async run({ store, probe }, signal) {
+      const path = childFile(probe, HOSTILE_NAME);
+      const { origin, target } = await presign(store, await store.stat(path, { signal }));
+      const answer = await ask(origin, target, { headers: { range: 'bytes=100-199' }, signal });
+      if (answer.status !== 206 || !answer.body.equals(SMALL.subarray(100, 200))) {
+        return failed(
+          `A presigned URL, asked for 100 bytes, gave ${answer.body.length} with the status ${answer.status}.`,
+          'Files of 6 MB and more come by such URLs. Let nothing before the store change Host, the path, the query or Range.',
+        );
+      }
+      if (answer.headers['content-disposition'] === attachment(path)) {
+        return ok(`A presigned URL gives a range of a file, and its name: ${origin}`);
+      }
+      return warning(
+        'A presigned URL does not give the name of the file (response-content-disposition): downloads get the last part of the URL for a name.',
+        'Update the store, or use one that knows response-content-disposition.',
+      );
+    },
+    explain: adviceFor('s3:GetObject'),
+  },
+  {
+    name: 'bucket-address',
+    concerns: ({ pageOrigin }) => pageOrigin !== undefined,
+    async run({ opened, pageOrigin = '' }) {
+      const [origin = ''] = opened.contentOrigins;
+      const [page, store] = [new URL(pageOrigin), new URL(origin)];
+      const advice = 'Set S3_ENDPOINT to an https:// address of the store that everybody reaches who uses the page.';
+      if (page.protocol === 'https:' && store.protocol === 'http:') {
+        return failed(
+          `Files of 6 MB and more come from ${origin}, without HTTPS: a page on https can't load them.`,
+          advice,
+        );
+      }
+      if (isInternal(store.hostname) && !isInternal(page.hostname)) {
+        return failed(
+          `Files of 6 MB and more come from ${origin}, which others than this machine or network don't reach.`,
+          advice,
+        );
+      }
+      return ok(`Files of 6 MB and more come from ${origin}, which has to be reached by all who fetch them.`);
+    },
+    explain: () => 'Look at S3_ENDPOINT.',
+  },
+  {
+    name: 'bucket-cors',
+    needs: 'bucket-presigned',
+    concerns: ({ pageOrigin }) => pageOrigin !== undefined,
+    async run({ store, probe, bucket, pageOrigin = '' }, signal) {
+      const entry = await store.stat(childFile(probe, PLAIN_NAME), { signal });
+      const { origin, target } = await presign(store, entry);
+      const { status, headers } = await ask(origin, target, {
+        method: 'OPTIONS',
+        headers: {
+          origin: pageOrigin,
+          'access-control-request-method': 'GET',
+          'access-control-request-headers': 'range',
+        },
+        signal,
+      });
+      const allowed = headers['access-control-allow-origin'];
+      if (status < 300 && (allowed === '*' || allowed === pageOrigin)) {
+        return ok(`The bucket lets the page at ${pageOrigin} read large files.`);
+      }
+      return warning(
+        `The bucket does not let the page at ${pageOrigin} read large files: texts, code, CSV and JSON of 6 MB and more have no preview.`,
+        `Set the rules of "Large files and browsers" in docs/stores/s3.md with "AllowedOrigins": ["${pageOrigin}"]: aws s3api put-bucket-cors --bucket ${bucket.name} --cors-configuration file://cors.json`,
+      );
+    },
+    explain: adviceFor('s3:GetObject'),
+  },
+  {
+    name: 'bucket-public',
+    needs: 'store-write',
+    concerns: ({ config }) => config.S3_PUBLIC_URL !== undefined,
+    async run({ config, probe }, signal) {
+      const { origin, pathname } = new URL(config.S3_PUBLIC_URL ?? '');
+      const target = `${pathname.replace(/\/$/, '')}/${escapePath(probe + HOSTILE_NAME)}`;
+      const { status, body } = await ask(origin, target, { signal });
+      if (status === 200 && body.equals(SMALL)) return ok('S3_PUBLIC_URL gives the files of the bucket.');
+      return failed(
+        `S3_PUBLIC_URL does not give a file that is in the bucket: the status is ${status}.`,
+        'Make the bucket public at that address, or take S3_PUBLIC_URL away.',
+      );
+    },
+    explain: () => 'Correct S3_PUBLIC_URL, or take it away.',
+  },
+];
+
+const CONDITIONS =
+  'Use a store that knows conditions on writes, or let only one person or program write to one file at a time: docs/stores/s3.md, "Limits".';
+
+async function presign(store: StoreSubject['store'], file: Awaited<ReturnType<typeof store.stat>>) {
+  const url = new URL((await store.presign?.(file, { expires: 60, download: true, purpose: 'read' })) ?? '');
+  return { origin: url.origin, target: url.pathname + url.search };
+}
+
+/** Whether a host is this machine, or one of a network of its own, by its name or address alone. */
+function isInternal(host: string): boolean {
+  return /^(localhost|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|\[(::1|f[cd])|[^.]+$)|\.(local|internal|lan|svc)$/.test(
+    host,
+  );
+}

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { isStoreError } from '../domain/error.ts';
+import type { Files } from '../domain/files.ts';
+import { type FolderPath, parseFile, parseFolder } from '../domain/path.ts';
+import type { FileEntry, Store, WriteCondition } from '../domain/store.ts';
+import { type Finding, failed, ok } from './check.ts';
+
+/** A folder that nobody else has a name for. */
+export function nameProbe(): FolderPath {
+  return parseFolder(`holdall-doctor-${randomBytes(8).toString('hex')}`);
+}
+
+/** A store, and the folder in it that is ours. */
+interface Probed {
+  readonly store: Store;
+  readonly probe: FolderPath;
+}
+
+/** A name with what stores and proxies are known to get wrong, in a folder that has it too. */
+export const HOSTILE_NAME = "a b+c%2Fd%25 é 中 🙂 #&?=;'(1).txt";
+
+/** The bytes of a probe: lines of 64 bytes that tell where each is, and that a repository keeps in little room. */
+export function probeBytes(length: number): Buffer {
+  const line = (index: number) => `${String(index).padStart(10, '0')}${' holdall doctor'.repeat(4).slice(0, 53)}\n`;
+  return Buffer.from(Array.from({ length: Math.ceil(length / 64) }, (_, index) => line(index)).join('')).subarray(
+    0,
+    length,
+  );
+}
+
+export async function writeProbe(
+  { store, probe }: Probed,
+  name: string,
+  bytes: Buffer,
+  options: { condition?: WriteCondition; signal: AbortSignal },
+): Promise<FileEntry> {
+  const upload = { body: Readable.from([bytes]), size: bytes.length, type: 'text/plain' };
+  return store.write(parseFile(probe + name), upload, options);
+}
+
+/** The bytes of a file, or of a range of it. */
+export async function readProbe(
+  { store, probe }: Probed,
+  name: string,
+  options: { range?: { start: number; end: number }; signal: AbortSignal },
+): Promise<Buffer> {
+  const content = await store.read(parseFile(probe + name), options);
+  return content.bytes ? Buffer.from(content.bytes) : buffer(content.body);
+}
+
+/** Removes the probe with all that is in it, and looks whether it is gone. */
+export async function removeProbe(files: Files, probe: FolderPath, signal: AbortSignal): Promise<Finding> {
+  try {
+    await files.deleteFolder(probe, { signal }).catch((error: unknown) => {
+      if (!isStoreError(error, 'not-found')) throw error;
+    });
+    const rest = await files.list(probe, { signal, limit: 1 }).catch((error: unknown) => {
+      if (isStoreError(error, 'not-found')) return undefined;
+      throw error;
+    });
+    if (rest === undefined) return ok(`Removed what was written, the folder "${probe}".`);
+    return leftBehind(probe, 'The store says that it was removed, and still lists it.');
+  } catch (error) {
+    return leftBehind(probe, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function leftBehind(probe: FolderPath, reason: string): Finding {
+  return failed(
+    `What was written is left in the folder "${probe}": ${reason}`,
+    `Delete the folder "${probe}" by hand, when the store takes it: nothing else is in it.`,
+  );
+}

@@ -1,0 +1,67 @@
+import { SETTINGS, type Setting } from '../config/settings.ts';
+import type { Finding } from './check.ts';
+
+/** What was found, as it is told to a person or to a program. */
+export interface Report {
+  tell(name: string, finding: Finding): void;
+  /** Tells the end of it, and whether nothing failed. */
+  end(): boolean;
+}
+
+export interface ReportOptions {
+  readonly json: boolean;
+  readonly print: (text: string) => void;
+  readonly version: string;
+  /** Texts that are never printed, wherever they turn up. */
+  readonly secrets: readonly string[];
+}
+
+export function createReport({ json, print, version, secrets }: ReportOptions): Report {
+  const findings: (Finding & { readonly check: string })[] = [];
+  const conceal = (text: string) => secrets.reduce((shown, secret) => shown.replaceAll(secret, '(secret)'), text);
+  const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length;
+
+  if (!json) print(`Holdall ${version}, Node.js ${process.versions.node}\n`);
+  return {
+    tell(check, { status, found, advice }) {
+      const shown = { check, status, found: conceal(found), ...(advice !== undefined && { advice: conceal(advice) }) };
+      findings.push(shown);
+      if (!json) print(describe(shown));
+    },
+
+    end() {
+      const isWell = count('failed') === 0;
+      if (json) {
+        print(`${JSON.stringify({ version, node: process.versions.node, success: isWell, findings }, undefined, 2)}\n`);
+      } else {
+        const warnings = count('warning');
+        print(
+          `${count('ok')} ok, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}, ${count('failed')} failed, ${count('not tried')} not tried.\n`,
+        );
+      }
+      return isWell;
+    },
+  };
+}
+
+const STATUS_WIDTH = 'not tried'.length + 2;
+const NAME_WIDTH = 21;
+
+function describe({ check, status, found, advice }: Finding & { readonly check: string }): string {
+  const line = `${status.padEnd(STATUS_WIDTH)}${check.padEnd(NAME_WIDTH)}${found}\n`;
+  return advice === undefined ? line : `${line}${' '.repeat(STATUS_WIDTH + NAME_WIDTH)}To do: ${advice}\n`;
+}
+
+/** Characters of a secret below which it would be found in words that have nothing to do with it. */
+const LEAST_SECRET = 6;
+
+/** The secrets among the settings, and this one. */
+export function secretsOf(
+  environment: Readonly<Record<string, string | undefined>>,
+  token: string | undefined,
+): readonly string[] {
+  const names = Object.entries(SETTINGS).filter(([, setting]: [string, Setting<unknown>]) => setting.isSecret);
+  return [token, ...names.map(([name]) => environment[name])].filter(
+    (secret) => secret !== undefined && secret.length >= LEAST_SECRET,
+  ) as string[];
+}

@@ -1,0 +1,195 @@
+import type { Config } from '../config/config.ts';
+import { isStoreError, isThere } from '../domain/error.ts';
+import type { Files } from '../domain/files.ts';
+import { childFile, childFolder, type FolderPath, ROOT } from '../domain/path.ts';
+import type { FileEntry, Store, WriteCondition } from '../domain/store.ts';
+import type { OpenedStore } from '../stores/create.ts';
+import { adviceFor } from './advice.ts';
+import { type Check, failed, ok } from './check.ts';
+import { HOSTILE_NAME, probeBytes, readProbe, writeProbe } from './probe.ts';
+
+/** A store that is open, and the folder in it that is ours. */
+export interface StoreSubject {
+  readonly config: Config;
+  readonly opened: OpenedStore;
+  readonly store: Store;
+  readonly files: Files;
+  readonly probe: FolderPath;
+}
+
+export const PLAIN_NAME = 'plain.txt';
+/** The folder of the large file, which is copied as one. */
+export const LARGE_FOLDER = 'large';
+export const LARGE_NAME = `${LARGE_FOLDER}/large.txt`;
+export const EMPTY_NAME = 'empty.txt';
+
+export const SMALL = probeBytes(4096);
+
+/** Over 6 MB, from where on files come by a redirect; and over the 8 MiB that one part of an upload to a bucket has. */
+export const LARGE = probeBytes(9 * 2 ** 20);
+
+/** One that no file has. */
+export const OTHER_ETAG = '0123456789abcdef0123456789abcdef';
+
+const WRONG_BYTES =
+  'What is read is not what was written: nothing is safe in this store. Look for a proxy before it that changes bodies.';
+
+/** What every store has to do, on a probe. */
+export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
+  {
+    name: 'store-read',
+    async run({ store }, signal) {
+      const { entries } = await store.list(ROOT, { limit: 10, signal });
+      return ok(`The root can be listed${entries.length === 0 ? ', and is empty' : ''}.`);
+    },
+    explain: adviceFor('s3:ListBucket'),
+  },
+  {
+    name: 'store-write',
+    writes: true,
+    async run(subject, signal) {
+      const files = [
+        [PLAIN_NAME, SMALL],
+        [HOSTILE_NAME, SMALL],
+        [EMPTY_NAME, Buffer.alloc(0)],
+      ] as const;
+      // At once, so that they are one commit on a branch.
+      await Promise.all(files.map(([name, bytes]) => writeProbe(subject, name, bytes, { signal })));
+      for (const [name, bytes] of files) {
+        if (!bytes.equals(await readProbe(subject, name, { signal }))) {
+          return failed(`"${name}" was read with other bytes than were written.`, WRONG_BYTES);
+        }
+      }
+      return ok('Wrote files of 0 bytes and of 4 KiB, and read the same bytes back.');
+    },
+    explain: adviceFor('s3:PutObject and s3:GetObject'),
+  },
+  {
+    name: 'store-list',
+    needs: 'store-write',
+    async run({ store, probe }, signal) {
+      const { entries } = await store.list(probe, { signal });
+      const names = entries.map(({ path }) => path.slice(probe.length));
+      const lacking = [PLAIN_NAME, HOSTILE_NAME, EMPTY_NAME].filter((name) => !names.includes(name));
+      if (lacking.length > 0) {
+        const found = `Of what was written, the listing lacks ${JSON.stringify(lacking)}; it has ${JSON.stringify(names)}.`;
+        return failed(found, 'The store, its file system or a proxy before it changes names: use another one.');
+      }
+      const listed = entries.filter((entry) => entry.kind === 'file');
+      const looked = await Promise.all(listed.map(({ path }) => store.stat(path, { signal })));
+      const other = listed.find((entry, index) => !isSame(entry, looked[index]));
+      if (other === undefined) return ok('Listed what was written, by the same names, sizes and etags.');
+      return failed(
+        `"${other.path.slice(probe.length)}" has another size or etag in the listing than by itself.`,
+        'The store tells two things of one file: caches and conditions can’t work with it. Look for a cache before it.',
+      );
+    },
+    explain: adviceFor('s3:ListBucket'),
+  },
+  {
+    name: 'store-range',
+    needs: 'store-write',
+    async run(subject, signal) {
+      const { store } = subject;
+      const bytes = await readProbe(subject, PLAIN_NAME, { range: { start: 100, end: 199 }, signal });
+      if (bytes.equals(SMALL.subarray(100, 200))) return ok('Read a range of 100 bytes.');
+      return failed(
+        `Asked for 100 bytes, and got ${bytes.length}, or others.`,
+        'The store, or a proxy before it, passes over Range: large files and films need it. Let the proxy pass it on.',
+      );
+    },
+    explain: adviceFor('s3:GetObject'),
+  },
+  {
+    name: 'store-large',
+    needs: 'store-write',
+    writes: true,
+    timeout: 120_000,
+    async run(subject, signal) {
+      const { store } = subject;
+      await writeProbe(subject, LARGE_NAME, LARGE, { signal });
+      if (LARGE.equals(await readProbe(subject, LARGE_NAME, { signal }))) {
+        return ok('Wrote a file of 9 MiB, in parts where the store has them, and read the same bytes back.');
+      }
+      return failed('A file of 9 MiB was read with other bytes than were written.', WRONG_BYTES);
+    },
+    explain: adviceFor('s3:PutObject and s3:AbortMultipartUpload'),
+  },
+  {
+    name: 'store-condition',
+    needs: 'store-write',
+    writes: true,
+    async run(subject, signal) {
+      const { config, store, probe } = subject;
+      const write = (condition: WriteCondition) => writeProbe(subject, PLAIN_NAME, SMALL, { condition, signal });
+      // A disk knows no condition on an etag.
+      const takesEtags = config.STORAGE_TYPE !== 'disk';
+      const broken: WriteCondition[] = ['absent', ...(takesEtags ? [{ etag: OTHER_ETAG }] : [])];
+      for (const condition of broken) {
+        const isRefused = await write(condition).then(
+          () => false,
+          (error: unknown) => {
+            if (!isStoreError(error, 'condition-failed')) throw error;
+            return true;
+          },
+        );
+        if (!isRefused)
+          return failed(
+            'A write was made against its condition.',
+            'Look for a cache before the store, which tells of files that are not there any more.',
+          );
+      }
+      if (takesEtags) await write({ etag: (await store.stat(childFile(probe, PLAIN_NAME), { signal })).etag });
+      return ok('Writes against a condition were refused.');
+    },
+    explain: adviceFor('s3:PutObject'),
+  },
+  {
+    name: 'store-copy',
+    needs: 'store-write',
+    writes: true,
+    async run(subject, signal) {
+      const { store, files, probe } = subject;
+      const [from, copy, moved] = [PLAIN_NAME, 'copy.txt', 'moved é+%.txt'].map((name) => childFile(probe, name));
+      if (from === undefined || copy === undefined || moved === undefined) throw new Error('There are three names.');
+      await files.copyFile(from, copy, { replace: false, signal });
+      await files.moveFile(copy, moved, { replace: false, signal });
+      const bytes = await readProbe(subject, 'moved é+%.txt', { signal });
+      if (SMALL.equals(bytes) && !(await isThere(store.stat(copy, { signal }))))
+        return ok('Copied a file, and moved the copy.');
+      return failed('A copy that was moved is not what it was, or is still where it was.', WRONG_BYTES);
+    },
+    explain: adviceFor('s3:GetObject, s3:PutObject and s3:DeleteObject'),
+  },
+  {
+    name: 'store-folders',
+    needs: 'store-write',
+    writes: true,
+    async run({ store, probe }, signal) {
+      const folder = childFolder(probe, 'folder é+%');
+      await store.createFolder(folder, { signal });
+      const { entries } = await store.list(folder, { signal });
+      await store.removeFolder(folder, { signal });
+      return entries.length === 0
+        ? ok('Made an empty folder, and removed it.')
+        : failed('A folder that was just made is not empty.', 'Somebody else writes to the probe: run it once more.');
+    },
+    explain: adviceFor('s3:PutObject and s3:DeleteObject'),
+  },
+  {
+    name: 'store-delete',
+    needs: 'store-write',
+    writes: true,
+    async run({ store, probe }, signal) {
+      const file = childFile(probe, EMPTY_NAME);
+      await store.remove(file, { signal });
+      if (!(await isThere(store.stat(file, { signal })))) return ok('Deleted a file.');
+      return failed('A file that was deleted is still there.', 'Look for a cache between the service and the store.');
+    },
+    explain: adviceFor('s3:DeleteObject'),
+  },
+];
+
+function isSame(entry: FileEntry, other: FileEntry | undefined): boolean {
+  return entry.size === other?.size && entry.etag === other.etag;
+}

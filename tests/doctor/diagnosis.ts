@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { runCommand } from '../../src/commands/run.ts';
+
+/** One finding, as `holdall doctor --json` has it. */
+export interface Told {
+  readonly check: string;
+  readonly status: string;
+  readonly found: string;
+  readonly advice?: string;
+}
+
+export interface Diagnosis {
+  readonly code: number;
+  readonly findings: readonly Told[];
+  /** All that was printed. */
+  readonly printed: string;
+  /** The one finding of a check. */
+  of(check: string): Told;
+  /** The names of the checks with a status, but for those that depend on the machine that runs the tests. */
+  with(status: string): string[];
+}
+
+/** What a machine has little of, or not, whatever is tested on it. */
+const OF_MACHINE = ['open-files', 'disk-space', 'disk-kind', 'disk-copies'];
+
+/** Runs `holdall doctor` in this process. */
+export async function diagnose(
+  environment: Readonly<Record<string, string>>,
+  ...args: readonly string[]
+): Promise<Diagnosis> {
+  let printed = '';
+  const code = await runCommand({
+    args: ['doctor', '--json', ...args],
+    environment: { WORKERS: '1', ...environment },
+    stdin: process.stdin,
+    print: (text) => void (printed += text),
+    explain: (text) => assert.fail(text),
+  });
+  const { findings, success } = JSON.parse(printed) as { findings: readonly Told[]; success: boolean };
+  assert.equal(success, code === 0);
+  return {
+    code,
+    findings,
+    printed,
+    of(check) {
+      const [finding, ...others] = findings.filter((each) => each.check === check);
+      assert.ok(finding, `There is no ${check} in ${printed}`);
+      assert.equal(others.length, 0, check);
+      return finding;
+    },
+    with: (status) =>
+      findings.filter((each) => each.status === status && !OF_MACHINE.includes(each.check)).map(({ check }) => check),
+  };
+}

@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { ok } from '../../src/doctor/check.ts';
+import { createRunner } from '../../src/doctor/runner.ts';
+import { mountTmpfs } from '../faults/mounts.ts';
+import { atEnd, runHoldall, temporaryFolder } from '../process/holdall.ts';
+import { findFreePort } from '../servers/free-port.ts';
+import { diagnose } from './diagnosis.ts';
+
+/** What is in the folder beside what is the service's own. */
+const inFolder = async (folder: string) => (await readdir(folder)).filter((name) => name !== '.holdall');
+
+describe('holdall doctor on a disk', () => {
+  it('finds nothing wrong, and leaves nothing', async (t) => {
+    const root = await temporaryFolder(t);
+    const { code, with: having, of } = await diagnose({ DISK_ROOT: root });
+    assert.deepEqual([code, having('failed'), having('warning')], [0, [], []]);
+    assert.deepEqual(having('not tried'), ['url-live']);
+    assert.equal(of('store-write').found, 'Wrote files of 0 bytes and of 4 KiB, and read the same bytes back.');
+    assert.match(of('probe-removed').found, /^Removed what was written, the folder "holdall-doctor-[\da-f]{16}\/"\.$/);
+    assert.deepEqual(await inFolder(root), []);
+  });
+
+  it('prints a line for each check, what to do below it, and the counts, as a command of its own', async (t) => {
+    const root = await temporaryFolder(t);
+    const settings = { DISK_ROOT: root, HOST: '0.0.0.0', ACCESS: 'open' };
+    const { code, stdout, stderr } = await runHoldall(t, { args: ['doctor'], settings });
+    assert.deepEqual([code, stderr], [0, '']);
+    const lines = stdout.split('\n');
+    assert.match(lines[0] ?? '', /^Holdall \d+\.\d+\.\d+, Node\.js \d/);
+    assert.equal(lines[1], 'ok         settings             The settings are right: STORAGE_TYPE=disk.');
+    const at = lines.findIndex((line) => line.startsWith('warning    access '));
+    assert.equal(
+      lines[at + 1],
+      `${' '.repeat(32)}To do: Set ACCESS_FILE in the place of ACCESS, unless the network keeps all others out.`,
+    );
+    assert.match(stdout, /\n\d+ ok, \d+ warnings, 0 failed, \d+ not tried\.\n$/);
+  });
+
+  it('tells every mistake in the settings, shows no secret, and tries nothing else', async () => {
+    const { code, findings, printed } = await diagnose({
+      STORAGE_TYPE: 's3',
+      PORT: 'eighty',
+      S3_BUCKET: 'a/b',
+      S3_SECRET_ACCESS_KEY: 'hunter2hunter2',
+    });
+    assert.equal(code, 1);
+    const told = findings.map(({ check, status, found }) => `${status} ${check} ${found.split(' ')[0]}`);
+    assert.deepEqual(told, [
+      'failed settings S3_BUCKET',
+      'failed settings PORT',
+      'failed settings S3_ACCESS_KEY_ID',
+      'failed settings S3_ENDPOINT',
+      'not tried store-open It',
+    ]);
+    assert.doesNotMatch(printed, /hunter2/);
+  });
+
+  it('does not make a folder that is not there', async (t) => {
+    const root = join(await temporaryFolder(t), 'unmounted');
+    const { code, of } = await diagnose({ DISK_ROOT: root });
+    assert.equal(code, 1);
+    assert.deepEqual(of('disk-root'), {
+      check: 'disk-root',
+      status: 'failed',
+      found: `There is no folder ${root} (DISK_ROOT). The service would make it, and serve an empty one.`,
+      advice: `Look at DISK_ROOT, and whether the disk is mounted; if it is right: mkdir -p ${root}`,
+    });
+    assert.equal(of('store-open').found, 'It needs disk-root.');
+    await assert.rejects(readdir(root));
+  });
+
+  it('says what to do where the disk is mounted read-only', async (t) => {
+    const root = join(await temporaryFolder(t), 'mounted');
+    const reason = await mountTmpfs(t, root, 'ro,size=1m');
+    if (reason !== undefined) return t.skip(reason);
+    const { code, of } = await diagnose({ DISK_ROOT: root });
+    assert.equal(code, 1);
+    assert.equal(
+      of('store-open').found,
+      `DISK_ROOT ${root} can't be used: The operating system refuses the service access to this path.`,
+    );
+    const user = process.getuid?.();
+    assert.equal(
+      of('store-open').advice,
+      `Let the user ${user} that runs this read and write ${root} and all below it: chown -R ${user} ${root}; and see that it is not mounted read-only: mount -o remount,rw`,
+    );
+    assert.equal(of('disk-kind').advice, 'Set DISK_ROOT to a folder on a disk.');
+  });
+
+  it('only reads with READ_ONLY=true', async (t) => {
+    const root = await temporaryFolder(t);
+    const { code, of, with: having } = await diagnose({ DISK_ROOT: root, READ_ONLY: 'true' });
+    assert.equal(code, 0);
+    assert.equal(of('store-read').status, 'ok');
+    assert.deepEqual(of('store-write'), {
+      check: 'store-write',
+      status: 'not tried',
+      found: 'READ_ONLY=true: nothing is written.',
+    });
+    assert.ok(!having('ok').includes('probe-removed'));
+    assert.deepEqual(await inFolder(root), []);
+  });
+
+  it('looks at files and folders of the service itself', async (t) => {
+    const folder = await temporaryFolder(t);
+    const root = join(folder, 'root');
+    await mkdir(root);
+    const access = join(folder, 'access.json');
+    await writeFile(access, '{ "people": { "ann": {} }, "grants": [] }');
+    await chmod(access, 0o604);
+    const { of } = await diagnose({
+      DISK_ROOT: root,
+      ACCESS_FILE: access,
+      CACHE_DIR: join(root, 'cache'),
+      STATE_DIR: '/proc/nowhere',
+      PUBLIC_URL: 'https://127.0.0.1:1',
+    });
+    assert.equal(of('secret-files').advice, `chmod o-rwx ${access}`);
+    assert.match(of('private-paths').found, /CACHE_DIR .* must not lie in DISK_ROOT/);
+    assert.equal(
+      of('own-folders').advice,
+      'Give /proc/nowhere to the user that runs the service, or set STATE_DIR to another place.',
+    );
+    assert.equal(
+      of('public-address').advice,
+      'Set TRUST_PROXY to the address of the proxy: loopback for one on this machine.',
+    );
+    assert.match(of('access').found, /"ann" has no password and no token/);
+  });
+
+  it('says that Redis is not there', async (t) => {
+    const root = await temporaryFolder(t);
+    const url = `redis://:hunter2hunter2@127.0.0.1:${await findFreePort()}`;
+    const { of, printed } = await diagnose({ DISK_ROOT: root, REDIS_URL: url });
+    assert.deepEqual(
+      [of('redis').status, of('redis').advice],
+      ['failed', 'Look at REDIS_URL, and whether Redis runs and takes connections from here.'],
+    );
+    assert.doesNotMatch(printed, /hunter2/);
+  });
+
+  it('refuses what it was not written to be', async (t) => {
+    for (const args of [
+      ['doctor', '--url', 'files.example.org'],
+      ['doctor', 'disk'],
+      ['doctor', '--fix'],
+    ]) {
+      const { code, stdout, stderr } = await runHoldall(t, { args });
+      assert.deepEqual([code, stdout], [2, '']);
+      assert.match(stderr, /^holdall: .+\nUsage: holdall doctor \[--url URL\]/s);
+    }
+  });
+});
+
+describe('The checks', () => {
+  const run = async (t: TestContext, work: (signal: AbortSignal) => Promise<unknown>) => {
+    const told: string[] = [];
+    const ending = new AbortController();
+    atEnd(t, () => ending.abort());
+    const runner = createRunner({
+      tell: (name, { status, found }) => void told.push(`${name} ${status}: ${found}`),
+      readOnly: () => false,
+      signal: ending.signal,
+    });
+    const check = (name: string, needs?: string) => ({
+      name,
+      ...(needs !== undefined && { needs }),
+      timeout: 20,
+      run: async (_: unknown, signal: AbortSignal) => {
+        if (name === 'first') await work(signal);
+        return ok('well');
+      },
+      explain: () => 'nothing',
+    });
+    await runner.run([check('first'), check('second', 'first'), check('third')], undefined);
+    return told;
+  };
+
+  it('are given up when they take too long, and with them what needs them', async (t) => {
+    assert.deepEqual(await run(t, () => new Promise(() => {})), [
+      'first failed: There was no end of it within 0.02 seconds.',
+      'second not tried: It needs first.',
+      'third ok: well',
+    ]);
+  });
+
+  it('fail with what they throw', async (t) => {
+    const told = await run(t, () => Promise.reject(new Error('broken')));
+    assert.deepEqual(told.slice(0, 2), ['first failed: broken', 'second not tried: It needs first.']);
+  });
+});

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import type { RepositoryOptions } from '../servers/github.ts';
+import { type HostedRepository, hostRepository } from '../servers/hosted-repository.ts';
+import { settingsOfRepository } from '../servers/settings.ts';
+import { diagnose } from './diagnosis.ts';
+
+async function host(t: TestContext, options: RepositoryOptions = {}): Promise<HostedRepository> {
+  const hosted = await hostRepository({ files: { 'a.txt': 'a' }, ...options });
+  t.after(() => hosted.remove());
+  return hosted;
+}
+
+const filesOf = async ({ repository }: HostedRepository) =>
+  (await repository.git('ls-tree', '-r', '--name-only', repository.branch)).split('\n');
+
+describe('holdall doctor on a branch', () => {
+  it('finds nothing wrong, and leaves the branch with the files that it had', async (t) => {
+    const hosted = await host(t);
+    const { code, with: having, of } = await diagnose(settingsOfRepository(hosted));
+    assert.deepEqual([code, having('failed'), having('warning')], [0, [], []]);
+    assert.match(of('repository-quota').found, /^\d+ of 5000 requests are left until /);
+    assert.deepEqual(await filesOf(hosted), ['a.txt']);
+  });
+
+  it('says what the token lacks that may not write', async (t) => {
+    const hosted = await host(t);
+    hosted.host.permissions.write = false;
+    const { code, of, printed } = await diagnose(settingsOfRepository(hosted));
+    assert.equal(code, 1);
+    assert.equal(
+      of('store-open').advice,
+      'Give the token in GITHUB_TOKEN the permission "Contents: read and write", or set READ_ONLY=true.',
+    );
+    assert.ok(!printed.includes(hosted.host.token));
+  });
+
+  it('says what to do about a protected branch, Git LFS, and a quota that is nearly spent', async (t) => {
+    const hosted = await host(t, { files: { '.gitattributes': '*.psd filter=lfs diff=lfs merge=lfs -text\n' } });
+    hosted.repository.protect(hosted.repository.branch);
+    hosted.host.quota.remaining = 450;
+    const { code, of, with: having } = await diagnose({ ...settingsOfRepository(hosted), WORKERS: '4' });
+    assert.equal(code, 1);
+    assert.deepEqual(having('failed'), ['store-write']);
+    assert.equal(
+      of('store-write').advice,
+      'Let the owner of the token past the rules of GITHUB_BRANCH, or set GITHUB_BRANCH to a branch without such rules.',
+    );
+    assert.equal(
+      of('repository-quota').advice,
+      'Wait until then; use a token that nothing else uses; set a larger GITHUB_TRUST and GITHUB_CACHE_SIZE.',
+    );
+    assert.equal(
+      of('repository-lfs').advice,
+      'Push large files with git lfs, or take the lines with filter=lfs out of .gitattributes: docs/stores/github.md, "Git LFS".',
+    );
+    assert.equal(of('repository-workers').advice, 'Set WORKERS=1, or divide GITHUB_WRITES_PER_MINUTE by WORKERS.');
+    assert.deepEqual(await filesOf(hosted), ['.gitattributes']);
+  });
+});

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { createToken } from '../../src/access/tokens.ts';
+import { type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
+import { startNginx } from '../servers/nginx.ts';
+import { diagnose } from './diagnosis.ts';
+
+const upstream = ({ port }: Holdall) => `http://127.0.0.1:${port}`;
+
+/** The location of `deploy/nginx.conf`, but for HTTPS. */
+const asDocumented = (holdall: Holdall) => `
+  client_max_body_size 0;
+  location / {
+    proxy_pass ${upstream(holdall)};
+    proxy_http_version 1.1;
+    proxy_set_header Connection "";
+    proxy_set_header Host $http_host;
+    proxy_set_header X-Forwarded-For $remote_addr;
+    proxy_set_header X-Forwarded-Proto $scheme;
+    proxy_set_header X-Forwarded-Host $http_host;
+    proxy_request_buffering off;
+    proxy_buffering off;
+  }`;
+
+const noTrace = async ({ root }: Holdall) =>
+  assert.deepEqual(
+    (await readdir(root)).filter((name) => name.startsWith('holdall-doctor-')),
+    [],
+  );
+
+/** A service with an access file, and a token of somebody who may do everything. */
+async function startGuarded(t: TestContext, settings: Readonly<Record<string, string>>) {
+  const { token, hash } = createToken();
+  const file = join(await temporaryFolder(t), 'access.json');
+  const access = {
+    people: { ann: { tokens: [{ name: 'doctor', hash }] } },
+    grants: [{ folder: '/', to: { person: 'ann' }, rights: ['read', 'write', 'manage'] }],
+  };
+  await writeFile(file, JSON.stringify(access), { mode: 0o600 });
+  const all = { ACCESS_FILE: file, ...settings };
+  return { holdall: await startHoldall(t, { settings: all }), settings: all, token };
+}
+
+describe('holdall doctor behind nginx', () => {
+  it('finds what the defaults of nginx do to uploads and paths, each with its line', async (t) => {
+    const holdall = await startHoldall(t);
+    const [port] = await startNginx(t, [`location / { proxy_pass ${upstream(holdall)}/; }`]);
+    const { code, of, with: having } = await diagnose({ DISK_ROOT: holdall.root }, '--url', `http://127.0.0.1:${port}`);
+    assert.equal(code, 1);
+    assert.deepEqual(having('failed'), ['url-names', 'url-body-size']);
+    assert.deepEqual(having('warning'), ['url-upload-buffering']);
+    assert.equal(
+      of('url-names').advice,
+      'Have the proxy pass paths on as they are: in nginx proxy_pass with nothing behind the port, not even a "/"; and no rewrite that decodes them.',
+    );
+    assert.deepEqual(
+      [of('url-body-size').found, of('url-body-size').advice],
+      [
+        'An upload of 1 MiB is answered with 413, which is not of the service.',
+        'Raise the limit of the proxy for bodies: in nginx client_max_body_size 0; in its server; Cloudflare has one of 100 MB; Traefik one where it has the buffering middleware. Time-outs for bodies likewise.',
+      ],
+    );
+    assert.equal(
+      of('url-upload-buffering').advice,
+      'Have it pass on what comes: in nginx proxy_request_buffering off;',
+    );
+    await noTrace(holdall);
+  });
+
+  it('finds that nothing of the service is there, and why', async (t) => {
+    const holdall = await startHoldall(t, { settings: { PUBLIC_URL: 'http://127.0.0.1:1', ACCESS: 'open' } });
+    const to = upstream(holdall);
+    const [path, host, gone, elsewhere, other] = await startNginx(t, [
+      `location /files/ { proxy_pass ${to}; }`,
+      `location / { proxy_pass ${to}; proxy_set_header Host backend.internal; }`,
+      'location / { proxy_pass http://127.0.0.1:1; }',
+      'location / { return 301 https://files.example.org$request_uri; }',
+      'location / { return 404; }',
+    ]);
+    const settings = { DISK_ROOT: holdall.root, READ_ONLY: 'true', PORT: '8080' };
+    const cases = [
+      [
+        `http://127.0.0.1:${path}/files`,
+        'url-live',
+        'The service is asked for /files/-/health/live: let the proxy take /files off, as docs/reverse-proxies.md has it under "Below a path of its own", or take it out of PUBLIC_URL.',
+      ],
+      [
+        `http://127.0.0.1:${host}`,
+        'url-service',
+        `The service does not see the host that was asked for, or PUBLIC_URL is another: let the proxy pass it on (nginx: proxy_set_header Host $http_host;), and set PUBLIC_URL to http://127.0.0.1:${host} where the service runs.`,
+      ],
+      [
+        `http://127.0.0.1:${gone}`,
+        'url-live',
+        'The proxy does not reach the service: start it, and let the proxy lead to http://127.0.0.1:8080 (nginx: proxy_pass http://127.0.0.1:8080;).',
+      ],
+      [
+        `http://127.0.0.1:${elsewhere}`,
+        'url-live',
+        'It leads to https://files.example.org/-/health/live: set PUBLIC_URL to the address that is not sent on; a sign-in of the proxy has to let /-/health/ pass.',
+      ],
+      [
+        `http://127.0.0.1:${other}`,
+        'url-live',
+        `Another server answers there: let the proxy pass http://127.0.0.1:${other}/ on to http://127.0.0.1:8080 (nginx: server_name and location), or correct PUBLIC_URL.`,
+      ],
+      [
+        `https://127.0.0.1:${other}`,
+        'url-live',
+        `Give the proxy a certificate that is valid for 127.0.0.1:${other}, with those between it and its authority; for an authority of your own set NODE_EXTRA_CA_CERTS.`,
+      ],
+    ] as const;
+    for (const [url, check, advice] of cases) {
+      const { code, of } = await diagnose(settings, '--url', url);
+      assert.deepEqual([code, of(check).status, of(check).advice], [1, 'failed', advice], url);
+    }
+  });
+
+  it('finds nothing wrong with the documented proxy before a guarded service, given a token', async (t) => {
+    const { holdall, settings, token } = await startGuarded(t, { TRUST_PROXY: 'loopback' });
+    const [port] = await startNginx(t, [asDocumented(holdall)]);
+    const environment = { ...settings, DISK_ROOT: holdall.root, HOLDALL_TOKEN: token };
+    const { code, of, with: having, printed } = await diagnose(environment, '--url', `http://127.0.0.1:${port}`);
+    assert.deepEqual([code, having('failed'), having('warning')], [0, [], []]);
+    assert.deepEqual(having('not tried'), []);
+    assert.equal(of('url-credential').found, 'The service takes the token.');
+    assert.ok(!printed.includes(token) && !holdall.printed().includes(token));
+    await noTrace(holdall);
+  });
+
+  it('says how to make a token where it needs one, and finds that the proxy is not trusted', async (t) => {
+    const { holdall, settings } = await startGuarded(t, {});
+    const [port] = await startNginx(t, [asDocumented(holdall)]);
+    const environment = { ...settings, DISK_ROOT: holdall.root };
+    const { code, of, with: having } = await diagnose(environment, '--url', `http://127.0.0.1:${port}`);
+    assert.deepEqual([code, having('failed')], [1, ['url-client-address']]);
+    assert.deepEqual(
+      [of('url-credential').status, of('url-credential').advice],
+      [
+        'not tried',
+        'Make a token (npx holdall token new), put its entry into ACCESS_FILE for a person who may read, write and manage in "/", and run this with HOLDALL_TOKEN=…',
+      ],
+    );
+    assert.equal(
+      of('url-client-address').advice,
+      'Set TRUST_PROXY to the address of the proxy (loopback for one on this machine), and have it send X-Forwarded-For and X-Forwarded-Proto (nginx: proxy_set_header X-Forwarded-Proto $scheme;).',
+    );
+    await noTrace(holdall);
+  });
+
+  it('finds that the service has other files than the settings name, and writes nothing to it', async (t) => {
+    const holdall = await startHoldall(t);
+    const root = await temporaryFolder(t);
+    const { code, of, with: having } = await diagnose({ DISK_ROOT: root }, '--url', upstream(holdall));
+    assert.deepEqual([code, having('failed')], [1, ['url-same-store']]);
+    assert.equal(
+      of('url-same-store').advice,
+      `Run this with the settings of the service (its .env, its user, its machine): they name ${root}; or correct PUBLIC_URL.`,
+    );
+    await noTrace(holdall);
+  });
+});

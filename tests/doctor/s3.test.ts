@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { atEnd, temporaryFolder } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+import { createBucket, type TestBucket } from '../servers/bucket.ts';
+import { testObjectStore } from '../servers/object-store.ts';
+import { type Interceptor, refusal, type S3Proxy, startS3Proxy } from '../servers/s3-proxy.ts';
+import { settingsOf } from '../servers/settings.ts';
+import { diagnose } from './diagnosis.ts';
+
+const SCRIPT = fileURLToPath(new URL('../../bin/holdall.js', import.meta.url));
+
+async function openBucket(t: TestContext): Promise<{ bucket: TestBucket; settings: Record<string, string> }> {
+  const bucket = await createBucket();
+  atEnd(t, () => bucket.remove());
+  return { bucket, settings: settingsOf(bucket) };
+}
+
+/** The bucket behind a proxy that does to requests what `interceptor` says. */
+async function openProxied(
+  t: TestContext,
+  interceptor: Interceptor,
+): Promise<{ bucket: TestBucket; proxy: S3Proxy; settings: Record<string, string> }> {
+  const { bucket, settings } = await openBucket(t);
+  const proxy = await startS3Proxy(testObjectStore());
+  atEnd(t, () => proxy.stop());
+  proxy.intercept(interceptor);
+  return { bucket, proxy, settings: { ...settings, S3_ENDPOINT: proxy.url } };
+}
+
+const isEmpty = async (bucket: TestBucket) => {
+  assert.deepEqual(await bucket.keys(), []);
+  assert.deepEqual(await bucket.openUploads(), []);
+};
+
+describe('holdall doctor on a bucket', () => {
+  it('finds nothing that does not work, says which rules are missing, and leaves nothing', async (t) => {
+    const { bucket, settings } = await openBucket(t);
+    const { code, of, with: having } = await diagnose(settings, '--url', 'http://127.0.0.1:1');
+    assert.deepEqual([code, having('failed')], [1, ['url-live']]);
+    assert.deepEqual(having('warning'), ['bucket-leftovers', 'bucket-cors']);
+    assert.equal(
+      of('bucket-leftovers').advice,
+      `Set the rule "abort-incomplete-uploads" of docs/stores/s3.md: aws s3api put-bucket-lifecycle-configuration --bucket ${bucket.name} --lifecycle-configuration file://lifecycle.json (MinIO needs none).`,
+    );
+    assert.equal(
+      of('bucket-cors').advice,
+      `Set the rules of "Large files and browsers" in docs/stores/s3.md with "AllowedOrigins": ["http://127.0.0.1:1"]: aws s3api put-bucket-cors --bucket ${bucket.name} --cors-configuration file://cors.json`,
+    );
+    assert.equal(
+      of('url-live').advice,
+      'Start the service and the proxy before it, let a firewall pass 127.0.0.1:1, or correct PUBLIC_URL. From this machine itself, try --url http://127.0.0.1:8080.',
+    );
+    await isEmpty(bucket);
+  });
+
+  it('finds that the store passes over conditions and checksums, and has another time', async (t) => {
+    const { bucket, settings } = await openProxied(t, ({ operation, headers }) => {
+      const late = new Date(Date.now() + 400_000).toUTCString();
+      if (operation === 'HeadBucket') return { status: 403, headers: { date: late } };
+      const isDropped = headers['if-none-match'] !== undefined || headers['content-md5']?.startsWith('AAAA');
+      return operation === 'PutObject' && isDropped ? { status: 200, headers: { etag: '"1"' } } : undefined;
+    });
+    const { of, with: having } = await diagnose(settings);
+    assert.deepEqual(having('failed'), []);
+    assert.equal(of('bucket-clock').status, 'warning');
+    assert.match(
+      of('bucket-clock').found,
+      /^The clock of the store is (399|400) seconds ahead of that of this machine:/,
+    );
+    assert.equal(of('bucket-clock').advice, 'Set the clock that is wrong. Of this machine: timedatectl set-ntp true');
+    assert.deepEqual(
+      [of('bucket-conditions').status, of('bucket-conditions').advice],
+      [
+        'warning',
+        'Use a store that knows conditions on writes, or let only one person or program write to one file at a time: docs/stores/s3.md, "Limits".',
+      ],
+    );
+    assert.equal(
+      of('bucket-checksums').advice,
+      'Ask the store by https:// in S3_ENDPOINT, which notices it, and look for a proxy before it that drops Content-MD5.',
+    );
+    await isEmpty(bucket);
+  });
+
+  it('says which permission the key lacks, and where the probe is left', async (t) => {
+    const { bucket, settings } = await openProxied(t, ({ operation }) =>
+      operation.startsWith('DeleteObject') ? refusal(403, 'AccessDenied') : undefined,
+    );
+    const { code, of } = await diagnose(settings);
+    assert.equal(code, 1);
+    assert.equal(
+      of('store-delete').advice,
+      `Give the key in S3_ACCESS_KEY_ID the permission s3:DeleteObject on arn:aws:s3:::${bucket.name}/* (on R2 "Object Read & Write" for ${bucket.name}): docs/stores/s3.md has the whole policy.`,
+    );
+    const [left = ''] = await bucket.keys();
+    const folder = left.slice(0, left.indexOf('/') + 1);
+    assert.match(folder, /^holdall-doctor-/);
+    assert.equal(
+      of('probe-removed').advice,
+      `Delete the folder "${folder}" by hand, when the store takes it: nothing else is in it.`,
+    );
+  });
+
+  const refused: Readonly<Record<string, { settings: Record<string, string>; advice: string }>> = {
+    'the secret is another one': {
+      settings: { S3_SECRET_ACCESS_KEY: 'hunter2hunter2' },
+      advice:
+        'Copy the secret that belongs to S3_ACCESS_KEY_ID into S3_SECRET_ACCESS_KEY once more; in .env, a value with a # wants quotes. If it is right, a proxy before the store changes Host or the path.',
+    },
+    'there is no such bucket': {
+      settings: { S3_BUCKET: 'nobody-has-this-one' },
+      advice:
+        'Set S3_BUCKET to the name of a bucket of this account; on R2 look at the account, and the jurisdiction, in S3_ENDPOINT.',
+    },
+    'there is no such key': {
+      settings: { S3_ACCESS_KEY_ID: 'nobody' },
+      advice:
+        'Set S3_ACCESS_KEY_ID to the id of a key of this store, and see that S3_ENDPOINT is where the key was made.',
+    },
+  };
+  for (const [reason, { settings, advice }] of Object.entries(refused)) {
+    it(`says what to do where ${reason}`, async (t) => {
+      const opened = await openBucket(t);
+      const { code, of, with: having, printed } = await diagnose({ ...opened.settings, ...settings });
+      assert.deepEqual([code, having('failed')], [1, ['store-open']]);
+      assert.equal(of('store-open').advice, advice);
+      assert.doesNotMatch(printed, /hunter2/);
+      await isEmpty(opened.bucket);
+    });
+  }
+
+  it('clears away what it wrote when it is interrupted', async (t) => {
+    const held = Promise.withResolvers<undefined>();
+    const { bucket, proxy, settings } = await openProxied(t, ({ operation }) =>
+      operation === 'UploadPart' ? held.promise : undefined,
+    );
+    atEnd(t, () => held.resolve(undefined));
+    const child = spawn(process.execPath, [SCRIPT, 'doctor'], {
+      cwd: await temporaryFolder(t),
+      env: { PATH: process.env['PATH'], WORKERS: '1', ...settings },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    atEnd(t, () => child.kill('SIGKILL'));
+    const printed = text(child.stdout);
+    const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+    await until('a part is on its way', () => proxy.count('UploadPart') > 0);
+    assert.notDeepEqual(await bucket.keys(), []);
+    child.kill('SIGINT');
+    assert.equal(await ended, 130);
+    assert.match(await printed, /\nnot tried {2}store-large {10}It was interrupted\.\n/);
+    assert.match(await printed, /\nok {9}probe-removed /);
+    await isEmpty(bucket);
+  });
+});

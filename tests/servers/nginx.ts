@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { atEnd, temporaryFolder } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+import { findFreePort } from './free-port.ts';
+
+/**
+ * Starts one nginx with a server for each text, which holds its directives, and gives the ports of 127.0.0.1 that they
+ * listen on, in the same order. It ends with the test.
+ */
+export async function startNginx(t: TestContext, servers: readonly string[]): Promise<number[]> {
+  const folder = await temporaryFolder(t);
+  const ports: number[] = [];
+  for (const _ of servers) ports.push(await findFreePort());
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((one) => `${one}_temp_path ${one};`);
+  const file = join(folder, 'nginx.conf');
+  await writeFile(
+    file,
+    `daemon off; master_process off; pid nginx.pid; error_log stderr;
+events {}
+http {
+  access_log off;
+  ${temporary.join(' ')}
+  ${servers.map((server, index) => `server { listen 127.0.0.1:${ports[index]}; ${server} }`).join('\n  ')}
+}
+`,
+  );
+  const child = spawn('nginx', ['-e', 'stderr', '-p', folder, '-c', file], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const errors = text(child.stderr);
+  const ended = once(child, 'close');
+  atEnd(t, async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  for (const port of ports) {
+    await until('nginx listens', async () => {
+      if (child.exitCode !== null) assert.fail(`nginx ended: ${await errors}`);
+      return accepts(port);
+    });
+  }
+  return ports;
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
+}
