@@ -117,7 +117,7 @@ function adviceOnLive({ status, headers, envelope }: Answer, { url, config }: Ad
   const base = new URL(url).pathname.replace(/\/$/, '');
   const upstream = `http://${config.HOST}:${config.PORT}`;
   if (status >= 300 && status < 400) {
-    return `It leads to ${headers.location}: set PUBLIC_URL to the address that is not sent on; a sign-in of the proxy has to let /-/health/ pass.`;
+    return `It leads to ${headers.location?.split('?')[0]}: set PUBLIC_URL to the address that is not sent on; a sign-in of the proxy has to let /-/health/ pass.`;
   }
   if (envelope !== undefined && base !== '') {
     return `The service is asked for ${base}/-/health/live: let the proxy take ${base} off, as docs/reverse-proxies.md has it under "Below a path of its own", or take it out of PUBLIC_URL.`;

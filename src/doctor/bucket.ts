@@ -27,9 +27,9 @@ export const CLOCK_CHECK: Check<{ readonly origin: string; readonly bucket: stri
   timeout: 10_000,
   async run({ origin, bucket }, signal) {
     // Refused, as nobody signed it; the time is told all the same.
-    const { headers } = await ask(origin, `/${bucket}`, { method: 'HEAD', signal });
-    const ahead = Math.round((Date.parse(headers.date ?? '') - Date.now()) / 1000);
-    if (Number.isNaN(ahead)) return notTried('The store does not tell its time.');
+    const answer = await ask(origin, `/${bucket}`, { method: 'HEAD', signal }).catch(() => undefined);
+    const ahead = Math.round((Date.parse(answer?.headers.date ?? '') - Date.now()) / 1000);
+    if (Number.isNaN(ahead)) return notTried('The store does not tell its time, or does not answer.');
     if (Math.abs(ahead) < CLOCKS) return ok('The clock of this machine and that of the store agree.');
     return warning(
       `The clock of the store is ${Math.abs(ahead)} seconds ${ahead > 0 ? 'ahead of' : 'behind'} that of this machine: from 15 minutes on, signatures are refused, and URLs that were given out end too soon or too late.`,

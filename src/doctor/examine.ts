@@ -6,12 +6,13 @@ import { ADDRESS_CHECKS } from './address.ts';
 import { adviceFor } from './advice.ts';
 import { type Check, failed, notTried, ok } from './check.ts';
 import { DISK_CHECKS, ROOT_CHECKS } from './disk.ts';
-import { PASSAGE_CHECKS } from './passage.ts';
+import { FETCH_CHECKS } from './fetches.ts';
 import { nameProbe, removeProbe } from './probe.ts';
 import { createReport, secretsOf } from './report.ts';
 import { createRunner, type Runner } from './runner.ts';
 import { SETTINGS_CHECKS } from './settings.ts';
 import { STORE_CHECKS, type StoreSubject } from './store.ts';
+import { UPLOAD_CHECKS } from './uploads.ts';
 
 export interface Examination {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -70,7 +71,7 @@ async function examineAll(config: Config, runner: Runner, examination: Examinati
       );
     } else {
       await runner.run(ADDRESS_CHECKS, address);
-      if (subject) await runner.run(PASSAGE_CHECKS, { ...address, ...subject });
+      if (subject) await runner.run([...FETCH_CHECKS, ...UPLOAD_CHECKS], { ...address, ...subject });
     }
   } finally {
     if (subject && !config.READ_ONLY) await clearAway(subject, runner, examination.impatient);

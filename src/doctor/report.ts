@@ -18,7 +18,8 @@ export interface ReportOptions {
 
 export function createReport({ json, print, version, secrets }: ReportOptions): Report {
   const findings: (Finding & { readonly check: string })[] = [];
-  const conceal = (text: string) => secrets.reduce((shown, secret) => shown.replaceAll(secret, '(secret)'), text);
+  const conceal = (text: string) =>
+    secrets.reduce((shown, secret) => shown.replaceAll(secret, '(secret)'), text).replaceAll(CONTROLS, ' ');
   const count = (status: Finding['status']) => findings.filter((finding) => finding.status === status).length;
 
   if (!json) print(`Holdall ${version}, Node.js ${process.versions.node}\n`);
@@ -43,6 +44,9 @@ export function createReport({ json, print, version, secrets }: ReportOptions): 
     },
   };
 }
+
+/** What others say may have characters that terminals obey. */
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f]+/g;
 
 const STATUS_WIDTH = 'not tried'.length + 2;
 const NAME_WIDTH = 21;

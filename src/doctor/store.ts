@@ -90,7 +90,6 @@ export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
     name: 'store-range',
     needs: 'store-write',
     async run(subject, signal) {
-      const { store } = subject;
       const bytes = await readProbe(subject, PLAIN_NAME, { range: { start: 100, end: 199 }, signal });
       if (bytes.equals(SMALL.subarray(100, 200))) return ok('Read a range of 100 bytes.');
       return failed(
@@ -106,7 +105,6 @@ export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
     writes: true,
     timeout: 120_000,
     async run(subject, signal) {
-      const { store } = subject;
       await writeProbe(subject, LARGE_NAME, LARGE, { signal });
       if (LARGE.equals(await readProbe(subject, LARGE_NAME, { signal }))) {
         return ok('Wrote a file of 9 MiB, in parts where the store has them, and read the same bytes back.');

@@ -139,6 +139,7 @@ describe('The documentation', () => {
       'docs/http-api.md',
       'docs/settings.md',
       'docs/monitoring.md',
+      'docs/troubleshooting.md',
       'docs/stores/s3.md',
       'docs/stores/github.md',
       'docs/benchmarks.md',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { runCommand } from '../../src/commands/run.ts';
 
 /** One finding, as `holdall doctor --json` has it. */
-export interface Told {
+interface Told {
   readonly check: string;
   readonly status: string;
   readonly found: string;

@@ -115,14 +115,14 @@ describe('holdall doctor on a disk', () => {
       DISK_ROOT: root,
       ACCESS_FILE: access,
       CACHE_DIR: join(root, 'cache'),
-      STATE_DIR: '/proc/nowhere',
+      STATE_DIR: join(access, 'state'),
       PUBLIC_URL: 'https://127.0.0.1:1',
     });
     assert.equal(of('secret-files').advice, `chmod o-rwx ${access}`);
     assert.match(of('private-paths').found, /CACHE_DIR .* must not lie in DISK_ROOT/);
     assert.equal(
       of('own-folders').advice,
-      'Give /proc/nowhere to the user that runs the service, or set STATE_DIR to another place.',
+      `Give ${access}/state to the user that runs the service, or set STATE_DIR to another place.`,
     );
     assert.equal(
       of('public-address').advice,

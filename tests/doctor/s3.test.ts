@@ -7,7 +7,7 @@ import { atEnd, temporaryFolder } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
 import { createBucket, type TestBucket } from '../servers/bucket.ts';
 import { testObjectStore } from '../servers/object-store.ts';
-import { type Interceptor, refusal, type S3Proxy, startS3Proxy } from '../servers/s3-proxy.ts';
+import { type Interceptor, type OwnAnswer, refusal, type S3Proxy, startS3Proxy } from '../servers/s3-proxy.ts';
 import { settingsOf } from '../servers/settings.ts';
 import { diagnose } from './diagnosis.ts';
 
@@ -30,6 +30,11 @@ async function openProxied(
   proxy.intercept(interceptor);
   return { bucket, proxy, settings: { ...settings, S3_ENDPOINT: proxy.url } };
 }
+
+/** What a store says that took an object. */
+const TAKEN: OwnAnswer = { status: 200, headers: { etag: '"1"' } };
+
+const WRONG_MD5 = 'AAAAAAAAAAAAAAAAAAAAAA==';
 
 const isEmpty = async (bucket: TestBucket) => {
   assert.deepEqual(await bucket.keys(), []);
@@ -58,11 +63,11 @@ describe('holdall doctor on a bucket', () => {
   });
 
   it('finds that the store passes over conditions and checksums, and has another time', async (t) => {
-    const { bucket, settings } = await openProxied(t, ({ operation, headers }) => {
+    const { bucket, settings } = await openProxied(t, ({ operation, key, headers }) => {
       const late = new Date(Date.now() + 400_000).toUTCString();
       if (operation === 'HeadBucket') return { status: 403, headers: { date: late } };
-      const isDropped = headers['if-none-match'] !== undefined || headers['content-md5']?.startsWith('AAAA');
-      return operation === 'PutObject' && isDropped ? { status: 200, headers: { etag: '"1"' } } : undefined;
+      const isThere = key?.endsWith('/plain.txt') && (headers['if-none-match'] ?? headers['if-match']) !== undefined;
+      return operation === 'PutObject' && (isThere || headers['content-md5'] === WRONG_MD5) ? TAKEN : undefined;
     });
     const { of, with: having } = await diagnose(settings);
     assert.deepEqual(having('failed'), []);

@@ -1,0 +1,183 @@
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
+import { call, explainAddress, sayAnswer } from './address.ts';
+import { type Answer, uploadForm } from './asking.ts';
+import { type Check, type Finding, failed, ok, warning } from './check.ts';
+import { ADVICE_ON_TOKEN, PATHS, type PassageSubject, pathOf } from './passage.ts';
+import { probeBytes, readProbe } from './probe.ts';
+import { LARGE_FOLDER, SMALL } from './store.ts';
+
+const UPLOADED = 'up a+b%2F é.txt';
+
+/** Whether files, and all that changes them, come in as they are sent, through what is before the service. */
+export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
+  {
+    name: 'url-upload',
+    needs: 'url-same-store',
+    writes: true,
+    async run(subject, signal) {
+      const answer = await upload(subject, UPLOADED, SMALL, signal);
+      if (answer.status !== 200)
+        return failed(`An upload of 4 KiB is answered with ${sayAnswer(answer)}`, adviceOnUpload(answer));
+      if (SMALL.equals(await readProbe(subject, UPLOADED, { signal }))) return ok('Uploaded a file of 4 KiB.');
+      return failed('A file was uploaded, and has other bytes in the store.', PATHS);
+    },
+    explain: explainAddress,
+  },
+  {
+    name: 'url-body-size',
+    needs: 'url-upload',
+    writes: true,
+    timeout: 120_000,
+    async run(subject, signal) {
+      const most = subject.config.MAX_UPLOAD_SIZE ?? Number.POSITIVE_INFINITY;
+      for (const mebibytes of [1, 12].filter((size) => size * 2 ** 20 <= most)) {
+        const answer = await upload(subject, 'uploaded.txt', probeBytes(mebibytes * 2 ** 20), signal).catch(
+          (error: unknown) => {
+            signal.throwIfAborted();
+            return error instanceof Error ? error : new Error(String(error));
+          },
+        );
+        if (answer instanceof Error)
+          return failed(`An upload of ${mebibytes} MiB was cut off: ${answer.message}`, BODY_SIZE);
+        if (answer.status !== 200) {
+          return failed(
+            `An upload of ${mebibytes} MiB is answered with ${sayAnswer(answer)}.`,
+            answer.status === 413 ? BODY_SIZE : adviceOnUpload(answer),
+          );
+        }
+      }
+      return ok('Uploaded 1 MiB and 12 MiB, as far as MAX_UPLOAD_SIZE allows.');
+    },
+    explain: () => BODY_SIZE,
+  },
+  {
+    name: 'url-upload-buffering',
+    needs: 'url-upload',
+    async run(subject, signal) {
+      if (await answersEarly(subject, signal)) return ok('Uploads come to the service as they are sent.');
+      return warning(
+        'The proxy keeps uploads until it has all of them: they take twice as long, and room on its disk, and their progress is made up.',
+        'Have it pass on what comes: in nginx proxy_request_buffering off;',
+      );
+    },
+    explain: explainAddress,
+  },
+  {
+    name: 'url-progress',
+    needs: 'url-same-store',
+    writes: true,
+    timeout: 60_000,
+    run: lookAtProgress,
+    explain: explainAddress,
+  },
+  {
+    name: 'url-methods',
+    needs: 'url-upload',
+    writes: true,
+    async run(subject, signal) {
+      const file = pathOf('/file/', subject, UPLOADED);
+      const tried = [
+        [
+          'HEAD',
+          await call(subject, file, { method: 'HEAD', signal }),
+          ({ status, headers }: Answer) => status === 200 && headers['content-length'] === '4096',
+        ],
+        [
+          'OPTIONS',
+          await call(subject, '/upload', { method: 'OPTIONS', signal }),
+          ({ status, headers }: Answer) => status === 204 && headers.allow !== undefined,
+        ],
+        [
+          'DELETE',
+          await call(subject, pathOf('/delete/', subject, UPLOADED), { method: 'DELETE', signal }),
+          ({ status }: Answer) => status === 200,
+        ],
+      ] as const;
+      const refused = tried.filter(([, answer, isRight]) => !isRight(answer));
+      if (refused.length === 0) return ok('GET, HEAD, OPTIONS, POST and DELETE pass.');
+      const said = refused.map(([method, answer]) => `${method} is answered with ${sayAnswer(answer)}`).join('; ');
+      return failed(
+        said,
+        'Let the proxy, or a firewall for web applications before it, pass GET, HEAD, OPTIONS, POST and DELETE; and the person of the token manage "/".',
+      );
+    },
+    explain: explainAddress,
+  },
+];
+
+const BODY_SIZE =
+  'Raise the limit of the proxy for bodies: in nginx client_max_body_size 0; in its server; Cloudflare has one of 100 MB; Traefik one where it has the buffering middleware. Time-outs for bodies likewise.';
+
+function adviceOnUpload({ status, envelope }: Answer): string {
+  if (status === 413) return envelope === undefined ? BODY_SIZE : 'Raise MAX_UPLOAD_SIZE.';
+  if (status === 401 || status === 403)
+    return envelope === undefined ? 'Let the proxy pass POST /upload.' : ADVICE_ON_TOKEN;
+  return 'Look for the answer in the log of the proxy and, by its X-Request-Id, in that of the service.';
+}
+
+function upload(subject: PassageSubject, name: string, bytes: Buffer, signal: AbortSignal): Promise<Answer> {
+  const { type, body } = uploadForm(subject.probe, name, bytes);
+  return call(subject, '/upload', { method: 'POST', headers: { 'content-type': type }, body, signal });
+}
+
+/** Milliseconds within which an answer comes that does not wait for a body. */
+const EARLY = 3000;
+
+/**
+ * Whether an upload is answered that is never sent to its end: one that a foreign site seems to send is refused as soon as
+ * its head is there. Nothing is stored of it.
+ */
+async function answersEarly({ url, token }: PassageSubject, signal: AbortSignal): Promise<boolean> {
+  const request = url.startsWith('https:') ? httpsRequest : httpRequest;
+  const sent = request(`${url}/upload`, {
+    method: 'POST',
+    agent: false,
+    signal,
+    headers: {
+      'content-type': uploadForm('', '', Buffer.alloc(0)).type,
+      'content-length': '100000',
+      'sec-fetch-site': 'cross-site',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  sent.once('response', () => resolve(true));
+  sent.on('error', reject);
+  sent.flushHeaders();
+  const late = new AbortController();
+  try {
+    return await Promise.race([promise, delay(EARLY, false, { signal: late.signal })]);
+  } finally {
+    late.abort();
+    sent.destroy();
+  }
+}
+
+/** Milliseconds of work after which lines that all come at its end were held back. */
+const LONG = 500;
+
+async function lookAtProgress(subject: PassageSubject, signal: AbortSignal): Promise<Finding> {
+  const body = Buffer.from(
+    JSON.stringify({ source: subject.probe + LARGE_FOLDER, destination: `${subject.probe}copied`, is_folder: true }),
+  );
+  const headers = { 'content-type': 'application/json', accept: 'application/x-ndjson' };
+  const answer = await call(subject, '/copy', { method: 'POST', headers, body, signal });
+  const [first = 0] = answer.arrivals;
+  const last = answer.arrivals.at(-1) ?? 0;
+  if (!answer.envelope?.success) {
+    return failed(`A copy is answered with ${sayAnswer(answer)}`, adviceOnUpload(answer));
+  }
+  if (last - first < 1 && first > LONG) {
+    return warning(
+      'The lines of progress of a copy came all at once, at its end: people see no progress.',
+      'Have the proxy hand on what comes: in nginx proxy_buffering off; in Caddy flush_interval -1.',
+    );
+  }
+  return ok(
+    last - first < 1
+      ? 'A copy was too quick to tell whether lines of progress are held back.'
+      : 'Lines of progress come as they are written.',
+  );
+}

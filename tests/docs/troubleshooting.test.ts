@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { glob, readFile } from 'node:fs/promises';
+import { describe, it } from 'node:test';
+import { SETTINGS } from '../../src/config/settings.ts';
+
+const PAGE = await readFile(new URL('../../docs/troubleshooting.md', import.meta.url), 'utf8');
+
+const rowsOf = (text: string) =>
+  [...text.matchAll(/^\| (?!-)(.*) \|$/gm)].map(([, row = '']) => row.split(/ +\| /).map((cell) => cell.trim()));
+
+const codeIn = (text: string) => [...text.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code);
+
+/** All sources that match, with texts in one piece that are written in several. */
+async function sourcesOf(pattern: string): Promise<string> {
+  const sources: string[] = [];
+  for await (const file of glob(pattern)) sources.push(await readFile(file, 'utf8'));
+  return sources.join('\n').replaceAll(/['`"] \+\s*['`"]/g, '');
+}
+
+describe('The page about what may be wrong', () => {
+  const [aboutDoctor = '', symptoms = ''] = PAGE.split('## By what is seen');
+
+  it('names every check of the doctor, and no other', async () => {
+    const source = await sourcesOf('src/doctor/*.ts');
+    const names = [...source.matchAll(/(?:\bname: |\.tell\(\s*)'([a-z]+(?:-[a-z]+)*)'/g)].map(([, name = '']) => name);
+    const checks = new Set(names.filter((name) => name !== 'interrupted'));
+    assert.ok(checks.size > 40);
+    const listed = rowsOf(aboutDoctor).flatMap(([cell = '']) => /^`([a-z][a-z-]*)`$/.exec(cell)?.[1] ?? []);
+    assert.deepEqual(listed.toSorted(), [...checks].toSorted());
+    const referred = rowsOf(symptoms)
+      .flatMap((cells) => codeIn(cells.at(-1) ?? ''))
+      .filter((code) =>
+        /^(settings|access|redis|(private|secret|public|own|open|disk|store|bucket|repository|url|probe)-[a-z-]+)$/.test(
+          code,
+        ),
+      );
+    assert.ok(referred.length > 30);
+    assert.deepEqual(
+      referred.filter((name) => !checks.has(name)),
+      [],
+    );
+  });
+
+  it('has every text as the service says it', async () => {
+    const source = await sourcesOf('src/**/*.ts');
+    const texts = rowsOf(symptoms)
+      .flatMap(([seen = '']) => codeIn(seen))
+      .filter((text) => text.includes(' '));
+    assert.ok(texts.length > 35);
+    for (const text of texts) {
+      const parts = text.split('…').filter((part) => part.trim().length > 1);
+      for (const part of parts) assert.ok(source.includes(part), `${JSON.stringify(part)} of ${text}`);
+    }
+  });
+
+  it('names no setting that there is not', () => {
+    const known = new Set([...Object.keys(SETTINGS), 'HOLDALL_TOKEN', 'TMPDIR']);
+    for (const code of codeIn(PAGE)) {
+      const [, name] = /^([A-Z][A-Z\d]*(?:_[A-Z\d]+)+)(?:=.*)?$/.exec(code) ?? [];
+      if (name !== undefined) assert.ok(known.has(name), name);
+    }
+  });
+});
