@@ -18,7 +18,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   tracing: ['domain'],
   http: ['domain', 'access', 'metrics', 'thumbnails', 'tracing', 'version.ts', 'package-folder.ts'],
   process: ['access', 'config', 'domain', 'http', 'layers', 'metrics', 'stores', 'thumbnails', 'tracing', 'version.ts'],
-  doctor: ['access', 'config', 'domain', 'process', 'stores'],
+  doctor: ['access', 'cache', 'config', 'domain', 'process', 'stores'],
   commands: ['access', 'config', 'doctor', 'domain', 'version.ts'],
   'main.ts': ['commands', 'config', 'process', 'version.ts'],
   'version.ts': ['package-folder.ts'],

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import type { Config } from '../config/config.ts';
 import { networkProblem } from '../stores/network.ts';
@@ -14,15 +15,21 @@ export interface AddressSubject {
   readonly version: string;
 }
 
+/** What a service says that has too much to do for a moment, and how often it is asked then. */
+const OVERLOADED = 'The service is overloaded';
+const ATTEMPTS = 5;
+
 /** Asks the service for a path below its address, with the token. */
 export async function call({ url, token }: AddressSubject, path: string, asked: Asked): Promise<Answer> {
   const { origin } = new URL(url);
   const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const headers = { ...authorization, ...asked.headers };
   try {
-    return await ask(origin, url.slice(origin.length) + path, {
-      ...asked,
-      headers: { ...authorization, ...asked.headers },
-    });
+    for (let attempt = 1; ; attempt++) {
+      const answer = await ask(origin, url.slice(origin.length) + path, { ...asked, headers });
+      if (attempt === ATTEMPTS || !answer.envelope?.error?.startsWith(OVERLOADED)) return answer;
+      await delay(1000, undefined, { signal: asked.signal });
+    }
   } catch (error) {
     throw networkProblem(error, { name: `The address ${url}`, setting: 'PUBLIC_URL' }) ?? error;
   }

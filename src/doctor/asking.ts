@@ -17,6 +17,8 @@ export interface Asked {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer;
+  /** Bytes that the body is said to have; the request is not ended where it has fewer. */
+  readonly length?: number;
   readonly signal: AbortSignal;
 }
 
@@ -27,7 +29,7 @@ export interface Asked {
 export async function ask(
   origin: string,
   target: string,
-  { method = 'GET', headers, body, signal }: Asked,
+  { method = 'GET', headers, body, length = body?.length, signal }: Asked,
 ): Promise<Answer> {
   const { protocol, hostname, port } = new URL(origin);
   const { request } = protocol === 'https:' ? https : http;
@@ -37,7 +39,7 @@ export async function ask(
     port,
     path: target,
     method,
-    headers: { ...(body && { 'content-length': String(body.length) }), ...headers },
+    headers: { ...(length !== undefined && { 'content-length': String(length) }), ...headers },
     agent: false,
     signal,
   });
@@ -45,7 +47,8 @@ export async function ask(
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     sent.once('response', resolve);
     sent.on('error', reject);
-    sent.end(body);
+    if (length === body?.length) sent.end(body);
+    else sent.write(body);
     const response = await promise;
     const pieces: Buffer[] = [];
     const arrivals: number[] = [];

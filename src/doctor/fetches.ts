@@ -3,7 +3,7 @@ import { childFile, parseFile } from '../domain/path.ts';
 import { call, explainAddress, sayAnswer } from './address.ts';
 import { type Answer, ask } from './asking.ts';
 import { type Check, failed, notTried, ok, warning } from './check.ts';
-import { ADVICE_ON_TOKEN, PATHS, type PassageSubject, pathOf } from './passage.ts';
+import { ADVICE_ON_TOKEN, adviceOnRefusal, PATHS, type PassageSubject, pathOf } from './passage.ts';
 import { HOSTILE_NAME } from './probe.ts';
 import { LARGE, LARGE_NAME, PLAIN_NAME, SMALL } from './store.ts';
 
@@ -25,7 +25,7 @@ export const FETCH_CHECKS: readonly Check<PassageSubject>[] = [
             'Make a token (npx holdall token new), put its entry into ACCESS_FILE for a person who may read, write and manage in "/", and run this with HOLDALL_TOKEN=…',
         };
       }
-      return failed(`The root is answered with ${sayAnswer(answer)}`, ADVICE_ON_TOKEN);
+      return failed(`The root is answered with ${sayAnswer(answer)}`, adviceOnRefusal(answer));
     },
     explain: explainAddress,
   },

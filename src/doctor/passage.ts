@@ -1,5 +1,6 @@
 import { escapePath } from '../stores/s3/keys.ts';
 import type { AddressSubject } from './address.ts';
+import type { Answer } from './asking.ts';
 import type { StoreSubject } from './store.ts';
 
 /** The service at its address, and the store with the probe: for how files pass what is before the service. */
@@ -15,3 +16,9 @@ export const ADVICE_ON_TOKEN =
 
 export const PATHS =
   'Have the proxy pass paths on as they are: in nginx proxy_pass with nothing behind the port, not even a "/"; and no rewrite that decodes them.';
+
+/** What to do where a request is refused that should not be. */
+export function adviceOnRefusal({ status, envelope }: Answer): string {
+  if (status === 401 || status === 403) return envelope === undefined ? 'Let the proxy pass it on.' : ADVICE_ON_TOKEN;
+  return 'Look for the answer in the log of the proxy and, by its X-Request-Id, in that of the service.';
+}

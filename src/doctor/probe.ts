@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { isStoreError } from '../domain/error.ts';
+import { untilAborted } from '../cache/until-aborted.ts';
+import { ifThere, isThere } from '../domain/error.ts';
 import type { Files } from '../domain/files.ts';
 import { type FolderPath, parseFile, parseFolder } from '../domain/path.ts';
 import type { FileEntry, Store, WriteCondition } from '../domain/store.ts';
@@ -53,14 +54,9 @@ export async function readProbe(
 /** Removes the probe with all that is in it, and looks whether it is gone. */
 export async function removeProbe(files: Files, probe: FolderPath, signal: AbortSignal): Promise<Finding> {
   try {
-    await files.deleteFolder(probe, { signal }).catch((error: unknown) => {
-      if (!isStoreError(error, 'not-found')) throw error;
-    });
-    const rest = await files.list(probe, { signal, limit: 1 }).catch((error: unknown) => {
-      if (isStoreError(error, 'not-found')) return undefined;
-      throw error;
-    });
-    if (rest === undefined) return ok(`Removed what was written, the folder "${probe}".`);
+    await untilAborted(ifThere(files.deleteFolder(probe, { signal })), signal);
+    const isLeft = await untilAborted(isThere(files.list(probe, { signal, limit: 1 })), signal);
+    if (!isLeft) return ok(`Removed what was written, the folder "${probe}".`);
     return leftBehind(probe, 'The store says that it was removed, and still lists it.');
   } catch (error) {
     return leftBehind(probe, error instanceof Error ? error.message : String(error));

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { asError } from '../domain/error.ts';
+import { untilAborted } from '../cache/until-aborted.ts';
 import { type Check, type Finding, failed, notTried } from './check.ts';
 
 /** Runs checks one after the other. */
@@ -36,8 +36,9 @@ export function createRunner({ tell, readOnly, signal }: RunnerOptions): Runner 
     if (check.needs !== undefined && !succeeded.has(check.needs)) return notTried(`It needs ${check.needs}.`);
     if (check.writes && readOnly()) return notTried('READ_ONLY=true: nothing is written.');
     const { timeout = TIMEOUT } = check;
-    const deadline = AbortSignal.timeout(timeout);
-    const ending = AbortSignal.any([signal, deadline]);
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), timeout);
+    const ending = AbortSignal.any([signal, deadline.signal]);
     const work = check.run(subject, ending);
     const tracked: Promise<unknown> = work.then(
       () => pending.delete(tracked),
@@ -46,11 +47,15 @@ export function createRunner({ tell, readOnly, signal }: RunnerOptions): Runner 
     pending.add(tracked);
     try {
       // Not everything that is waited for minds a signal: a disk that does not answer, for one.
-      return await Promise.race([work, aborted(ending)]);
+      return await untilAborted(work, ending);
     } catch (error) {
       if (signal.aborted) return notTried('It was interrupted.');
-      const found = deadline.aborted ? `There was no end of it within ${timeout / 1000} seconds.` : messageOf(error);
+      const found = deadline.signal.aborted
+        ? `There was no end of it within ${timeout / 1000} seconds.`
+        : messageOf(error);
       return failed(found, check.explain(error, subject));
+    } finally {
+      clearTimeout(timer);
     }
   };
 
@@ -72,13 +77,6 @@ export function createRunner({ tell, readOnly, signal }: RunnerOptions): Runner 
       waited.abort();
     },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    if (signal.aborted) reject(asError(signal.reason));
-    else signal.addEventListener('abort', () => reject(asError(signal.reason)), { once: true });
-  });
 }
 
 function messageOf(error: unknown): string {

@@ -1,10 +1,7 @@
-import { request as httpRequest } from 'node:http';
-import { request as httpsRequest } from 'node:https';
-import { setTimeout as delay } from 'node:timers/promises';
 import { call, explainAddress, sayAnswer } from './address.ts';
 import { type Answer, uploadForm } from './asking.ts';
 import { type Check, type Finding, failed, ok, warning } from './check.ts';
-import { ADVICE_ON_TOKEN, PATHS, type PassageSubject, pathOf } from './passage.ts';
+import { adviceOnRefusal, PATHS, type PassageSubject, pathOf } from './passage.ts';
 import { probeBytes, readProbe } from './probe.ts';
 import { LARGE_FOLDER, SMALL } from './store.ts';
 
@@ -42,10 +39,7 @@ export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
         if (answer instanceof Error)
           return failed(`An upload of ${mebibytes} MiB was cut off: ${answer.message}`, BODY_SIZE);
         if (answer.status !== 200) {
-          return failed(
-            `An upload of ${mebibytes} MiB is answered with ${sayAnswer(answer)}.`,
-            answer.status === 413 ? BODY_SIZE : adviceOnUpload(answer),
-          );
+          return failed(`An upload of ${mebibytes} MiB is answered with ${sayAnswer(answer)}.`, adviceOnUpload(answer));
         }
       }
       return ok('Uploaded 1 MiB and 12 MiB, as far as MAX_UPLOAD_SIZE allows.');
@@ -110,11 +104,9 @@ export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
 const BODY_SIZE =
   'Raise the limit of the proxy for bodies: in nginx client_max_body_size 0; in its server; Cloudflare has one of 100 MB; Traefik one where it has the buffering middleware. Time-outs for bodies likewise.';
 
-function adviceOnUpload({ status, envelope }: Answer): string {
-  if (status === 413) return envelope === undefined ? BODY_SIZE : 'Raise MAX_UPLOAD_SIZE.';
-  if (status === 401 || status === 403)
-    return envelope === undefined ? 'Let the proxy pass POST /upload.' : ADVICE_ON_TOKEN;
-  return 'Look for the answer in the log of the proxy and, by its X-Request-Id, in that of the service.';
+function adviceOnUpload(answer: Answer): string {
+  if (answer.status !== 413) return adviceOnRefusal(answer);
+  return answer.envelope === undefined ? BODY_SIZE : 'Raise MAX_UPLOAD_SIZE.';
 }
 
 function upload(subject: PassageSubject, name: string, bytes: Buffer, signal: AbortSignal): Promise<Answer> {
@@ -122,36 +114,26 @@ function upload(subject: PassageSubject, name: string, bytes: Buffer, signal: Ab
   return call(subject, '/upload', { method: 'POST', headers: { 'content-type': type }, body, signal });
 }
 
-/** Milliseconds within which an answer comes that does not wait for a body. */
-const EARLY = 3000;
+/** Milliseconds for an answer that waits for no body, and how many times as long as with the whole body it may take. */
+const EARLY = { least: 2000, times: 20 };
 
 /**
  * Whether an upload is answered that is never sent to its end: one that a foreign site seems to send is refused as soon as
  * its head is there. Nothing is stored of it.
  */
-async function answersEarly({ url, token }: PassageSubject, signal: AbortSignal): Promise<boolean> {
-  const request = url.startsWith('https:') ? httpsRequest : httpRequest;
-  const sent = request(`${url}/upload`, {
-    method: 'POST',
-    agent: false,
-    signal,
-    headers: {
-      'content-type': uploadForm('', '', Buffer.alloc(0)).type,
-      'content-length': '100000',
-      'sec-fetch-site': 'cross-site',
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    },
-  });
-  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-  sent.once('response', () => resolve(true));
-  sent.on('error', reject);
-  sent.flushHeaders();
-  const late = new AbortController();
+async function answersEarly(subject: PassageSubject, signal: AbortSignal): Promise<boolean> {
+  const { type, body } = uploadForm('', '', Buffer.alloc(0));
+  const refused = { method: 'POST', headers: { 'content-type': type, 'sec-fetch-site': 'cross-site' } };
+  const began = performance.now();
+  await call(subject, '/upload', { ...refused, body, signal });
+  const patience = Math.max(EARLY.least, EARLY.times * (performance.now() - began));
+  const late = AbortSignal.timeout(patience);
   try {
-    return await Promise.race([promise, delay(EARLY, false, { signal: late.signal })]);
-  } finally {
-    late.abort();
-    sent.destroy();
+    await call(subject, '/upload', { ...refused, body, length: 100_000, signal: AbortSignal.any([signal, late]) });
+    return true;
+  } catch (error) {
+    if (late.aborted && !signal.aborted) return false;
+    throw error;
   }
 }
 
