@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { ok } from '../../src/doctor/check.ts';
+import { failed, ok } from '../../src/doctor/check.ts';
+import { createReport, secretsOf } from '../../src/doctor/report.ts';
 import { createRunner } from '../../src/doctor/runner.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
 import { atEnd, runHoldall, temporaryFolder } from '../process/holdall.ts';
@@ -152,6 +153,22 @@ describe('holdall doctor on a disk', () => {
       assert.deepEqual([code, stdout], [2, '']);
       assert.match(stderr, /^holdall: .+\nUsage: holdall doctor \[--url URL\]/s);
     }
+  });
+});
+
+describe('The report', () => {
+  it('has no secret, and nothing that a terminal obeys, whoever said it', () => {
+    let printed = '';
+    const secrets = secretsOf({ GITHUB_TOKEN: 'github_pat_1', REDIS_URL: 'redis://:hunter2@redis' }, 'holdall_1');
+    const report = createReport({ json: false, print: (text) => void (printed += text), version: '1.2.3', secrets });
+    report.tell('first', failed('It says holdall_1\u001b[2J\n', 'Not github_pat_1 at redis://:hunter2@redis.'));
+    assert.equal(report.end(), false);
+    assert.deepEqual(printed.split('\n').slice(1), [
+      'failed     first                It says (secret) [2J ',
+      `${' '.repeat(32)}To do: Not (secret) at (secret).`,
+      '0 ok, 0 warnings, 1 failed, 0 not tried.',
+      '',
+    ]);
   });
 });
 
