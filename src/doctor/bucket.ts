@@ -1,6 +1,7 @@
 import { CopyObjectCommand, GetBucketLifecycleConfigurationCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { attachment } from '../domain/attachment.ts';
 import { isStoreError } from '../domain/error.ts';
+import { isLoopback } from '../domain/loopback.ts';
 import { childFile } from '../domain/path.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
 import { escapePath } from '../stores/s3/keys.ts';
@@ -242,7 +243,6 @@ async function presign(store: StoreSubject['store'], file: Awaited<ReturnType<ty
 
 /** Whether a host is this machine, or one of a network of its own, by its name or address alone. */
 function isInternal(host: string): boolean {
-  return /^(localhost|127\.|10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|\[(::1|f[cd])|[^.]+$)|\.(local|internal|lan|svc)$/.test(
-    host,
-  );
+  if (isLoopback(host)) return true;
+  return /^(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|\[f[cd]|[^.]+$)|\.(local|internal|lan|svc)$/.test(host);
 }

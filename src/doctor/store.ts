@@ -21,7 +21,8 @@ export const PLAIN_NAME = 'plain.txt';
 /** The folder of the large file, which is copied as one. */
 export const LARGE_FOLDER = 'large';
 export const LARGE_NAME = `${LARGE_FOLDER}/large.txt`;
-export const EMPTY_NAME = 'empty.txt';
+const EMPTY_NAME = 'empty.txt';
+const MOVED_NAME = 'moved é+%.txt';
 
 export const SMALL = probeBytes(4096);
 
@@ -148,11 +149,10 @@ export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
     writes: true,
     async run(subject, signal) {
       const { store, files, probe } = subject;
-      const [from, copy, moved] = [PLAIN_NAME, 'copy.txt', 'moved é+%.txt'].map((name) => childFile(probe, name));
-      if (from === undefined || copy === undefined || moved === undefined) throw new Error('There are three names.');
-      await files.copyFile(from, copy, { replace: false, signal });
+      const [copy, moved] = [childFile(probe, 'copy.txt'), childFile(probe, MOVED_NAME)];
+      await files.copyFile(childFile(probe, PLAIN_NAME), copy, { replace: false, signal });
       await files.moveFile(copy, moved, { replace: false, signal });
-      const bytes = await readProbe(subject, 'moved é+%.txt', { signal });
+      const bytes = await readProbe(subject, MOVED_NAME, { signal });
       if (SMALL.equals(bytes) && !(await isThere(store.stat(copy, { signal }))))
         return ok('Copied a file, and moved the copy.');
       return failed('A copy that was moved is not what it was, or is still where it was.', WRONG_BYTES);

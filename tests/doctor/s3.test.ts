@@ -69,8 +69,12 @@ describe('holdall doctor on a bucket', () => {
       const isThere = key?.endsWith('/plain.txt') && (headers['if-none-match'] ?? headers['if-match']) !== undefined;
       return operation === 'PutObject' && (isThere || headers['content-md5'] === WRONG_MD5) ? TAKEN : undefined;
     });
-    const { of, with: having } = await diagnose(settings);
-    assert.deepEqual(having('failed'), []);
+    const { of, with: having } = await diagnose(settings, '--url', 'https://127.0.0.1:1');
+    assert.deepEqual(having('failed'), ['bucket-address', 'url-live']);
+    assert.equal(
+      of('bucket-address').advice,
+      'Set S3_ENDPOINT to an https:// address of the store that everybody reaches who uses the page.',
+    );
     assert.equal(of('bucket-clock').status, 'warning');
     assert.match(
       of('bucket-clock').found,
