@@ -2,7 +2,7 @@ import { call, explainAddress, sayAnswer } from './address.ts';
 import { type Answer, uploadForm } from './asking.ts';
 import { type Check, type Finding, failed, ok, warning } from './check.ts';
 import { adviceOnRefusal, PATHS, type PassageSubject, pathOf } from './passage.ts';
-import { probeBytes, readProbe } from './probe.ts';
+import { probeBytes } from './probe.ts';
 import { LARGE_FOLDER, SMALL } from './store.ts';
 
 const UPLOADED = 'up a+b%2F é.txt';
@@ -17,8 +17,10 @@ export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
       const answer = await upload(subject, UPLOADED, SMALL, signal);
       if (answer.status !== 200)
         return failed(`An upload of 4 KiB is answered with ${sayAnswer(answer)}`, adviceOnUpload(answer));
-      if (SMALL.equals(await readProbe(subject, UPLOADED, { signal }))) return ok('Uploaded a file of 4 KiB.');
-      return failed('A file was uploaded, and has other bytes in the store.', PATHS);
+      // By the service, which alone knows at once what it has written to a branch.
+      const { body } = await call(subject, pathOf('/file/', subject, UPLOADED), { signal });
+      if (body.equals(SMALL)) return ok('Uploaded a file of 4 KiB, and fetched the same bytes.');
+      return failed('A file of 4 KiB was uploaded, and fetched with other bytes.', PATHS);
     },
     explain: explainAddress,
   },

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { startHoldall } from '../process/holdall.ts';
 import type { RepositoryOptions } from '../servers/github.ts';
 import { type HostedRepository, hostRepository } from '../servers/hosted-repository.ts';
 import { settingsOfRepository } from '../servers/settings.ts';
@@ -15,9 +16,11 @@ const filesOf = async ({ repository }: HostedRepository) =>
   (await repository.git('ls-tree', '-r', '--name-only', repository.branch)).split('\n');
 
 describe('holdall doctor on a branch', () => {
-  it('finds nothing wrong, and leaves the branch with the files that it had', async (t) => {
+  it('finds nothing wrong, through a service that sees the branch a little later, and leaves the files that it had', async (t) => {
     const hosted = await host(t);
-    const { code, with: having, of } = await diagnose(settingsOfRepository(hosted));
+    const settings = { ...settingsOfRepository(hosted), GITHUB_TRUST: '3' };
+    const holdall = await startHoldall(t, { settings: { ...settings, MAX_EVENT_LOOP_DELAY: '0' } });
+    const { code, of, with: having } = await diagnose(settings, '--url', `http://127.0.0.1:${holdall.port}`);
     assert.deepEqual([code, having('failed'), having('warning')], [0, [], []]);
     assert.match(of('repository-quota').found, /^\d+ of 5000 requests are left until /);
     assert.deepEqual(await filesOf(hosted), ['a.txt']);
