@@ -1,8 +1,14 @@
-import { CopyObjectCommand, GetBucketLifecycleConfigurationCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import {
+  CopyObjectCommand,
+  GetBucketLifecycleConfigurationCommand,
+  PutObjectCommand,
+  type PutObjectCommandInput,
+} from '@aws-sdk/client-s3';
 import { attachment } from '../domain/attachment.ts';
 import { isStoreError } from '../domain/error.ts';
 import { isLoopback } from '../domain/loopback.ts';
 import { childFile } from '../domain/path.ts';
+import type { SendOptions } from '../stores/s3/asking.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
 import { escapePath } from '../stores/s3/keys.ts';
 import { codeOf } from '../stores/s3/translate.ts';
@@ -54,32 +60,32 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
         Key: childFile(probe, 'raw-copy.txt'),
         CopySource: `${bucket.name}/${escapePath(Key)}`,
       };
-      const refuses = async (command: PutObjectCommand | CopyObjectCommand) => {
+      const refuses = async (send: (options: SendOptions) => Promise<unknown>) => {
         try {
-          await bucket.ask({ key: Key, signal }, (options) =>
-            command instanceof PutObjectCommand
-              ? bucket.client.send(command, options)
-              : bucket.client.send(command, options),
-          );
+          await bucket.ask({ key: Key, signal }, send);
           return false;
         } catch (error) {
           if (!isStoreError(error, 'condition-failed')) throw error;
           return true;
         }
       };
-      if (!(await refuses(new PutObjectCommand({ ...put, IfNoneMatch: '*' })))) {
+      const refusesPut = (condition: Pick<PutObjectCommandInput, 'IfNoneMatch' | 'IfMatch'>) =>
+        refuses((options) => bucket.client.send(new PutObjectCommand({ ...put, ...condition }), options));
+      if (!(await refusesPut({ IfNoneMatch: '*' }))) {
         return warning(
           'The store passes over If-None-Match: what arrives in the moment of an upload, copy or move of the same name may be replaced.',
           CONDITIONS,
         );
       }
-      if (!(await refuses(new PutObjectCommand({ ...put, IfMatch: OTHER_ETAG })))) {
+      if (!(await refusesPut({ IfMatch: OTHER_ETAG }))) {
         return warning(
           'The store passes over If-Match: of two who change a file at once, one may lose the change.',
           CONDITIONS,
         );
       }
-      const isOfSource = await refuses(new CopyObjectCommand({ ...copy, CopySourceIfMatch: OTHER_ETAG }));
+      const isOfSource = await refuses((options) =>
+        bucket.client.send(new CopyObjectCommand({ ...copy, CopySourceIfMatch: OTHER_ETAG }), options),
+      );
       const found = 'The store keeps to the conditions of PutObject';
       return ok(
         isOfSource
