@@ -149,4 +149,4 @@ async function clearAway({ files, probe }: StoreSubject, runner: Runner, impatie
 const isBucket = ({ STORAGE_TYPE }: Config) => STORAGE_TYPE === 's3' || STORAGE_TYPE === 'r2';
 
 /** What stores tell of by the way is told by the checks. */
-const SILENT: StoreLog = { debug() {}, info() {}, warn() {}, retried() {}, committed() {} };
+const SILENT: StoreLog = { info() {}, warn() {}, retried() {}, committed() {} };

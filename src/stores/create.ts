@@ -69,7 +69,7 @@ async function openBucket(config: Config, log: StoreLog): Promise<OpenedStore> {
 }
 
 /** The bucket that is configured. */
-export function bucketOptions(config: Config, log: Pick<StoreLog, 'warn' | 'retried'>): S3Options {
+export function bucketOptions(config: Config, log: Pick<StoreLog, 'warn' | 'retried' | 'asked'>): S3Options {
   const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
   if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
     throw new Error('The settings of the bucket were not checked.');
