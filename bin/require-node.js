@@ -6,8 +6,8 @@ export function requireNode() {
   const major = Number(process.versions.node.split('.')[0]);
   if (major >= LEAST) return;
   process.stderr.write(
-    `holdall: Node.js ${LEAST} or later is needed, and this is ${process.versions.node}. "npm ci" installs a ` +
-      'suitable one for this project; start it with "npm start", which uses that one.\n',
+    `holdall: Node.js ${LEAST} or later is needed, and this is ${process.versions.node}. In a checkout, ` +
+      '"npm ci" installs a suitable one, and "npm start" uses that.\n',
   );
   process.exit(1);
 }

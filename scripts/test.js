@@ -48,6 +48,7 @@ async function runTests() {
   if (willRun('tests/web/')) provide(requireBrowser);
   await build('./build-page.js', 'The web page could not be built, or is over its budget.');
   await build('./build-service.js', 'The service could not be built.');
+  if (willRun('tests/package/')) await build('./build-package.js', 'The package could not be put together.');
   if (!willRun('s3')) return runFiles({});
   const { environmentOf, isObjectStoreNamed, testObjectStore } = await import('../tests/servers/object-store.ts');
   if (isObjectStoreNamed()) return runFiles(environmentOf(testObjectStore()));

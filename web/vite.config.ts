@@ -1,4 +1,5 @@
 import { defaultClientConditions, defineConfig } from 'vite';
+import { workerLicenses } from './worker-licenses.ts';
 
 /** The web page, built into `web/dist`; `src/http/page` serves it, with the names that the manifest has. */
 export default defineConfig({
@@ -8,11 +9,12 @@ export default defineConfig({
   publicDir: false,
   // Some of what runs in a worker would else need a document.
   resolve: { conditions: ['worker', ...defaultClientConditions] },
-  worker: { format: 'es' },
+  worker: { format: 'es', plugins: () => [workerLicenses()] },
   build: {
     outDir: 'dist',
     emptyOutDir: true,
     manifest: true,
+    license: { fileName: 'licenses.md' },
     target: ['chrome123', 'firefox121', 'safari17.5'],
     // Nothing may be inlined as a `data:` URL, which the page's policy does not allow.
     assetsInlineLimit: 0,

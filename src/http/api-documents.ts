@@ -2,6 +2,7 @@ import fastifySwagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
 import { version } from '../version.ts';
+import { setsItsCompilers } from './compilers.ts';
 
 /** A route as far as it is told of. */
 export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'>;
@@ -11,7 +12,7 @@ export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'>;
  * about them. `swagger()` of it is the OpenAPI document.
  */
 export async function createApiDocuments(routes: readonly DescribedRoute[], prefix: string): Promise<FastifyInstance> {
-  const documents = fastify({ exposeHeadRoutes: false });
+  const documents = fastify({ exposeHeadRoutes: false, ...setsItsCompilers });
   documents.setValidatorCompiler(() => () => true);
   documents.setSerializerCompiler(() => JSON.stringify);
   await documents.register(fastifySwagger, {

@@ -5,6 +5,7 @@ import { Ajv } from 'ajv';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { guardRequests } from './access/request-access.ts';
 import { describeApi } from './api-description.ts';
+import { setsItsCompilers } from './compilers.ts';
 import { HttpError } from './errors.ts';
 import { answerFailures, refuseAmbiguousHosts } from './failures.ts';
 import { isolateAnswers } from './isolation.ts';
@@ -51,7 +52,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
     genReqId: requestId,
     bodyLimit: BODY_LIMIT,
     routerOptions: { maxParamLength: MAX_PATH },
-    schemaController: { compilersFactory: { buildValidator: notLoaded, buildSerializer: notLoaded } },
+    ...setsItsCompilers,
     // A request that comes while the service stops is answered; its connection is closed after it.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -173,9 +174,4 @@ function setCompilers(app: App): void {
   const fromText = new Ajv({ ...options, coerceTypes: true });
   app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'querystring' ? fromText : exact).compile(schema));
   app.setSerializerCompiler(() => JSON.stringify);
-}
-
-/** In the place of the framework's own compilers, which it would load otherwise: `setCompilers` has the ones in use. */
-function notLoaded(): never {
-  throw new Error('A schema was to be compiled before the compilers were set.');
 }

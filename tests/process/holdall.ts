@@ -47,14 +47,14 @@ export interface Start {
   readonly settings?: Readonly<Record<string, string>>;
   /** What runs the script, instead of the Node that runs the tests: a program and its first arguments. */
   readonly command?: readonly [string, ...string[]];
-  /** The script of the command, where it is that of another checkout. */
+  /** The script of the command, where it is that of another checkout, or one that was installed. */
   readonly script?: string;
 }
 
 /** Starts the service and waits until it is ready. It ends with the test, however that ends. */
-export async function startHoldall(t: TestContext, { root, settings, command }: Start = {}): Promise<Holdall> {
+export async function startHoldall(t: TestContext, { root, settings, ...start }: Start = {}): Promise<Holdall> {
   const served = root ?? (await temporaryFolder(t));
-  const { child, pid, ended } = await launch(t, { settings: { DISK_ROOT: served, ...settings }, command });
+  const { child, pid, ended } = await launch(t, { settings: { DISK_ROOT: served, ...settings }, ...start });
   const log: LogLine[] = [];
   let output = '';
   createInterface(child.stdout).on('line', (line) => void log.push(JSON.parse(line)));

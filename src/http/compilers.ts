@@ -1,0 +1,11 @@
+/**
+ * Options of an application that sets the compilers of schemas by itself: the framework has none of its own loaded then,
+ * which are not there where the service is installed without them.
+ */
+export const setsItsCompilers = {
+  schemaController: { compilersFactory: { buildValidator: notLoaded, buildSerializer: notLoaded } },
+};
+
+function notLoaded(): never {
+  throw new Error('A schema was to be compiled before the compilers were set.');
+}
