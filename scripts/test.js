@@ -15,6 +15,16 @@ requireNode();
 // What was compiled is kept for the next process: the tests start hundreds of them, each of which loads the whole service.
 const COMPILED = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
 
+/** The programs that read what is in `deploy`, and what brings them. */
+const DEPLOYING = {
+  promtool: 'prometheus',
+  nginx: 'nginx-light',
+  caddy: 'caddy',
+  'docker-compose': 'docker-compose',
+  'systemd-analyze': 'systemd',
+  setpriv: 'util-linux',
+};
+
 const given = process.argv.slice(2);
 const options = given.filter((argument) => argument.startsWith('-'));
 const files = given.filter((argument) => !argument.startsWith('-'));
@@ -43,12 +53,13 @@ async function runTests() {
   provide(() => requireCommands({ bash: 'bash', curl: 'curl', git: 'git', mount: 'mount', mkfifo: 'coreutils' }));
   if (['tests/http/', 'tests/access/', 'tests/attacks/'].some(willRun))
     provide(() => requireCommands({ 'redis-server': 'redis-server' }));
-  if (willRun('tests/deploy/')) provide(() => requireCommands({ promtool: 'prometheus' }));
-  if (willRun('tests/doctor/')) provide(() => requireCommands({ nginx: 'nginx-light' }));
+  if (willRun('tests/deploy/')) provide(() => requireCommands(DEPLOYING));
+  if (willRun('tests/doctor/')) provide(() => requireCommands({ nginx: DEPLOYING.nginx }));
   if (willRun('tests/web/')) provide(requireBrowser);
   await build('./build-page.js', 'The web page could not be built, or is over its budget.');
   await build('./build-service.js', 'The service could not be built.');
-  if (willRun('tests/package/')) await build('./build-package.js', 'The package could not be put together.');
+  if (willRun('tests/package/') || willRun('tests/deploy/'))
+    await build('./build-package.js', 'The package could not be put together.');
   if (!willRun('s3')) return runFiles({});
   const { environmentOf, isObjectStoreNamed, testObjectStore } = await import('../tests/servers/object-store.ts');
   if (isObjectStoreNamed()) return runFiles(environmentOf(testObjectStore()));

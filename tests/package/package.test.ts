@@ -77,7 +77,7 @@ describe('The package', () => {
     // On the same disk, so that installed packages cost no copies.
     const elsewhere = await mkdtemp(join(ROOT, '.build-'));
     atEnd(t, () => rm(elsewhere, { recursive: true, force: true }));
-    for (const path of SOURCES) await cp(join(ROOT, path), join(elsewhere, path), { recursive: true });
+    for (const path of await sources()) await cp(join(ROOT, path), join(elsewhere, path), { recursive: true });
     await rm(join(elsewhere, 'web/dist'), { recursive: true, force: true });
     await run('cp', ['--recursive', '--link', join(ROOT, 'node_modules'), elsewhere]);
     for (const script of ['build-page', 'build-service', 'build-package'])
@@ -113,19 +113,12 @@ describe('The package', () => {
   });
 });
 
-/** What a build reads. */
-const SOURCES = [
-  'bin',
-  'scripts',
-  'src',
-  'web',
-  'package.json',
-  'package-lock.json',
-  'tsconfig.json',
-  'LICENSE',
-  'README.md',
-  'CHANGELOG.md',
-];
+/** What a build reads: what an image is built of, which is told nothing else. */
+async function sources(): Promise<string[]> {
+  const lines = (await readFile(join(ROOT, '.dockerignore'), 'utf8')).split('\n');
+  assert.ok(lines.includes('*'));
+  return lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+}
 
 /** Packs the package, installs it into an empty folder, and gives that; what it needs comes from npm's cache where it is there. */
 async function installed(t: TestContext): Promise<string> {

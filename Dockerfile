@@ -1,0 +1,43 @@
+# Holdall in a container: docker build --tag holdall .
+# What it needs to run, and as what it runs: docs/deployment.md
+
+# The Node.js of the tests, as package.json has it.
+ARG NODE_IMAGE=node:26.10.0-trixie-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /build
+COPY package.json package-lock.json ./
+RUN npm ci --ignore-scripts --no-audit --no-fund
+COPY . .
+# Where the history is not at hand, it can be told: --build-arg SOURCE_COMMIT="$(git rev-parse HEAD)"
+ARG SOURCE_COMMIT
+RUN npm run build
+# What the package needs beside it, in the versions of the lockfile.
+RUN cp package-lock.json package/ && npm install --prefix package --ignore-scripts --no-audit --no-fund
+
+FROM ${NODE_IMAGE}
+LABEL org.opencontainers.image.title="Holdall" \
+      org.opencontainers.image.description="One HTTP interface and one web page for the files in your bucket, your repository or your disk." \
+      org.opencontainers.image.licenses="MIT" \
+      org.opencontainers.image.version="0.1.0"
+# What installs packages has no place beside a service.
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends libjemalloc2 \
+ && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx \
+ && install --directory --owner=node --group=node /data /state /cache
+# By its name alone, which the linker finds on every processor. It takes the place of glibc's, and MALLOC_CONF that of
+# MALLOC_ARENA_MAX: few arenas, and what is free goes back to the system after a second.
+ENV LD_PRELOAD=libjemalloc.so.2 \
+    MALLOC_CONF=background_thread:true,narenas:2,dirty_decay_ms:1000,muzzy_decay_ms:0 \
+    HOST=0.0.0.0 \
+    PORT=8080 \
+    DISK_ROOT=/data
+COPY --from=build /build/package /app
+WORKDIR /app
+# The user "node", by its number, which orchestrators can tell from root's.
+USER 1000:1000
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=30s --timeout=5s --start-period=15s \
+    CMD ["node", "--eval", "fetch(`http://127.0.0.1:${process.env.PORT}/-/health/live`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/bin/holdall.js"]

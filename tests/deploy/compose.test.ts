@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { access, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { parse } from 'yaml';
+import { readConfig } from '../../src/config/config.ts';
+import { assertSettings, LONGEST_STOP } from './settings.ts';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const COMPOSE = join(ROOT, 'deploy/compose');
+
+/** What docs/deployment.md has people put into `.env`. */
+const SECRETS = {
+  S3_ACCESS_KEY_ID: 'GK0123456789abcdef0123456789abcdef',
+  S3_SECRET_ACCESS_KEY: '0123456789abcdef'.repeat(4),
+  SIGNING_KEY: '0123456789abcdef'.repeat(4),
+  GARAGE_RPC_SECRET: '0123456789abcdef'.repeat(4),
+};
+
+interface Service {
+  readonly environment?: Record<string, string>;
+  readonly stop_grace_period?: string;
+  readonly read_only?: boolean;
+  readonly cap_drop?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly build?: { readonly context: string };
+}
+
+/** The services of a file as the program itself understands it: checked by its schema, with the variables put in. */
+async function servicesOf(file: string): Promise<Record<string, Service>> {
+  const { stdout } = await run('docker-compose', ['--file', join(COMPOSE, file), 'config'], {
+    env: { PATH: process.env['PATH'], ...SECRETS },
+  });
+  return (parse(stdout) as { services: Record<string, Service> }).services;
+}
+
+describe('The files for compose', () => {
+  let disk: Record<string, Service>;
+  let replicas: Record<string, Service>;
+  before(async () => {
+    [disk, replicas] = await Promise.all([servicesOf('disk.yaml'), servicesOf('replicas.yaml')]);
+  });
+
+  it('give the service settings that go together, and leave none out', () => {
+    for (const { holdall } of [disk, replicas]) {
+      assert.ok(holdall);
+      assertSettings(Object.keys(holdall.environment ?? {}));
+      // As the image has it.
+      readConfig({ HOST: '0.0.0.0', DISK_ROOT: '/data', ...holdall.environment });
+    }
+  });
+
+  it('confine the service, and let it end by itself', () => {
+    for (const { holdall } of [disk, replicas]) {
+      assert.equal(holdall?.read_only, true);
+      assert.deepEqual(holdall.cap_drop, ['ALL']);
+      assert.ok(Number.parseInt(holdall.stop_grace_period ?? '', 10) >= LONGEST_STOP);
+    }
+  });
+
+  it('name files that are there', async () => {
+    for (const service of [...Object.values(disk), ...Object.values(replicas)]) {
+      if (service.build) await access(join(service.build.context, 'Dockerfile'));
+      const paths = (service.volumes ?? []).map((volume) => volume.replace(/:.*/, ''));
+      // The one with the access file is made by whom the service is for.
+      for (const path of paths) if (path.startsWith('/') && !path.endsWith('/config')) await access(path);
+    }
+  });
+
+  it('have a proxy whose file Caddy takes', async () => {
+    const file = join(COMPOSE, 'Caddyfile');
+    const env = { PATH: process.env['PATH'], HOME: '/nonexistent', ...replicas['proxy']?.environment };
+    await run('caddy', ['validate', '--adapter', 'caddyfile', '--config', file], { env });
+    assert.equal((await run('caddy', ['fmt', file])).stdout, await readFile(file, 'utf8'));
+  });
+
+  it('have a store whose region is the one that the service is told', async () => {
+    const toml = await readFile(join(COMPOSE, 'garage.toml'), 'utf8');
+    assert.ok(toml.includes(`s3_region = "${replicas['holdall']?.environment?.['S3_REGION']}"`));
+  });
+});

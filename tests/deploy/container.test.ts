@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { before, describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { type Dockerfile, DockerfileParser, type Instruction } from 'dockerfile-ast';
+import { validate } from 'dockerfile-utils';
+import { SETTINGS } from '../../src/config/settings.ts';
+import { version } from '../../src/version.ts';
+import { postForm, send } from '../http/client.ts';
+import { startHoldall, temporaryFolder } from '../process/holdall.ts';
+import { assertThumbnail, plain, RED } from '../thumbnails/images.ts';
+import { assertSettings } from './settings.ts';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+describe('The image', () => {
+  let text = '';
+  let file: Dockerfile;
+  before(async () => {
+    text = await readFile(join(ROOT, 'Dockerfile'), 'utf8');
+    file = DockerfileParser.parse(text);
+  });
+
+  const all = (keyword: string) => file.getInstructions().filter((each) => each.getKeyword() === keyword);
+  const contentOf = (instruction: Instruction | undefined) => instruction?.getRawArgumentsContent() ?? '';
+
+  /** What an instruction in the form of a list runs. */
+  const listOf = (instruction: Instruction | undefined): string[] =>
+    JSON.parse(contentOf(instruction).replace(/^[^[]*/s, ''));
+
+  it('has a Dockerfile without mistakes', () => {
+    assert.deepEqual(validate(text), []);
+  });
+
+  it('runs as nobody in particular, and is told to stop as the service expects', () => {
+    assert.match(contentOf(all('USER').at(-1)), /^[1-9]\d*:[1-9]\d*$/);
+    assert.equal(contentOf(all('STOPSIGNAL').at(-1)), 'SIGTERM');
+    assert.deepEqual(listOf(all('ENTRYPOINT').at(-1)), ['node', '/app/bin/holdall.js']);
+    assert.equal(contentOf(all('EXPOSE').at(-1)), SETTINGS.PORT.fallback);
+  });
+
+  it('is of the version of the package, on the Node.js of the tests, with settings that there are', async () => {
+    const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+    assert.equal(contentOf(all('ARG')[0]), `NODE_IMAGE=node:${devDependencies.node}-trixie-slim`);
+    assert.ok(contentOf(all('LABEL')[0]).includes(`org.opencontainers.image.version="${version}"`));
+    const names = contentOf(all('ENV').at(-1)).matchAll(/(?:^|\s)([A-Z_]+)=/g);
+    assertSettings(
+      [...names].map(([, name = '']) => name),
+      ['LD_PRELOAD', 'MALLOC_CONF'],
+    );
+  });
+
+  it('serves from a file system that is read-only, without any privilege, and is found healthy', async (t) => {
+    if (process.platform !== 'linux') return t.skip(`mounts of its own are of Linux, and this is ${process.platform}`);
+    const app = await installAsImage(t, contentOf(all('RUN')[2]));
+    const spool = await temporaryFolder(t);
+    const holdall = await startHoldall(t, {
+      command: ['unshare', '--mount', 'sh', '-c', CONFINED, process.execPath],
+      script: join(app, 'bin/holdall.js'),
+      settings: { TMPDIR: spool, WORKERS: '2' },
+    });
+    const { port } = holdall;
+    const image = await plain(RED).png().toBuffer();
+    // The folder after the file: the file waits in the folder for temporary files.
+    const uploaded = await postForm(port, [
+      { name: 'file', filename: 'red.png', value: image },
+      { name: 'prefix', value: 'pictures/' },
+    ]);
+    assert.equal(uploaded.status, 200, uploaded.body.toString());
+    await assertThumbnail((await send(port, '/thumb/pictures/red.png')).body, [160, 160, RED]);
+    assert.equal((await send(port, '/-/docs/')).status, 200);
+
+    const [, ...check] = listOf(all('HEALTHCHECK').at(-1));
+    const probe = (at: number) => run(process.execPath, check, { env: { PORT: String(at) } });
+    await probe(port);
+    holdall.signal('SIGTERM');
+    assert.deepEqual(await holdall.ended, { code: 0, signal: null });
+    await assert.rejects(probe(port), { code: 1 });
+  });
+});
+
+/**
+ * What the image is made of, in a folder: the package, and beside it what `command`, of the Dockerfile, installs.
+ */
+async function installAsImage(t: TestContext, command: string): Promise<string> {
+  assert.match(command, /^cp package-lock\.json package\/ && npm install /);
+  const folder = await temporaryFolder(t);
+  for (const path of ['package', 'package-lock.json'])
+    await cp(join(ROOT, path), join(folder, path), { recursive: true });
+  await run('sh', ['-c', `${command} --prefer-offline`], { cwd: folder });
+  const wanted = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')).packages;
+  const installed = JSON.parse(
+    await readFile(join(folder, 'package/node_modules/.package-lock.json'), 'utf8'),
+  ).packages;
+  assert.ok(Object.keys(installed).length > 10);
+  for (const [path, { version: found }] of Object.entries<{ version: string }>(installed))
+    assert.equal(found, wanted[path].version, path);
+  await mkdir(join(folder, 'package/empty'));
+  return join(folder, 'package');
+}
+
+/**
+ * Runs a command where nothing can be written but the folders of the service, with no capability and no way to get one.
+ */
+const CONFINED = `
+  mount --make-rprivate / &&
+  for folder in "$DISK_ROOT" "$TMPDIR"; do mount --bind "$folder" "$folder" || exit 1; done &&
+  mount -o remount,bind,ro "$(stat --format %m "$(dirname "$1")")" &&
+  ! mkdir "$(dirname "$1")/../empty/made" 2>/dev/null &&
+  exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all "$0" "$@"`;

@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { SETTINGS } from '../../src/config/settings.ts';
+
+/** Seconds that the first process gives the others beyond `SHUTDOWN_TIMEOUT` before it kills them (process/cluster.ts). */
+const KILL_DELAY = 5;
+
+/** The seconds after which a service with the default settings has ended at the latest, once it was told to stop. */
+export const LONGEST_STOP = Number(SETTINGS.SHUTDOWN_TIMEOUT.fallback) + KILL_DELAY;
+
+/** Expects that each of the names is a setting, or one of `others`. */
+export function assertSettings(names: Iterable<string>, others: readonly string[] = []): void {
+  for (const name of names) assert.ok(name in SETTINGS || others.includes(name), `${name} is not a setting.`);
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { temporaryFolder } from '../process/holdall.ts';
+import { assertSettings, LONGEST_STOP } from './settings.ts';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+describe('The unit for systemd', () => {
+  let unit = '';
+  before(async () => {
+    unit = await readFile(join(ROOT, 'deploy/systemd/holdall.service'), 'utf8');
+  });
+
+  const values = (name: string) =>
+    [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value);
+
+  it('is understood by systemd, which finds little that the service could do beyond its own', async (t) => {
+    const file = join(await temporaryFolder(t), 'holdall.service');
+    // With a Node.js and a package that are there, which systemd looks for.
+    const here = unit
+      .replace('/usr/bin/node', process.execPath)
+      .replace('/opt/holdall/node_modules/holdall/bin/holdall.js', join(ROOT, 'bin/holdall.js'));
+    await writeFile(file, here);
+    const { stdout, stderr } = await run('systemd-analyze', ['verify', '--man=no', file]);
+    assert.equal(stdout + stderr, '');
+    // Of 100, where 0 is a service that can do nothing. It fails above the threshold.
+    await run('systemd-analyze', ['security', '--offline=true', '--threshold=15', '--no-pager', file]);
+  });
+
+  it('leaves V8 what it needs, and the service time to end', () => {
+    // In a unit, a later line or another form of it could take back an earlier one.
+    assert.deepEqual(values('MemoryDenyWriteExecute'), []);
+    assert.ok(Number(values('TimeoutStopSec')) >= LONGEST_STOP);
+    assert.deepEqual(values('KillMode'), ['mixed']);
+  });
+
+  it('names settings that there are', () => {
+    assertSettings(values('Environment').flatMap((line) => line.split(' ').map((each) => each.replace(/=.*/, ''))));
+  });
+
+  it('names the user that the file for sysusers makes', async () => {
+    const [, user] = /^u (\S+) - /m.exec(await readFile(join(ROOT, 'deploy/systemd/holdall.sysusers'), 'utf8')) ?? [];
+    assert.deepEqual([...values('User'), ...values('Group')], [user, user]);
+  });
+});
