@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Ajv } from 'ajv';
+import { parse } from 'yaml';
+import { temporaryFolder } from '../process/holdall.ts';
+
+const run = promisify(execFile);
+const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url));
+const PATH = `${process.env['PATH']}:/usr/sbin:/sbin`;
+
+const read = (file: string) => readFile(join(DEPLOY, file), 'utf8');
+
+describe('The examples for reverse proxies', () => {
+  it('are taken by nginx', async (t) => {
+    const folder = await temporaryFolder(t);
+    // Without certificates, which only who has the names has, and on sockets that nobody else has.
+    let sockets = 0;
+    const site = (await read('nginx.conf'))
+      .replaceAll(/^ *ssl_\w+ .*$/gm, '')
+      .replaceAll(/^( *)listen .*;/gm, (_, indent: string) => `${indent}listen unix:${folder}/${sockets++};`);
+    await writeFile(join(folder, 'site.conf'), site);
+    const all = `error_log stderr; pid nginx.pid; events {} http { access_log off; include site.conf; }`;
+    await writeFile(join(folder, 'nginx.conf'), all);
+    await run('nginx', ['-t', '-q', '-e', 'stderr', '-p', folder, '-c', 'nginx.conf'], { env: { PATH } });
+  });
+
+  it('are taken by Caddy', async () => {
+    const options = ['--adapter', 'caddyfile', '--config', join(DEPLOY, 'Caddyfile')];
+    await run('caddy', ['validate', ...options], { env: { PATH, HOME: '/nonexistent' } });
+  });
+
+  it('keep to the schemas that there are of the files of Traefik', async () => {
+    // Traefik itself is in no package: that it takes them is not tried.
+    const schemas = JSON.parse(await readFile(new URL('traefik-schemas.json', import.meta.url), 'utf8'));
+    const ajv = new Ajv({ allErrors: true });
+    for (const [name, file] of [
+      ['static', 'traefik.yaml'],
+      ['dynamic', 'traefik-holdall.yaml'],
+    ] as const) {
+      assert.ok(ajv.validate(schemas[name], parse(await read(file))), `${file}: ${ajv.errorsText()}`);
+    }
+  });
+
+  it('name in the files of Traefik what the other has', async () => {
+    const { entryPoints, certificatesResolvers } = parse(await read('traefik.yaml'));
+    const { routers, services } = parse(await read('traefik-holdall.yaml')).http;
+    for (const { entryPoints: used, service } of Object.values<{ entryPoints: string[]; service: string }>(routers)) {
+      for (const name of used) assert.ok(name in entryPoints, name);
+      assert.ok(service in services, service);
+    }
+    assert.ok(entryPoints.websecure.http.tls.certResolver in certificatesResolvers);
+    // As the time would be that of a whole upload.
+    assert.equal(entryPoints.websecure.transport.respondingTimeouts.readTimeout, '0s');
+  });
+});
