@@ -135,6 +135,8 @@ describe('The documentation', () => {
       'docs/dependencies.md',
       'docs/access.md',
       'docs/reverse-proxies.md',
+      'docs/deployment.md',
+      'docs/upgrading.md',
       'docs/page.md',
       'docs/http-api.md',
       'docs/settings.md',
