@@ -128,7 +128,7 @@ async function answersEarly(subject: PassageSubject, signal: AbortSignal): Promi
   const refused = { method: 'POST', headers: { 'content-type': type, 'sec-fetch-site': 'cross-site' } };
   const began = performance.now();
   await call(subject, '/upload', { ...refused, body, signal });
-  const patience = Math.max(EARLY.least, EARLY.times * (performance.now() - began));
+  const patience = Math.max(EARLY.least, Math.ceil(EARLY.times * (performance.now() - began)));
   const late = AbortSignal.timeout(patience);
   try {
     await call(subject, '/upload', { ...refused, body, length: 100_000, signal: AbortSignal.any([signal, late]) });

@@ -127,7 +127,7 @@ describe('holdall doctor behind nginx', () => {
     const [port] = await startNginx(t, [asDocumented(holdall)]);
     const environment = { ...settings, DISK_ROOT: holdall.root, HOLDALL_TOKEN: token };
     const { code, of, with: having, printed } = await diagnose(environment, '--url', `http://127.0.0.1:${port}`);
-    assert.deepEqual([code, having('failed'), having('warning')], [0, [], []]);
+    assert.deepEqual([code, having('failed'), having('warning')], [0, [], []], printed);
     assert.deepEqual(having('not tried'), []);
     assert.equal(of('url-credential').found, 'The service takes the token.');
     assert.ok(!printed.includes(token) && !holdall.printed().includes(token));
