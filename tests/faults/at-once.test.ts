@@ -52,7 +52,8 @@ it('of many at once that may not replace anything, sent to two services on one r
   const first = await startHoldall(t, { settings: { WORKERS: '2' } });
   const second = await startHoldall(t, { root: first.root });
   const { root } = first;
-  const race = racing([first, second]);
+  const services = [first, second];
+  const race = racing(services);
   const textAt = (path: string) => readFile(join(root, path), 'utf8');
 
   await t.test('exactly one copy of a file wins', async () => {
@@ -130,11 +131,25 @@ it('of many at once that may not replace anything, sent to two services on one r
     });
   });
 
+  await t.test('folders are made while others remove them', async () => {
+    await race(async (_round, sendAll) => {
+      const made = sendAll(() => ['/create_folder', { path: 'made/and/removed' }]);
+      const removed = RUNNERS.slice(0, REMOVALS).map((runner) =>
+        send(services[runner % services.length]?.port ?? Number.NaN, '/delete_folder/made', { method: 'DELETE' }),
+      );
+      for (const { status, body } of await Promise.all(made)) assert.equal(status, 200, body.toString());
+      await Promise.all(removed);
+    });
+  });
+
   await t.test('they have left no debris', () => untilNoDebris(root));
 });
 
 const RUNNERS = Array.from({ length: 8 }, (_, index) => index);
 const ROUNDS = 15;
+
+/** Each can undo one attempt to make a folder, of which there are more. */
+const REMOVALS = 4;
 
 type SendAll = (requestOf: (runner: number) => [path: string, body: object]) => Promise<Answer>[];
 

@@ -61,6 +61,9 @@ export interface OpenFile extends AsyncDisposable {
 const FILE_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const FOLDER_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIRECTORY;
 
+/** How often a folder that vanishes again and again while it is made is made anew. */
+const MAKE_ATTEMPTS = 5;
+
 /** Opens a folder as the root, with so many `threads` to leave calls to. */
 export async function openRoot(folder: string, threads: number): Promise<Root> {
   const path = await realpath(folder);
@@ -106,8 +109,7 @@ export async function openRoot(folder: string, threads: number): Promise<Root> {
     return asFolder(number, absolute(inside), { calls, listing, noteListed, syncFolder });
   };
 
-  const makeFolder = async (target: FolderPath): Promise<Folder> => {
-    requireAddressable(target);
+  const makeOnce = async (target: FolderPath): Promise<Folder> => {
     try {
       return await openFolder(target);
     } catch (error) {
@@ -122,6 +124,18 @@ export async function openRoot(folder: string, threads: number): Promise<Root> {
       current = await openFolder(inside);
     }
     return current;
+  };
+
+  const makeFolder = async (target: FolderPath): Promise<Folder> => {
+    requireAddressable(target);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await makeOnce(target);
+      } catch (error) {
+        // One on the way was removed behind its making.
+        if (!isStoreError(error, 'not-found') || attempt === MAKE_ATTEMPTS) throw error;
+      }
+    }
   };
 
   return {
