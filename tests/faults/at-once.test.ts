@@ -142,6 +142,38 @@ it('of many at once that may not replace anything, sent to two services on one r
     });
   });
 
+  await t.test('a folder is replaced while others upload into it, and make it anew', async () => {
+    await race(async (round) => {
+      for (const folder of ['source', 'replaced']) {
+        await mkdir(join(root, folder), { recursive: true });
+        await writeFile(join(root, folder, `of ${folder} ${round}`), folder);
+      }
+      const uploads = RUNNERS.map((runner) =>
+        postForm(services[runner % services.length]?.port ?? Number.NaN, [
+          { name: 'prefix', value: 'replaced' },
+          { name: 'file', filename: `upload ${runner}`, value: 'uploaded' },
+        ]),
+      );
+      const verb = round % 2 === 0 ? '/copy' : '/move';
+      const body = { source: 'source', destination: 'replaced', is_folder: true, overwrite: true };
+      const answer = await postJson(first.port, verb, body);
+      for (const upload of await Promise.all(uploads)) assert.equal(upload.status, 200);
+      assert.equal(answer.status, 200, answer.body.toString());
+      const left = await readdir(join(root, 'replaced'));
+      assert.ok(left.includes(`of source ${round}`) && !left.includes(`of replaced ${round}`), left.join());
+    });
+  });
+
+  await t.test('a file is found that is replaced by the one that was in its way', async () => {
+    await race(async () => {
+      for (const name of ['x', 'y']) await writeFile(join(root, name), name);
+      const replacing = postJson(first.port, '/rename/x', { newName: 'y', overwrite: true });
+      const { status, body } = await postJson(second.port, '/rename/y', { newName: 'x' });
+      assert.ok(status === 200 || status === 409, body.toString());
+      assert.equal((await replacing).status, 200);
+    });
+  });
+
   await t.test('they have left no debris', () => untilNoDebris(root));
 });
 

@@ -71,7 +71,15 @@ const MOVE_TIME = 2000;
 
 /** Whether both names are still of one file when everybody who could be at work between them has had time to end. */
 async function isLeftBehind(from: string, to: string, source: string): Promise<boolean> {
-  const isBoth = async () => (await identityOf(to)) === source && (await identityOf(from)) === source;
+  const isBoth = async () => {
+    try {
+      return (await identityOf(to)) === source && (await identityOf(from)) === source;
+    } catch (error) {
+      // What was in the way has gone since: it was in the way all the same.
+      if (codeOf(error) === 'ENOENT') return false;
+      throw error;
+    }
+  };
   if (!(await isBoth())) return false;
   await delay(MOVE_TIME);
   return isBoth();

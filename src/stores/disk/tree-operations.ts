@@ -46,32 +46,33 @@ export function createTreeOperations(
     if (present && !replace) throw existsAlready(to);
   };
 
-  /** Gives the folder at `source` the name `to`. What had it before is put aside, and back if that fails. */
+  /**
+   * Gives the folder at `source` the name `to`. What had it before is put aside, also what comes there meanwhile, and back
+   * if that fails.
+   */
   const place = async (source: string, to: FolderPath, { replace }: Replacing): Promise<void> => {
     await using parent = await root.makeParent(to);
     const name = parent.at(nameOf(to));
+    const aside: string[] = [];
     try {
-      const present = await lookUpFolder(parent, to);
-      if (present && !replace) throw existsAlready(to);
-      const aside = present && (await takeAway(to));
-      let isReserved = false;
-      try {
-        // rename(2) puts a folder over an empty one: so the first of several empty ones that want a name takes it.
-        if (await isEmpty(source)) {
-          await mkdir(name);
-          isReserved = true;
+      for (let attempt = 1; ; attempt++) {
+        const present = await lookUpFolder(parent, to);
+        if (present && !replace) throw existsAlready(to);
+        const taken = present && (await ifThere(takeAway(to)));
+        if (taken !== undefined) aside.unshift(taken);
+        try {
+          await giveName(source, name);
+          break;
+        } catch (error) {
+          if (!replace || !isTaken(error) || attempt === PLACE_ATTEMPTS) throw error;
         }
-        await rename(source, name);
-      } catch (error) {
-        if (isReserved) await rmdir(name).catch(() => {});
-        if (aside) await rename(aside, name);
-        throw error;
       }
-      await parent.sync();
-      if (aside) await removeAside(aside);
     } catch (error) {
-      throw IS_TAKEN.has(codeOf(error) ?? '') ? existsAlready(to, error) : translate(error, to);
+      for (const taken of aside) await giveBackFolder(taken, name);
+      throw isTaken(error) ? existsAlready(to, error) : translate(error, to);
     }
+    await parent.sync();
+    for (const taken of aside) await removeAside(taken);
   };
 
   /** What fails here is only debris: the folder has gone from its place already. */
@@ -117,7 +118,43 @@ export function createTreeOperations(
   };
 }
 
-/** What mkdir and rename say of a name that something has. */
+/** How often a folder is put aside that others make anew again and again while it is replaced. */
+const PLACE_ATTEMPTS = 20;
+
+/** Renames a folder to a name that nothing has, or an empty folder; of several empty ones that want it, the first one gets it. */
+async function giveName(source: string, name: string): Promise<void> {
+  let isReserved = false;
+  try {
+    // rename(2) puts a folder over an empty one, so that an empty one has to make sure of the name.
+    if (await isEmpty(source)) {
+      await mkdir(name);
+      isReserved = true;
+    }
+    await rename(source, name);
+  } catch (error) {
+    if (isReserved) await rmdir(name).catch(() => {});
+    throw error;
+  }
+}
+
+/** Gives a folder that was put aside its name back; where somebody has made another one meanwhile, what is not in that. */
+async function giveBackFolder(taken: string, name: string): Promise<void> {
+  try {
+    await rename(taken, name);
+  } catch (error) {
+    if (!isTaken(error)) throw error;
+    for (const child of await readdir(taken, { withFileTypes: true })) {
+      const [from, to] = [join(taken, child.name), join(name, child.name)];
+      if (child.isDirectory()) await giveBackFolder(from, to);
+      else await giveBack(from, to);
+    }
+    await rmdir(taken);
+  }
+}
+
+/** Whether mkdir or rename failed because something has the name. */
+const isTaken = (error: unknown): boolean => IS_TAKEN.has(codeOf(error) ?? '');
+
 const IS_TAKEN = new Set(['EEXIST', 'ENOTEMPTY']);
 
 async function isEmpty(folder: string): Promise<boolean> {
