@@ -8,6 +8,7 @@ import { existsAlready, notFound } from '../../domain/problems.ts';
 import type { Cancellable, Entry, FileEntry, Replacing, Reporting, Store } from '../../domain/store.ts';
 import { codeOf } from '../../domain/system-error.ts';
 import { walkByLists } from '../../domain/walk.ts';
+import type { Folder } from './folder.ts';
 import { giveBack, inParent, lookUpFolder } from './place.ts';
 import { removeTree } from './remove-tree.ts';
 import type { Root } from './root.ts';
@@ -29,16 +30,19 @@ export function createTreeOperations(
   temporary: Temporary,
   { list, warn }: { list: Store['list']; warn: (message: string, details: object) => void },
 ): TreeOperations {
-  const takeAway = (folder: FolderPath): Promise<string> =>
-    inParent(root, folder, async (parent) => {
-      const name = parent.at(nameOf(folder));
-      await requireFolderAt(name, folder);
-      const taken = await temporary.name();
+  /** Takes a folder out of its parent, and says where it is then. */
+  const takeAway = async (parent: Folder, folder: FolderPath): Promise<string> => {
+    const name = parent.at(nameOf(folder));
+    await requireFolderAt(name, folder);
+    const taken = await temporary.name();
+    try {
       await rename(name, taken);
-      await requireMoved(taken, name, folder);
-      await parent.sync();
-      return taken;
-    });
+    } catch (error) {
+      throw translate(error, folder);
+    }
+    await requireMoved(taken, name, folder);
+    return taken;
+  };
 
   /** Finds before anything is copied what would refuse the copy in the end. */
   const requirePlace = async (to: FolderPath, { replace }: Replacing): Promise<void> => {
@@ -58,7 +62,7 @@ export function createTreeOperations(
       for (let attempt = 1; ; attempt++) {
         const present = await lookUpFolder(parent, to);
         if (present && !replace) throw existsAlready(to);
-        const taken = present && (await ifThere(takeAway(to)));
+        const taken = present && (await ifThere(takeAway(parent, to)));
         if (taken !== undefined) aside.unshift(taken);
         try {
           await giveName(source, name);
@@ -87,7 +91,12 @@ export function createTreeOperations(
   return {
     async removeTree(folder, options = {}) {
       options.signal?.throwIfAborted();
-      await removeAside(await takeAway(folder), options);
+      const taken = await inParent(root, folder, async (parent) => {
+        const aside = await takeAway(parent, folder);
+        await parent.sync();
+        return aside;
+      });
+      await removeAside(taken, options);
     },
 
     async moveFolder(from, to, { replace, signal }) {
