@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { type Answer, jsonOf, postForm, postJson, send } from '../http/client.ts';
@@ -172,6 +172,19 @@ it('of many at once that may not replace anything, sent to two services on one r
       assert.ok(status === 200 || status === 409, body.toString());
       assert.equal((await replacing).status, 200);
     });
+  });
+
+  await t.test('a file is moved over its other name, also where that becomes another file meanwhile', async () => {
+    for (const name of ['one', 'new']) await writeFile(join(root, name), name);
+    await link(join(root, 'one'), join(root, 'other'));
+    const moved = postJson(first.port, '/rename/one', { newName: 'other', overwrite: true });
+    // By then it waits to see whether somebody else is moving it.
+    for (let answers = 0; answers < 50; answers++) await send(first.port, '/file/one');
+    await rename(join(root, 'new'), join(root, 'other'));
+    const { status, body } = await moved;
+    assert.equal(status, 200, body.toString());
+    assert.equal(await textAt('other'), 'one');
+    assert.ok(!existsSync(join(root, 'one')));
   });
 
   await t.test('they have left no debris', () => untilNoDebris(root));

@@ -20,6 +20,9 @@ import { copyOpenFile, type Writer } from './write.ts';
 
 type FileOperations = Required<Pick<Store, 'stat' | 'read' | 'atHand' | 'remove' | 'copy' | 'move'>>;
 
+/** How often a file is moved anew over another name of it that others change meanwhile. */
+const MOVE_ATTEMPTS = 5;
+
 /** What is done with single files that are there. */
 export function createFileOperations(root: Root, temporary: Temporary, writer: Writer): FileOperations {
   return {
@@ -92,17 +95,27 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
 
     move: (from, to, { replace }) =>
       inParent(root, from, async (folder) => {
-        const source = await folder.lookUp(nameOf(from));
-        if (!source?.isFile()) throw notFound(from);
+        const requireSource = async () => {
+          const found = await folder.lookUp(nameOf(from));
+          return found?.isFile() ? found : Promise.reject(notFound(from));
+        };
+        let source = await requireSource();
         await using target = await root.makeParent(to);
-        try {
-          const present = await lookUpFile(target, to);
-          // rename(2) does nothing with two names of one file, which an interrupted move leaves.
-          const isSame = present?.ino === source.ino && present.dev === source.dev;
-          if (replace && !isSame) await rename(folder.at(nameOf(from)), target.at(nameOf(to)));
-          else await renameToNew(folder.at(nameOf(from)), target.at(nameOf(to)), temporary);
-        } catch (error) {
-          throw codeOf(error) === 'EEXIST' ? existsAlready(to, error) : translate(error, to);
+        for (let attempt = 1; ; attempt++) {
+          try {
+            const present = await lookUpFile(target, to);
+            // rename(2) does nothing with two names of one file, which an interrupted move leaves.
+            const isSame = present?.ino === source.ino && present.dev === source.dev;
+            if (replace && !isSame) await rename(folder.at(nameOf(from)), target.at(nameOf(to)));
+            else await renameToNew(folder.at(nameOf(from)), target.at(nameOf(to)), temporary);
+            break;
+          } catch (error) {
+            const isTaken = codeOf(error) === 'EEXIST';
+            if (!isTaken || !replace || attempt === MOVE_ATTEMPTS)
+              throw isTaken ? existsAlready(to, error) : translate(error, to);
+            // They were two names of one file, and are no more.
+            source = await requireSource();
+          }
         }
         await target.sync();
         await folder.sync();

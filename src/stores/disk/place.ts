@@ -49,6 +49,8 @@ export async function renameToNew(from: string, to: string, temporary: Temporary
     await link(from, to);
   } catch (error) {
     if (LINKS_REFUSED.has(codeOf(error) ?? '')) return renameUnlessPresent(from, to);
+    // link(2) says so too of a file that another one replaces in that moment.
+    if (codeOf(error) === 'ENOENT' && (await identityOf(from)) !== source) return renameToNew(from, to, temporary);
     if (codeOf(error) !== 'EEXIST' || !(await isLeftBehind(from, to, source))) throw error;
     isOurs = false;
   }
