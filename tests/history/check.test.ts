@@ -1,0 +1,407 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { check } from './check.ts';
+import {
+  formatHistory,
+  type History,
+  type Line,
+  type Operation,
+  type Outcome,
+  parseHistory,
+  type StoreKind,
+} from './history.ts';
+import { reportOf } from './report.ts';
+
+const ALL: readonly StoreKind[] = ['disk', 'bucket', 'github'];
+const DISK: readonly StoreKind[] = ['disk'];
+const BUCKET: readonly StoreKind[] = ['bucket'];
+const GITHUB: readonly StoreKind[] = ['github'];
+const EXCEPT_GITHUB: readonly StoreKind[] = ['disk', 'bucket'];
+const EXCEPT_BUCKET: readonly StoreKind[] = ['disk', 'github'];
+
+/** What happens, one behind the other: a whole operation, the call of one, its end, or something else. */
+type Event =
+  | readonly [operation: Operation, outcome: Outcome]
+  | { readonly calls: string; readonly operation: Operation }
+  | { readonly ends: string; readonly outcome: Outcome }
+  | 'barrier'
+  | 'cut';
+
+const calls = (name: string, operation: Operation): Event => ({ calls: name, operation });
+const ends = (name: string, outcome: Outcome): Event => ({ ends: name, outcome });
+
+const upload = (path: string, content: number): Operation => ({ does: 'upload', path, content, isNew: false });
+const uploadNew = (path: string, content: number): Operation => ({ does: 'upload', path, content, isNew: true });
+const fetch = (path: string): Operation => ({ does: 'fetch', path });
+const list = (folder: string): Operation => ({ does: 'list', folder });
+const remove = (path: string): Operation => ({ does: 'delete', path });
+const removeFolder = (folder: string): Operation => ({ does: 'delete folder', folder });
+const transfer = (does: 'copy' | 'move' | 'copy folder' | 'move folder', from: string, to: string): Operation => ({
+  does,
+  from,
+  to,
+  replace: false,
+});
+const replacing = (operation: Operation): Operation => ({ ...operation, replace: true }) as Operation;
+
+const done: Outcome = { is: 'done' };
+const found = (content: number): Outcome => ({ is: 'found', content });
+const nothing: Outcome = { is: 'found', content: null };
+const unknown: Outcome = { is: 'unknown', why: 'the connection broke' };
+const refused = (status: number): Outcome => ({ is: 'refused', status, error: '' });
+const listed = (files: Readonly<Record<string, number>>): Outcome => ({ is: 'listed', files });
+
+const stored = (path: string, content: number): Event => [upload(path, content), done];
+const holds = (path: string, content: number): Event => [fetch(path), content === 0 ? nothing : found(content)];
+
+type Case = readonly [what: string, stores: readonly StoreKind[], ...events: readonly Event[]];
+
+const VIOLATIONS: readonly Case[] = [
+  ['a lost upload', ALL, stored('a', 1), holds('a', 0)],
+  ['an upload that a later one does not replace', ALL, stored('a', 1), stored('a', 2), holds('a', 1)],
+  ['a deleted file that comes back', ALL, stored('a', 1), [remove('a'), done], holds('a', 0), holds('a', 1)],
+  ['a content that nobody put there', ALL, stored('a', 1), stored('fx', 2), holds('fx', 1)],
+  ['bytes of two contents', ALL, stored('a', 1), [fetch('a'), { is: 'wrong', why: 'bytes of no content' }]],
+  ['a file that nobody uploaded', ALL, [list(''), listed({ 'a.tmp': 5 })]],
+  ['an upload that replaces what it must not', ALL, stored('a', 1), [uploadNew('a', 2), done]],
+  ['an upload that is refused for a file that is not there', ALL, [uploadNew('a', 2), refused(412)]],
+  [
+    'two that may not replace each other',
+    ALL,
+    calls('p', uploadNew('a', 1)),
+    calls('q', uploadNew('a', 2)),
+    ends('p', done),
+    ends('q', done),
+  ],
+  ['an upload that was cut off and is there', ALL, stored('a', 1), [upload('a', 2), { is: 'left' }], holds('a', 2)],
+  ['an upload that was cut off and left nothing', ALL, stored('a', 1), [upload('a', 2), { is: 'left' }], holds('a', 0)],
+  [
+    'the new, and then the old',
+    ALL,
+    stored('a', 1),
+    calls('p', upload('a', 2)),
+    holds('a', 2),
+    holds('a', 1),
+    ends('p', done),
+  ],
+  [
+    'a refusal that did it',
+    ALL,
+    stored('a', 1),
+    stored('f/x', 2),
+    [transfer('copy', 'a', 'f/x'), refused(409)],
+    holds('f/x', 1),
+  ],
+  ['a conflict with nothing', ALL, stored('a', 1), [transfer('copy', 'a', 'f/x'), refused(409)]],
+  ['a file that is there and is not found', ALL, stored('a', 1), [remove('a'), refused(404)]],
+  ['a copy of nothing', ALL, [transfer('copy', 'a', 'f/x'), done]],
+  [
+    'a copy that replaces what it must not',
+    ALL,
+    stored('a', 1),
+    stored('f/x', 2),
+    [transfer('copy', 'a', 'f/x'), done],
+  ],
+  ['a copy that is not there', ALL, stored('a', 1), [transfer('copy', 'a', 'f/x'), done], holds('f/x', 0)],
+  ['a move that loses the file', ALL, stored('a', 1), [transfer('move', 'a', 'f/x'), done], holds('f/x', 0)],
+  ['a move that leaves the file', ALL, stored('a', 1), [transfer('move', 'a', 'f/x'), done], holds('a', 1)],
+  ['the removal of a neighbour', ALL, stored('f/x', 1), stored('fx', 2), [removeFolder('f/'), done], holds('fx', 0)],
+  [
+    'a removal that leaves a file',
+    ALL,
+    stored('f/x', 1),
+    stored('f/y', 2),
+    [removeFolder('f/'), done],
+    holds('f/y', 2),
+  ],
+  [
+    'a copy of a folder that lacks a file',
+    ALL,
+    stored('f/x', 1),
+    stored('f/y', 2),
+    [transfer('copy folder', 'f/', 'g/'), done],
+    holds('g/y', 0),
+  ],
+  [
+    'a move of a folder that loses a file',
+    ALL,
+    stored('f/x', 1),
+    stored('f/y', 2),
+    [transfer('move folder', 'f/', 'g/'), done],
+    [list('g/'), listed({ 'g/x': 1 })],
+  ],
+  [
+    'a folder that is moved over another one and does not replace it',
+    EXCEPT_BUCKET,
+    stored('f/x', 1),
+    stored('g/y', 2),
+    [replacing(transfer('move folder', 'f/', 'g/')), done],
+    holds('g/y', 2),
+  ],
+  [
+    'half of a commit',
+    GITHUB,
+    stored('f/x', 1),
+    stored('f/y', 2),
+    calls('p', transfer('move folder', 'f/', 'g/')),
+    holds('g/x', 1),
+    holds('f/y', 2),
+    ends('p', done),
+  ],
+  [
+    'a listing of two moments',
+    GITHUB,
+    stored('f/x', 1),
+    calls('l', list('f/')),
+    stored('f/x', 2),
+    stored('f/y', 3),
+    ends('l', listed({ 'f/x': 1, 'f/y': 3 })),
+  ],
+  [
+    'an unfinished commit',
+    GITHUB,
+    stored('f/x', 1),
+    stored('f/y', 2),
+    [transfer('move folder', 'f/', 'g/'), unknown],
+    holds('g/x', 1),
+    holds('g/y', 0),
+  ],
+  ['a move that is refused and half done', EXCEPT_BUCKET, stored('a', 1), [transfer('move', 'a', 'f/x'), refused(404)]],
+  [
+    'one file that two delete',
+    EXCEPT_BUCKET,
+    stored('a', 1),
+    calls('p', remove('a')),
+    calls('q', remove('a')),
+    ends('p', done),
+    ends('q', done),
+  ],
+  [
+    'an upload that a move of the old file takes with it',
+    EXCEPT_BUCKET,
+    stored('a', 1),
+    calls('p', transfer('move', 'a', 'f/x')),
+    holds('f/x', 1),
+    stored('a', 2),
+    ends('p', done),
+    holds('f/x', 1),
+    holds('a', 0),
+  ],
+  [
+    'an upload that perhaps was, too late',
+    ALL,
+    [upload('a', 1), unknown],
+    'barrier',
+    'barrier',
+    holds('a', 0),
+    holds('a', 1),
+  ],
+  [
+    'what was perhaps done, done and undone and done',
+    ALL,
+    [upload('a', 1), unknown],
+    holds('a', 1),
+    [remove('a'), done],
+    holds('a', 1),
+  ],
+  [
+    'an upload that is done twice',
+    ALL,
+    calls('p', upload('a', 1)),
+    holds('a', 1),
+    stored('a', 2),
+    holds('a', 2),
+    holds('a', 1),
+    ends('p', done),
+  ],
+  ['an answer that is none', ALL, [upload('a', 1), refused(404)]],
+];
+
+const EXPLAINED: readonly Case[] = [
+  [
+    'uploads at once, in any order',
+    ALL,
+    calls('p', upload('a', 1)),
+    calls('q', upload('a', 2)),
+    ends('p', done),
+    ends('q', done),
+    holds('a', 1),
+  ],
+  [
+    'an upload that is seen before it ends',
+    ALL,
+    calls('p', upload('a', 1)),
+    holds('a', 0),
+    holds('a', 1),
+    ends('p', done),
+    holds('a', 1),
+  ],
+  ['an upload that perhaps was not', ALL, [upload('a', 1), unknown], holds('a', 0), 'barrier', holds('a', 0)],
+  [
+    'an upload that perhaps was, later',
+    ALL,
+    [upload('a', 1), unknown],
+    holds('a', 0),
+    'barrier',
+    holds('a', 1),
+    'barrier',
+    holds('a', 1),
+  ],
+  [
+    'a refusal for what is there for a moment',
+    ALL,
+    calls('p', upload('a', 1)),
+    [uploadNew('a', 2), refused(412)],
+    ends('p', done),
+  ],
+  [
+    'moves of one file at once, of which one comes late',
+    ALL,
+    stored('a', 1),
+    calls('p', transfer('move', 'a', 'f/x')),
+    calls('q', transfer('move', 'a', 'f/y')),
+    ends('p', done),
+    ends('q', refused(404)),
+    holds('f/x', 1),
+    holds('a', 0),
+    holds('f/y', 0),
+  ],
+  [
+    'a file with both names for a moment',
+    EXCEPT_GITHUB,
+    stored('a', 1),
+    calls('p', transfer('move', 'a', 'f/x')),
+    holds('f/x', 1),
+    holds('a', 1),
+    ends('p', done),
+  ],
+  [
+    'a copy of what was there before',
+    EXCEPT_GITHUB,
+    stored('a', 1),
+    calls('p', transfer('copy', 'a', 'f/x')),
+    stored('a', 2),
+    holds('f/x', 0),
+    ends('p', done),
+    holds('f/x', 1),
+  ],
+  [
+    'a folder that is away for a moment',
+    DISK,
+    stored('f/x', 1),
+    stored('g/x', 2),
+    calls('p', replacing(transfer('move folder', 'f/', 'g/'))),
+    holds('g/x', 0),
+    ends('p', done),
+    holds('g/x', 1),
+  ],
+  [
+    'a folder that moves file by file',
+    BUCKET,
+    stored('f/x', 1),
+    stored('f/y', 2),
+    calls('p', transfer('move folder', 'f/', 'g/')),
+    holds('g/x', 1),
+    holds('g/y', 0),
+    holds('f/x', 1),
+    ends('p', done),
+    holds('f/y', 0),
+  ],
+  [
+    'a half of a move',
+    BUCKET,
+    stored('f/x', 1),
+    stored('f/y', 2),
+    [transfer('move folder', 'f/', 'g/'), unknown],
+    holds('g/x', 1),
+    holds('g/y', 0),
+    holds('f/y', 2),
+  ],
+  [
+    'one object that two delete',
+    BUCKET,
+    stored('a', 1),
+    calls('p', remove('a')),
+    calls('q', remove('a')),
+    ends('p', done),
+    ends('q', done),
+  ],
+  [
+    'a request that is sent again',
+    BUCKET,
+    calls('p', upload('a', 1)),
+    holds('a', 1),
+    'cut',
+    stored('a', 2),
+    holds('a', 2),
+    holds('a', 1),
+    ends('p', done),
+  ],
+];
+
+describe('The checker of histories', () => {
+  for (const [what, stores, ...events] of VIOLATIONS) {
+    for (const store of stores) {
+      it(`finds ${what} on the store "${store}"`, () => {
+        const history = historyOf(store, events);
+        const verdict = check(history);
+        assert.equal(verdict.is, 'violation');
+        assert.match(reportOf(history, verdict), /^Nothing explains what was told on the store/);
+      });
+    }
+  }
+
+  for (const [what, stores, ...events] of EXPLAINED) {
+    for (const store of stores) {
+      it(`explains ${what} on the store "${store}"`, () => {
+        assert.equal(check(historyOf(store, events)).is, 'explained');
+      });
+    }
+  }
+
+  it('takes a history from a file as it was', () => {
+    const history = historyOf('disk', [stored('a', 1), 'barrier', 'cut', holds('a', 1)]);
+    assert.deepEqual(parseHistory(formatHistory(history)), history);
+  });
+
+  it('tells what cannot be, in lines', () => {
+    const history = historyOf('disk', [stored('a', 1), stored('fx', 2), [remove('a'), done], holds('a', 1)]);
+    const verdict = check(history);
+    assert.equal(verdict.is, 'violation');
+    assert.deepEqual(reportOf(history, verdict).split('\n'), [
+      'Nothing explains what was told on the store "disk" (seed 1), from line 9 of the history on: nothing that was promised explains this outcome.',
+      'It is operation 4, fetch a.',
+      'Before, a may have held nothing.',
+      'What was told of these paths in this round and the one before:',
+      '       0.0 ms  client → 0        1  upload content 1 at a …',
+      '       1.0 ms  client → 0        1  … upload content 1 at a: done',
+      '       4.0 ms  client → 0        3  delete a …',
+      '       5.0 ms  client → 0        3  … delete a: done',
+      '       6.0 ms  client → 0        4  fetch a …',
+      '       7.0 ms  client → 0        4  … fetch a: content 1',
+    ]);
+  });
+});
+
+function historyOf(store: StoreKind, events: readonly Event[]): History {
+  const lines: Line[] = [];
+  const ids = new Map<string, number>();
+  const call = (name: string, operation: Operation) => {
+    const id = ids.size + 1;
+    ids.set(name, id);
+    lines.push({ is: 'call', at: lines.length, id, client: 'client', replica: 0, operation });
+  };
+  const end = (name: string, outcome: Outcome) =>
+    lines.push({ is: 'end', at: lines.length, id: ids.get(name) ?? assert.fail(name), outcome });
+  for (const [index, event] of events.entries()) {
+    if (event === 'barrier') lines.push({ is: 'barrier', at: lines.length });
+    else if (event === 'cut') lines.push({ is: 'fault', at: lines.length, fault: 'cut' });
+    else if ('calls' in event) call(event.calls, event.operation);
+    else if ('ends' in event) end(event.ends, event.outcome);
+    else {
+      call(`${index}`, event[0]);
+      end(`${index}`, event[1]);
+    }
+  }
+  return { store, seed: 1, paths: ['a', 'fx', 'f/x', 'f/y', 'g/x', 'g/y'], lines };
+}

@@ -1,0 +1,168 @@
+import type { History, Line } from './history.ts';
+import { at, type State } from './program.ts';
+import { explainerOf } from './programs.ts';
+import { begun, ended, type Programs, unique, type World, type Worlds } from './worlds.ts';
+
+/** `explained`: every outcome can be, by what the store promises. */
+export type Verdict =
+  | {
+      readonly is: 'explained';
+      readonly operations: number;
+      /** Ways that had to be followed at once. */
+      readonly most: number;
+      /** Rounds in which there were too many, so that they were not judged. */
+      readonly skipped: number;
+    }
+  | Violation;
+
+export interface Violation {
+  readonly is: 'violation';
+  /** The number of the line at which nothing explains what has been told. */
+  readonly line: number;
+  readonly why: string;
+  /** What each path may have held before, by all that was told until then. */
+  readonly possible: ReadonlyMap<string, readonly number[]>;
+}
+
+/**
+ * Whether the outcomes of all operations can be explained by steps that the store promises, each of which took effect in
+ * one moment between the call of its operation and the end: "linearizability" (Herlihy and Wing 1990), for operations that
+ * are made of several steps where the store promises no more.
+ *
+ * Every way in which it may have been is followed along the history ("just-in-time linearization", Lowe 2017): steps are
+ * taken only when an operation ends, as many of those that run as it takes to explain that end. An operation of unknown outcome may
+ * take its steps until the end of the round after its own, and need not.
+ */
+export function check(history: History): Verdict {
+  const { lines, paths } = history;
+  const programs = programsOf(history);
+  const ends = endsOf(history);
+  let worlds: Worlds = unique([{ state: paths.map(() => 0), running: new Map() }]);
+  let [most, skipped] = [1, 0];
+
+  for (let index = 0; index < lines.length; index++) {
+    const next = follow(worlds, lines[index], ends.get(index) ?? [], programs);
+    if ('wrong' in next) {
+      const possible = new Map(paths.map((path, number) => [path, contentsAt(worlds.values(), number)]));
+      return { is: 'violation', line: index, why: next.wrong, possible };
+    }
+    worlds = next.worlds;
+    most = Math.max(most, worlds.size);
+    if (worlds.size > 0) continue;
+    skipped++;
+    const known = knownBehind(history, ends, index);
+    if (!known) break;
+    worlds = unique([{ state: known.state, running: new Map() }]);
+    index = known.line;
+  }
+  return { is: 'explained', operations: programs.size, most, skipped };
+}
+
+/** The worlds behind a line, at which these operations end; none where there would be too many. */
+function follow(
+  before: Worlds,
+  line: Line | undefined,
+  ending: readonly number[],
+  programs: Programs,
+): { readonly worlds: Worlds } | { readonly wrong: string } {
+  let worlds = before;
+  if (line?.is === 'call') {
+    const program = programs.get(line.id);
+    if (typeof program === 'object' && program.length > 0) {
+      worlds = begun(before, line.id, program, programs);
+    }
+  }
+  for (const id of ending) {
+    const program = programs.get(id);
+    if (typeof program === 'string') return { wrong: program };
+    if (program === undefined || program.length === 0) continue;
+    const after = ended(worlds, id, program, programs);
+    if (after === undefined) return { worlds: new Map() };
+    if (after.size === 0) return { wrong: 'nothing that was promised explains this outcome' };
+    worlds = after;
+  }
+  return { worlds };
+}
+
+/** What the paths held, and at which line, when all operations that had begun had ended, and all was looked at. */
+function knownBehind(
+  { lines, paths }: History,
+  ends: ReadonlyMap<number, readonly number[]>,
+  from: number,
+): { readonly state: State; readonly line: number } | undefined {
+  const running = new Set<number>();
+  for (const [index, line] of lines.entries()) {
+    if (line.is === 'call') running.add(line.id);
+    for (const id of ends.get(index) ?? []) running.delete(id);
+    if (index <= from || line.is !== 'barrier' || running.size > 0) continue;
+    const looks = lines.slice(index);
+    return { line: index, state: paths.map((path) => firstFound(path, looks)) };
+  }
+  return undefined;
+}
+
+/** What the first fetch of a path found. */
+function firstFound(path: string, lines: readonly Line[]): number {
+  const fetches = new Set<number>();
+  for (const line of lines) {
+    if (line.is === 'call' && line.operation.does === 'fetch' && line.operation.path === path) fetches.add(line.id);
+    if (line.is === 'end' && fetches.has(line.id) && line.outcome.is === 'found') return line.outcome.content ?? 0;
+  }
+  return 0;
+}
+
+/** The programs of the operations that tell something, by their ids; or why an outcome is wrong by itself. */
+function programsOf(history: History): Programs {
+  const explain = explainerOf(history);
+  const outcomes = new Map(
+    history.lines.flatMap((line) => (line.is === 'end' ? [[line.id, line.outcome] as const] : [])),
+  );
+  const repeated = repeatedIn(history.lines);
+  return new Map(
+    history.lines.flatMap((line) => {
+      if (line.is !== 'call') return [];
+      // The run was ended before the operation was.
+      const outcome = outcomes.get(line.id) ?? { is: 'unknown', why: 'the history ends before' };
+      const explanation = explain(line.operation, outcome, repeated.has(line.id));
+      return [[line.id, 'wrong' in explanation ? explanation.wrong : explanation.program] as const];
+    }),
+  );
+}
+
+/** The operations during which connections to the store were cut. */
+function repeatedIn(lines: readonly Line[]): ReadonlySet<number> {
+  const running = new Set<number>();
+  const repeated = new Set<number>();
+  for (const line of lines) {
+    if (line.is === 'call') running.add(line.id);
+    if (line.is === 'end' && line.outcome.is !== 'unknown') running.delete(line.id);
+    if (line.is === 'fault' && line.fault === 'cut') for (const id of running) repeated.add(id);
+  }
+  return repeated;
+}
+
+/**
+ * Which operations end at each line: those of unknown outcome at the barrier behind the next, but at the next where their
+ * service was killed and the store does nothing by itself.
+ */
+function endsOf({ lines, store }: History): ReadonlyMap<number, readonly number[]> {
+  const ends = new Map<number, number[]>();
+  const replicas = new Map(lines.flatMap((line) => (line.is === 'call' ? [[line.id, line.replica] as const] : [])));
+  let [unknown, before]: [number[], number[]] = [[], []];
+  const killed = new Set<number>();
+  for (const [index, line] of lines.entries()) {
+    if (line.is === 'end' && line.outcome.is === 'unknown') unknown.push(line.id);
+    else if (line.is === 'end') ends.set(index, [line.id]);
+    if (line.is === 'fault' && line.fault === 'kill') killed.add(line.replica);
+    if (line.is !== 'barrier') continue;
+    const isOver = (id: number) => store !== 'github' && killed.has(replicas.get(id) ?? -1);
+    ends.set(index, [...before, ...unknown.filter(isOver)]);
+    [unknown, before] = [[], unknown.filter((id) => !isOver(id))];
+    killed.clear();
+  }
+  return ends;
+}
+
+function contentsAt(worlds: Iterable<World>, path: number): number[] {
+  return [...new Set(Iterator.from(worlds).map(({ state }) => at(state, path)))];
+}

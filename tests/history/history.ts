@@ -1,0 +1,86 @@
+/**
+ * What a run writes down, in the order in which it happened: one process runs all clients, so that what stands
+ * before something else was before it. As JSON lines it is a file that can be checked again without the run.
+ */
+export interface History {
+  readonly store: StoreKind;
+  readonly seed: number;
+  /** Every file that any operation may name. */
+  readonly paths: readonly string[];
+  readonly lines: readonly Line[];
+}
+
+export type StoreKind = 'disk' | 'bucket' | 'github';
+
+/** `at`: milliseconds since the beginning of the run. */
+export type Line =
+  | {
+      readonly is: 'call';
+      readonly at: number;
+      readonly id: number;
+      readonly client: string;
+      /** Which of the services is asked. */
+      readonly replica: number;
+      readonly operation: Operation;
+    }
+  | { readonly is: 'end'; readonly at: number; readonly id: number; readonly outcome: Outcome }
+  | { readonly is: 'fault'; readonly at: number; readonly fault: 'kill'; readonly replica: number }
+  /** A connection of a service to the store. */
+  | { readonly is: 'fault'; readonly at: number; readonly fault: 'cut' }
+  /** All clients have ended their operations of a round, and what was killed runs again. */
+  | { readonly is: 'barrier'; readonly at: number }
+  /** Every file and folder was looked at. */
+  | { readonly is: 'looked'; readonly at: number };
+
+/** Folders end with their `/`. A content is named by its size: no two uploads have the same. */
+export type Operation =
+  | {
+      readonly does: 'upload';
+      readonly path: string;
+      readonly content: number;
+      readonly isNew: boolean;
+      /** Where the client leaves: in the middle of the body, or when all of it is sent, without an answer. */
+      readonly leaves?: 'early' | 'late' | undefined;
+    }
+  | {
+      readonly does: 'fetch';
+      readonly path: string;
+      readonly range?: readonly [start: number, end: number] | undefined;
+    }
+  | { readonly does: 'list'; readonly folder: string }
+  | { readonly does: 'delete'; readonly path: string }
+  | { readonly does: 'copy' | 'move' | 'rename'; readonly from: string; readonly to: string; readonly replace: boolean }
+  | { readonly does: 'create folder' | 'delete folder'; readonly folder: string }
+  | {
+      readonly does: 'copy folder' | 'move folder' | 'rename folder';
+      readonly from: string;
+      readonly to: string;
+      readonly replace: boolean;
+    };
+
+export type Outcome =
+  | { readonly is: 'done' }
+  /** A fetch that gave a content, whole or a part of it as was asked; null for a 404. */
+  | { readonly is: 'found'; readonly content: number | null }
+  /** A listing: the sizes of the files in it; null for a 404. */
+  | { readonly is: 'listed'; readonly files: Readonly<Record<string, number>> | null }
+  | { readonly is: 'refused'; readonly status: number; readonly error: string }
+  /** No answer, or one that says that it may have been done or not. */
+  | { readonly is: 'unknown'; readonly why: string }
+  /** The client left before all was sent: nothing may come of it. */
+  | { readonly is: 'left' }
+  /** What no answer may ever be: bytes of no version or of several, a 500. */
+  | { readonly is: 'wrong'; readonly why: string };
+
+export function formatHistory({ lines, ...header }: History): string {
+  return [header, ...lines].map((line) => `${JSON.stringify(line)}\n`).join('');
+}
+
+/** What `formatHistory` made. */
+export function parseHistory(text: string): History {
+  const [header, ...lines] = text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  return { ...header, lines };
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
+import { formatHistory, type History, type StoreKind } from './history.ts';
+import { judgementOf } from './judgement.ts';
+import { planOf } from './plan.ts';
+import { run } from './run.ts';
+import { openSite } from './site.ts';
+import { spoiled } from './spoiled.ts';
+
+/**
+ * Runs and judges histories on a store: one of so many rounds or, where `HISTORY_MINUTES` says so, one behind the other
+ * for so long. `HISTORY_SEED` has the first one planned anew as it was.
+ */
+export function judgeRuns(store: StoreKind, rounds: number): void {
+  it(`every outcome on the store "${store}" is one that what was promised allows`, async (t) => {
+    const { HISTORY_SEED, HISTORY_MINUTES } = process.env;
+    const first = HISTORY_SEED ? Number(HISTORY_SEED) : randomInt(2 ** 31);
+    assert.ok(Number.isSafeInteger(first), 'HISTORY_SEED is a whole number.');
+    const deadline = performance.now() + Number(HISTORY_MINUTES ?? 0) * 60_000;
+    let seed = first;
+    do {
+      await t.test(`HISTORY_SEED=${seed}`, async (each) => {
+        await judge(await run(planOf(store, seed, rounds), await openSite(each, store)), each);
+      });
+      seed++;
+    } while (performance.now() < deadline);
+  });
+}
+
+async function judge(history: History, t: TestContext): Promise<void> {
+  const { isViolated, text } = judgementOf(history);
+  t.diagnostic(text.split('\n', 1).join());
+  if (isViolated) {
+    const file = join(tmpdir(), `holdall-history-${history.store}-${history.seed}.jsonl`);
+    await writeFile(file, formatHistory(history));
+    assert.fail(`${text}\n\nAll of it is in ${file}: npm run history -- --check ${file}`);
+  }
+  // What would be found if it were there.
+  for (const [what, other] of spoiled(history)) assert.ok(judgementOf(other).isViolated, what);
+}

@@ -1,0 +1,17 @@
+import { check } from './check.ts';
+import type { History } from './history.ts';
+import { reportOf } from './report.ts';
+
+/** Whether a history can't have been by what is promised, and what there is to say of it. */
+export interface Judgement {
+  readonly isViolated: boolean;
+  readonly text: string;
+}
+
+export function judgementOf(history: History): Judgement {
+  const verdict = check(history);
+  if (verdict.is === 'violation') return { isViolated: true, text: reportOf(history, verdict) };
+  const { operations, most, skipped } = verdict;
+  const exceptions = skipped > 0 ? `, but for ${skipped} rounds with too many ways` : '';
+  return { isViolated: false, text: `${operations} operations explained, in ${most} ways at the most${exceptions}` };
+}

@@ -1,0 +1,105 @@
+import { AssertionError } from 'node:assert/strict';
+import {
+  type Answer,
+  beginUpload,
+  escapePath,
+  followLocation,
+  formOf,
+  jsonOf,
+  postBytes,
+  postJson,
+  send,
+} from '../http/client.ts';
+import { bytesOf, contentOf } from './content.ts';
+import type { Operation, Outcome } from './history.ts';
+
+/** Sends the operation to the service at this port, and says what came of it. Never rejects. */
+export async function perform(port: number, operation: Operation): Promise<Outcome> {
+  try {
+    switch (operation.does) {
+      case 'upload':
+        return await upload(port, operation);
+      case 'fetch':
+        return await fetchFile(port, operation);
+      case 'list':
+        return listed(await send(port, `/?prefix=${encodeURIComponent(operation.folder)}`));
+      case 'delete':
+        return changed(await send(port, `/delete/${escapePath(operation.path)}`, { method: 'DELETE' }));
+      case 'create folder':
+        return changed(await postJson(port, '/create_folder', { path: operation.folder }));
+      case 'delete folder':
+        return changed(await send(port, `/delete_folder/${escapePath(operation.folder)}`, { method: 'DELETE' }));
+      default:
+        return changed(await transfer(port, operation));
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    // An answer that is none of the interface.
+    const isOfAnswer = error instanceof AssertionError || error instanceof SyntaxError;
+    return { is: isOfAnswer ? 'wrong' : 'unknown', why };
+  }
+}
+
+type Of<Does extends Operation['does']> = Operation & { readonly does: Does };
+
+function transfer(
+  port: number,
+  { does, from, to, replace }: Of<'copy' | 'move' | 'rename' | 'copy folder' | 'move folder' | 'rename folder'>,
+): Promise<Answer> {
+  const newName = to.split('/').findLast(Boolean);
+  if (does === 'rename') return postJson(port, `/rename/${escapePath(from)}`, { newName, overwrite: replace });
+  if (does === 'rename folder')
+    return postJson(port, `/rename_folder/${escapePath(from)}`, { newName, overwrite: replace });
+  const [verb = ''] = does.split(' ');
+  const isFolder = does.endsWith(' folder');
+  return postJson(port, `/${verb}`, { source: from, destination: to, is_folder: isFolder, overwrite: replace });
+}
+
+async function upload(port: number, { path, content, isNew, leaves }: Of<'upload'>): Promise<Outcome> {
+  const slash = path.lastIndexOf('/') + 1;
+  const form = formOf([
+    { name: 'prefix', value: path.slice(0, slash) },
+    { name: 'file', filename: path.slice(slash), value: bytesOf(content) },
+  ]);
+  const headers: Record<string, string> = isNew ? { 'if-none-match': '*' } : {};
+  if (leaves === undefined) return changed(await postBytes(port, form, headers));
+  const sending = beginUpload(port, { ...headers, 'content-length': String(form.length) });
+  const isEarly = leaves === 'early';
+  await sending.write(isEarly ? form.subarray(0, form.length / 2) : form);
+  sending.leave();
+  return isEarly ? { is: 'left' } : { is: 'unknown', why: 'the client left' };
+}
+
+async function fetchFile(port: number, { path, range }: Of<'fetch'>): Promise<Outcome> {
+  const headers: Record<string, string> = range ? { range: `bytes=${range[0]}-${range[1]}` } : {};
+  const asked = `/file/${escapePath(path)}`;
+  const first = await send(port, asked, { headers });
+  const location = first.status === 302 ? first.headers.location : undefined;
+  const answer = location === undefined ? first : await followLocation(port, asked, location, headers);
+  if (answer.status === 404) return { is: 'found', content: null };
+  if (answer.status !== 200 && answer.status !== 206) return changed(answer);
+  const total = Number(answer.headers['content-range']?.split('/')[1] ?? answer.body.length);
+  const isPart = answer.status === 206;
+  if (isPart !== (range !== undefined)) return { is: 'wrong', why: `a ${answer.status} is no answer to this` };
+  const length = range ? range[1] - range[0] + 1 : total;
+  const content = answer.body.length === length ? contentOf(answer.body, range?.[0], total) : undefined;
+  if (content === undefined) return { is: 'wrong', why: `bytes of no content, ${answer.body.length} of ${total}` };
+  return { is: 'found', content };
+}
+
+function listed(answer: Answer): Outcome {
+  if (answer.status === 404) return { is: 'listed', files: null };
+  if (answer.status !== 200) return changed(answer);
+  const { entries } = jsonOf(answer) as { entries: { type: string; path: string; size: number }[] };
+  const files = entries.filter(({ type }) => type === 'file').map(({ path, size }) => [path, size]);
+  return { is: 'listed', files: Object.fromEntries(files) };
+}
+
+function changed(answer: Answer): Outcome {
+  const { status } = answer;
+  if (status === 200) return { is: 'done' };
+  const error = String(jsonOf(answer)['error']);
+  // What went wrong behind the service may have been done all the same.
+  if (status === 503) return { is: 'unknown', why: `503: ${error}` };
+  return status < 500 ? { is: 'refused', status, error } : { is: 'wrong', why: `a ${status}: ${error}` };
+}

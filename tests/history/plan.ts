@@ -1,0 +1,176 @@
+import type { Operation, StoreKind } from './history.ts';
+
+/** What a run does, all of it drawn from its seed: the outcomes are not planned. */
+export interface Plan {
+  readonly store: StoreKind;
+  readonly seed: number;
+  readonly paths: readonly string[];
+  readonly folders: readonly string[];
+  readonly rounds: readonly Round[];
+}
+
+/** Operations of several clients, which go on at once; when all have ended, everything is looked at. */
+export interface Round {
+  /** For each client what it does, one thing behind the other. */
+  readonly clients: readonly (readonly Planned[])[];
+  readonly fault: Fault | undefined;
+}
+
+export interface Planned {
+  readonly operation: Operation;
+  /** The service to ask, by its number; another one where that has ended. */
+  readonly replica: number;
+}
+
+/** Comes when so many operations of the round have begun. */
+export type Fault = { readonly after: number } & (
+  | { readonly does: 'kill'; readonly replica: number }
+  /** Requests of the services to their store lose their connection, before they are served or behind it. */
+  | { readonly does: 'cut'; readonly requests: readonly ('cut' | 'cut when done')[] }
+);
+
+// Few, so that operations meet; one file has a name that begins as that of a folder.
+const NAMES = ['x', 'y'];
+const FOLDERS = ['f/', 'g/', 'h/'];
+const PATHS = ['fx', 'a', ...FOLDERS.flatMap((folder) => NAMES.map((name) => folder + name))];
+
+/** A bucket makes its changes in more steps, so that there are more ways for them to come between each other. */
+const CLIENTS: Readonly<Record<StoreKind, number>> = { disk: 4, bucket: 3, github: 4 };
+const REPLICAS = 2;
+
+/**
+ * Bytes of the least of each kind: what goes within a request to its store; what takes a while, and to GitHub goes by itself;
+ * and what goes to a bucket in parts.
+ */
+const [SMALL, MEDIUM, LARGE] = [1_000, 200_000, 8 * 2 ** 20 + 1_000];
+
+export function planOf(store: StoreKind, seed: number, rounds: number): Plan {
+  const random = randomOf(seed);
+  const contents = contentsOf(store, random);
+  return {
+    store,
+    seed,
+    paths: PATHS,
+    folders: FOLDERS,
+    rounds: Array.from({ length: rounds }, () => roundOf(store, random, contents)),
+  };
+}
+
+function roundOf(store: StoreKind, random: Random, contents: () => number): Round {
+  const operations = () => Array.from({ length: 2 + random.below(4) }, () => planned(random, contents));
+  const clients = Array.from({ length: CLIENTS[store] }, operations);
+  const after = 1 + random.below(clients.flat().length);
+  const cuts = () => Array.from({ length: 1 + random.below(3) }, () => random.of(['cut', 'cut when done'] as const));
+  const faults: (() => Fault | undefined)[] = [
+    () => undefined,
+    () => undefined,
+    () => ({ does: 'kill', replica: random.below(REPLICAS), after }),
+    () => (store === 'disk' ? undefined : { does: 'cut', requests: cuts(), after }),
+  ];
+  return { clients, fault: random.of(faults)() };
+}
+
+function planned(random: Random, contents: () => number): Planned {
+  return { operation: random.of(OPERATIONS)(random, contents), replica: random.below(REPLICAS) };
+}
+
+type Draw = (random: Random, contents: () => number) => Operation;
+
+const upload: Draw = (random, contents) => ({
+  does: 'upload',
+  path: random.of(PATHS),
+  content: contents(),
+  isNew: random.below(3) === 0,
+  leaves: ([undefined, undefined, undefined, undefined, undefined, undefined, 'early', 'late'] as const)[
+    random.below(8)
+  ],
+});
+
+const fetch: Draw = (random) => {
+  const start = random.below(500);
+  const range = random.below(3) === 0 ? ([start, start + 99 + random.below(400)] as const) : undefined;
+  return { does: 'fetch', path: random.of(PATHS), range };
+};
+
+const transfer =
+  (does: 'copy' | 'move'): Draw =>
+  (random) => {
+    const [from, to] = random.two(PATHS);
+    return { does, from, to, replace: random.below(2) === 0 };
+  };
+
+const rename: Draw = (random) => {
+  const folder = random.of(FOLDERS);
+  const [from, to] = random.two(NAMES);
+  return { does: 'rename', from: folder + from, to: folder + to, replace: random.below(2) === 0 };
+};
+
+const folderTransfer =
+  (does: 'copy folder' | 'move folder' | 'rename folder'): Draw =>
+  (random) => {
+    const [from, to] = random.two(FOLDERS);
+    return { does, from, to, replace: random.below(2) === 0 };
+  };
+
+const OPERATIONS: readonly Draw[] = [
+  upload,
+  upload,
+  upload,
+  upload,
+  upload,
+  upload,
+  fetch,
+  fetch,
+  fetch,
+  fetch,
+  (random) => ({ does: 'list', folder: random.of(['', ...FOLDERS]) }),
+  (random) => ({ does: 'list', folder: random.of(['', ...FOLDERS]) }),
+  (random) => ({ does: 'delete', path: random.of(PATHS) }),
+  (random) => ({ does: 'delete', path: random.of(PATHS) }),
+  rename,
+  transfer('copy'),
+  transfer('copy'),
+  transfer('move'),
+  transfer('move'),
+  (random) => ({ does: 'create folder', folder: random.of(FOLDERS) }),
+  (random) => ({ does: 'delete folder', folder: random.of(FOLDERS) }),
+  folderTransfer('copy folder'),
+  folderTransfer('move folder'),
+  folderTransfer('rename folder'),
+];
+
+/** Gives a content that no upload had. */
+function contentsOf(store: StoreKind, random: Random): () => number {
+  const sizes = [...Array.from({ length: 8 }, () => SMALL), MEDIUM, MEDIUM, store === 'bucket' ? LARGE : MEDIUM];
+  let uploads = 0;
+  return () => random.of(sizes) + ++uploads;
+}
+
+interface Random {
+  /** A whole number from 0 on, below `limit`. */
+  below(limit: number): number;
+  of<Item>(items: readonly [Item, ...Item[]] | readonly Item[]): Item;
+  /** Two different ones. */
+  two<Item>(items: readonly Item[]): [Item, Item];
+}
+
+/** Numbers that follow from the seed alone ("mulberry32", Tommy Ettinger 2017, public domain). */
+function randomOf(seed: number): Random {
+  let state = seed >>> 0;
+  const below = (limit: number) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
+  };
+  const of = <Item>(items: readonly Item[]): Item => {
+    const [item] = items.slice(below(items.length));
+    if (item === undefined) throw new Error('There is nothing to choose from.');
+    return item;
+  };
+  const two = <Item>(items: readonly Item[]): [Item, Item] => {
+    const first = of(items);
+    return [first, of(items.filter((item) => item !== first))];
+  };
+  return { below, of, two };
+}

@@ -1,0 +1,132 @@
+import { bucket } from './bucket-promises.ts';
+import type { History, Operation, Outcome, StoreKind } from './history.ts';
+import { at, look, type Program, perhaps } from './program.ts';
+import { absent, type Change, disk, github, only, type Promises, present } from './promises.ts';
+
+const PROMISES: Readonly<Record<StoreKind, Promises>> = { disk, bucket, github };
+
+/** What there is to say of an operation: the steps that explain its outcome, or why nothing can. */
+export type Explanation = { readonly program: Program } | { readonly wrong: string };
+
+/** Gives the explanation of each operation, as the store of this history promises. */
+export function explainerOf({ store, paths }: Pick<History, 'store' | 'paths'>) {
+  const promises = PROMISES[store];
+  const numberOf = (path: string): number => {
+    const number = paths.indexOf(path);
+    if (number < 0) throw new Error(`The history does not have ${path} among its paths.`);
+    return number;
+  };
+  const namesIn = (folder: string) =>
+    paths.filter((path) => path.startsWith(folder)).map((path) => path.slice(folder.length));
+
+  const changeOf = (operation: Operation, isRepeated: boolean, isDone: boolean): Change => {
+    const change = { does: operation.does, into: [], content: 0, replace: false, isRepeated, isDone };
+    switch (operation.does) {
+      case 'upload':
+        return { ...change, from: [numberOf(operation.path)], content: operation.content, replace: !operation.isNew };
+      case 'fetch':
+      case 'delete':
+        return { ...change, from: [numberOf(operation.path)] };
+      case 'list':
+      case 'create folder':
+      case 'delete folder':
+        return { ...change, from: namesIn(operation.folder).map((name) => numberOf(operation.folder + name)) };
+      case 'copy':
+      case 'move':
+      case 'rename':
+        return {
+          ...change,
+          from: [numberOf(operation.from)],
+          into: [numberOf(operation.to)],
+          replace: operation.replace,
+        };
+      default: {
+        const { from, to, replace } = operation;
+        const names = namesIn(from).filter((name) => paths.includes(to + name));
+        return {
+          ...change,
+          from: names.map((name) => numberOf(from + name)),
+          into: names.map((name) => numberOf(to + name)),
+          replace,
+        };
+      }
+    }
+  };
+
+  const stepsOf = (change: Change) => {
+    switch (change.does) {
+      case 'upload':
+      case 'delete':
+      case 'copy':
+      case 'move':
+        return promises[change.does](change);
+      case 'rename':
+        return promises.move(change);
+      case 'delete folder':
+        return promises.deleteFolder(change);
+      case 'copy folder':
+        return promises.copyFolder(change);
+      case 'move folder':
+      case 'rename folder':
+        return promises.moveFolder(change);
+      // Folders that hold nothing are not looked at.
+      default:
+        return [];
+    }
+  };
+
+  /** What a listing shows of each file that may be there; of one moment, where the store promises that. */
+  const listing = (folder: string, files: Readonly<Record<string, number>>): Explanation => {
+    const shown = paths.filter((path) => path.startsWith(folder) && !path.slice(folder.length).includes('/'));
+    const stray = Object.keys(files).find((path) => !shown.includes(path));
+    if (stray !== undefined) return { wrong: `nobody ever named a file "${stray}"` };
+    const looks = shown.map((path) => [numberOf(path), files[path] ?? 0] as const);
+    if (promises.listsMoments) {
+      const all = looks.map(([path]) => path);
+      return { program: [look(all, (state) => looks.every(([path, content]) => at(state, path) === content))] };
+    }
+    return { program: looks.map(([path, content]) => look([path], (state) => at(state, path) === content)) };
+  };
+
+  const refusal = (change: Change, status: number): Explanation => {
+    const program = promises.refused(change, status);
+    if (program) return { program };
+    const isOfFile = !change.does.endsWith(' folder');
+    switch (status) {
+      // A folder that a file is in is there; one without any may be there or not.
+      case 404:
+        if (change.does === 'upload' || change.does === 'create folder') break;
+        if (promises.listsMoments || isOfFile) return { program: [absent(change.from)] };
+        return { program: change.from.map((path) => absent([path])) };
+      case 409:
+        if (change.into.length === 0 || change.replace) break;
+        return { program: isOfFile ? [present(change.into)] : [] };
+      case 412:
+        if (change.does === 'upload' && !change.replace) return { program: [present(change.from)] };
+        break;
+    }
+    return { wrong: `a ${status} is no answer to this` };
+  };
+
+  return (operation: Operation, outcome: Outcome, isRepeated: boolean): Explanation => {
+    const change = changeOf(operation, isRepeated, outcome.is === 'done');
+    switch (outcome.is) {
+      case 'done':
+        return { program: stepsOf(change) };
+      case 'found': {
+        const content = outcome.content ?? 0;
+        return { program: [look(change.from, (state) => at(state, only(change.from)) === content)] };
+      }
+      case 'listed':
+        return listing(operation.does === 'list' ? operation.folder : '', outcome.files ?? {});
+      case 'refused':
+        return refusal(change, outcome.status);
+      case 'unknown':
+        return { program: perhaps(stepsOf(change)) };
+      case 'left':
+        return { program: [] };
+      case 'wrong':
+        return { wrong: outcome.why };
+    }
+  };
+}

@@ -1,0 +1,218 @@
+import type { Operation } from './history.ts';
+import { at, END, having, look, type Node, type Program, type State, type Thread, thread, to } from './program.ts';
+
+/** A change, by the numbers of the paths: those of a folder's files are in the same order in `from` and `into`. */
+export interface Change {
+  readonly does: Operation['does'];
+  /** The file that is written or removed, or all files of the folder that is removed. */
+  readonly from: readonly number[];
+  readonly into: readonly number[];
+  readonly content: number;
+  readonly replace: boolean;
+  /** Whether connections to the store were cut meanwhile, so that the service may have asked for a thing twice. */
+  readonly isRepeated: boolean;
+  /** Whether it was told to be done. */
+  readonly isDone: boolean;
+}
+
+/** What a store promises of its changes: the steps in which it makes them, each of which others may see. */
+export interface Promises {
+  /** Whether a listing is of one moment; else each of its entries is of one. */
+  readonly listsMoments: boolean;
+  readonly upload: Steps;
+  readonly delete: Steps;
+  readonly copy: Steps;
+  readonly move: Steps;
+  readonly deleteFolder: Steps;
+  readonly copyFolder: Steps;
+  readonly moveFolder: Steps;
+  /** What a change does that is refused with this status; nothing where undefined. */
+  refused(change: Change, status: number): Program | undefined;
+}
+
+type Steps = (change: Change) => Program;
+
+/** The first of the paths, which is there wherever a change is of a file. */
+export const only = ([path = 0]: readonly number[]): number => path;
+
+export const areAbsent = (state: State, paths: readonly number[]): boolean =>
+  paths.every((path) => at(state, path) === 0);
+
+const pathsOf = ({ from, into }: Change): readonly number[] => [...from, ...into];
+
+const pairs = ({ from, into }: Change) => from.map((path, index) => [path, into[index] ?? 0] as const);
+
+/** Gives the files of `into` the contents of those of `from`. */
+const copied = (state: State, change: Change): State =>
+  having(
+    state,
+    pairs(change).map(([source, copy]) => [copy, at(state, source)]),
+  );
+
+const cleared = (state: State, paths: readonly number[]): State =>
+  having(
+    state,
+    paths.map((path) => [path, 0]),
+  );
+
+/** A file appears with all of its bytes, or is replaced by them. */
+export const uploadAtOnce: Steps = ({ from, content, replace }) => [
+  thread(from, (state) => (replace || areAbsent(state, from) ? [to(END, having(state, [[only(from), content]]))] : [])),
+];
+
+const deleteAtOnce: Steps = ({ from }) => [
+  thread(from, (state) => (areAbsent(state, from) ? [] : [to(END, cleared(state, from))])),
+];
+
+const deleteFolderAtOnce: Steps = ({ from }) => [thread(from, (state) => [to(END, cleared(state, from))])];
+
+/** One commit has all of a change, or nothing of it; where nothing is to be replaced, nothing is there. */
+const inOneCommit =
+  (isMove: boolean, isFile: boolean): Steps =>
+  (change) => [
+    thread(pathsOf(change), (state) => {
+      if (isFile && areAbsent(state, change.from)) return [];
+      if (!change.replace && !areAbsent(state, change.into)) return [];
+      const next = copied(state, change);
+      return [to(END, isMove ? cleared(next, change.from) : next)];
+    }),
+  ];
+
+/** docs/stores/github.md, "What a commit looks like": a commit is one step. */
+export const github: Promises = {
+  listsMoments: true,
+  upload: uploadAtOnce,
+  delete: deleteAtOnce,
+  copy: inOneCommit(false, true),
+  move: inOneCommit(true, true),
+  deleteFolder: deleteFolderAtOnce,
+  copyFolder: inOneCommit(false, false),
+  moveFolder: inOneCommit(true, false),
+  refused: () => undefined,
+};
+
+/** A copy is made of the bytes that were there when the file was opened, and put in its place when it is whole. */
+const copyOnDisk: Steps = ({ from, into, replace }) => [
+  thread(
+    [...from, ...into],
+    (state) => (areAbsent(state, from) ? [] : [to(1, state, [at(state, only(from))])]),
+    (state, [kept = 0]) => (replace || areAbsent(state, into) ? [to(END, having(state, [[only(into), kept]]))] : []),
+  ),
+];
+
+/**
+ * With `overwrite` one renaming. Without, the file has both names for a moment; then the old one is taken away, and given
+ * back to what somebody else has put there meanwhile, unless it is taken again (`renameToNew`).
+ */
+const moveOnDisk: Steps = (change) => {
+  const { from: source, into: target, replace } = change;
+  const [from, into] = [only(source), only(target)];
+  return [
+    thread(
+      pathsOf(change),
+      (state) => {
+        const file = at(state, from);
+        if (file === 0) return [];
+        if (at(state, into) === file) return [to(1, state, [file])];
+        if (replace) return [to(END, cleared(copied(state, change), source))];
+        return at(state, into) === 0 ? [to(1, copied(state, change), [file])] : [];
+      },
+      (state, [kept = 0]) => {
+        const present = at(state, from);
+        if (present === 0) return [];
+        const gone = cleared(state, source);
+        return [present === kept ? to(END, gone) : to(2, gone, [present])];
+      },
+      (state, [taken = 0]) => [to(END, at(state, from) === 0 ? having(state, [[from, taken]]) : state)],
+    ),
+  ];
+};
+
+/** Of several that move one file, those that come late take back the name that they gave it. */
+const lateMoveOnDisk: Steps = (change) => [
+  thread(
+    pathsOf(change),
+    (state) => {
+      const file = at(state, only(change.from));
+      if (file === 0) return [to(END, state)];
+      return areAbsent(state, change.into) ? [to(1, copied(state, change), [file])] : [];
+    },
+    (state, [kept = 0]) => {
+      if (!areAbsent(state, change.from)) return [];
+      return [to(END, at(state, only(change.into)) === kept ? cleared(state, change.into) : state)];
+    },
+  ),
+];
+
+/** The files are read one by one, and the folder that they make is put in its place when it is whole. */
+const copyFolderOnDisk: Steps = (change) => {
+  const unread = -1;
+  const read: Node = (state, kept) => {
+    const all = kept.length > 0 ? kept : change.from.map(() => unread);
+    const next = change.from.flatMap((path, index) =>
+      all[index] === unread ? [to(0, state, all.with(index, at(state, path)))] : [],
+    );
+    if (next.length > 0) return next;
+    if (change.replace) return [to(1, cleared(state, change.into), all)];
+    return areAbsent(state, change.into) ? placed(state, all) : [];
+  };
+  const placed: Node = (state, kept) => [
+    to(
+      END,
+      having(
+        state,
+        change.into.map((path, index) => [path, kept[index] ?? 0]),
+      ),
+    ),
+  ];
+  return [thread(pathsOf(change), read, placed)];
+};
+
+/** One renaming; what is at the destination is put aside before, and what comes there meanwhile too. */
+const moveFolderOnDisk: Steps = (change) => {
+  const { from, into, replace } = change;
+  const place: Node = (state) =>
+    replace || areAbsent(state, into) ? [to(END, cleared(copied(state, change), from))] : [];
+  const putAside: Node = (state) => [to(1, cleared(state, into))];
+  return [replace ? thread(pathsOf(change), putAside, place) : thread(pathsOf(change), place)];
+};
+
+/**
+ * A folder that was put aside for another one that then was not there is put back; where others have put something in its
+ * place meanwhile, what is not in that.
+ */
+const refusedOverFolderOnDisk: Steps = ({ into }) => [
+  thread(
+    into,
+    (state) => {
+      const aside = into.map((path) => at(state, path));
+      return [to(END, state), to(1, cleared(state, into), aside)];
+    },
+    (state, kept) => {
+      const missing = into.map((path, index) => [path, at(state, path) || (kept[index] ?? 0)] as const);
+      return [to(END, having(state, missing))];
+    },
+  ),
+];
+
+/** docs/architecture.md, "Disk". */
+export const disk: Promises = {
+  listsMoments: false,
+  upload: uploadAtOnce,
+  delete: deleteAtOnce,
+  copy: copyOnDisk,
+  move: moveOnDisk,
+  deleteFolder: deleteFolderAtOnce,
+  copyFolder: copyFolderOnDisk,
+  moveFolder: moveFolderOnDisk,
+  refused(change, status) {
+    if (status === 404 && !change.replace && (change.does === 'move' || change.does === 'rename'))
+      return lateMoveOnDisk(change);
+    const isOverFolder = change.replace && change.does.endsWith(' folder') && change.into.length > 0;
+    return isOverFolder ? refusedOverFolderOnDisk(change) : undefined;
+  },
+};
+
+/** What was so at some moment, as refusals tell. */
+export const present = (paths: readonly number[]): Thread => look(paths, (state) => !areAbsent(state, paths));
+export const absent = (paths: readonly number[]): Thread => look(paths, (state) => areAbsent(state, paths));

@@ -1,0 +1,3 @@
+import { judgeRuns } from './judged-run.ts';
+
+judgeRuns('bucket', 6);

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import type { History, Line, Operation } from './history.ts';
+import { perform } from './perform.ts';
+import type { Fault, Plan, Planned, Round } from './plan.ts';
+
+/** Two services on one store, which are ended and started anew. */
+export interface Site {
+  /** The ports of the services that run, by their numbers. */
+  readonly ports: ReadonlyMap<number, number>;
+  /** Kills all processes of a service at once. */
+  kill(replica: number): Promise<void>;
+  /** Starts all services that have ended. */
+  restart(): Promise<void>;
+  /** Has the connections of the next requests to the store cut, and calls back for each. */
+  cut(requests: readonly ('cut' | 'cut when done')[], onCut: () => void): void;
+}
+
+/** Does what is planned, and gives the history of it. */
+export async function run(plan: Plan, site: Site): Promise<History> {
+  const { store, seed, paths, rounds } = plan;
+  const recorder = createRecorder(site);
+  for (const round of rounds) {
+    await runRound(round, site, recorder);
+    recorder.note({ is: 'barrier' });
+    await lookAtAll(plan, site, recorder);
+    recorder.note({ is: 'looked' });
+  }
+  return { store, seed, paths, lines: recorder.lines };
+}
+
+type Recorder = ReturnType<typeof createRecorder>;
+
+function createRecorder(site: Site) {
+  const lines: Line[] = [];
+  const started = performance.now();
+  let operations = 0;
+  const note = (line: Unstamped) =>
+    void lines.push({ ...line, at: Math.round((performance.now() - started) * 1000) / 1000 });
+
+  return {
+    lines,
+    note,
+    async perform(client: string, replica: number, operation: Operation): Promise<void> {
+      const port = site.ports.get(replica);
+      assert.ok(port !== undefined, `The service ${replica} runs.`);
+      const id = ++operations;
+      note({ is: 'call', id, client, replica, operation });
+      const outcome = await perform(port, operation);
+      note({ is: 'end', id, outcome });
+    },
+  };
+}
+
+type Unstamped = Line extends infer One ? (One extends Line ? Omit<One, 'at'> : never) : never;
+
+async function runRound({ clients, fault }: Round, site: Site, recorder: Recorder): Promise<void> {
+  let begun = 0;
+  let failing: Promise<void> | undefined;
+  const runClient = async (operations: readonly Planned[], number: number) => {
+    for (const { operation, replica } of operations) {
+      if (++begun === fault?.after) failing = cause(fault, site, recorder);
+      const [running = replica] = site.ports.has(replica) ? [replica] : site.ports.keys();
+      await recorder.perform(`client ${number}`, running, operation);
+    }
+  };
+  await Promise.all(clients.map(runClient));
+  await failing;
+  site.cut([], () => {});
+  await site.restart();
+}
+
+async function cause(fault: Fault, site: Site, recorder: Recorder): Promise<void> {
+  if (fault.does === 'kill') {
+    recorder.note({ is: 'fault', fault: 'kill', replica: fault.replica });
+    await site.kill(fault.replica);
+  } else {
+    site.cut(fault.requests, () => recorder.note({ is: 'fault', fault: 'cut' }));
+  }
+}
+
+/** Each service gives every file and every folder. */
+async function lookAtAll({ paths, folders }: Plan, site: Site, recorder: Recorder): Promise<void> {
+  for (const replica of site.ports.keys()) {
+    const looks: Operation[] = [
+      ...paths.map((path) => ({ does: 'fetch', path }) as const),
+      ...['', ...folders].map((folder) => ({ does: 'list', folder }) as const),
+    ];
+    await Promise.all(looks.map((operation) => recorder.perform('look', replica, operation)));
+  }
+}

@@ -1,0 +1,79 @@
+import type { TestContext } from 'node:test';
+import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
+import { createBucket } from '../servers/bucket.ts';
+import { hostRepository } from '../servers/hosted-repository.ts';
+import { startS3Proxy } from '../servers/s3-proxy.ts';
+import { settingsOf, settingsOfRepository } from '../servers/settings.ts';
+import type { StoreKind } from './history.ts';
+import type { Site } from './run.ts';
+
+const REPLICAS = [0, 1];
+
+/** Opens an empty store of this kind, and starts two services on it. All of it goes with the test. */
+export async function openSite(t: TestContext, store: StoreKind): Promise<Site> {
+  const { settings, cut } = await STORES[store](t);
+  const running = new Map<number, Holdall>();
+  const ports = new Map<number, number>();
+  const restart = async () => {
+    const missing = REPLICAS.filter((replica) => !running.has(replica));
+    await Promise.all(
+      missing.map(async (replica) => {
+        const started = await startHoldall(t, { settings });
+        running.set(replica, started);
+        ports.set(replica, started.port);
+      }),
+    );
+  };
+  await restart();
+  return {
+    ports,
+    restart,
+    async kill(replica) {
+      const holdall = running.get(replica);
+      running.delete(replica);
+      ports.delete(replica);
+      await holdall?.kill();
+    },
+    cut,
+  };
+}
+
+interface Opened {
+  readonly settings: Readonly<Record<string, string>>;
+  readonly cut: Site['cut'];
+}
+
+const STORES: Readonly<Record<StoreKind, (t: TestContext) => Promise<Opened>>> = {
+  async disk(t) {
+    return { settings: { DISK_ROOT: await temporaryFolder(t) }, cut() {} };
+  },
+
+  async bucket(t) {
+    const bucket = await createBucket();
+    const proxy = await startS3Proxy(bucket.settings as { endpoint: string });
+    atEnd(t, async () => {
+      await bucket.remove();
+      await proxy.stop();
+    });
+    const settings = settingsOf({ settings: { ...bucket.settings, endpoint: proxy.url } });
+    return { settings, cut: (requests, onCut) => proxy.intercept(cutting(requests, onCut)) };
+  },
+
+  async github(t) {
+    const hosted = await hostRepository({ files: { '.gitkeep': '' } });
+    atEnd(t, () => hosted.remove());
+    // Each request that reads asks for the newest state, so that none may tell of an older one.
+    const settings = { ...settingsOfRepository(hosted), GITHUB_TRUST: '0' };
+    return { settings, cut: (requests, onCut) => hosted.host.intercept(cutting(requests, onCut)) };
+  },
+};
+
+/** Cuts the next requests that may change something, and those alone. */
+function cutting(requests: readonly ('cut' | 'cut when done')[], onCut: () => void) {
+  const left = [...requests];
+  return ({ method }: { method: string }) => {
+    const verdict = method === 'GET' || method === 'HEAD' ? undefined : left.shift();
+    if (verdict) onCut();
+    return verdict;
+  };
+}

@@ -1,0 +1,143 @@
+import { END, type Place, type Program, type State, type Thread } from './program.ts';
+
+/** One way in which all may have been until now: what the paths hold, and how far each running operation has come. */
+export interface World {
+  readonly state: State;
+  readonly running: ReadonlyMap<number, readonly Place[]>;
+}
+
+/** By what tells them apart. */
+export type Worlds = ReadonlyMap<string, World>;
+
+/** What each operation does, by its number; or what is wrong with its outcome. */
+export type Programs = ReadonlyMap<number, Program | string>;
+
+/** Ways that are followed at once, at the most. */
+const MOST = 50_000;
+
+/** The worlds in which the operation runs as well. */
+export function begun(worlds: Worlds, id: number, program: Program, programs: Programs): Worlds {
+  const places = program.map(() => ({ node: 0, kept: [] }));
+  return unique(
+    Iterator.from(worlds.values()).map(({ state, running }) =>
+      looked({ state, running: new Map([...running, [id, places]]) }, programs),
+    ),
+  );
+}
+
+/** The worlds in which the operation has ended: undefined where there are too many. */
+export function ended(worlds: Worlds, id: number, threads: Program, programs: Programs): Worlds | undefined {
+  let before = worlds;
+  for (const [number, { isOptional }] of threads.entries()) {
+    const after = brought(before, { id, number }, isOptional, programs);
+    if (after === undefined) return undefined;
+    before = after;
+  }
+  return unique(
+    Iterator.from(before.values()).map(({ state, running }) => {
+      return { state, running: new Map([...running].filter(([other]) => other !== id)) };
+    }),
+  );
+}
+
+/** A thread of an operation. */
+interface Which {
+  readonly id: number;
+  readonly number: number;
+}
+
+/**
+ * The worlds in which a thread has come to its end or, where it is optional, has taken any of its steps; behind as few
+ * steps of others as that takes, since what they do besides can be done later.
+ */
+function brought(worlds: Worlds, which: Which, isOptional: boolean, programs: Programs): Worlds | undefined {
+  const isDone = (world: World) => world.running.get(which.id)?.[which.number]?.node === END;
+  const seen = new Map(worlds);
+  const after = new Map(isOptional ? worlds : []);
+  // What is added while it is gone through is gone through as well.
+  for (const [key, world] of seen) {
+    if (isDone(world)) {
+      after.set(key, world);
+      continue;
+    }
+    for (const one of connectedTo(which, world, programs)) {
+      const isIts = one.id === which.id && one.number === which.number;
+      for (const next of stepsOf(one, world, programs)) {
+        const nextKey = keyOf(next);
+        seen.set(nextKey, next);
+        if (isIts && isOptional) after.set(nextKey, next);
+      }
+    }
+    if (seen.size > MOST) return undefined;
+  }
+  return after;
+}
+
+/** The threads that can make a difference to this one, itself among them: they share its paths, or those of such a thread. */
+function connectedTo(which: Which, world: World, programs: Programs): readonly Which[] {
+  const paths = new Set(threadOf(programs, which)?.paths);
+  let apart: (Which & Pick<Thread, 'paths'>)[] = [];
+  for (const [id, places] of world.running) {
+    for (const [number, { node }] of places.entries()) {
+      const thread = threadOf(programs, { id, number });
+      if (thread && !thread.isLook && node !== END) apart.push({ id, number, paths: thread.paths });
+    }
+  }
+  const connected: Which[] = [];
+  for (let size = -1; size < connected.length; ) {
+    size = connected.length;
+    apart = apart.filter((one) => {
+      if (!one.paths.some((path) => paths.has(path))) return true;
+      connected.push(one);
+      for (const path of one.paths) paths.add(path);
+      return false;
+    });
+  }
+  return connected;
+}
+
+/** Each world that is one step of this thread further. */
+function* stepsOf({ id, number }: Which, world: World, programs: Programs): Generator<World> {
+  const places = world.running.get(id);
+  const place = places?.[number];
+  if (!places || !place) return;
+  const step = threadOf(programs, { id, number })?.nodes[place.node];
+  for (const { state, node, kept } of step?.(world.state, place.kept) ?? []) {
+    const running = new Map(world.running).set(id, places.with(number, { node, kept: node === END ? [] : kept }));
+    yield looked({ state, running }, programs);
+  }
+}
+
+/** Whoever only looks, and sees what it told, has done so: nothing is lost by that, as it changes nothing. */
+function looked({ state, running }: World, programs: Programs): World {
+  const next = new Map(running);
+  for (const [id, places] of running) {
+    for (const [number, place] of places.entries()) {
+      const thread = threadOf(programs, { id, number });
+      if (!thread?.isLook || place.node === END) continue;
+      const [taken] = thread.nodes[0]?.(state, []) ?? [];
+      if (taken) next.set(id, (next.get(id) ?? places).with(number, { node: END, kept: [] }));
+    }
+  }
+  return { state, running: next };
+}
+
+function threadOf(programs: Programs, { id, number }: Which): Thread | undefined {
+  const program = programs.get(id);
+  return typeof program === 'object' ? program[number] : undefined;
+}
+
+export function unique(worlds: Iterable<World>): Map<string, World> {
+  const found = new Map<string, World>();
+  for (const world of worlds) found.set(keyOf(world), world);
+  return found;
+}
+
+function keyOf({ state, running }: World): string {
+  let key = state.join();
+  for (const [id, places] of running) {
+    key += `;${id}`;
+    for (const { node, kept } of places) key += ` ${node}:${kept.join()}`;
+  }
+  return key;
+}
