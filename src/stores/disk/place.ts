@@ -1,4 +1,4 @@
-import type { BigIntStats } from 'node:fs';
+import type { BigIntStats, PathLike } from 'node:fs';
 import { link, lstat, rename, unlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FilePath, type FolderPath, nameOf } from '../../domain/path.ts';
@@ -88,7 +88,7 @@ async function isLeftBehind(from: string, to: string, source: string): Promise<b
 }
 
 /** Gives a file that was taken its name back, unless a newer one has it by now: then it was replaced. */
-export async function giveBack(taken: string, name: string): Promise<void> {
+export async function giveBack(taken: PathLike, name: PathLike): Promise<void> {
   try {
     await link(taken, name);
     await unlink(taken);

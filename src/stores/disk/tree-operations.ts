@@ -72,7 +72,7 @@ export function createTreeOperations(
         }
       }
     } catch (error) {
-      for (const taken of aside) await giveBackFolder(taken, name);
+      for (const taken of aside) await giveBackFolder(Buffer.from(taken), Buffer.from(name));
       throw isTaken(error) ? existsAlready(to, error) : translate(error, to);
     }
     await parent.sync();
@@ -146,20 +146,25 @@ async function giveName(source: string, name: string): Promise<void> {
   }
 }
 
-/** Gives a folder that was put aside its name back; where somebody has made another one meanwhile, what is not in that. */
-async function giveBackFolder(taken: string, name: string): Promise<void> {
+/**
+ * Gives a folder that was put aside its name back; where somebody has made another one meanwhile, what is not in that.
+ * Names are bytes here, since they need not be UTF-8.
+ */
+async function giveBackFolder(taken: Buffer, name: Buffer): Promise<void> {
   try {
     await rename(taken, name);
   } catch (error) {
     if (!isTaken(error)) throw error;
-    for (const child of await readdir(taken, { withFileTypes: true })) {
-      const [from, to] = [join(taken, child.name), join(name, child.name)];
-      if (child.isDirectory()) await giveBackFolder(from, to);
-      else await giveBack(from, to);
+    for (const child of await readdir(taken, { withFileTypes: true, encoding: 'buffer' })) {
+      const from = Buffer.concat([taken, SEPARATOR, child.name]);
+      const to = Buffer.concat([name, SEPARATOR, child.name]);
+      await (child.isDirectory() ? giveBackFolder(from, to) : giveBack(from, to));
     }
     await rmdir(taken);
   }
 }
+
+const SEPARATOR = Buffer.from('/');
 
 /** Whether mkdir or rename failed because something has the name. */
 const isTaken = (error: unknown): boolean => IS_TAKEN.has(codeOf(error) ?? '');
