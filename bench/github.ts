@@ -29,7 +29,7 @@ export const github: Benchmark = {
   ],
   run: async (args, signal) => {
     const options = readOptions(args);
-    await ensurePrograms(['git'], signal);
+    ensurePrograms(['git']);
     await using temporary = await makeTemporaryFolder(options.folder, 2 ** 28);
     const machine = await describeMachine(temporary.path, options.service);
     const measurements: Measurement[] = [];

@@ -24,7 +24,7 @@ export const memory: Benchmark = {
   options: ['--size GIB        the length of the file (2)', ...subjectUsage],
   run: async (args, signal) => {
     const options = readOptions(args);
-    await ensurePrograms(['curl'], signal);
+    ensurePrograms(['curl']);
     // What is stored, and as much again where the file waits for a prefix that comes after it.
     await using folder = await makeTemporaryFolder(options.folder, 2.1 * options.bytes);
     const files = await makeFiles(folder.path, options.bytes);

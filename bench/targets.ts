@@ -126,7 +126,7 @@ async function measureGroup(
   const chosen = group.ids.filter((id) => only.includes(id));
   await using folder = await makeTemporaryFolder(parent, group.bytesNeeded(chosen, rounds));
   await group.measure({ chosen, duration, folder: folder.path, service, signal }, async (planned) => {
-    await ensurePrograms(programsOf(planned.map(({ comparison }) => comparison)), signal);
+    ensurePrograms(programsOf(planned.map(({ comparison }) => comparison)));
     for (const target of planned) onResult(await measureTarget(target, rounds, signal));
   });
 }

@@ -32,7 +32,7 @@ export const web: Benchmark = {
     const options = readOptions(args);
     requireCommands({ chromium: 'chromium' });
     const programs = options.servers.includes('nginx') ? (['nginx'] as const) : [];
-    await ensurePrograms(programs, signal);
+    ensurePrograms(programs);
     // The entries of the folders, and the profiles of the browser.
     await using temporary = await makeTemporaryFolder(options.folder, 2 ** 30);
     const machine = await describeMachine(temporary.path, options.service);

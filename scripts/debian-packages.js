@@ -1,12 +1,16 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
+/** Commands whose packages start a service of that name as soon as they are installed. */
+const SERVICES = ['nginx', 'caddy', 'redis-server', 'prometheus'];
+
 /**
  * Sees to it that the commands are there: those that are missing are installed from Debian's packages, where this
- * is Debian and we are root. Elsewhere it throws an error that says exactly what is missing.
+ * is Debian and we are root, and no service is left running that came with them. Elsewhere it throws an error that says
+ * exactly what is missing.
  *
- * @param {Readonly<Record<string, string>>} packageOf the package that brings each command
+ * @param {Readonly<Record<string, string>>} packageOf the package that brings each command, or several with spaces between
  */
 export function requireCommands(packageOf) {
   const missing = Object.keys(packageOf).filter((command) => !isInstalled(command));
@@ -29,7 +33,8 @@ export function requireChineseFont() {
  */
 function install(missing, packages) {
   if (missing.length === 0) return;
-  const wanted = [...new Set(packages)];
+  const wanted = [...new Set(packages.flatMap((name) => name.split(' ')))];
+  const present = SERVICES.filter(isInstalled);
   if (process.getuid?.() !== 0 || !isInstalled('apt-get')) {
     throw new Error(
       `Missing: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${wanted.join(' ')}`,
@@ -42,6 +47,17 @@ function install(missing, packages) {
     });
   run('update');
   run('install', '--yes', '--no-install-recommends', ...wanted);
+  for (const service of SERVICES) if (!present.includes(service) && isInstalled(service)) stopService(service);
+}
+
+/** @param {string} service as Debian calls it */
+function stopService(service) {
+  if (existsSync('/run/systemd/system')) {
+    execFileSync('systemctl', ['disable', '--now', service], { stdio: ['ignore', 'ignore', 'inherit'] });
+  } else if (existsSync(`/etc/init.d/${service}`)) {
+    // Fails where it does not run, as in a container whose policy forbids it: that is what we want.
+    spawnSync(`/etc/init.d/${service}`, ['stop'], { stdio: 'ignore' });
+  }
 }
 
 /** @param {string} command */

@@ -30,7 +30,7 @@ export async function openObjectStore(folder: string, signal: AbortSignal): Prom
 }
 
 async function startOwn(folder: string, signal: AbortSignal): Promise<ObjectStore> {
-  await ensurePrograms(cephPrograms, signal);
+  ensurePrograms(cephPrograms);
   process.stderr.write('bench: starting Ceph\n');
   const ceph = await startCeph(signal, folder);
   const daemons = Object.values(ceph.pids);

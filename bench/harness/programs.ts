@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs';
-import { access, constants } from 'node:fs/promises';
-import { join } from 'node:path';
+import { requireCommands } from '../../scripts/debian-packages.js';
 import { CEPH_COMMANDS } from '../../tests/servers/ceph.ts';
 import { run } from './processes.ts';
 
@@ -23,25 +21,9 @@ const packages = {
 /** All that a Ceph of our own consists of. */
 export const cephPrograms: readonly Program[] = Object.keys(CEPH_COMMANDS).filter(isProgram);
 
-/**
- * Sees that every program is there. On Debian, as root, what is missing is installed with apt-get and nothing of
- * it is left running; elsewhere, or when apt-get fails, rejects with what is missing.
- */
-export async function ensurePrograms(programs: readonly Program[], signal: AbortSignal): Promise<void> {
-  const missing = await findMissing(programs);
-  if (missing.length === 0) return;
-  const wanted = [...new Set(missing.flatMap((program) => packages[program].split(' ')))];
-  const command = `apt-get install --no-install-recommends ${wanted.join(' ')}`;
-  if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0) {
-    throw new Error(`not found: ${missing.join(', ')}. On Debian, as root: ${command}. Elsewhere: put them on PATH.`);
-  }
-  process.stderr.write(`bench: not found: ${missing.join(', ')}; running ${command}\n`);
-  const env = { DEBIAN_FRONTEND: 'noninteractive' };
-  await run({ file: 'apt-get', args: ['update'], env }, signal);
-  await run({ file: 'apt-get', args: ['install', '--yes', '--no-install-recommends', ...wanted], env }, signal);
-  await stopServices(missing, signal);
-  const stillMissing = await findMissing(programs);
-  if (stillMissing.length > 0) throw new Error(`installed, but not found on PATH: ${stillMissing.join(', ')}`);
+/** Sees that every program is there, as the tests do for theirs. */
+export function ensurePrograms(programs: readonly Program[]): void {
+  requireCommands(Object.fromEntries(programs.map((program) => [program, packages[program]])));
 }
 
 /** The version of each program, as the program itself says it. */
@@ -69,28 +51,4 @@ async function readVersion(program: Program, signal: AbortSignal): Promise<strin
 
 function isProgram(name: string): name is Program {
   return name in packages;
-}
-
-async function findMissing(programs: readonly Program[]): Promise<Program[]> {
-  const found = await Promise.all(programs.map(isOnPath));
-  return programs.filter((_, index) => !found[index]);
-}
-
-async function isOnPath(program: Program): Promise<boolean> {
-  const folders = [...(process.env.PATH ?? '').split(':'), '/usr/local/sbin', '/usr/sbin', '/sbin'];
-  const looks = folders.map((folder) => access(join(folder, program), constants.X_OK));
-  return (await Promise.allSettled(looks)).some((look) => look.status === 'fulfilled');
-}
-
-/** Debian starts a server's service as soon as its package is installed; we want the program alone. */
-async function stopServices(installed: readonly Program[], signal: AbortSignal): Promise<void> {
-  const services = installed.filter((program) => program === 'nginx' || program === 'caddy');
-  for (const service of services) {
-    if (existsSync('/run/systemd/system')) {
-      await run({ file: 'systemctl', args: ['disable', '--now', service] }, signal);
-    } else if (existsSync(`/etc/init.d/${service}`)) {
-      // Fails where it does not run, as in a container whose policy-rc.d forbids it: that is what we want.
-      await run({ file: 'sh', args: ['-c', '"$0" stop || true', `/etc/init.d/${service}`] }, signal);
-    }
-  }
 }
