@@ -187,6 +187,20 @@ it('of many at once that may not replace anything, sent to two services on one r
     assert.ok(!existsSync(join(root, 'one')));
   });
 
+  await t.test('a file is moved where its folder is moved to, and stays there', async () => {
+    await race(async (round) => {
+      await mkdir(join(root, `left ${round}`));
+      await writeFile(join(root, `left ${round}/file`), 'text');
+      const move = (source: string, destination: string, is_folder: boolean, { port }: Holdall) =>
+        postJson(port, '/move', { source, destination, is_folder });
+      await Promise.all([
+        move(`left ${round}/file`, `right ${round}/file`, false, first),
+        move(`left ${round}`, `right ${round}`, true, second),
+      ]);
+      assert.equal(await textAt(`right ${round}/file`), 'text');
+    });
+  });
+
   await t.test('they have left no debris', () => untilNoDebris(root));
 });
 

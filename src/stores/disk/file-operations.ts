@@ -1,3 +1,4 @@
+import type { BigIntStats } from 'node:fs';
 import { lstat, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -20,7 +21,7 @@ import { copyOpenFile, type Writer } from './write.ts';
 
 type FileOperations = Required<Pick<Store, 'stat' | 'read' | 'atHand' | 'remove' | 'copy' | 'move'>>;
 
-/** How often a file is moved anew over another name of it that others change meanwhile. */
+/** How often a move is begun anew that others come between. */
 const MOVE_ATTEMPTS = 5;
 
 /** What is done with single files that are there. */
@@ -95,30 +96,30 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
 
     move: (from, to, { replace }) =>
       inParent(root, from, async (folder) => {
-        const requireSource = async () => {
-          const found = await folder.lookUp(nameOf(from));
-          return found?.isFile() ? found : Promise.reject(notFound(from));
-        };
-        let source = await requireSource();
-        await using target = await root.makeParent(to);
         for (let attempt = 1; ; attempt++) {
+          const source = await folder.lookUp(nameOf(from));
+          if (!source?.isFile()) throw notFound(from);
+          await using target = await root.makeParent(to);
+          // The folder has been moved meanwhile, and the file with it: what looks like two names of it is one.
+          if (nameOf(from) === nameOf(to) && isSameFile(await folder.stats(), await target.stats()))
+            throw notFound(from);
           try {
             const present = await lookUpFile(target, to);
             // rename(2) does nothing with two names of one file, which an interrupted move leaves.
-            const isSame = present?.ino === source.ino && present.dev === source.dev;
-            if (replace && !isSame) await rename(folder.at(nameOf(from)), target.at(nameOf(to)));
-            else await renameToNew(folder.at(nameOf(from)), target.at(nameOf(to)), temporary);
-            break;
+            if (replace && !isSameFile(present, source)) {
+              await rename(folder.at(nameOf(from)), target.at(nameOf(to)));
+            } else await renameToNew(folder.at(nameOf(from)), target.at(nameOf(to)), temporary);
           } catch (error) {
             const isTaken = codeOf(error) === 'EEXIST';
-            if (!isTaken || !replace || attempt === MOVE_ATTEMPTS)
-              throw isTaken ? existsAlready(to, error) : translate(error, to);
-            // They were two names of one file, and are no more.
-            source = await requireSource();
+            // The file, what is in its way, or the folder that it goes to is another one by now.
+            const isLate = codeOf(error) === 'ENOENT' || (isTaken && replace);
+            if (isLate && attempt < MOVE_ATTEMPTS) continue;
+            throw isTaken ? existsAlready(to, error) : translate(error, to);
           }
+          await target.sync();
+          await folder.sync();
+          return;
         }
-        await target.sync();
-        await folder.sync();
       }),
   };
 
@@ -132,6 +133,9 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
     throw changedMeanwhile(file);
   }
 }
+
+const isSameFile = (one: BigIntStats | undefined, other: BigIntStats): boolean =>
+  one?.ino === other.ino && one.dev === other.dev;
 
 const wholeOf = (recent: RecentFile | undefined): Content | undefined =>
   recent?.bytes && new BytesAtHand(recent.file, undefined, recent.bytes);
