@@ -99,6 +99,11 @@ export async function giveBack(taken: PathLike, name: PathLike): Promise<void> {
   }
 }
 
+/** Whether a name could not be given because something has it. */
+export const isTaken = (error: unknown): boolean => IS_TAKEN.has(codeOf(error) ?? '');
+
+const IS_TAKEN = new Set(['EEXIST', 'ENOTEMPTY']);
+
 // File systems without hard links (FAT, some over the network), and links to other people's files on Linux.
 const LINKS_REFUSED = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 

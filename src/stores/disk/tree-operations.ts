@@ -9,7 +9,8 @@ import type { Cancellable, Entry, FileEntry, Replacing, Reporting, Store } from 
 import { codeOf } from '../../domain/system-error.ts';
 import { walkByLists } from '../../domain/walk.ts';
 import type { Folder } from './folder.ts';
-import { giveBack, inParent, lookUpFolder } from './place.ts';
+import { giveBack, inParent, isTaken, lookUpFolder } from './place.ts';
+import { putBackFolder } from './put-back.ts';
 import { removeTree } from './remove-tree.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
@@ -72,11 +73,20 @@ export function createTreeOperations(
         }
       }
     } catch (error) {
-      for (const taken of aside) await giveBackFolder(Buffer.from(taken), Buffer.from(name));
+      for (const taken of aside) await putBack(taken, name);
       throw isTaken(error) ? existsAlready(to, error) : translate(error, to);
     }
     await parent.sync();
     for (const taken of aside) await removeAside(taken);
+  };
+
+  /** What another program has put into the place meanwhile stays there, as do the files that were to be replaced, aside. */
+  const putBack = async (taken: string, name: string): Promise<void> => {
+    try {
+      await putBackFolder(Buffer.from(taken), Buffer.from(name));
+    } catch (error) {
+      warn('A folder that was to be replaced could not be put back.', { path: taken, err: error });
+    }
   };
 
   /** What fails here is only debris: the folder has gone from its place already. */
@@ -145,31 +155,6 @@ async function giveName(source: string, name: string): Promise<void> {
     throw error;
   }
 }
-
-/**
- * Gives a folder that was put aside its name back; where somebody has made another one meanwhile, what is not in that.
- * Names are bytes here, since they need not be UTF-8.
- */
-async function giveBackFolder(taken: Buffer, name: Buffer): Promise<void> {
-  try {
-    await rename(taken, name);
-  } catch (error) {
-    if (!isTaken(error)) throw error;
-    for (const child of await readdir(taken, { withFileTypes: true, encoding: 'buffer' })) {
-      const from = Buffer.concat([taken, SEPARATOR, child.name]);
-      const to = Buffer.concat([name, SEPARATOR, child.name]);
-      await (child.isDirectory() ? giveBackFolder(from, to) : giveBack(from, to));
-    }
-    await rmdir(taken);
-  }
-}
-
-const SEPARATOR = Buffer.from('/');
-
-/** Whether mkdir or rename failed because something has the name. */
-const isTaken = (error: unknown): boolean => IS_TAKEN.has(codeOf(error) ?? '');
-
-const IS_TAKEN = new Set(['EEXIST', 'ENOTEMPTY']);
 
 async function isEmpty(folder: string): Promise<boolean> {
   await using entries = await opendir(folder);
