@@ -97,13 +97,32 @@ it('A clock that is wrong by hours is set by that of the store, for requests and
   const entry = { kind: 'file', path: file('a.bin'), size: 10, etag: 'e', modified: null, type: 'text/plain' } as const;
   const url = new URL((await store.presign?.(entry, { expires: 60, download: true, purpose: 'read' })) ?? '');
   times.push(url.searchParams.get('X-Amz-Date') ?? '');
-  assert.deepEqual(times.map(hoursAhead), [0, 5, 5]);
+  assert.deepEqual(
+    times.map((time) => hoursAhead(time, Date.now())),
+    [0, 5, 5],
+  );
+});
+
+it('A clock that jumps by hours is set anew, also within the second of which the store told last', async (t) => {
+  const { store, proxy } = await openProxied(t);
+  const told = Date.now();
+  const headers = { date: new Date(told).toUTCString() };
+  proxy.intercept((request) =>
+    hoursAhead(String(request.headers['x-amz-date']), told) === 0
+      ? { ...xml(`<ListBucketResult>${LISTED}</ListBucketResult>`), headers }
+      : refusal(403, 'RequestTimeTooSkewed', headers),
+  );
+  assert.deepEqual(await pathsIn(store, ''), []);
+  t.mock.timers.enable({ apis: ['Date'], now: told + 5 * HOUR });
+  assert.deepEqual(await pathsIn(store, ''), []);
+  t.mock.timers.setTime(told);
+  assert.deepEqual(await pathsIn(store, ''), []);
 });
 
 const HOUR = 3_600_000;
 
-/** Of a time such as 20260131T235959Z. */
-function hoursAhead(time: string): number {
+/** By how much a time such as 20260131T235959Z is ahead of another. */
+function hoursAhead(time: string, of: number): number {
   const iso = time.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z');
-  return Math.round((Date.parse(iso) - Date.now()) / HOUR) + 0;
+  return Math.round((Date.parse(iso) - of) / HOUR) + 0;
 }

@@ -13,14 +13,17 @@ export const WRONG = 4 * 60_000;
 
 export function createClock(): Clock {
   let offset = 0;
-  let last: string | undefined;
+  let last: { readonly date: string; readonly now: number } | undefined;
   return {
     offset: () => offset,
     learn({ date, age }) {
       // An answer with an age is one of a cache, and of an earlier time.
-      if (date === undefined || date === last || age !== undefined) return;
-      last = date;
-      const told = Date.parse(date) - Date.now();
+      if (date === undefined || age !== undefined) return;
+      const now = Date.now();
+      // Most answers tell the same second again, which tells something new where our clock was set meanwhile.
+      if (date === last?.date && Math.abs(now - last.now) < WRONG) return;
+      last = { date, now };
+      const told = Date.parse(date) - now;
       if (!Number.isNaN(told)) offset = told;
     },
   };
