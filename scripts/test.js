@@ -55,6 +55,7 @@ async function runTests() {
     provide(() => requireCommands({ 'redis-server': 'redis-server' }));
   if (willRun('tests/deploy/')) provide(() => requireCommands(DEPLOYING));
   if (willRun('tests/doctor/')) provide(() => requireCommands({ nginx: DEPLOYING.nginx }));
+  if (willRun('tests/replicas/')) await provideForReplicas();
   if (willRun('tests/web/')) provide(requireBrowser);
   await build('./build-page.js', 'The web page could not be built, or is over its budget.');
   await build('./build-service.js', 'The service could not be built.');
@@ -96,6 +97,12 @@ function willRun(part) {
 function requireBrowser() {
   requireCommands({ chromium: 'chromium' });
   requireChineseFont();
+}
+
+/** Those that stop its daemon have a Ceph of their own. */
+async function provideForReplicas() {
+  const { CEPH_COMMANDS } = await import('../tests/servers/ceph.ts');
+  provide(() => requireCommands({ nginx: DEPLOYING.nginx, ...CEPH_COMMANDS }));
 }
 
 /** One for the whole run, as each takes two seconds and 120 MB. */

@@ -1,16 +1,15 @@
 import { execFile } from 'node:child_process';
 import { mkdir } from 'node:fs/promises';
-import type { TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { atEnd } from '../process/holdall.ts';
+import { atEnd, type Owner } from '../process/holdall.ts';
 
 const run = promisify(execFile);
 
 /**
- * Mounts a file system in memory at `folder`, with these options of mount(8), for as long as the test runs. Where the
+ * Mounts a file system in memory at `folder`, with these options of mount(8), until its owner ends. Where the
  * machine does not let us, it gives the reason.
  */
-export async function mountTmpfs(t: TestContext, folder: string, options: string): Promise<string | undefined> {
+export async function mountTmpfs(t: Owner, folder: string, options: string): Promise<string | undefined> {
   if (process.platform !== 'linux') return `tmpfs is of Linux, and this is ${process.platform}`;
   await mkdir(folder, { recursive: true });
   try {

@@ -14,6 +14,11 @@ import { until } from './until.ts';
 /** One line of the log, as the service writes it. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
+/** What others belong to and end with: a test, or anything else that calls what it is given when it ends. */
+export interface Owner {
+  after(end: () => Promise<void>): void;
+}
+
 /** How a process ended. */
 interface End {
   readonly code: number | null;
@@ -51,8 +56,8 @@ export interface Start {
   readonly script?: string;
 }
 
-/** Starts the service and waits until it is ready. It ends with the test, however that ends. */
-export async function startHoldall(t: TestContext, { root, settings, ...start }: Start = {}): Promise<Holdall> {
+/** Starts the service and waits until it is ready. It ends with its owner, however that ends. */
+export async function startHoldall(t: Owner, { root, settings, ...start }: Start = {}): Promise<Holdall> {
   const served = root ?? (await temporaryFolder(t));
   const { child, pid, ended } = await launch(t, { settings: { DISK_ROOT: served, ...settings }, ...start });
   const log: LogLine[] = [];
@@ -100,17 +105,17 @@ export async function runHoldall(
   return { ...(await ended), stdout, stderr };
 }
 
-/** A new folder, as its real path, that goes with the test. */
-export async function temporaryFolder(t: TestContext): Promise<string> {
+/** A new folder, as its real path, that goes with its owner. */
+export async function temporaryFolder(t: Owner): Promise<string> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'holdall-process-')));
   atEnd(t, () => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
   return folder;
 }
 
-const endings = new WeakMap<TestContext, (() => unknown)[]>();
+const endings = new WeakMap<Owner, (() => unknown)[]>();
 
-/** Has `end` called when the test has ended, however it ended: what began last ends first. */
-export function atEnd(t: TestContext, end: () => unknown): void {
+/** Has `end` called when its owner has ended, however it ended: what began last ends first. */
+export function atEnd(t: Owner, end: () => unknown): void {
   const known = endings.get(t);
   if (known) return void known.unshift(end);
   const all = [end];
@@ -141,7 +146,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 /** Starts the command in an empty working directory, so that no `.env` is read, and with nothing of our environment but what makes it start faster. */
 async function launch(
-  t: TestContext,
+  t: Owner,
   { settings, command = [process.execPath], script = SCRIPT, args = [] }: Start & { args?: readonly string[] },
 ): Promise<{ child: ChildProcessByStdio<null, Readable, Readable>; pid: number; ended: Promise<End> }> {
   const cwd = await temporaryFolder(t);
@@ -167,7 +172,8 @@ async function launch(
   return { child, pid, ended };
 }
 
-function childrenOf(pid: number): number[] {
+/** The processes that a process started, and that are still there. */
+export function childrenOf(pid: number): number[] {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1').split(' ').filter(Boolean).map(Number);
   } catch {

@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { keepUntilEnd } from '../../bench/harness/last-resort.ts';
 import { type OwnedProcess, start } from '../../bench/harness/processes.ts';
 import { until } from '../process/until.ts';
 import { findFreePort } from './free-port.ts';
+import { takesConnections } from './takes-connections.ts';
 
 /** A Redis of our own on this machine, which keeps nothing on disk. */
 export interface TestRedis {
@@ -46,13 +46,5 @@ async function untilReady(server: OwnedProcess, port: number): Promise<void> {
   await until('Redis takes connections', () => {
     if (ending !== undefined) throw new Error(`redis-server ended: ${ending}\n${server.lastOutput()}`);
     return takesConnections(port);
-  });
-}
-
-function takesConnections(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = createConnection(port, '127.0.0.1');
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-    socket.once('connect', () => socket.destroy());
   });
 }

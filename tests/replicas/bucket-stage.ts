@@ -1,0 +1,81 @@
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PutBucketLifecycleConfigurationCommand } from '@aws-sdk/client-s3';
+import { mountTmpfs } from '../faults/mounts.ts';
+import { MIB } from '../faults/pattern.ts';
+import { atEnd, type Owner, temporaryFolder } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+import { createBucket, type TestBucket } from '../servers/bucket.ts';
+import { type Ceph, startCeph } from '../servers/ceph.ts';
+import { ownAddress } from '../servers/own-address.ts';
+import { type S3Proxy, startS3Proxy } from '../servers/s3-proxy.ts';
+import { settingsOf } from '../servers/settings.ts';
+import { type Stage, startReplicas } from './stage.ts';
+
+/** Replicas on one bucket of a Ceph of their own. */
+export interface BucketStage extends Stage {
+  readonly ceph: Ceph;
+  readonly bucket: TestBucket;
+  /** The way of each replica to the bucket. */
+  readonly links: readonly S3Proxy[];
+  /** Sets the clock of the last replica so many seconds ahead of the others'. */
+  setClock(seconds: number): Promise<void>;
+  /** Where the replicas keep thumbnails, all in one folder: how many bytes it holds, and why it may hold more. */
+  readonly cache: { readonly folder: string; readonly size: number; readonly whyUnbounded: string | undefined };
+}
+
+const SKEWED_CLOCK = new URL('skewed-clock.ts', import.meta.url);
+
+/** Bytes. */
+const CACHE_SIZE = 4 * MIB;
+
+export async function openBucketStage(owner: Owner, count: number): Promise<BucketStage> {
+  const ceph = await startCeph(undefined, tmpdir(), ownAddress());
+  atEnd(owner, () => ceph.stop());
+  const bucket = await createBucket(ceph);
+  await clearAwayParts(bucket);
+  const folder = await temporaryFolder(owner);
+  const cache = join(folder, 'cache');
+  const whyUnbounded = await mountTmpfs(owner, cache, `size=${CACHE_SIZE}`);
+  const clock = join(folder, 'clock');
+  await writeFile(clock, '0');
+
+  const links = await Promise.all(Array.from({ length: count }, () => startS3Proxy(ceph)));
+  for (const link of links) atEnd(owner, () => link.stop());
+  const settings = links.map(({ url }, index) => ({
+    ...settingsOf({ settings: { ...bucket.settings, endpoint: url } }),
+    CACHE_DIR: cache,
+    CACHE_SIZE: '64MiB',
+    ...(index === count - 1 && { NODE_OPTIONS: `--import ${SKEWED_CLOCK.href}`, CLOCK_FILE: clock }),
+  }));
+  return {
+    ...(await startReplicas(owner, settings)),
+    // Three parts.
+    large: 17 * MIB,
+    ceph,
+    bucket,
+    links,
+    setClock: (seconds) => writeFile(clock, String(seconds)),
+    cache: { folder: cache, size: CACHE_SIZE, whyUnbounded },
+    async untilClean() {
+      await until('no part of an upload is left', async () => {
+        if ((await bucket.openUploads()).length === 0) return true;
+        await ceph.applyLifecycles();
+        return false;
+      });
+    },
+  };
+}
+
+/** As `docs/stores/s3.md` has it, with one day. */
+async function clearAwayParts({ client, name }: TestBucket): Promise<void> {
+  const rule = {
+    ID: 'abort-incomplete-uploads',
+    Status: 'Enabled' as const,
+    Filter: { Prefix: '' },
+    AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
+  };
+  const LifecycleConfiguration = { Rules: [rule] };
+  await client.send(new PutBucketLifecycleConfigurationCommand({ Bucket: name, LifecycleConfiguration }));
+}

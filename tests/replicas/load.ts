@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { concurrently } from '../../src/domain/concurrently.ts';
+import { type Answer, send } from '../http/client.ts';
+import { until } from '../process/until.ts';
+import { type Client, createClient, fetchFile, ROLES, type Service } from './clients.ts';
+import type { Operation } from './operations.ts';
+
+/** Clients at work, all at once. */
+export interface Load {
+  /** Every request so far. */
+  operations(): Operation[];
+  /** Whether each client has had an answer of this many requests in a row, since this time of `performance.now()`. */
+  isServed(since: number, inARow: number): boolean;
+  /** Has every client end what it is at: what was not acknowledged is sent again until it is. */
+  stop(): Promise<void>;
+  /** Looks at every file, when the load has stopped; gives what is not as the answers allow. */
+  lost(): Promise<string[]>;
+}
+
+/** How much work there is. */
+export interface Size {
+  readonly clientsOfRole: number;
+  /** Milliseconds for which a client rests behind each request. */
+  readonly rest: number;
+}
+
+/** Has clients of each role, so many, work in folders below `home` until they are stopped. */
+export function startLoad(service: Service, home: string, { clientsOfRole, rest }: Size): Load {
+  const roles = Object.keys(ROLES) as (keyof typeof ROLES)[];
+  const clients = roles.flatMap((role) =>
+    Array.from({ length: clientsOfRole }, (_, index) => createClient(service, role, `${home}${role} ${index}/`, rest)),
+  );
+  let isStopping = false;
+  const working = Promise.all(
+    clients.map(async (client) => {
+      while (!isStopping) await client.work();
+    }),
+  );
+  // Looked at by `stop`.
+  working.catch(() => {});
+
+  return {
+    operations: () => clients.flatMap(({ operations }) => operations),
+    isServed: (since, inARow) =>
+      clients.every(({ operations }) => {
+        const last = operations.slice(-inARow);
+        return (
+          last.length === inARow && last.every(({ outcome, began }) => outcome === 'acknowledged' && began >= since)
+        );
+      }),
+    async stop() {
+      isStopping = true;
+      await working;
+    },
+    async lost() {
+      const lost = clients.flatMap(({ wrong }) => wrong);
+      for (const client of clients) lost.push(...(await missing(service.port, client)));
+      return lost;
+    },
+  };
+}
+
+/** How many files are looked at at once. */
+const AT_ONCE = 8;
+
+/** What of a client's files is not as its answers allow: lost, cut short, or there though it was deleted. */
+async function missing(port: number, { home, ledger }: Client): Promise<string[]> {
+  const found: string[] = [];
+  const listed = await filesBelow(port, home);
+  for (const path of ledger.paths()) {
+    if (ledger.mustShow(path) && !listed.includes(path)) found.push(`not listed: ${path}`);
+  }
+  await concurrently(each(new Set([...ledger.paths(), ...listed])), AT_ONCE, async (path) => {
+    const { status, body } = await whenNotBusy(() => fetchFile(port, path));
+    const bytes = status === 404 ? undefined : body;
+    if (status !== 200 && bytes) found.push(`${path}: ${status} ${body.toString()}`);
+    else if (!ledger.allows(path, bytes)) found.push(`${path}: ${bytes ? `${bytes.length} other bytes` : 'gone'}`);
+  });
+  return found;
+}
+
+/** Every file below a folder, by listings alone; nothing where the folder is not there. */
+async function filesBelow(port: number, folder: string): Promise<string[]> {
+  const { status, body } = await whenNotBusy(() => send(port, `/?prefix=${encodeURIComponent(folder)}`));
+  if (status === 404) return [];
+  assert.equal(status, 200, `${folder}: ${body.toString()}`);
+  const { entries } = JSON.parse(body.toString()) as { entries: { type: string; path: string }[] };
+  const below = entries.map(async ({ type, path }) => (type === 'folder' ? filesBelow(port, path) : [path]));
+  return (await Promise.all(below)).flat();
+}
+
+/** Asks until the answer is none of a service that is too busy for it. */
+const whenNotBusy = (ask: () => Promise<Answer>): Promise<Answer> =>
+  until('the service is not too busy', async () => {
+    const answer = await ask();
+    return answer.status !== 503 && answer;
+  });
+
+async function* each<Item>(items: Iterable<Item>): AsyncGenerator<Item> {
+  yield* items;
+}

@@ -1,0 +1,33 @@
+import { atEnd, type Owner } from '../process/holdall.ts';
+import { type Nginx, startDocumentedNginx } from '../servers/documented-nginx.ts';
+import { ownAddress } from '../servers/own-address.ts';
+import type { Service } from './clients.ts';
+import { createReplica, PORT, type Replica } from './replicas.ts';
+
+/** Several replicas on one store, behind nginx. */
+export interface Stage extends Service {
+  readonly replicas: readonly Replica[];
+  readonly nginx: Nginx;
+  /** Waits until nothing is left behind of what was cut short; rejects when something stays. */
+  untilClean(): Promise<void>;
+}
+
+/** Starts one replica with each of these settings, and nginx before them. All of it ends with its owner. */
+export async function startReplicas(
+  owner: Owner,
+  settings: readonly Readonly<Record<string, string>>[],
+): Promise<Pick<Stage, 'port' | 'replicas' | 'nginx'>> {
+  const hosts = settings.map(() => ownAddress());
+  const nginx = await startDocumentedNginx(hosts.map((host) => `${host}:${PORT}`));
+  atEnd(owner, () => nginx.stop());
+  const shared = {
+    PUBLIC_URL: `http://127.0.0.1:${nginx.port}`,
+    TRUST_PROXY: 'loopback',
+    ACCESS: 'open',
+    // All clients have one address here.
+    RATE_LIMIT: '0',
+  };
+  const replicas = settings.map((own, index) => createReplica(owner, hosts[index] ?? '', { ...shared, ...own }));
+  await Promise.all(replicas.map((replica) => replica.start()));
+  return { port: nginx.port, replicas, nginx };
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { keepUntilEnd } from '../../bench/harness/last-resort.ts';
+import { type OwnedProcess, start } from '../../bench/harness/processes.ts';
+import { childrenOf } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+import { findFreePort } from './free-port.ts';
+import { takesConnections } from './takes-connections.ts';
+
+/** nginx on this machine, with the configuration that `deploy/nginx.conf` is. */
+export interface Nginx {
+  readonly port: number;
+  /** Passes requests on to these replicas alone, each as `host:port`. When it settles, no worker is left that knew others. */
+  use(replicas: readonly string[]): Promise<void>;
+  /** Ends it. It ends with this process too, however that ends. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts it on a free port of 127.0.0.1 before these replicas, each as `host:port`. Of the documented configuration, only
+ * addresses, ports and the certificate are other ones.
+ */
+export async function startDocumentedNginx(replicas: readonly string[]): Promise<Nginx> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdall-nginx-'));
+  const forget = keepUntilEnd({ kind: 'folder', name: folder });
+  const port = await findFreePort();
+  const otherPort = await findFreePort();
+  const documented = await readFile(new URL('../../deploy/nginx.conf', import.meta.url), 'utf8');
+  const configure = (used: readonly string[]) =>
+    writeFile(join(folder, 'holdall.conf'), adapt(documented, { replicas, used, port, otherPort }));
+  await writeFile(join(folder, 'nginx.conf'), surroundings(folder));
+  await configure(replicas);
+
+  const server = start({ file: 'nginx', args: ['-e', 'stderr', '-p', folder, '-c', join(folder, 'nginx.conf')] });
+  const stop = async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+    forget();
+  };
+  try {
+    await untilItListens(server, port);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return {
+    port,
+    async use(used) {
+      await configure(used);
+      const before = childrenOf(server.pid);
+      process.kill(server.pid, 'SIGHUP');
+      // One that takes no more connections may still have a request to pass on.
+      await until('the workers of before have ended, and there are others', () => {
+        const workers = childrenOf(server.pid);
+        return workers.length === WORKERS && !workers.some((pid) => before.includes(pid));
+      });
+    },
+    stop,
+  };
+}
+
+const WORKERS = 2;
+
+interface Adaptation {
+  readonly replicas: readonly string[];
+  /** Those that are not taken out of use. */
+  readonly used: readonly string[];
+  readonly port: number;
+  readonly otherPort: number;
+}
+
+/** The documented configuration for these replicas, without TLS. */
+function adapt(documented: string, { replicas, used, port, otherPort }: Adaptation): string {
+  const lineOf = (replica: string, rest: string) => `server ${replica}${rest}${used.includes(replica) ? '' : ' down'};`;
+  const adaptations: [RegExp, (...matched: string[]) => string][] = [
+    [/^ {4}server 127\.0\.0\.1:8080( .+)?;$/m, (_, rest = '') => replicas.map((each) => lineOf(each, rest)).join('\n')],
+    [/listen 443 ssl;/, () => `listen 127.0.0.1:${port};`],
+    [/listen 80;/, () => `listen 127.0.0.1:${otherPort};`],
+    [/^ {4}ssl_certificate .*\n {4}ssl_certificate_key .*$/m, () => ''],
+  ];
+  return adaptations.reduce((configuration, [from, to]) => {
+    assert.match(configuration, from, 'deploy/nginx.conf has what is replaced.');
+    return configuration.replace(from, to);
+  }, documented);
+}
+
+/** What a distribution has in its nginx.conf, with all that is written in the folder. */
+function surroundings(folder: string): string {
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  return `
+daemon off;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+worker_processes ${WORKERS};
+pid ${folder}/nginx.pid;
+events { worker_connections 1024; }
+http {
+    access_log off;
+    ${temporary.map((name) => `${name}_temp_path ${folder}/${name};`).join('\n    ')}
+    include ${folder}/holdall.conf;
+}
+`;
+}
+
+async function untilItListens(server: OwnedProcess, port: number): Promise<void> {
+  let ending: string | undefined;
+  void server.ended.then(({ description }) => (ending = description));
+  await until('nginx takes connections', () => {
+    if (ending !== undefined) throw new Error(`nginx ended: ${ending}\n${server.lastOutput()}`);
+    return takesConnections(port);
+  });
+}
