@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { until } from './until.ts';
 
@@ -97,7 +96,7 @@ export interface Ran extends End {
 
 /** Runs the command until it ends by itself. */
 export async function runHoldall(
-  t: TestContext,
+  t: Owner,
   { args = [], ...start }: Omit<Start, 'root'> & { args?: readonly string[] } = {},
 ): Promise<Ran> {
   const { child, ended } = await launch(t, { ...start, args });
