@@ -188,7 +188,12 @@ async function forward({ upstream, agent, incoming, response, verdict }: Forward
   const onward = httpRequest({ hostname, port, method, path: url, headers, setHost: false, agent });
   // Who leaves here, leaves there.
   response.once('close', () => onward.destroy());
-  pipeline(incoming, onward, () => {});
+  // The store may refuse a request before it has read its body: the rest is taken here, or the next request on the
+  // connection would wait behind it.
+  onward.once('close', () => incoming.unpipe().resume());
+  // Where there is no answer yet, it is seen below.
+  onward.on('error', () => {});
+  incoming.pipe(onward);
   let answered: IncomingMessage;
   try {
     [answered] = (await once(onward, 'response')) as [IncomingMessage];
