@@ -103,6 +103,34 @@ it('A clock that is wrong by hours is set by that of the store, for requests and
   );
 });
 
+it('An upload is signed anew where the clock went wrong, and where it was set right', async (t) => {
+  const { store, proxy } = await openProxied(t);
+  const told = Date.now();
+  const headers = { date: new Date(told).toUTCString(), etag: '"e"' };
+  proxy.intercept((request) =>
+    hoursAhead(String(request.headers['x-amz-date']), told) === 0
+      ? { status: 200, headers }
+      : refusal(403, 'RequestTimeTooSkewed', headers),
+  );
+  t.mock.timers.enable({ apis: ['Date'], now: told + 5 * HOUR });
+  await store.write(file('a'), upload('text'));
+  t.mock.timers.setTime(told);
+  await store.write(file('a'), upload('text'));
+  assert.equal(proxy.count('PutObject'), 4);
+});
+
+it('An upload that is refused for another reason is not sent again because the clock is wrong', async (t) => {
+  const { store, proxy } = await openProxied(t);
+  let seconds = (5 * HOUR) / 1000;
+  proxy.intercept(() => {
+    const headers = { date: new Date(Date.now() + seconds++ * 1000).toUTCString(), etag: '"e"' };
+    return proxy.requests.length === 1 ? { status: 200, headers } : refusal(404, 'NoSuchBucket', headers);
+  });
+  await store.write(file('a'), upload('text'));
+  await assert.rejects(store.write(file('a'), upload('text')), ofKind('unavailable'));
+  assert.equal(proxy.count('PutObject'), 2);
+});
+
 it('A clock that jumps by hours is set anew, also within the second of which the store told last', async (t) => {
   const { store, proxy } = await openProxied(t);
   const told = Date.now();

@@ -1,8 +1,9 @@
-import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
+import { S3Client, type S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3';
 import type { Cancellable } from '../../domain/store.ts';
 import { sendTold, type TellRequest } from '../tell-request.ts';
 import { toldOf } from './answers.ts';
 import { createAsking, type SendOptions } from './asking.ts';
+import { WRONG } from './clock.ts';
 import type { Key } from './keys.ts';
 import { createObjects, type Objects } from './objects.ts';
 import { ATTEMPTS } from './retries.ts';
@@ -38,6 +39,7 @@ export interface Bucket {
 export function connect(options: S3Options): Bucket {
   const client = new S3Client(configure(options));
   sendUtf8(client);
+  signAnew(client);
   const { accessKeyId, secretAccessKey, retried = () => {}, asked } = options;
   tellRetries(client, retried);
   if (asked) tellRequests(client, asked);
@@ -119,6 +121,30 @@ function sendUtf8(client: S3Client): void {
       return next(given);
     },
     { step: 'deserialize', name: 'sendUtf8', priority: 'low' },
+  );
+}
+
+/**
+ * What was signed by a clock that the answer shows to be wrong is signed by the right one, and sent again. By its own rule
+ * the client gives up where a clock was set right, and sends again all that is refused, for any reason, while one is wrong.
+ */
+function signAnew({ config, middlewareStack }: S3Client): void {
+  middlewareStack.addRelativeTo(
+    <Given, Result>(next: (given: Given) => Promise<Result>) =>
+      async (given: Given) => {
+        const offset = config.systemClockOffset;
+        try {
+          return await next(given);
+        } catch (error) {
+          if (error instanceof S3ServiceException) {
+            // By this the client knows what to send again, whatever the refusal is.
+            const clockSkewCorrected = Math.abs(config.systemClockOffset - offset) >= WRONG;
+            Object.assign(error.$metadata, { clockSkewCorrected });
+          }
+          throw error;
+        }
+      },
+    { relation: 'before', toMiddleware: 'httpSigningMiddleware', name: 'signAnew' },
   );
 }
 
