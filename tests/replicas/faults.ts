@@ -134,11 +134,7 @@ const NETWORK_SLOW: Fault<BucketStage> = {
 /** Seconds: stores bear fifteen minutes. */
 const HOUR = 3600;
 
-/**
- * For the longer run alone: about once in six runs, an upload that is under way when the clock jumps gets no answer within
- * a minute, which is not understood yet.
- */
-export const CLOCK_SKEWED: Fault<BucketStage> = {
+const CLOCK_SKEWED: Fault<BucketStage> = {
   name: 'the clock of one replica an hour ahead',
   lasts: true,
   isUnnoticed: true,
@@ -186,5 +182,6 @@ export const BUCKET_FAULTS: readonly Fault<BucketStage>[] = [
   NETWORK_CUT_FOR_ONE,
   silent(),
   NETWORK_SLOW,
+  CLOCK_SKEWED,
   CACHE_FULL,
 ];

@@ -6,7 +6,7 @@ import type { Owner } from '../process/holdall.ts';
 import { CEPH_COMMANDS } from '../servers/ceph.ts';
 import { openBucketStage } from './bucket-stage.ts';
 import { type Fault, NOTHING } from './fault.ts';
-import { BUCKET_FAULTS, CLOCK_SKEWED, SHARED_FAULTS } from './faults.ts';
+import { BUCKET_FAULTS, SHARED_FAULTS } from './faults.ts';
 import { openBranchStage, openDiskStage } from './shared-stages.ts';
 import type { Stage } from './stage.ts';
 import { complaints, type Result, tryFault } from './trial.ts';
@@ -68,7 +68,7 @@ const COLUMNS: Column[] = [
 ];
 
 requireCommands({ nginx: 'nginx-light', git: 'git', ...CEPH_COMMANDS });
-await tryOn('three on a bucket', (owner) => openBucketStage(owner, 3), [...BUCKET_FAULTS, CLOCK_SKEWED]);
+await tryOn('three on a bucket', (owner) => openBucketStage(owner, 3), BUCKET_FAULTS);
 await tryOn('two on a folder', openDiskStage, SHARED_FAULTS);
 await tryOn('two on a branch', openBranchStage, SHARED_FAULTS);
 process.stdout.write(`${formatTable(COLUMNS, rows)}\n`);
