@@ -6,10 +6,9 @@ import { ROOT } from '../../domain/path.ts';
 import type { Store } from '../../domain/store.ts';
 import { createUrlSigner, signedPath, type UrlSigner } from '../../domain/url-signer.ts';
 import { keptKeyIn } from '../kept-key.ts';
-import type { Calls } from './calls.ts';
 import { createFileOperations } from './file-operations.ts';
 import { createLister } from './list.ts';
-import { makeRoot, OWN_FOLDER, unusableRoot } from './root.ts';
+import { makeRoot, OWN_FOLDER, type Root, unusableRoot } from './root.ts';
 import { createSingleFolderOperations } from './single-folders.ts';
 import { openTemporary } from './temporary.ts';
 import { translate } from './translate.ts';
@@ -54,7 +53,7 @@ export async function openDisk({
 }: DiskOptions): Promise<Disk> {
   const root = await makeRoot(folder, threads);
   const ownFolder = join(root.path, OWN_FOLDER);
-  const { temporary, key } = await openOwnFolder(ownFolder, signingKey, root.system.atOnce).catch((error: unknown) => {
+  const { temporary, key } = await openOwnFolder(ownFolder, signingKey, root).catch((error: unknown) => {
     throw unusableRoot(folder, error);
   });
   const signer = createUrlSigner(key);
@@ -74,6 +73,7 @@ export async function openDisk({
     },
 
     async check() {
+      await root.requireSame();
       const probe = await temporary.name();
       try {
         await writeFile(probe, '');
@@ -92,9 +92,9 @@ export async function openDisk({
   return { store, signer, key, root: root.path, ownFolder };
 }
 
-async function openOwnFolder(folder: string, signingKey: Buffer | undefined, calls: Calls) {
+async function openOwnFolder(folder: string, signingKey: Buffer | undefined, root: Root) {
   const present = await lstat(folder).catch(() => undefined);
   if (present && !present.isDirectory()) throw new Error(`${folder} is no folder, and it is the service's own.`);
-  const temporary = await openTemporary(join(folder, 'temporary'), calls);
+  const temporary = await openTemporary(join(folder, 'temporary'), root);
   return { temporary, key: signingKey ?? (await keptKeyIn(folder)) };
 }

@@ -1,5 +1,5 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { access, lstat, mkdir, realpath, statfs } from 'node:fs/promises';
+import { access, lstat, mkdir, realpath, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isStoreError, StoreError } from '../../domain/error.ts';
 import { type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../domain/path.ts';
@@ -31,6 +31,8 @@ export interface Root {
   readonly system: System;
   /** What was found of files a moment ago. */
   readonly recent: RecentFiles;
+  /** Rejects where its path leads to another folder than at the start, as when its disk was taken away. */
+  requireSame(): Promise<void>;
   /** Opens a file for reading. `not-found` for everything that is no regular file. */
   openFile(file: FilePath): Promise<OpenFile>;
   /** Opens a folder. `not-found` for everything that is no folder. */
@@ -76,6 +78,12 @@ export async function openRoot(folder: string, threads: number): Promise<Root> {
   const absolute = (inside: FilePath | FolderPath) => (inside === ROOT ? path : prefix + withoutSlash(inside));
   const callsFor = (familiar: Familiar, place: string) => (familiar.has(place) ? system.atOnce : system.aside);
 
+  const identity = await stat(path, { bigint: true });
+  const requireIdentity = (found: BigIntStats | undefined) => {
+    if (found?.ino !== identity.ino || found.dev !== identity.dev) throw rootIsGone(path);
+  };
+  const requireSame = async () => requireIdentity(await stat(path, { bigint: true }).catch(() => undefined));
+
   /** Opens what is to be at `inside`; what `check` says of it goes with it, and undefined is `not-found`. */
   const openVerified = async <Found>(
     inside: FilePath | FolderPath,
@@ -89,9 +97,11 @@ export async function openRoot(folder: string, threads: number): Promise<Root> {
     try {
       number = await calls.open(absolute(inside), flags);
     } catch (error) {
+      await requireSame();
       throw translate(error, inside);
     }
     try {
+      if (inside === ROOT) requireIdentity(await calls.statOpen(number));
       const found = await check(calls, number);
       if (found === undefined || !(await isAt(calls, number, absolute(inside)))) throw notFound(inside);
       if (calls === system.aside) opened.note(inside, performance.now() - started);
@@ -141,6 +151,7 @@ export async function openRoot(folder: string, threads: number): Promise<Root> {
   return {
     path,
     system,
+    requireSame,
     recent: createRecentFiles({ system, tellsStores: tellsStores(type), absolute }),
     openFolder,
     makeFolder,
@@ -210,6 +221,12 @@ export async function makeRoot(folder: string, threads: number): Promise<Root> {
   } catch (error) {
     throw unusableRoot(folder, error);
   }
+}
+
+/** For people who may see that nothing is there, and must not take it for empty. */
+function rootIsGone(path: string): StoreError {
+  const message = `The folder ${path} (DISK_ROOT) is not the one that it was at the start: see whether its disk is mounted, or start the service anew.`;
+  return new StoreError('unavailable', message, { retryAfter: 5, isOutOfReach: true });
 }
 
 /** Why a folder can't be the root, in one line for the person who set it. */

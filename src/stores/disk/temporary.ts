@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, readlink, rm, stat, utimes } from 'node:fs/pr
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { codeOf } from '../../domain/system-error.ts';
-import type { Calls } from './calls.ts';
+import type { Root } from './root.ts';
 
 /** Names for files and folders on their way, on the file system of the root. */
 export interface Temporary {
@@ -25,13 +25,16 @@ const SECOND_LOOK = 3_000;
 const ABANDONED = 60 * 60 * 1000;
 
 /**
- * A folder of this process's own below `parent`. What processes that are no more left there is swept, so that a
+ * A folder of this process's own below `parent`, which is in the root. What processes that are no more left there is swept, so that a
  * crash leaves nothing behind once the service has started again; what running ones hold is left alone.
  */
-export async function openTemporary(parent: string, calls: Pick<Calls, 'create'>): Promise<Temporary> {
+export async function openTemporary(parent: string, root: Pick<Root, 'system' | 'requireSame'>): Promise<Temporary> {
   const place = await placeOfProcess();
   const folder = join(parent, `${place}~${process.pid}~${randomUUID()}`);
-  const make = () => mkdir(folder, { recursive: true, mode: 0o700 });
+  const make = async () => {
+    await root.requireSame();
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+  };
   await mkdir(parent, { recursive: true, mode: 0o700 });
   await sweep(parent, place);
   await make();
@@ -54,11 +57,11 @@ export async function openTemporary(parent: string, calls: Pick<Calls, 'create'>
     async create() {
       const path = join(folder, randomUUID());
       try {
-        return { path, number: await calls.create(path) };
+        return { path, number: await root.system.atOnce.create(path) };
       } catch (error) {
         if (codeOf(error) !== 'ENOENT') throw error;
         await make();
-        return { path, number: await calls.create(path) };
+        return { path, number: await root.system.atOnce.create(path) };
       }
     },
     async close() {

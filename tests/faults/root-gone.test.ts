@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { it } from 'node:test';
+import { assertFailure, assertSuccess, postForm, postJson, send, upload } from '../http/client.ts';
+import { atEnd, startHoldall } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+
+it('a folder whose disk is taken away is not taken for empty, and nothing is stored where it was', async (t) => {
+  const { port, root } = await startHoldall(t);
+  await upload(port, 'a/kept', 'kept');
+  // As the empty folder that a file system was mounted on.
+  const away = `${root}-away`;
+  await rename(root, away);
+  atEnd(t, () => rm(away, { recursive: true, force: true }));
+  await mkdir(root);
+
+  const json = { source: 'a/kept', destination: 'copy', is_folder: false };
+  const requests = {
+    ready: () => send(port, '/-/health/ready'),
+    'list the root': () => send(port, '/'),
+    'list a folder': () => send(port, '/a'),
+    fetch: () => send(port, '/file/a/kept'),
+    'fetch a file of the root': () => send(port, '/file/another'),
+    upload: () => postForm(port, [FILE]),
+    'upload into a folder': () => postForm(port, [{ name: 'prefix', value: 'b' }, FILE]),
+    'create a folder': () => postJson(port, '/create_folder', { path: 'made/deep' }),
+    copy: () => postJson(port, '/copy', json),
+    delete: () => send(port, '/delete/a/kept', { method: 'DELETE' }),
+    'delete a folder': () => send(port, '/delete_folder/a', { method: 'DELETE' }),
+  };
+  for (const [what, ask] of Object.entries(requests)) {
+    await t.test(what, async () => assertFailure(await ask(), 503, /is not the one that it was at the start/));
+  }
+  assert.deepEqual(await readdir(root), [], 'Nothing of the service’s own is made there either.');
+
+  await rm(root, { recursive: true });
+  await rename(away, root);
+  await until('it is back', async () => (await send(port, '/-/health/ready')).status === 200);
+  assert.equal((await send(port, '/file/a/kept')).body.toString(), 'kept');
+  assertSuccess(await upload(port, 'b/new', 'new'), { message: 'File uploaded successfully', path: 'b/new' });
+});
+
+const FILE = { name: 'file', filename: 'new', value: 'new' };
