@@ -111,13 +111,13 @@ export const ADDRESS_CHECKS: readonly Check<AddressSubject>[] = [
 ];
 
 /** What to do where the address could not be asked at all. */
-export function explainAddress(error: unknown, { url }: AddressSubject): string {
+export function explainAddress(error: unknown, { url, config }: AddressSubject): string {
   const { message } = error instanceof Error ? error : { message: '' };
   const { host } = new URL(url);
   if (message.includes('a name that nobody knows')) return `Give ${host} an entry in the DNS, or correct PUBLIC_URL.`;
   if (message.includes('talked to safely'))
     return `Give the proxy a certificate that is valid for ${host}, with those between it and its authority; for an authority of your own set NODE_EXTRA_CA_CERTS.`;
-  return `Start the service and the proxy before it, let a firewall pass ${host}, or correct PUBLIC_URL. From this machine itself, try --url http://127.0.0.1:8080.`;
+  return `Start the service and the proxy before it, let a firewall pass ${host}, or correct PUBLIC_URL. From this machine itself, try --url http://127.0.0.1:${config.PORT}.`;
 }
 
 function adviceOnLive({ status, headers, envelope }: Answer, { url, config }: AddressSubject): string {

@@ -7,7 +7,7 @@ import { isThere } from '../domain/error.ts';
 import { childFile } from '../domain/path.ts';
 import { codeOf } from '../domain/system-error.ts';
 import { isLocalFileSystem } from '../stores/disk/local.ts';
-import { type Check, failed, notTried, ok, warning } from './check.ts';
+import { type Check, failed, ok, warning } from './check.ts';
 import { nearestFolder } from './folders.ts';
 import { writeProbe } from './probe.ts';
 import { PLAIN_NAME, type StoreSubject } from './store.ts';
@@ -113,7 +113,7 @@ export const DISK_CHECKS: readonly Check<StoreSubject>[] = [
       } catch (error) {
         const known = ['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EINVAL', 'ENOTTY'].includes(codeOf(error) ?? '');
         if (!known) throw error;
-        return notTried('The file system has no reflinks: copies take the room, and the time, of their bytes.');
+        return ok('The file system has no reflinks: copies take the room, and the time, of their bytes.');
       }
     },
     explain: () => 'Look at the file system of DISK_ROOT.',

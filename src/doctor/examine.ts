@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type Config, readConfig, SettingsError } from '../config/config.ts';
 import { createFiles } from '../domain/files.ts';
 import { bucketOptions, type OpenedStore, openStore } from '../stores/create.ts';
@@ -88,7 +89,8 @@ async function openSubject(
     name: 'store-open',
     ...(config.STORAGE_TYPE === 'disk' && { needs: 'disk-root' }),
     async run(_subject, signal) {
-      const store = await openStore(config, SILENT);
+      // With a key of its own, so that none is made and kept where there is none yet.
+      const store = await openStore({ ...config, SIGNING_KEY: config.SIGNING_KEY ?? randomBytes(32) }, SILENT);
       resources.defer(async () => store.store.close?.());
       await store.store.check?.({ signal });
       opened = store;

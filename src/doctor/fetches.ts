@@ -109,10 +109,8 @@ export const FETCH_CHECKS: readonly Check<PassageSubject>[] = [
       if (part.status === 206 && part.body.equals(LARGE.subarray(6_000_000, 6_000_100)))
         return ok(`A file of 9 MiB comes by a redirect to ${target.origin}.`);
       return failed(
-        `The redirect of a file of 9 MiB leads to ${target.origin}, which answers with ${part.status}.`,
-        subject.opened.contentOrigins.includes(target.origin)
-          ? 'See what bucket-presigned says, and that nothing before the store changes Host, path or query.'
-          : 'Have the proxy leave Location as it is (nginx: proxy_redirect off;), and pass /-/signed/ on; look at CONTENT_ORIGIN.',
+        `The redirect of a file of 9 MiB leads to ${target.origin}, which answers with ${sayAnswer(part)}.`,
+        adviceOnRedirect(part, subject.opened.contentOrigins.includes(target.origin)),
       );
     },
     explain: () =>
@@ -128,7 +126,8 @@ export const FETCH_CHECKS: readonly Check<PassageSubject>[] = [
         headers: { authorization: `Basic ${credentials}`, accept: 'application/json' },
         signal,
       });
-      if (answer.status !== 403) return ok('The service is told from where, and by HTTPS, requests come.');
+      if (answer.status !== 403)
+        return ok('The service is told by the proxy that requests come by HTTPS, or they come from this machine.');
       return failed(
         `A password is answered with ${sayAnswer(answer)}`,
         'Set TRUST_PROXY to the address of the proxy (loopback for one on this machine), and have it send X-Forwarded-For and X-Forwarded-Proto (nginx: proxy_set_header X-Forwarded-Proto $scheme;).',
@@ -137,6 +136,14 @@ export const FETCH_CHECKS: readonly Check<PassageSubject>[] = [
     explain: explainAddress,
   },
 ];
+
+function adviceOnRedirect({ status, envelope }: Answer, isOfStore: boolean): string {
+  if (isOfStore)
+    return 'See what bucket-presigned says, and that nothing before the store changes Host, path or query.';
+  if (status === 403 && envelope)
+    return 'Give all replicas the same SIGNING_KEY: one signs what another does not take. Or the proxy changes the path or the query.';
+  return 'Have the proxy leave Location as it is (nginx: proxy_redirect off;), and pass /-/signed/ on; look at CONTENT_ORIGIN.';
+}
 
 /** Fetches a file that was just written, until the service sees it or should have: of a branch, it trusts what it saw. */
 async function untilSeen(subject: PassageSubject, signal: AbortSignal): Promise<Answer> {
