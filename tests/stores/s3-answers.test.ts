@@ -103,6 +103,18 @@ it('A clock that is wrong by hours is set by that of the store, for requests and
   );
 });
 
+it('A URL is of the time of the store also where the clock jumped since that told it', async (t) => {
+  const { store, proxy } = await openProxied(t);
+  const told = Date.now();
+  proxy.intercept(() => refusal(403, 'AccessDenied', { date: new Date(told).toUTCString() }));
+  await assert.rejects(store.list(folder('')), ofKind('denied'));
+  t.mock.timers.enable({ apis: ['Date'], now: told + 5 * HOUR });
+  const entry = { kind: 'file', path: file('a.bin'), size: 10, etag: 'e', modified: null, type: 'text/plain' } as const;
+  const signed = async () =>
+    new URL((await store.presign?.(entry, { expires: 60, download: true, purpose: 'read' })) ?? '').searchParams;
+  for (let times = 2; times > 0; times--) assert.equal(hoursAhead((await signed()).get('X-Amz-Date') ?? '', told), 0);
+});
+
 it('An upload is signed anew where the clock went wrong, and where it was set right', async (t) => {
   const { store, proxy } = await openProxied(t);
   const told = Date.now();

@@ -7,6 +7,7 @@ import { Refusal } from './refusal.ts';
 import { createRetries } from './retries.ts';
 import { createSigner, EMPTY_HASH, type Query, queryString, type Signer } from './signature.ts';
 import type { Site } from './site.ts';
+import { QUICK } from './time-outs.ts';
 import { openWire, type Wire } from './wire.ts';
 
 /** A request without a body. */
@@ -95,7 +96,7 @@ export function createAsking({ accessKeyId, secretAccessKey, locate, retried, as
     return sendTold(asked, { method, url: site.origin + path }, send, toldOf);
   };
 
-  return {
+  const asking: Asking = {
     async ask(question, options, read) {
       const found = await findPlace();
       const { abortSignal } = options;
@@ -122,6 +123,8 @@ export function createAsking({ accessKeyId, secretAccessKey, locate, retried, as
     async presign({ method, key, query = {} }, expires) {
       const { site, host, signer } = await findPlace();
       const path = pathOf(site, key);
+      // Any answer tells the time, and a refusal too; nobody would say that a URL is of another.
+      if (clock.isSetAnew()) await asking.ask({ method: 'HEAD' }, { requestTimeout: QUICK }, drain).catch(() => {});
       const time = Date.now() + clock.offset();
       return `${site.origin}${path}?${signer.presign({ method, path, query, headers: { host } }, expires, time)}`;
     },
@@ -130,7 +133,10 @@ export function createAsking({ accessKeyId, secretAccessKey, locate, retried, as
       place?.then(({ wire }) => wire.close()).catch(() => {});
     },
   };
+  return asking;
 }
+
+const drain = async (response: IncomingMessage) => void response.resume();
 
 interface Place {
   readonly site: Site;
