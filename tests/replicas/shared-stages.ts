@@ -20,6 +20,8 @@ export async function openDiskStage(owner: Owner): Promise<Stage> {
 export async function openBranchStage(owner: Owner): Promise<Stage> {
   const hosted = await hostRepository({ files: { 'README.md': 'text' } });
   atEnd(owner, () => hosted.remove());
+  // A real host's would be spent within a minute: what is tried here is not that.
+  Object.assign(hosted.host.quota, { limit: 1_000_000, remaining: 1_000_000 });
   // What one replica committed, the other is to show at once.
   const settings = { ...settingsOfRepository(hosted), GITHUB_TRUST: '0' };
   return {
