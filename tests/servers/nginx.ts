@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { atEnd, temporaryFolder } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
 import { findFreePort } from './free-port.ts';
+import { takesConnections } from './takes-connections.ts';
 
 /**
  * Starts one nginx with a server for each text, which holds its directives, and gives the ports of 127.0.0.1 that they
@@ -41,20 +41,8 @@ http {
   for (const port of ports) {
     await until('nginx listens', async () => {
       if (child.exitCode !== null) assert.fail(`nginx ended: ${await errors}`);
-      return accepts(port);
+      return takesConnections(port);
     });
   }
   return ports;
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
-  }
 }
