@@ -8,6 +8,7 @@ import { formatComparison } from './harness/comparison-table.ts';
 import { diskTargets } from './harness/disk-targets.ts';
 import { readEarlier } from './harness/earlier-run.ts';
 import { describeMachine } from './harness/machine.ts';
+import { repeats } from './harness/measure.ts';
 import type { Subject } from './harness/options.ts';
 import { readCount, readNames, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import type { Program } from './harness/programs.ts';
@@ -21,7 +22,6 @@ import type { Target, TargetGroup, Verdict } from './harness/target.ts';
 import { formatVerdicts, judge } from './harness/target.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 import { thumbnailTargets } from './harness/thumbnail-targets.ts';
-import { uploadsEach } from './harness/uploading.ts';
 import { connections, threads } from './harness/wrk.ts';
 
 const groups: readonly TargetGroup[] = [diskTargets, thumbnailTargets, bucketTargets];
@@ -167,13 +167,14 @@ function notes({ rounds, duration }: Options, hasFailures: boolean): string {
       ` ${duration.warmUp} s of warm-up; all files are in the page cache${hasFailures ? '' : ', and every request succeeded'}.`,
     'The slow disk: opening a file of one folder and each reading of it waits 200 ms in the C library (slow-disk.c). The' +
       ' others are a file, a listing and a probe elsewhere, 200 a second, each timed from when it was due.',
-    `Uploads of 1 GiB come from curl, to the disk the median of ${uploadsEach} a round, those of 4 KiB from wrk. Holdall` +
+    `Uploads of 1 GiB come from curl, to the disk the median of ${repeats} a round, those of 4 KiB from wrk. Holdall` +
       ' answers when what it stored is on the disk, rclone when the kernel has it. The disk: new files of 4 KiB, each made' +
       ' durable before the next of its thread. To the bucket: four parts of 8 MiB at once on both sides, and one process of' +
       ' Holdall.',
     'Thumbnails: photographs of 6 megapixels; bare sharp draws the same from files, one a core, and sends nothing.',
     'The bucket itself: the same asked of it without the service, by one URL that was signed beforehand.',
-    'Folders of the bucket: 2,000 objects of 1 KiB, 64 at once on both sides; each is checked afterwards.',
+    `Folders of the bucket: 2,000 objects of 1 KiB, 64 at once on both sides, the median of ${repeats} a round; each is checked` +
+      ' afterwards.',
     `Start: the median of ${startsEach} starts a round, until /-/health/ready, or the root of the others, was answered. Idle:` +
       ` the largest process after 60 requests, when ${restDescription}; RSS, which decides, is what \`ps\` shows, with what` +
       ' processes share; PSS has only its part of that.',

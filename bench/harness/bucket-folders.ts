@@ -3,7 +3,7 @@ import type { Bucket } from './bucket.ts';
 import type { BucketStage } from './bucket-stage.ts';
 import type { Comparison, Contender } from './comparison.ts';
 import { timedSample } from './comparison.ts';
-import { measureProgram, measureServer } from './measure.ts';
+import { measureProgram, measureServer, measureTypical } from './measure.ts';
 import type { Request } from './requests.ts';
 import { send } from './requests.ts';
 import type { RunningServer } from './servers.ts';
@@ -58,9 +58,12 @@ function serviceContender(operation: FolderOperation, { bucket, holdall, newSite
       const operate = () => operateThrough(running, operation, signal);
       await plant(bucket, warmUpCount, signal);
       await operate();
-      await plant(bucket, objectCount, signal);
-      const [, cost] = await bucket.store.metered(() => measureServer(running.pid, operate));
-      await checkResult(bucket, operation, signal);
+      const cost = await measureTypical(async () => {
+        await plant(bucket, objectCount, signal);
+        const [, once] = await bucket.store.metered(() => measureServer(running.pid, operate));
+        await checkResult(bucket, operation, signal);
+        return once;
+      });
       return timedSample(cost, '');
     },
   };
@@ -73,10 +76,13 @@ function rcloneContender(operation: FolderOperation, { bucket, rclone }: BucketS
     name: rcloneName(operation),
     program: 'rclone',
     measure: async (signal) => {
-      await plant(bucket, objectCount, signal);
       const command = rclone([operation.rcloneCommand, ...paths, ...rcloneFlags]);
-      const [, cost] = await bucket.store.metered(async () => [undefined, await measureProgram(command, signal)]);
-      await checkResult(bucket, operation, signal);
+      const cost = await measureTypical(async () => {
+        await plant(bucket, objectCount, signal);
+        const [, once] = await bucket.store.metered(async () => [undefined, await measureProgram(command, signal)]);
+        await checkResult(bucket, operation, signal);
+        return once;
+      });
       return timedSample(cost, rcloneFlags.join(' '));
     },
   };

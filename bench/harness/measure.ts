@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from './figures.ts';
 import type { MemoryWatch } from './process-tree.ts';
 import { cpuSecondsOf, cpuSecondsOfEndedChildren, watchMemory } from './process-tree.ts';
 import type { Command } from './processes.ts';
@@ -17,6 +18,19 @@ export interface Cost {
 
 /** Does a piece of work, and says what it cost. */
 export type Meter = <Result>(work: () => Promise<Result>) => Promise<[Result, Cost]>;
+
+/** How often work of some seconds is done for one figure: what a disk or a bucket takes differs much from minute to minute. */
+export const repeats = 3;
+
+/** Measures the same work several times, and says what one of the median duration cost. */
+export async function measureTypical(measure: () => Promise<Cost>): Promise<Cost> {
+  const costs: Cost[] = [];
+  for (let repeat = 0; repeat < repeats; repeat++) costs.push(await measure());
+  const seconds = median(costs.map((cost) => cost.seconds));
+  const typical = costs.find((cost) => cost.seconds === seconds);
+  if (!typical) throw new Error('an even number of repeats has none in the middle');
+  return typical;
+}
 
 /** Does the work and says what it cost the server with this process id. */
 export async function measureServer<Result>(pid: number, work: () => Promise<Result>): Promise<[Result, Cost]> {

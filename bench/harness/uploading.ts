@@ -2,9 +2,8 @@ import { basename, join } from 'node:path';
 import type { Comparison, Contender } from './comparison.ts';
 import { timedSample } from './comparison.ts';
 import { uploadByPut, uploadForm } from './curl.ts';
-import { median } from './figures.ts';
 import type { Cost } from './measure.ts';
-import { measureCommand, measureServer } from './measure.ts';
+import { measureCommand, measureServer, measureTypical } from './measure.ts';
 import { run } from './processes.ts';
 import { peakDuring, rest, warmUp } from './resident-memory.ts';
 import type { Server } from './servers.ts';
@@ -29,9 +28,6 @@ export function uploadComparison(holdall: Server, stage: Stage): Comparison {
   };
 }
 
-/** Of which the median is one figure: how fast a disk takes a gibibyte differs by a factor of three within minutes. */
-export const uploadsEach = 3;
-
 const synced = 'on the disk when it ends (fsync)';
 const inPageCache = 'in memory when it ends (no fsync)';
 
@@ -48,7 +44,7 @@ function serviceContender(holdall: Server, stage: Stage): Contender {
       const idle = await rest(running, signal);
       const [peak, cost] = await peakDuring(running, () => {
         const measure = () => measureServer(running.pid, () => send(stage.uploadFile));
-        return medianCost(measure, stage, signal);
+        return measureStoring(measure, stage, signal);
       });
       return { ...timedSample(cost, `multipart; ${synced}`), residentMemory: { idle, peak } };
     },
@@ -65,7 +61,7 @@ function webdavContender(stage: Stage): Contender {
       await send(stage.warmUpFile);
       await stage.clearIncoming(signal);
       const measure = () => measureServer(running.pid, () => send(stage.uploadFile));
-      const cost = await medianCost(measure, stage, signal);
+      const cost = await measureStoring(measure, stage, signal);
       return timedSample(cost, `PUT; ${inPageCache}`);
     },
   };
@@ -78,24 +74,19 @@ function copyContender(stage: Stage): Contender {
       const destination = join(stage.incoming, basename(stage.uploadFile));
       const copy = ['-c', 'cp "$0" "$1" && sync "$1"', stage.uploadFile, destination];
       const measure = () => measureCommand(() => run({ file: 'sh', args: copy }, signal));
-      const cost = await medianCost(measure, stage, signal);
+      const cost = await measureStoring(measure, stage, signal);
       return timedSample(cost, synced);
     },
   };
 }
 
-/** Stores the file several times, each checked, and says what one of the median duration cost. */
-async function medianCost(measure: () => Promise<[unknown, Cost]>, stage: Stage, signal: AbortSignal): Promise<Cost> {
-  const costs: Cost[] = [];
-  for (let upload = 0; upload < uploadsEach; upload++) {
+/** Stores the file several times, each checked. */
+function measureStoring(measure: () => Promise<[unknown, Cost]>, stage: Stage, signal: AbortSignal): Promise<Cost> {
+  return measureTypical(async () => {
     const [, cost] = await measure();
     await checkStored(stage, signal);
-    costs.push(cost);
-  }
-  const seconds = median(costs.map((cost) => cost.seconds));
-  const typical = costs.find((cost) => cost.seconds === seconds);
-  if (!typical) throw new Error('an even number of uploads has none in the middle');
-  return typical;
+    return cost;
+  });
 }
 
 /** Rejects unless what was stored is what was sent; then makes room for the next. */
