@@ -11,6 +11,7 @@ import { commitMessage } from './commit-message.ts';
 import { createDraft, type Draft, NeedsOwnCommit } from './draft.ts';
 import type { Begin } from './first-commit.ts';
 import { createPush } from './push.ts';
+import { createTurns } from './turns.ts';
 
 /** Changes on their way to the branch. Those that come while a commit is made go out together in the next one. */
 export interface CommitQueue {
@@ -41,7 +42,7 @@ interface Budget {
 }
 
 /** How often a commit is made anew because others moved the branch meanwhile. */
-const ATTEMPTS = 12;
+const ATTEMPTS = 30;
 
 /** A change that waits, and how it ends for its caller. */
 interface Waiting {
@@ -76,13 +77,18 @@ export function createCommitQueue(
   { branch, commitMessage: template, gatherFor = GATHER, log }: GitHubOptions,
 ): CommitQueue {
   const push = createPush(host, trees, snapshots, { log });
+  const turns = createTurns();
   const waiting: Waiting[] = [];
   let isClosed = false;
   let working: Promise<void> | undefined;
 
   const work = async () => {
     if (gatherFor > 0) await delay(gatherFor);
-    while (waiting.length > 0) await bring(takeBatch(waiting), { left: MOST_REFUSALS });
+    while (waiting.length > 0) {
+      // What comes meanwhile goes along.
+      await turns.next();
+      await bring(takeBatch(waiting), { left: MOST_REFUSALS });
+    }
     // In the same moment as the look at what waits: a change that comes now finds nobody at work.
     working = undefined;
   };
@@ -91,13 +97,11 @@ export function createCommitQueue(
   const bring = async (batch: readonly Waiting[], refusals: Budget): Promise<void> => {
     let left = batch;
     try {
-      for (let attempt = 1; left.length > 0 && attempt <= ATTEMPTS; ) {
+      for (let losses = 0; left.length > 0 && losses < ATTEMPTS; ) {
+        await turns.next();
         const { again, hasMoved } = await attemptCommit(left);
         left = again;
-        if (!hasMoved) continue;
-        attempt++;
-        // At once the first time; then at different times, for those who lost to each other.
-        if (attempt > 2) await delay(Math.random() * 100 * attempt);
+        if (hasMoved) losses++;
       }
       for (const { reject } of left) reject(tooBusy(branch));
     } catch (error) {
@@ -121,6 +125,7 @@ export function createCommitQueue(
   /** Makes one commit of as many changes as can be in it. */
   const attemptCommit = async (batch: readonly Waiting[]): Promise<Attempt> => {
     for (const item of batch) takeBack(item);
+    const began = performance.now();
     const before = await snapshots.latest();
     const base = await trees.read(before.root);
     const wanted = batch.filter(({ signal }) => !signal?.aborted);
@@ -141,7 +146,11 @@ export function createCommitQueue(
         made.map(({ change }) => change.summary),
       );
       const after = await push({ head, root }, drafted, message);
-      if (!after) return { again: wanted, hasMoved: true };
+      if (!after) {
+        turns.lost(began);
+        return { again: wanted, hasMoved: true };
+      }
+      turns.won(head, after.head, began);
       snapshots.moved(before, after);
       log.committed(made.length);
       log.info('Committed.', {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreError } from '../../../domain/error.ts';
 import { SOON } from '../../network.ts';
-import type { Snapshot, Snapshots } from '../branch/snapshots.ts';
+import type { Snapshots } from '../branch/snapshots.ts';
 import type { Trees } from '../branch/trees.ts';
 import type { Host, TreeEdit } from '../host/host.ts';
 import { isOutrun, isRefusal, isUncertain, wasRepeated } from '../host/translate.ts';
@@ -16,7 +16,7 @@ import { createBlob } from './upload.ts';
  * others moved it before, and nothing was done. That the host does not take the edits is thrown as it is: see
  * `isRefusedTree`.
  */
-export type Push = (base: BegunSnapshot, drafted: Drafted, message: string) => Promise<Snapshot | undefined>;
+export type Push = (base: BegunSnapshot, drafted: Drafted, message: string) => Promise<BegunSnapshot | undefined>;
 
 /** The most commits of others that are looked through for one whose fate is not known. */
 const MOST_LOOKED_THROUGH = 100;
@@ -27,7 +27,7 @@ const LOOK_AGAIN = 200;
 
 export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log }: Pick<GitHubOptions, 'log'>): Push {
   /** Moves the branch. Gives what it is then; undefined where others moved it before. */
-  const moveOn = async (to: BegunSnapshot, base: string): Promise<Snapshot | undefined> => {
+  const moveOn = async (to: BegunSnapshot, base: string): Promise<BegunSnapshot | undefined> => {
     try {
       await host.moveBranch(to.head);
       return to;
@@ -47,13 +47,13 @@ export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log
   };
 
   /** Whether the branch was moved although that was not told. Throws `unavailable` where nobody knows. */
-  const findOut = async (to: BegunSnapshot, base: string, error: unknown): Promise<Snapshot | undefined> => {
+  const findOut = async (to: BegunSnapshot, base: string, error: unknown): Promise<BegunSnapshot | undefined> => {
     for (let look = 1; look <= LOOKS; look++) {
-      const now = await snapshots.latest();
-      if (now.head !== undefined && now.head !== base) {
-        const isDone = await isOnBranch(to.head, now.head, base);
+      const { head, root } = await snapshots.latest();
+      if (head !== undefined && head !== base) {
+        const isDone = await isOnBranch(to.head, head, base);
         if (isDone === 'unknown') break;
-        return isDone === 'yes' ? now : undefined;
+        return isDone === 'yes' ? { head, root } : undefined;
       }
       if (!isOutrun(error)) throw host.translate(error, 'writes');
       // It has moved, to ours or to another's, and what answers has not heard of it yet.
