@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
-import { setTimeout as delay, setImmediate } from 'node:timers/promises';
+import { describe, it, type TestContext } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import type { Store } from '../../src/domain/store.ts';
-import { createTurns, type Turns } from '../../src/stores/github/commits/turns.ts';
+import { createTurns } from '../../src/stores/github/commits/turns.ts';
 import { file, upload } from '../contract/bytes.ts';
 import { filesIn, GET_BRANCH, openRepository, PATCH_REF } from './github-writing.ts';
 
@@ -12,11 +12,11 @@ describe('Services that commit to one branch without a pause', () => {
     let isOver = false;
     const busy = write(store, 'busy', () => isOver);
     const others = [another(), another()].map((other, which) => write(other, `other ${which}`, (made) => made === 4));
-    const made = await Promise.all(others).finally(() => {
+    const over = Promise.all(others).finally(() => {
       isOver = true;
     });
+    const [made, madeByBusy] = await Promise.all([over, busy]);
     assert.deepEqual(made, [4, 4]);
-    const madeByBusy = await busy;
     assert.equal(Object.keys(await filesIn(repository)).length, 1 + 8 + madeByBusy);
   });
 
@@ -48,61 +48,111 @@ async function write(store: Store, name: string, isEnough: (made: number) => boo
 }
 
 describe('The pause behind a commit', () => {
-  it('is none while nobody else commits, but one behind every sixth in a row', async () => {
-    const turns = createTurns();
+  it('is none while nobody else commits, but one behind every sixth in a row', async (t) => {
+    const { commit, isPausing, pass } = openTurns(t);
     const pauses: boolean[] = [];
-    let head = 0;
-    for (let commit = 1; commit <= 12; commit++) {
-      turns.won(`${head}`, `${++head}`, performance.now() - TOOK);
-      pauses.push(await isPausing(turns));
-      await turns.next();
+    for (let made = 1; made <= 12; made++) {
+      commit();
+      pauses.push(await isPausing());
+      if (pauses.at(-1)) pass(2 * TOOK);
     }
     const six = [false, false, false, false, false, true];
     assert.deepEqual(pauses, [...six, ...six]);
   });
 
-  it('is none where the branch was left alone before for as long as a commit takes', async () => {
-    const turns = createTurns();
-    for (const head of [1, 2, 3, 4, 5, 6, 7, 8]) {
-      await delay(3 * TOOK);
-      turns.won(`${head - 1}`, `${head}`, performance.now() - TOOK);
-      assert.equal(await isPausing(turns), false);
+  it('is none where the branch was left alone before for as long as a commit takes', async (t) => {
+    const { commit, isPausing, pass } = openTurns(t);
+    for (let made = 1; made <= 8; made++) {
+      commit();
+      assert.equal(await isPausing(), false);
+      pass(TOOK + 1);
     }
   });
 
-  it('is made where others moved the branch, until they have not for eight commits', async () => {
-    const turns = createTurns();
-    turns.won('a', '0', performance.now() - TOOK);
-    assert.equal(await isPausing(turns), false);
+  it('is made while others move the branch, and behind some commits more; not for a push of long ago', async (t) => {
+    const { commit, isPausing, pass } = openTurns(t);
+    commit();
+    assert.equal(await isPausing(), false);
     const pauses: boolean[] = [];
-    let [base, head] = ['of others', 1];
-    for (let commit = 1; commit <= 10; commit++) {
-      turns.won(base, `${head}`, performance.now() - TOOK);
-      base = `${head++}`;
-      pauses.push(await isPausing(turns));
-      await turns.next();
+    for (let made = 1; made <= 8; made++) {
+      commit(made === 1 ? 'of others' : undefined);
+      pauses.push(await isPausing());
+      pass(2 * TOOK);
     }
-    assert.deepEqual(pauses, [...Array<boolean>(8).fill(true), false, false]);
+    assert.deepEqual(pauses, [true, true, true, true, true, true, false, false]);
+    pass(60_000);
+    commit('of others');
+    assert.equal(await isPausing(), false);
   });
 
-  it('is made by who lost before, and lost to several a longer one', async () => {
-    const turns = createTurns();
+  it('is as long as the commit at least, and the longer the more often it was lost before, up to four times', async (t) => {
+    const { turns, commit, isPausing, pass } = openTurns(t);
     const lose = () => turns.lost(performance.now());
-    lose();
-    assert.equal(await isPausing(turns), false);
-    for (const _ of [2, 3]) lose();
-    turns.won('a', 'b', performance.now() - TOOK);
-    const before = performance.now();
-    await turns.next();
-    assert.ok(performance.now() - before >= 2.5 * TOOK);
+    for (const [losses, times] of [
+      [1, 1],
+      [3, 3],
+      [20, 4],
+    ] as const) {
+      for (let lost = 0; lost < losses; lost++) lose();
+      assert.equal(await isPausing(), false, 'who has lost pauses for as long as that took, at most');
+      commit();
+      pass(times * TOOK - 1);
+      assert.equal(await isPausing(), true);
+      pass(times * TOOK + 1);
+      assert.equal(await isPausing(), false);
+      // Until all is forgotten.
+      for (let made = 0; made < 20; made++) {
+        commit();
+        pass(8 * TOOK);
+      }
+    }
+  });
+
+  it('is ten seconds at most', async (t) => {
+    const { turns, commit, isPausing, pass } = openTurns(t);
+    turns.lost(performance.now());
+    commit(undefined, 60_000);
+    pass(9_999);
+    assert.equal(await isPausing(), true);
+    pass(1);
+    assert.equal(await isPausing(), false);
+  });
+
+  it('ends at once when the store is closed', async (t) => {
+    const { turns, commit, isPausing } = openTurns(t);
+    turns.lost(performance.now());
+    commit();
+    const next = turns.next();
+    assert.equal(await isPausing(), true);
+    turns.end();
+    await next;
+    assert.equal(await isPausing(), false);
   });
 });
 
-/** Milliseconds that a commit is said to have taken. */
-const TOOK = 20;
+/** Milliseconds that a commit takes. */
+const TOOK = 1000;
 
-/** Whether the next commit has to wait. */
-async function isPausing(turns: Turns): Promise<boolean> {
-  const next = turns.next().then(() => false);
-  return Promise.race([next, setImmediate(true)]);
+/** The turns of a process, at times that pass as they are told to. */
+function openTurns(t: TestContext) {
+  let now = 1_000_000;
+  let head = 'first';
+  t.mock.method(performance, 'now', () => now);
+  const turns = createTurns();
+  t.after(() => turns.end());
+  return {
+    turns,
+    /** Commits, on what the commit before left, or on another base. */
+    commit(base = head, took = TOOK) {
+      const began = now;
+      now += took;
+      head = `behind ${began}`;
+      turns.won(base, head, began);
+    },
+    pass(milliseconds: number) {
+      now += milliseconds;
+    },
+    /** Whether the next commit has to wait. */
+    isPausing: () => Promise.race([turns.next().then(() => false), setImmediate(true)]),
+  };
 }

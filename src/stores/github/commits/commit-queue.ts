@@ -41,7 +41,7 @@ interface Budget {
   left: number;
 }
 
-/** How often a commit is made anew because others moved the branch meanwhile. */
+/** How often in a row a commit is made because others moved the branch meanwhile. */
 const ATTEMPTS = 30;
 
 /** A change that waits, and how it ends for its caller. */
@@ -98,10 +98,11 @@ export function createCommitQueue(
     let left = batch;
     try {
       for (let losses = 0; left.length > 0 && losses < ATTEMPTS; ) {
+        for (const item of left) takeBack(item);
         await turns.next();
-        const { again, hasMoved } = await attemptCommit(left);
+        const { again, hasMoved } = await attemptCommit(left.filter(isWanted));
         left = again;
-        if (hasMoved) losses++;
+        losses = hasMoved ? losses + 1 : 0;
       }
       for (const { reject } of left) reject(tooBusy(branch));
     } catch (error) {
@@ -124,15 +125,14 @@ export function createCommitQueue(
 
   /** Makes one commit of as many changes as can be in it. */
   const attemptCommit = async (batch: readonly Waiting[]): Promise<Attempt> => {
-    for (const item of batch) takeBack(item);
+    if (batch.length === 0) return { again: [], hasMoved: false };
     const began = performance.now();
     const before = await snapshots.latest();
     const base = await trees.read(before.root);
-    const wanted = batch.filter(({ signal }) => !signal?.aborted);
+    const wanted = batch.filter(isWanted);
     for (const item of wanted) item.isUnderWay = true;
     const draft = createDraft(trees, base);
     const { made, settle, deferred } = await applyAll(draft, wanted);
-    for (const item of deferred) takeBack(item);
     if (made.length > 0) await keepRoot(draft);
     const drafted = draft.finish();
     if (drafted.edits.length > 0) {
@@ -192,6 +192,7 @@ export function createCommitQueue(
 
     async close() {
       isClosed = true;
+      turns.end();
       await working;
     },
   };
@@ -206,6 +207,8 @@ function takeBatch(waiting: Waiting[]): Waiting[] {
   });
   return waiting.splice(0, end < 0 ? waiting.length : end);
 }
+
+const isWanted = ({ signal }: Waiting) => !signal?.aborted;
 
 /** What is in no commit yet, or was in one that came to nothing, can be given up again, or has been meanwhile. */
 function takeBack(item: Waiting): void {
