@@ -1,16 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-/** Commands whose packages start a service of that name as soon as they are installed. */
-const SERVICES = ['nginx', 'caddy', 'redis-server', 'prometheus'];
-
 /**
- * Sees to it that the commands are there: those that are missing are installed from Debian's packages, where this
- * is Debian and we are root, and no service is left running that came with them. Elsewhere it throws an error that says
- * exactly what is missing.
+ * Installs the missing commands from Debian's packages. Stops and disables the services that come with them; services
+ * that were installed before remain as they are.
  *
- * @param {Readonly<Record<string, string>>} packageOf the package that brings each command, or several with spaces between
+ * @param {Readonly<Record<string, string>>} packageOf command → Debian package, or several separated by spaces
+ * @throws if a command is missing and this is not Debian, or the user is not root. The message names every missing command.
  */
 export function requireCommands(packageOf) {
   const missing = Object.keys(packageOf).filter((command) => !isInstalled(command));
@@ -20,7 +17,7 @@ export function requireCommands(packageOf) {
   );
 }
 
-/** Sees in the same way to it that there is a font with the characters of Chinese: without one, a browser draws boxes. */
+/** Installs a Chinese font in the same way. Without one, a browser draws boxes. */
 export function requireChineseFont() {
   requireCommands({ 'fc-list': 'fontconfig' });
   const fonts = execFileSync('fc-list', [':lang=zh'], { encoding: 'utf8' });
@@ -28,13 +25,12 @@ export function requireChineseFont() {
 }
 
 /**
- * @param {readonly string[]} missing what is not there; nothing is done where that is nothing
- * @param {readonly string[]} packages those that bring it
+ * @param {readonly string[]} missing the missing commands, for the message; does nothing if empty
+ * @param {readonly string[]} packages the packages to install
  */
 function install(missing, packages) {
   if (missing.length === 0) return;
   const wanted = [...new Set(packages.flatMap((name) => name.split(' ')))];
-  const present = SERVICES.filter(isInstalled);
   if (process.getuid?.() !== 0 || !isInstalled('apt-get')) {
     throw new Error(
       `Missing: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${wanted.join(' ')}`,
@@ -46,18 +42,29 @@ function install(missing, packages) {
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     });
   run('update');
+  const before = new Set(listServices());
   run('install', '--yes', '--no-install-recommends', ...wanted);
-  for (const service of SERVICES) if (!present.includes(service) && isInstalled(service)) stopService(service);
+  stopServices(listServices().filter((service) => !before.has(service)));
 }
 
-/** @param {string} service as Debian calls it */
-function stopService(service) {
-  if (existsSync('/run/systemd/system')) {
-    execFileSync('systemctl', ['disable', '--now', service], { stdio: ['ignore', 'ignore', 'inherit'] });
-  } else if (existsSync(`/etc/init.d/${service}`)) {
-    // Fails where it does not run, as in a container whose policy forbids it: that is what we want.
-    spawnSync(`/etc/init.d/${service}`, ['stop'], { stdio: 'ignore' });
+const usesSystemd = existsSync('/run/systemd/system');
+
+/** Returns the names of the installed services, without templates such as `swift-object@`. */
+function listServices() {
+  if (!usesSystemd) return existsSync('/etc/init.d') ? readdirSync('/etc/init.d') : [];
+  const units = execFileSync('systemctl', ['list-unit-files', '--type=service', '--plain', '--no-legend'], {
+    encoding: 'utf8',
+  });
+  return units.split('\n').flatMap((line) => /^(\S+[^@\s])\.service\s/.exec(line)?.[1] ?? []);
+}
+
+/** @param {readonly string[]} services */
+function stopServices(services) {
+  if (usesSystemd && services.length > 0) {
+    execFileSync('systemctl', ['disable', '--now', ...services], { stdio: ['ignore', 'ignore', 'inherit'] });
   }
+  // A container's policy may have kept the service from starting: then the command fails, which is fine.
+  if (!usesSystemd) for (const service of services) spawnSync(`/etc/init.d/${service}`, ['stop'], { stdio: 'ignore' });
 }
 
 /** @param {string} command */

@@ -7,12 +7,12 @@ import { fileURLToPath } from 'node:url';
 import { requireNode } from '../bin/require-node.js';
 import { requireChineseFont, requireCommands } from './debian-packages.js';
 
-// Builds the web page and the service, and runs the tests: all, or the files that are named. Arguments that begin with
-// "-" go to Node's test runner.
+// Builds the web UI and the service and runs the tests: all except those in tests/long, or the named files. `--long` runs
+// the tests in tests/long, which take minutes each. Other arguments that begin with "-" go to Node's test runner.
 
 requireNode();
 
-// What was compiled is kept for the next process: the tests start hundreds of them, each of which loads the whole service.
+// Keeps compiled code for the next process: the tests start hundreds of processes that load the whole service.
 const COMPILED = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
 
 /** The programs that read what is in `deploy`, and what brings them. */
@@ -26,8 +26,14 @@ const DEPLOYING = {
 };
 
 const given = process.argv.slice(2);
-const options = given.filter((argument) => argument.startsWith('-'));
-const files = given.filter((argument) => !argument.startsWith('-'));
+const options = given.filter((argument) => argument.startsWith('-') && argument !== '--long');
+const named = given.filter((argument) => !argument.startsWith('-'));
+const all = given.includes('--long') ? 'tests/long/*.test.ts' : 'tests/!(long)/**/*.test.ts';
+const files = named.length > 0 ? named : [all];
+const matching = [...files, ...fs.globSync(files)];
+
+/** Milliseconds that one test, or one file, may take. */
+const TEST_TIMEOUT_MS = willRun('tests/long/') ? 3_600_000 : 300_000;
 
 const interrupted = new AbortController();
 /** @type {NodeJS.Signals | undefined} */
@@ -57,6 +63,7 @@ async function runTests() {
   if (willRun('tests/doctor/')) provide(() => requireCommands({ nginx: DEPLOYING.nginx }));
   if (willRun('tests/replicas/')) await provideForReplicas();
   if (willRun('tests/web/')) provide(requireBrowser);
+  if (willRun('tests/long/swift')) await provideSwift();
   await build('./build-page.js', 'The web page could not be built, or is over its budget.');
   await build('./build-service.js', 'The service could not be built.');
   if (willRun('tests/package/') || willRun('tests/deploy/'))
@@ -90,7 +97,7 @@ async function build(name, failure) {
  * @param {string} part
  */
 function willRun(part) {
-  return files.length === 0 || [...files, ...fs.globSync(files)].some((file) => file.includes(part));
+  return matching.some((file) => file.includes(part));
 }
 
 /** The one that opens the page in the tests, and characters for each language that the page speaks. */
@@ -105,7 +112,12 @@ async function provideForReplicas() {
   provide(() => requireCommands({ nginx: DEPLOYING.nginx, ...CEPH_COMMANDS }));
 }
 
-/** One for the whole run, as each takes two seconds and 120 MB. */
+async function provideSwift() {
+  const { SWIFT_COMMANDS } = await import('../tests/servers/swift.ts');
+  provide(() => requireCommands(SWIFT_COMMANDS));
+}
+
+/** Starts one Ceph for the whole run, because each takes two seconds and 120 MB. */
 async function startOwnCeph() {
   const { CEPH_COMMANDS, startCeph } = await import('../tests/servers/ceph.ts');
   const { HOW_TO_NAME_ANOTHER } = await import('../tests/servers/object-store.ts');
@@ -143,9 +155,9 @@ async function runFiles(environment) {
       '--test',
       // One more than there are cores: much of the time of the tests is waiting.
       `--test-concurrency=${availableParallelism() + 1}`,
-      '--test-timeout=300000',
+      `--test-timeout=${TEST_TIMEOUT_MS}`,
       ...options,
-      ...(files.length > 0 ? files : ['tests/**/*.test.ts']),
+      ...files,
     ],
     { stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: COMPILED, ...environment } },
   );

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { parseFile, parseFolder } from '../../src/domain/path.ts';
@@ -5,6 +6,14 @@ import type { Entry, Store, Upload } from '../../src/domain/store.ts';
 
 export const file = parseFile;
 export const folder = parseFolder;
+
+/** Asserts that two byte sequences are equal. `deepEqual` would draw a diff of large ones, which takes gigabytes. */
+export function assertSameBytes(actual: Buffer, expected: Buffer): void {
+  if (actual.equals(expected)) return;
+  const index = expected.findIndex((byte, at) => byte !== actual[at]);
+  const offset = index === -1 ? expected.length : index;
+  assert.fail(`${actual.length} bytes instead of ${expected.length}; the first difference is at offset ${offset}`);
+}
 
 /** Text as something to write. */
 export function upload(text: string, type = 'text/plain'): Upload {

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { link, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { assertSameBytes } from '../contract/bytes.ts';
 import { type Answer, jsonOf, postForm, postJson, send } from '../http/client.ts';
 import { contentsOf, untilNoDebris } from '../process/debris.ts';
 import { type Holdall, startHoldall } from '../process/holdall.ts';
@@ -43,7 +44,7 @@ it(`${UPLOADS} uploads at once to one path end in one whole winner, and readers 
   const last = await send(port, '/file/folder/file');
   const winner = answers.findIndex(({ headers }) => headers.etag === last.headers.etag) + 1;
   assert.ok(last.body.equals(versionOf(winner)), 'The etag is the one that the winner was given.');
-  assert.deepEqual(await readFile(join(root, 'folder/file')), last.body);
+  assertSameBytes(await readFile(join(root, 'folder/file')), last.body);
   assert.deepEqual(await contentsOf(root), ['folder/', 'folder/file']);
   await untilNoDebris(root);
 });

@@ -4,6 +4,7 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import sharp from 'sharp';
+import { assertSameBytes } from '../contract/bytes.ts';
 import { type Answer, assertFailure, assertSuccess, escapePath, postJson, send, upload } from '../http/client.ts';
 import { contentsOf, untilNoDebris } from '../process/debris.ts';
 import { startHoldall, temporaryFolder } from '../process/holdall.ts';
@@ -71,7 +72,7 @@ it('a full disk', async (t) => {
       const bytes = Buffer.alloc(100_000, order);
       const answer = await uploadIn(port, `small ${order}`, order, bytes);
       assertSuccess(answer, { message: 'File uploaded successfully', path: `small ${order}` });
-      assert.deepEqual(await readFile(join(root, `small ${order}`)), bytes);
+      assertSameBytes(await readFile(join(root, `small ${order}`)), bytes);
     }
     await untilNoDebris(root);
   });

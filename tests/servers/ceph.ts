@@ -1,28 +1,26 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { keepUntilEnd } from '../../bench/harness/last-resort.ts';
-import { type Cluster, type Daemon, ownCluster } from './ceph-cluster.ts';
 import { findFreePort } from './free-port.ts';
 import { type ObjectStore, USUAL_REGION } from './object-store.ts';
+import { type Daemon, type StoreProcesses, startStore } from './store-processes.ts';
 import { takesConnections } from './takes-connections.ts';
 
-/** A Ceph cluster of our own on this machine: one monitor, one disk, one S3 gateway. */
+/** A Ceph cluster on this machine: one monitor, one disk, one S3 gateway. */
 export interface Ceph extends ObjectStore {
-  /** Those of the start. */
+  /** The process ids at the start. */
   readonly pids: { readonly monitor: number; readonly storage: number; readonly gateway: number };
-  /** Kills the S3 gateway (SIGKILL), and settles when it is gone; what is stored stays. */
+  /** Kills the S3 gateway (SIGKILL) and settles when it has ended. Stored objects remain. */
   killGateway(): Promise<void>;
-  /** Starts the gateway that was killed, at the same address, and waits until it answers. */
+  /** Starts the killed gateway again at the same address and waits until it responds. */
   startGateway(): Promise<void>;
-  /** Applies the lifecycle rules of all buckets now, with seconds for days. */
+  /** Applies the lifecycle rules of all buckets now, with seconds instead of days. */
   applyLifecycles(): Promise<void>;
-  /** Ends it, and all that was stored is gone. It ends with this process too, however that ends. */
+  /** Ends the cluster and removes all its data. The cluster ends with this process too, however that ends. */
   stop(): Promise<void>;
 }
 
-/** The Debian package of each command that is called: here, and `ceph` by the benchmarks, for its version. */
+/** The Debian package of each command that the tests call. The benchmarks call `ceph` for its version. */
 export const CEPH_COMMANDS = {
   'ceph-mon': 'ceph-mon',
   'ceph-osd': 'ceph-osd',
@@ -33,47 +31,32 @@ export const CEPH_COMMANDS = {
 } as const;
 
 /**
- * Starts a cluster that is empty and nobody else's, in a new folder below `parent` and on free ports of 127.0.0.1, its
- * gateway on one of `address`, which takes about two seconds. Rejects with what its daemons said when it does not come
- * up, and with the reason of the signal when that aborts; nothing is left of it then.
+ * Starts an empty cluster in a new folder below `parent`, on free ports of 127.0.0.1, with the gateway on `address`. Takes
+ * about two seconds. Rejects with the output of the daemons if the cluster does not come up, and with the reason of the
+ * signal if that aborts; nothing is left behind then.
  */
-export async function startCeph(
-  signal: AbortSignal = new AbortController().signal,
-  parent: string = tmpdir(),
-  address = '127.0.0.1',
-): Promise<Ceph> {
-  const folder = await mkdtemp(join(parent, 'holdall-ceph-'));
-  const forget = keepUntilEnd({ kind: 'folder', name: folder });
-  const cluster = ownCluster(folder, signal);
-  const stop = async () => {
-    await cluster.stop();
-    await rm(folder, { recursive: true, force: true });
-    forget();
-  };
-  try {
-    const ceph = await bringUp(cluster, address);
-    // Else tests would only say that nothing answers.
-    cluster.failed.addEventListener('abort', () => process.stderr.write(cluster.describe(cluster.failed.reason)));
-    return { ...ceph, stop };
-  } catch (error) {
-    const description = cluster.describe(error);
-    await stop();
-    signal.throwIfAborted();
-    throw new Error(`Ceph does not start: ${description}`, { cause: error });
-  }
+export function startCeph(signal?: AbortSignal, parent?: string, address = '127.0.0.1'): Promise<Ceph> {
+  const environment = (folder: string) => ({
+    CEPH_CONF: join(folder, CONFIGURATION_FILE),
+    // Otherwise the commands ask the monitor for settings first, lose the cluster's id, and may call before it runs.
+    CEPH_ARGS: '--no-mon-config',
+  });
+  return startStore({ name: 'Ceph', parent, environment, signal }, (processes) => bringUp(processes, address));
 }
 
-async function bringUp(cluster: Cluster, address: string): Promise<Omit<Ceph, 'stop'>> {
+const CONFIGURATION_FILE = 'ceph.conf';
+
+async function bringUp(cluster: StoreProcesses, address: string): Promise<Omit<Ceph, 'stop'>> {
   const [clusterId, diskId] = [randomUUID(), randomUUID()];
   const monitorPort = await findFreePort();
   await mkdir(join(cluster.folder, 'disk'));
-  await writeFile(cluster.configurationFile, configuration(cluster.folder, clusterId, monitorPort));
-  // The slowest step, and the only one that needs no monitor: it goes on while that is brought up.
+  await writeFile(join(cluster.folder, CONFIGURATION_FILE), configuration(cluster.folder, clusterId, monitorPort));
+  // The slowest step, and the only one that needs no monitor, so it runs while the monitor starts.
   const formatting = cluster.start('ceph-osd', '--id', '0', '--mkfs', '--osd-uuid', diskId);
   const { pid: monitor } = await startMonitor(cluster, clusterId, monitorPort);
   const { code, description } = await formatting.ended;
   if (code !== 0) throw new Error(`ceph-osd could not format its disk: ${description}`);
-  const { pid: storage } = cluster.startDaemon('ceph-osd', '--id', '0');
+  const { pid: storage } = cluster.startDaemon('ceph-osd', '-f', '--id', '0');
   const endpoint = `http://${address}:${await findFreePort()}`;
   let gateway = await startGateway(cluster, endpoint);
   const key = { accessKeyId: randomBytes(10).toString('hex'), secretAccessKey: randomBytes(20).toString('hex') };
@@ -91,26 +74,26 @@ async function bringUp(cluster: Cluster, address: string): Promise<Omit<Ceph, 's
   };
 }
 
-async function startMonitor(cluster: Cluster, clusterId: string, port: number): Promise<Daemon> {
+async function startMonitor(cluster: StoreProcesses, clusterId: string, port: number): Promise<Daemon> {
   const map = join(cluster.folder, 'monmap');
   await cluster.run('monmaptool', '--create', '--fsid', clusterId, '--addv', 'a', `[v1:127.0.0.1:${port}]`, map);
   await cluster.run('ceph-mon', '--id', 'a', '--mkfs', '--monmap', map);
-  const monitor = cluster.startDaemon('ceph-mon', '--id', 'a');
-  // A client that calls too early tries again after three seconds only.
+  const monitor = cluster.startDaemon('ceph-mon', '-f', '--id', 'a');
+  // A client that calls too early retries only after three seconds.
   await cluster.until('the monitor takes connections', () => takesConnections(port));
   return monitor;
 }
 
-async function startGateway(cluster: Cluster, endpoint: string): Promise<Daemon> {
-  // Without `tcp_nodelay` every small answer waits for an acknowledgement, which the other side delays by 40 ms.
+async function startGateway(cluster: StoreProcesses, endpoint: string): Promise<Daemon> {
+  // Without `tcp_nodelay`, every small response waits 40 ms for a delayed acknowledgement.
   const frontend = `beast endpoint=${new URL(endpoint).host} tcp_nodelay=1`;
-  const gateway = cluster.startDaemon('radosgw', '--name', 'client.rgw', '--rgw-frontends', frontend);
-  await cluster.until('the gateway answers', () => answers(endpoint));
+  const gateway = cluster.startDaemon('radosgw', '-f', '--name', 'client.rgw', '--rgw-frontends', frontend);
+  await cluster.until('the gateway responds', () => answers(endpoint));
   return gateway;
 }
 
 async function createUser(
-  cluster: Cluster,
+  cluster: StoreProcesses,
   { accessKeyId, secretAccessKey }: Pick<ObjectStore, 'accessKeyId' | 'secretAccessKey'>,
 ): Promise<void> {
   const user = ['--uid', 'tests', '--display-name', 'tests', '--max-buckets', '0'];
@@ -118,7 +101,7 @@ async function createUser(
   await cluster.run('radosgw-admin', 'user', 'create', ...user, ...key);
 }
 
-/** Everything that Ceph would keep below /etc, /var or /run is in the folder. */
+/** The configuration that keeps everything in the folder instead of /etc, /var and /run. */
 function configuration(folder: string, clusterId: string, monitorPort: number): string {
   return `
 [global]
@@ -136,13 +119,13 @@ crash dir = ${folder}
 mon data = ${folder}/monitor
 osd data = ${folder}/disk
 rgw data = ${folder}/gateway
-# The path of a socket may have 107 bytes, which a temporary folder may exceed; nobody asks at this one.
+# A socket path can have at most 107 bytes, which a temporary folder may exceed. The tests don't use this socket.
 admin socket =
-# What goes wrong is said on standard error, and read there.
+# Errors go to standard error, where the tests read them.
 log file =
 mon cluster log to file = false
 
-# One copy of everything is enough, and wanted.
+# One replica of each object is enough.
 mon allow pool size one = true
 osd pool default size = 1
 osd pool default min size = 1
@@ -151,24 +134,24 @@ osd pool default pg num = 8
 osd pool default pgp num = 8
 osd pool default pg autoscale mode = off
 
-# Grows with what is stored: deleted objects keep their space for two hours.
+# A sparse file. Deleted objects keep their space for two hours.
 bluestore block create = true
 bluestore block size = ${64 * 2 ** 30}
-# The least that is allowed.
+# The minimum that Ceph allows.
 osd memory target = ${896 * 2 ** 20}
-# How full the machine's own disk is does not matter.
+# The free space of the machine's disk does not matter.
 mon data avail warn = 1
 mon data avail crit = 0
 
-# Each of these waits, made for clusters of many machines, comes many times in a start: 16 s of it, all in all.
-# Between changes of the cluster's map, gathered into one;
+# These waits suit clusters of many machines. They add 16 s to a start.
+# Time in which changes of the cluster map are gathered:
 paxos propose interval = 0.01
 paxos min wait = 0.01
-# until a disk that is closed notices it;
+# Time until a closed disk notices:
 bdev aio poll ms = 10
 
 [client.rgw]
-# until a request that came before the disk is sent again.
+# Time until a request that came before the disk is sent again:
 objecter tick interval = 0.1
 `;
 }

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { describe, it } from 'node:test';
 import { StoreError } from '../../src/domain/error.ts';
+import { assertSameBytes } from '../contract/bytes.ts';
 import { until } from '../process/until.ts';
 import {
   blobOf,
@@ -69,7 +70,7 @@ describe('a blob on its way', () => {
     const last = await cache.open(blob, fetch, { range: { start: blob.size - 1, end: blob.size - 1 } });
     const end = buffer(last);
     body.write(blob.bytes.subarray(0, 150_001));
-    assert.deepEqual(await buffer(middle), blob.bytes.subarray(70_000, 150_001));
+    assertSameBytes(await buffer(middle), blob.bytes.subarray(70_000, 150_001));
     assert.deepEqual(await buffer(first), blob.bytes.subarray(0, 1));
     body.end(blob.bytes.subarray(150_001));
     assert.deepEqual(await end, blob.bytes.subarray(-1));
@@ -91,7 +92,7 @@ describe('a blob on its way', () => {
     for (const opened of waiting) await assert.rejects(opened, refusal);
     assert.equal(calls, 1);
     assert.deepEqual(await readdir(folder), []);
-    assert.deepEqual(await buffer(await cache.open(blob, hostOf(blob).fetch)), blob.bytes);
+    assertSameBytes(await buffer(await cache.open(blob, hostOf(blob).fetch)), blob.bytes);
   });
 
   it('is given up when the last reader leaves, and not before', async (t) => {
@@ -108,7 +109,7 @@ describe('a blob on its way', () => {
     two.destroy();
     await until('the download is given up', () => signals[0]?.aborted === true && body.destroyed);
     const host = hostOf(blob);
-    assert.deepEqual(await buffer(await cache.open(blob, host.fetch)), blob.bytes);
+    assertSameBytes(await buffer(await cache.open(blob, host.fetch)), blob.bytes);
     assert.equal(host.calls, 1);
     await until('nothing else is left', async () => (await readdir(folder)).join() === blob.sha);
   });
@@ -118,7 +119,7 @@ describe('a blob on its way', () => {
     const blob = blobOf(randomBytes(1000));
     const { fetch } = heldHost();
     (await cache.open(blob, fetch)).destroy();
-    assert.deepEqual(await buffer(await cache.open(blob, hostOf(blob).fetch)), blob.bytes);
+    assertSameBytes(await buffer(await cache.open(blob, hostOf(blob).fetch)), blob.bytes);
   });
 
   it('is left at once by the signal of its reader', async (t) => {

@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
+import { assertSameBytes } from '../contract/bytes.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
 import { temporaryFolder } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
@@ -34,7 +35,7 @@ describe('the folder of the cache', () => {
     }
     assert.equal((await stat(folder)).mode & 0o777, 0o700);
     assert.equal((await stat(join(folder, blob.sha))).mode & 0o777, 0o600);
-    assert.deepEqual(await readFile(join(folder, blob.sha)), blob.bytes);
+    assertSameBytes(await readFile(join(folder, blob.sha)), blob.bytes);
   });
 
   it('is shared by processes, which may fetch the same at the same time', async (t) => {
@@ -127,7 +128,7 @@ describe('the folder of the cache', () => {
         assert.ok(bytes.equals(blob.bytes));
       assert.equal(host.calls, 1);
       assert.deepEqual(warnings, ['A file of the cache was damaged, and is fetched again.']);
-      assert.deepEqual(await readFile(join(folder, blob.sha)), blob.bytes);
+      assertSameBytes(await readFile(join(folder, blob.sha)), blob.bytes);
     });
   }
 
@@ -136,7 +137,7 @@ describe('the folder of the cache', () => {
     const blob = blobOf(randomBytes(1000));
     for (let round = 0; round < 2; round++) {
       await rm(folder, { recursive: true, force: true });
-      assert.deepEqual(await buffer(await cache.open(blob, hostOf(blob).fetch)), blob.bytes);
+      assertSameBytes(await buffer(await cache.open(blob, hostOf(blob).fetch)), blob.bytes);
     }
   });
 
@@ -144,7 +145,7 @@ describe('the folder of the cache', () => {
     const { cache, folder, warnings } = await openCache(t, { mayWarn: true });
     const blob = blobOf(randomBytes(1000));
     await mkdir(join(folder, blob.sha, 'occupied'), { recursive: true });
-    assert.deepEqual(await buffer(await cache.open(blob, hostOf(blob).fetch)), blob.bytes);
+    assertSameBytes(await buffer(await cache.open(blob, hostOf(blob).fetch)), blob.bytes);
     assert.equal(warnings.at(-1), 'A file that was read could not be kept in the cache (CACHE_DIR).');
     await until('no temporary file is left', async () => (await readdir(folder)).join() === blob.sha);
   });

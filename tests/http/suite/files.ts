@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { type Backend, emptied, type Trait } from '../../contract/backend.ts';
+import { assertSameBytes } from '../../contract/bytes.ts';
 import {
   assertFailure,
   assertSuccess,
@@ -136,7 +137,7 @@ export function filesSuite(backend: Backend): void {
         const bytes = Buffer.from(Array.from({ length: 200_000 }, (_, index) => (index * 7) % 256));
         await upload(port, 'a.bin', bytes);
         await postJson(port, '/rename/a.bin', { newName: 'b.bin' });
-        assert.deepEqual((await send(port, '/file/b.bin')).body, bytes);
+        assertSameBytes((await send(port, '/file/b.bin')).body, bytes);
       });
 
       it('is 404 for what is not there, and for a folder, which stays', async () => {

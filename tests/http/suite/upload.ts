@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Backend, Trait } from '../../contract/backend.ts';
+import { assertSameBytes } from '../../contract/bytes.ts';
 import { NAMES } from '../../contract/names.ts';
 import {
   type Answer,
@@ -162,7 +163,7 @@ function takesFiles(backend: Backend): void {
           await setImmediate();
         }
         assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: 'cut/x.bin' });
-        assert.deepEqual((await fetchFile(service.port, 'cut/x.bin')).body, value);
+        assertSameBytes((await fetchFile(service.port, 'cut/x.bin')).body, value);
       }
     }
   });

@@ -1,0 +1,31 @@
+import { after } from 'node:test';
+import { openS3 } from '../../src/stores/s3/s3.ts';
+import { type Backend, s3 } from '../contract/backend.ts';
+import { optionalContract } from '../contract/optional.ts';
+import { storeContract } from '../contract/suite.ts';
+import { httpSuite } from '../http/suite/all.ts';
+import { createBucket } from '../servers/bucket.ts';
+import { startSwift } from '../servers/swift.ts';
+
+// A second real object store, whose S3 interface differs from Ceph's: it rejects every condition on PutObject.
+
+const swift = await startSwift();
+after(() => swift.stop());
+
+const backend: Backend = {
+  ...s3,
+  name: 'swift',
+  async open() {
+    const bucket = await createBucket(swift);
+    const store = openS3({ ...bucket.settings, warn: () => {} });
+    const close = async () => {
+      await store.close?.();
+      await bucket.remove();
+    };
+    return { store, close };
+  },
+};
+
+storeContract(backend);
+optionalContract(backend);
+httpSuite(backend);
