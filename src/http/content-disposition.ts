@@ -1,17 +1,24 @@
-/** What a part of a form says of itself. */
+/** The names in the header of one form part. */
 export interface FormField {
   readonly name: string | undefined;
-  /** Present, though perhaps empty, on a part that is a file. */
+  /** Defined, though perhaps empty, on a part that is a file. */
   readonly filename: string | undefined;
+  /** The parameter that gives the file name in an unsupported way, such as `filename*`. `filename` is then undefined. */
+  readonly unreadable?: string;
 }
 
 /**
- * Reads the `Content-Disposition` of a part of `multipart/form-data`, given as Latin-1 text.
+ * Parses the `Content-Disposition` of a part of `multipart/form-data`, given as Latin-1 text.
  *
  * Browsers and curl write names as the HTML standard has it ("multipart form data"): raw UTF-8, with `"`, CR and LF
  * as `%22`, `%0D` and `%0A`, and a backslash as itself. Older programs write a quoted string with backslashes
- * before `"` and `\` instead. The second is told from the first by a `"` inside the quotes, which the first never
- * has. Returns undefined for another disposition and for names that are not UTF-8.
+ * before `"` and `\` instead. A `"` inside the quotes identifies the second form; the first never has one.
+ *
+ * .NET and Spring send an RFC 2047 `filename` for old servers, and the real name in `filename*` (RFC 8187), which then
+ * counts. Without such a `filename`, `filename*` is ignored, because forms must not have it (RFC 7578, section 4.2).
+ * An RFC 2047 `filename` alone is a literal name: browsers send such names unchanged.
+ *
+ * Returns undefined for another disposition, for names that are not UTF-8, and for a field name in `name*` alone.
  */
 export function parseFormDisposition(header: string): FormField | undefined {
   const kind = /^\s*form-data\s*(?=;|$)/i.exec(header);
@@ -26,7 +33,40 @@ export function parseFormDisposition(header: string): FormField | undefined {
     if (text === undefined) return undefined;
     if (!parameters.has(opening[1].toLowerCase())) parameters.set(opening[1].toLowerCase(), text);
   }
-  return { name: parameters.get('name'), filename: parameters.get('filename') };
+  const name = parameters.get('name');
+  if (name === undefined && extendedForm(parameters, 'name') !== undefined) return undefined;
+  return { name, ...fileNameIn(parameters) };
+}
+
+function fileNameIn(parameters: ReadonlyMap<string, string>): Omit<FormField, 'name'> {
+  const filename = parameters.get('filename');
+  const unreadable = extendedForm(parameters, 'filename');
+  if (unreadable === undefined) return { filename };
+  if (filename !== undefined && !ENCODED_WORDS.test(filename)) return { filename };
+  const extended = filename === undefined ? undefined : decodeExtended(parameters.get('filename*') ?? '');
+  return extended === undefined ? { filename: undefined, unreadable } : { filename: extended };
+}
+
+/** The first parameter that gives `name` in an extended form: `name*` (RFC 8187) or `name*0`, `name*0*` (RFC 2231). */
+function extendedForm(parameters: ReadonlyMap<string, string>, name: string): string | undefined {
+  return [...parameters.keys()].find((key) => key.startsWith(`${name}*`));
+}
+
+/** Encoded words and nothing else (RFC 2047, section 2). */
+const ENCODED_WORDS = /^=\?[^?\s]+\?[bq]\?[^?\s]*\?=(?:\s+=\?[^?\s]+\?[bq]\?[^?\s]*\?=)*$/i;
+
+/** Decodes an extended value (RFC 8187, section 3.2.1) in UTF-8 or Latin-1; undefined for everything else. */
+function decodeExtended(value: string): string | undefined {
+  const [, charset = '', encoded = ''] = /^(utf-8|iso-8859-1)'[^']*'((?:[^%]|%[\da-f]{2})*)$/i.exec(value) ?? [];
+  if (charset === '') return undefined;
+  if (charset.toLowerCase() === 'iso-8859-1') {
+    return encoded.replace(/%(..)/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  }
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The name of a parameter, up to the beginning of its value. */

@@ -102,6 +102,8 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
       withoutHeaders--;
       const field = parseFormDisposition(header['content-disposition']?.[0] ?? '');
       if (!field) return fail(invalid('A part of the form has no Content-Disposition: form-data with UTF-8 names.'));
+      const encoding = header['content-transfer-encoding']?.[0];
+      if (encoding !== undefined && !isIdentityEncoding(encoding)) return fail(encodedPart(field, encoding));
       parts.push({ ...field, type: header['content-type']?.[0], body, release: freeWhole });
       return wake();
     });
@@ -154,8 +156,11 @@ export async function skipPart({ name, body }: Part): Promise<void> {
   });
 }
 
-/** The text of a small part, in UTF-8. */
-export async function readText({ name, body }: Part, maxBytes: number): Promise<string> {
+/** Reads a small part as text, in the charset of its `Content-Type` (RFC 7578, section 4.5), otherwise in UTF-8. */
+export async function readText({ name, type, body }: Part, maxBytes: number): Promise<string> {
+  const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(type ?? '')?.[1] ?? 'utf-8';
+  const decoder = decoderOf(charset);
+  if (!decoder) throw invalid(`The field ${quoted(name ?? '')} has the unknown charset ${quoted(charset)}. Use UTF-8.`);
   const chunks: Buffer[] = [];
   let size = 0;
   await eachPiece(body, (chunk) => {
@@ -164,11 +169,29 @@ export async function readText({ name, body }: Part, maxBytes: number): Promise<
     chunks.push(chunk);
   });
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Buffer.concat(chunks));
+    return decoder.decode(Buffer.concat(chunks));
   } catch {
-    throw invalid(`The field ${quoted(name ?? '')} is not UTF-8.`);
+    throw invalid(`The field ${quoted(name ?? '')} is not ${charset.toUpperCase()}.`);
   }
 }
+
+function decoderOf(charset: string): TextDecoder | undefined {
+  try {
+    return new TextDecoder(charset, { fatal: true, ignoreBOM: true });
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether bytes in this `Content-Transfer-Encoding` are the bytes themselves. Forms must not use others (RFC 7578, section 4.7). */
+function isIdentityEncoding(encoding: string): boolean {
+  return /^\s*(?:7bit|8bit|binary)\s*$/i.test(encoding);
+}
+
+const encodedPart = ({ name }: FormField, encoding: string) =>
+  invalid(
+    `The field ${quoted(name ?? '')} has Content-Transfer-Encoding ${quoted(encoding.trim())}. Send its bytes as they are, without this header.`,
+  );
 
 /** The boundary that a form's `Content-Type` announces; `invalid-request` for everything that is no form. */
 export function boundaryOf(contentType: string | undefined): string {

@@ -1,6 +1,6 @@
 import { type FormField, parseFormDisposition } from './content-disposition.ts';
 
-/** A part of a form that is at hand. */
+/** A part of a form that is in memory. */
 export interface WholePart extends FormField {
   readonly type: string | undefined;
   readonly bytes: Buffer;
@@ -46,6 +46,7 @@ function partOf(header: string, bytes: Buffer): WholePart | undefined {
     if (name === undefined) return undefined;
     if (/^content-disposition$/i.test(name)) disposition ??= value;
     else if (/^content-type$/i.test(name)) type ??= value;
+    else if (/^content-transfer-encoding$/i.test(name)) return undefined;
   }
   const field = disposition === undefined ? undefined : parseFormDisposition(disposition);
   return field && { ...field, type, bytes };

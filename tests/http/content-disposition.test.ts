@@ -31,7 +31,52 @@ describe('the Content-Disposition of a part of a form', () => {
     assert.deepEqual(parse('form-data; name="file"; filename=""'), { name: 'file', filename: '' });
     assert.deepEqual(parse('form-data; name=""'), { name: '', filename: undefined });
     assert.deepEqual(parse('form-data'), { name: undefined, filename: undefined });
-    assert.deepEqual(parse(`form-data; name="file"; filename*=UTF-8''b.txt`), { name: 'file', filename: undefined });
+  });
+
+  it('takes filename* beside a filename of RFC 2047 encoded words, as .NET and Spring send them', () => {
+    for (const [written, name] of [
+      [`filename="=?utf-8?B?w6QudHh0?="; filename*=utf-8''%C3%A4.txt`, 'ä.txt'],
+      [`filename==?utf-8?B?w6QudHh0?=; filename*=utf-8''%C3%A4.txt`, 'ä.txt'],
+      [`filename*=UTF-8''%C3%A4%20%25%22.txt; filename="=?UTF-8?Q?=C3=A4_=25=22?= =?UTF-8?Q?.txt?="`, 'ä %".txt'],
+      [`filename="=?iso-8859-1?q?=E4?="; filename*=ISO-8859-1'de'%E4%27`, "ä'"],
+      [`filename="=?utf-8?B?YQ==?="; filename*=utf-8''..%2Fa`, '../a'],
+    ] as const) {
+      assert.deepEqual(parse(`form-data; name=file; ${written}`), { name: 'file', filename: name }, written);
+    }
+  });
+
+  it('takes a filename of encoded words alone, or of anything else beside filename*, as the name itself', () => {
+    for (const [written, name] of [
+      ['filename="=?utf-8?B?w6QudHh0?="', '=?utf-8?B?w6QudHh0?='],
+      [`filename="=?utf-8?B?w6QudHh0?=.txt"; filename*=utf-8''b`, '=?utf-8?B?w6QudHh0?=.txt'],
+      [`filename="a.txt"; filename*0=b`, 'a.txt'],
+      [`filename=""; filename*=utf-8''b`, ''],
+    ] as const) {
+      assert.deepEqual(parse(`form-data; name=file; ${written}`), { name: 'file', filename: name }, written);
+    }
+  });
+
+  it('names the parameter of a file name that it does not read', () => {
+    const encoded = 'filename="=?utf-8?B?w6QudHh0?="';
+    for (const [written, unreadable] of [
+      [`filename*=UTF-8''b.txt`, 'filename*'],
+      ['filename*0="a"; filename*1=".txt"', 'filename*0'],
+      [`filename*0*=utf-8''a; filename*1*=b`, 'filename*0*'],
+      [`${encoded}; filename*=utf-8''%C3`, 'filename*'],
+      [`${encoded}; filename*=utf-8''%C3%A`, 'filename*'],
+      [`${encoded}; filename*=koi8-r''a`, 'filename*'],
+      [`${encoded}; filename*=a.txt`, 'filename*'],
+      [`${encoded}; filename*0=a.txt`, 'filename*0'],
+    ] as const) {
+      const field = { name: 'file', filename: undefined, unreadable };
+      assert.deepEqual(parse(`form-data; name="file"; ${written}`), field, written);
+    }
+  });
+
+  it('is nothing for a field name in name* alone: it could be any field', () => {
+    assert.equal(parse(`form-data; name*=utf-8''prefix`), undefined);
+    assert.equal(parse('form-data; name*0=pre; name*1=fix'), undefined);
+    assert.equal(parse(`form-data; name=prefix; name*=utf-8''other`)?.name, 'prefix');
   });
 
   it('gives every name back as browsers and curl write it: UTF-8, with %22 for a quote, and a backslash as itself', () => {

@@ -23,13 +23,18 @@ const PIECES = [
   'Content-Disposition: form-data; name="a\\"b"',
   'Content-Disposition: attachment',
   'Content-Type:  text/plain',
+  `Content-Disposition: form-data; name=file; filename="=?utf-8?B?w6Q=?="; filename*=utf-8''%C3%A4`,
+  "Content-Disposition: form-data; name=prefix; filename*=utf-8''a",
+  "Content-Disposition: form-data; name*=utf-8''prefix",
+  'Content-Transfer-Encoding: base64',
+  'Content-Transfer-Encoding: 8bit',
   'X-Other: 1',
   ' folded',
   'no header',
   'text',
 ];
 
-const header = fc.array(fc.constantFrom(...PIECES.slice(7, 14)), { minLength: 1, maxLength: 5 });
+const header = fc.array(fc.constantFrom(...PIECES.slice(7, 19)), { minLength: 1, maxLength: 5 });
 const part = fc
   .tuple(header, fc.constantFrom('', 'text', '\r\n', `--${BOUNDARY}`, '\r\n--b'))
   .map(([lines, body]) => `--${BOUNDARY}\r\n${lines.join('\r\n')}\r\n\r\n${body}\r\n`);
@@ -68,8 +73,8 @@ async function read(bytes: Buffer, { isWhole }: { isWhole: boolean }): Promise<u
   const parts = [];
   try {
     for (let found = await form.next(); found; found = await form.next()) {
-      const { name, filename, type, body } = found;
-      parts.push({ name, filename, type, text: (await buffer(body)).toString() });
+      const { name, filename, unreadable, type, body } = found;
+      parts.push({ name, filename, unreadable, type, text: (await buffer(body)).toString() });
     }
     return parts;
   } catch (error) {

@@ -108,8 +108,16 @@ async function readRest(rest: Form, known: FolderPath | undefined): Promise<Fold
   return prefix;
 }
 
-const isPrefix = (part: Part) => part.name === 'prefix' && part.filename === undefined;
-const isFile = (part: Part) => part.name === 'file' && part.filename !== undefined;
+/** Python's `files=` gives every field a file name. */
+const isPrefix = (part: Part) => part.name === 'prefix';
+
+function isFile({ name, filename, unreadable }: Part): boolean {
+  if (name !== 'file' || unreadable === undefined) return name === 'file' && filename !== undefined;
+  throw new StoreError(
+    'invalid-request',
+    `The file name of the part "file" can't be read from the parameter ${quoted(unreadable)}. Send it as "filename", in UTF-8.`,
+  );
+}
 
 async function readPrefix(part: Part, known: FolderPath | undefined): Promise<FolderPath> {
   if (known !== undefined) throw new StoreError('invalid-request', 'The form has two parts "prefix".');

@@ -129,6 +129,27 @@ function takesFiles(backend: Backend): void {
     }
   }
 
+  for (const [what, headers, value] of [
+    ['with a file name, as Python sends it in files=', '; filename="prefix"'],
+    ['with an empty file name', '; filename=""\r\nContent-Type: application/octet-stream'],
+    ['with an extended file name', "; filename*=utf-8''prefix"],
+    ['in its charset', '\r\nContent-Type: text/plain; charset="ISO-8859-1"', Buffer.from('odd ä', 'latin1')],
+    ['with an identity encoding', '\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8BIT'],
+  ] as const) {
+    it(`a prefix ${what} is read, in either order`, async () => {
+      const field = partWith(`Content-Disposition: form-data; name=prefix${headers}`, value ?? 'odd ä');
+      const file = (name: string) => partWith(disposition(`filename="${what}${name}"`), 'x');
+      for (const parts of [
+        [field, file('1')],
+        [file('2'), field],
+      ]) {
+        const name = parts[0] === field ? `${what}1` : `${what}2`;
+        const answer = await postBytes(service.port, closed(parts));
+        assertSuccess(answer, { message: 'File uploaded successfully', path: `odd ä/${name}` });
+      }
+    });
+  }
+
   it('no prefix is the root', async () => {
     const answer = await postForm(service.port, [{ name: 'file', filename: 'rooted.txt', value: 'x' }]);
     assertSuccess(answer, { message: 'File uploaded successfully', path: 'rooted.txt' });
@@ -258,10 +279,16 @@ function takesFiles(backend: Backend): void {
 }
 
 /** A form with one part that begins with these headers. */
-function formWith(headers: Buffer | string, value = 'x'): Buffer {
-  const chunks = [`--${BOUNDARY}\r\n`, headers, `\r\n\r\n${value}\r\n--${BOUNDARY}--\r\n`];
+const formWith = (headers: Buffer | string, value = 'x'): Buffer => closed([partWith(headers, value)]);
+
+/** One part of a form, with these headers. */
+function partWith(headers: Buffer | string, value: Buffer | string): Buffer {
+  const chunks = [`--${BOUNDARY}\r\n`, headers, '\r\n\r\n', value, '\r\n'];
   return Buffer.concat(chunks.map((chunk) => Buffer.from(chunk)));
 }
+
+/** A form of these parts. */
+const closed = (parts: readonly Buffer[]): Buffer => Buffer.concat([...parts, Buffer.from(`--${BOUNDARY}--\r\n`)]);
 
 const disposition = (rest: string) => `Content-Disposition: form-data; name="file"; ${rest}`;
 
@@ -288,6 +315,9 @@ function readsNames(backend: Backend): void {
     [disposition('filename="semi; name=colon.txt"'), 'semi; name=colon.txt'],
     [disposition('filename=token.txt'), 'token.txt'],
     [disposition('filename="plain.txt"; filename*=UTF-8\'\'extended.txt'), 'plain.txt'],
+    [disposition(`filename="=?utf-8?B?Lk5FVCDDpC50eHQ=?="; filename*=utf-8''.NET%20%C3%A4.txt`), '.NET ä.txt'],
+    [disposition(`filename="=?utf-8?B?YWJvdmU=?="; filename*=utf-8''..%2F..%2Fcut.txt`), 'cut.txt'],
+    [disposition('filename="=?utf-8?B?bGl0ZXJhbA==?="'), '=?utf-8?B?bGl0ZXJhbA==?='],
     [disposition('filename="padded.txt" ; other=1'), 'padded.txt'],
     ['content-disposition:form-data;filename="first.txt";name="file"', 'first.txt'],
     ['CONTENT-DISPOSITION: Form-Data; NAME=file; FileName="case.txt"', 'case.txt'],
@@ -368,6 +398,47 @@ function refusesMistakes(backend: Backend): void {
       await assertRefused(await postForm(service.port, [FILE, bad]), 400, error);
     });
   }
+
+  const unreadable: readonly [string, string, RegExp][] = [
+    ['a prefix in base64', 'Content-Transfer-Encoding: base64', /"prefix" has Content-Transfer-Encoding "base64"/],
+    ['a prefix in an unknown charset', 'Content-Type: text/plain; charset=utf-7', /unknown charset "utf-7"/],
+    ['a prefix that is not in its charset', 'Content-Type: text/plain; charset=utf-16', /is not UTF-16/],
+  ];
+  for (const [what, header, error] of unreadable) {
+    it(`${what} is a 400 that says so`, async () => {
+      const file = partWith(disposition('filename="kept.txt"'), 'new');
+      const prefix = partWith(`Content-Disposition: form-data; name="prefix"\r\n${header}`, 'old');
+      await assertRefused(await postBytes(service.port, closed([prefix, file])), 400, error);
+      await assertRefused(await postBytes(service.port, closed([file, prefix])), 400, error);
+    });
+  }
+
+  for (const [what, parts, error] of [
+    ['two prefixes, one with a file name', [PREFIX, FILE, { ...PREFIX, filename: 'x' }], /two parts "prefix"/],
+    [
+      'a prefix with a file name that is wrong',
+      [{ ...PREFIX, filename: 'x', value: '../old' }, FILE],
+      /segment "\.\."/,
+    ],
+  ] as const) {
+    it(`a form with ${what} is a 400`, async () => assertRefused(await postForm(service.port, parts), 400, error));
+  }
+
+  for (const [parameters, error] of [
+    ["filename*=utf-8''kept.txt", /file name .* can't be read from the parameter "filename\*".* "filename"/],
+    ['filename*0="kept"; filename*1=".txt"', /from the parameter "filename\*0"/],
+    ['filename="=?utf-8?B?w6Q=?="; filename*=koi8-r\'\'kept.txt', /from the parameter "filename\*"/],
+  ] as const) {
+    it(`a file with ${parameters} is a 400 that names the parameter`, async () => {
+      await assertRefused(await postBytes(service.port, formWith(disposition(parameters))), 400, error);
+    });
+  }
+
+  it('a field whose name is in name* alone is a 400: it could be the prefix', async () => {
+    const prefix = partWith("Content-Disposition: form-data; name*=utf-8''prefix", 'old');
+    const file = partWith(disposition('filename="kept.txt"'), 'new');
+    await assertRefused(await postBytes(service.port, closed([prefix, file])), 400, /UTF-8 names/);
+  });
 
   const names: readonly [string | Buffer, RegExp][] = [
     ['', /file name.* empty/],
