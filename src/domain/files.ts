@@ -17,6 +17,7 @@ import type {
   Release,
   Replacing,
   Store,
+  Upload,
   WriteCondition,
 } from './store.ts';
 import { copyFile, moveFile } from './transfer.ts';
@@ -47,6 +48,8 @@ export interface IncomingFile {
   readonly atEnd?: (() => Promise<void>) | undefined;
   /** Bytes that it may have at the most, where that is known. */
   readonly sizeAtMost?: number | undefined;
+  /** The modification time to keep; called after the end of `body` and `atEnd`. */
+  readonly modified?: Upload['modified'];
 }
 
 export type UploadOptions = { readonly condition?: WriteCondition | undefined } & Cancellable;
@@ -106,20 +109,20 @@ export function createFiles(store: Store, { maxUploadSize, presignExpires, conte
     read: (file, options) => store.read(file, options),
     ...createFetching(store, { presignExpires, contents }),
 
-    async upload(file, { body, release, declaredType, atEnd, sizeAtMost }, options) {
+    async upload(file, { body, release, declaredType, atEnd, sizeAtMost, modified }, options) {
       const type = mediaTypeOfUpload(declaredType, nameOf(file));
       const checked = checkedBody(body, { limit: maxUploadSize, atEnd });
-      return store.write(file, { body: checked, release, type, sizeAtMost }, options);
+      return store.write(file, { body: checked, release, type, sizeAtMost, modified }, options);
     },
 
-    async takeIn({ body, release, declaredType }, options) {
+    async takeIn({ body, release, declaredType, modified }, options) {
       const limited = checkedBody(body, { limit: maxUploadSize });
       const staged = await (store.stage
         ? store.stage({ body: limited, release }, options)
         : spool(store, limited, options));
       return {
         uploadTo: (file, uploadOptions) =>
-          staged.publish(file, { type: mediaTypeOfUpload(declaredType, nameOf(file)) }, uploadOptions),
+          staged.publish(file, { type: mediaTypeOfUpload(declaredType, nameOf(file)), modified }, uploadOptions),
         discard: () => staged.discard(),
       };
     },

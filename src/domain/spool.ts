@@ -24,10 +24,10 @@ export async function spool(store: Store, body: Readable, options: Cancellable =
     await file.writeFile(options.signal ? addAbortSignal(options.signal, body) : body);
     const { size } = await file.stat();
     return {
-      async publish(path, { type }, { condition } = {}) {
+      async publish(path, { type, modified }, { condition } = {}) {
         try {
           const bytes = file.createReadStream({ start: 0, autoClose: false, highWaterMark: READ_AHEAD });
-          return await store.write(path, { body: bytes, size, type }, { condition });
+          return await store.write(path, { body: bytes, size, type, modified }, { condition });
         } finally {
           await file.close();
         }

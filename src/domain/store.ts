@@ -16,8 +16,13 @@ export interface FileEntry {
    * the same size and etag hold the same bytes.
    */
   readonly etag: string;
-  /** When the bytes were last written, or null where the store does not know. */
+  /** When the file was last modified: written, or as its uploader said (`Upload.modified`). Null if the store does not know. */
   readonly modified: Date | null;
+  /**
+   * When this version came to its path, if that is another time than `modified`: the uploader set that, or a copy or move
+   * kept it. It proves what `modified` then can't: that nothing has changed since some date. `write` may give an earlier one.
+   */
+  readonly changed?: Date;
   /** A media type, parameters included. */
   readonly type: string;
   /** Where everybody may read the file, if the store is public. */
@@ -70,6 +75,11 @@ export interface Upload {
   readonly sizeAtMost?: number | undefined;
   /** The media type to keep. A store that can't keep one derives it from the name. */
   readonly type: string;
+  /**
+   * Returns the modification time to keep, if any. Call it after the end of `body`: a form may say it behind its file. Only
+   * some stores keep times, and some only in a range; `modified` of the entry that `write` returns is the time that was kept.
+   */
+  readonly modified?: (() => Date | undefined) | undefined;
 }
 
 /** `absent`: write only where no file is. An etag: only over the file that has it. */
@@ -108,7 +118,11 @@ export interface Quota {
 /** Bytes that were taken in before their destination was known. Ends with one of the two calls, whichever is first. */
 export interface StagedUpload {
   /** As `write`, with the bytes that wait here. */
-  publish(file: FilePath, upload: { type: string }, options?: { condition?: WriteCondition }): Promise<FileEntry>;
+  publish(
+    file: FilePath,
+    upload: Pick<Upload, 'type' | 'modified'>,
+    options?: { condition?: WriteCondition },
+  ): Promise<FileEntry>;
   /** Forgets the bytes. Does nothing after `publish`. */
   discard(): Promise<void>;
 }
@@ -174,7 +188,10 @@ export interface Store {
   /** As `write`, before the destination is known. Without it, `Files` keeps the bytes in a temporary file. */
   stage?(upload: Pick<Upload, 'body' | 'release'>, options?: Cancellable): Promise<StagedUpload>;
 
-  /** Copies a file within the store, type included, all or nothing. `not-found`, `already-exists`, `wrong-kind`. */
+  /**
+   * Copies a file within the store, with its type and, where the store keeps times, its modification time; all or nothing.
+   * `not-found`, `already-exists`, `wrong-kind`.
+   */
   copy?(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<FileEntry>;
 
   /**

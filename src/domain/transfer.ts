@@ -20,7 +20,8 @@ export async function copyFile(
   const { body, file } = await store.read(from, { ...options, ifMatch: source.etag });
   try {
     const condition = replace ? undefined : 'absent';
-    return await store.write(to, { body, size: file.size, type: file.type }, { ...options, condition });
+    const modified = () => file.modified ?? undefined;
+    return await store.write(to, { body, size: file.size, type: file.type, modified }, { ...options, condition });
   } catch (error) {
     throw !replace && isStoreError(error, 'condition-failed') ? existsAlready(to, error) : error;
   }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Presentation, presentationOf, type Shown } from '../domain/presentation.ts';
 import type { FileEntry } from '../domain/store.ts';
 import { HttpError } from './errors.ts';
-import { quote } from './preconditions.ts';
+import { lastModified, quote } from './preconditions.ts';
 
 /** How a file is to be shown. */
 export interface Showing {
@@ -37,9 +37,10 @@ const made = new WeakMap<
 
 /** What describes a file itself. */
 export function fileHeaders(file: FileEntry): Record<string, string> {
+  const modified = lastModified(file);
   return {
     etag: quote(file.etag),
-    ...(file.modified && { 'last-modified': file.modified.toUTCString() }),
+    ...(modified && { 'last-modified': modified.toUTCString() }),
     'cache-control': CACHE_CONTROL,
     'accept-ranges': 'bytes',
   };

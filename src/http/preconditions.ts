@@ -13,32 +13,41 @@ export function hasPreconditions(headers: IncomingHttpHeaders): boolean {
 
 const CONDITIONS = ['if-match', 'if-unmodified-since', 'if-none-match', 'if-modified-since'] as const;
 
-/** The conditions of a GET or HEAD, in the order of RFC 9110, section 13.2.2. */
-export function evaluate(
-  headers: IncomingHttpHeaders,
-  { etag, modified }: Pick<FileEntry, 'etag' | 'modified'>,
-): Verdict {
+type Version = Pick<FileEntry, 'etag' | 'modified' | 'changed'>;
+
+/**
+ * Returns the time to send as `Last-Modified`. It is never in the future (RFC 9110, section 8.8.2.1), where an uploader may
+ * have set the file's own time.
+ */
+export function lastModified({ modified, changed }: Pick<Version, 'modified' | 'changed'>): Date | null {
+  const now = new Date();
+  if (modified === null || modified <= now) return modified;
+  return changed && changed <= now ? changed : now;
+}
+
+/** Evaluates the conditions of a GET or HEAD, in the order of RFC 9110, section 13.2.2. */
+export function evaluate(headers: IncomingHttpHeaders, version: Version): Verdict {
+  const { etag } = version;
   const ifMatch = headers['if-match'];
   const ifNoneMatch = headers['if-none-match'];
   if (ifMatch !== undefined) {
     if (!matches(ifMatch, etag, 'strong')) return 'failed';
-  } else if (isLaterThan(modified, headers['if-unmodified-since'])) {
+  } else if (isUnmodifiedSince(version, headers['if-unmodified-since']) === false) {
     return 'failed';
   }
   if (ifNoneMatch !== undefined) return matches(ifNoneMatch, etag, 'weak') ? 'not-modified' : 'proceed';
-  const since = parseDate(headers['if-modified-since']);
-  return since !== undefined && modified !== null && seconds(modified) <= seconds(since) ? 'not-modified' : 'proceed';
+  return isUnmodifiedSince(version, headers['if-modified-since']) ? 'not-modified' : 'proceed';
 }
 
-/** Whether `If-Range` lets a range be answered: without the header, always (RFC 9110, section 13.1.5). */
-export function allowsRange(
-  header: string | undefined,
-  { etag, modified }: Pick<FileEntry, 'etag' | 'modified'>,
-): boolean {
+/**
+ * Returns whether `If-Range` permits a range response: without the header, always (RFC 9110, section 13.1.5). A date that an
+ * uploader chose is no strong validator: several versions may have it.
+ */
+export function allowsRange(header: string | undefined, { etag, modified, changed }: Version): boolean {
   if (header === undefined) return true;
   if (header.startsWith('"') || header.startsWith('W/')) return header === quote(etag);
   const date = parseDate(header);
-  return date !== undefined && modified !== null && seconds(modified) === seconds(date);
+  return date !== undefined && modified !== null && !changed && seconds(modified) === seconds(date);
 }
 
 /**
@@ -71,9 +80,17 @@ function matches(header: string, etag: string, comparison: 'strong' | 'weak'): b
   return listed.some((item) => (comparison === 'weak' ? item.replace(/^W\//, '') : item) === quote(etag));
 }
 
-function isLaterThan(modified: Date | null, header: string | undefined): boolean {
+/**
+ * Returns whether the file has not changed since the date in a header; undefined without a date, or without a time of the file.
+ * The date is the file's `Last-Modified`, or not before its modification and its arrival at this path: a new version may be
+ * dated before the one that it replaced.
+ */
+function isUnmodifiedSince(version: Version, header: string | undefined): boolean | undefined {
   const date = parseDate(header);
-  return date !== undefined && modified !== null && seconds(modified) > seconds(date);
+  const sent = lastModified(version);
+  if (date === undefined || version.modified === null || sent === null) return undefined;
+  if (seconds(sent) === seconds(date)) return true;
+  return seconds(version.modified) <= seconds(date) && (!version.changed || seconds(version.changed) <= seconds(date));
 }
 
 const seconds = (date: Date) => Math.floor(date.getTime() / 1000);

@@ -185,6 +185,12 @@ export const Upload = Type.Object({
   prefix: Type.Optional(
     Type.String({ description: 'The folder to put it in; the root where it is missing. Before or after the file.' }),
   ),
+  modified: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'The modification time to keep, if the store keeps times. Before or after the file.',
+    }),
+  ),
 });
 
 /** The path parameter of the routes that name a file or folder; it may contain "/". */

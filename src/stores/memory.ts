@@ -53,11 +53,13 @@ export function createMemoryStore(): Store {
     for (const path of missing) folders.add(path);
   };
 
-  const put = (path: FilePath, bytes: Buffer, type: string): FileEntry => {
+  const put = (path: FilePath, bytes: Buffer, { type, modified }: { type: string; modified?: Date | null }) => {
     if (folders.has(`${path}/` as FolderPath)) throw otherKindInTheWay(path);
     makeFolders(parentOf(path));
     const etag = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
-    const entry: FileEntry = { kind: 'file', path, size: bytes.length, etag, modified: new Date(), type };
+    const now = new Date();
+    const times = modified ? { modified, changed: now } : { modified: now };
+    const entry: FileEntry = { kind: 'file', path, size: bytes.length, etag, ...times, type };
     files.set(path, { entry, bytes });
     return entry;
   };
@@ -65,7 +67,7 @@ export function createMemoryStore(): Store {
   const copy = (from: FilePath, to: FilePath, { replace }: Replacing): FileEntry => {
     const { entry, bytes } = get(from);
     if (!replace && files.has(to)) throw existsAlready(to);
-    return put(to, bytes, entry.type);
+    return put(to, bytes, entry);
   };
 
   const entriesIn = (folder: FolderPath): Entry[] =>
@@ -114,12 +116,12 @@ export function createMemoryStore(): Store {
       return new BytesAtHand(entry, resolved, part);
     },
 
-    async write(file, { body, size, type }, { condition, signal } = {}) {
+    async write(file, { body, size, type, modified }, { condition, signal } = {}) {
       try {
         const bytes = await buffer(signal ? addAbortSignal(signal, body) : body);
         requireSize(file, bytes.length, size);
         requireCondition(file, files.get(file)?.entry, condition);
-        return put(file, bytes, type);
+        return put(file, bytes, { type, modified: modified?.() ?? null });
       } finally {
         body.destroy();
       }

@@ -24,6 +24,8 @@ export type Trait =
   | 'etags-of-content'
   /** Knows when a file was written. */
   | 'modification-times'
+  /** Keeps the modification time that an upload had. */
+  | 'kept-times'
   /** Refuses a path through a file, and a file and a folder of one name. */
   | 'one-kind-per-name'
   /** Keeps a folder that was made by a file in it when that file goes. */
@@ -84,6 +86,7 @@ export const s3: Backend = {
     'emptied-folders': 'a folder of a bucket is there while anything lies under it, or its marker does',
     'types-in-listings': 'a listing of objects has no types, so that it gives those that the names tell',
     'times-of-writes': 'the answer to a write has no time',
+    'kept-times': 'a listing of objects has no time but that of the write',
   },
 };
 
@@ -106,6 +109,7 @@ export const github: Backend = {
     'lasting-urls': 'the URL that the host gives is good for one use',
     'urls-of-downloads': 'the URL that the host gives says nothing of a file name',
     'modification-times': 'git keeps the time of commits, and a file may have come with any of them',
+    'kept-times': 'git keeps no time of a file',
     'emptied-folders':
       'git keeps no empty folder, so that one is there while anything lies under it, or its marker does',
   },

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { createFiles } from '../../src/domain/files.ts';
 import { comparePaths } from '../../src/domain/path.ts';
 import type { FileEntry, Store } from '../../src/domain/store.ts';
 import { type Backend, emptied, type Trait } from './backend.ts';
@@ -29,6 +30,75 @@ export function storeContract(backend: Backend): void {
     };
 
     const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
+
+    describe('modification times', () => {
+      const TIMES = [
+        '2014-07-18T05:01:32.123Z',
+        '2019-12-31T23:59:59.999Z',
+        '1969-07-20T20:17:40.500Z',
+        '2106-02-07T06:28:16.000Z',
+      ];
+
+      const writeAt = (path: string, time: string, text = time) =>
+        store.write(file(path), { ...upload(text), modified: () => new Date(time) });
+
+      it('keeps the time that an upload has, in a listing too', unless('kept-times'), async () => {
+        for (const time of TIMES) {
+          assert.equal((await writeAt(`t/${time}`, time)).modified?.toISOString(), time);
+          assert.equal((await store.stat(file(`t/${time}`))).modified?.toISOString(), time);
+        }
+        for (const entry of (await store.list(folder('t'))).entries) {
+          assert.equal(entry.kind === 'file' && entry.modified?.toISOString(), entry.path.slice('t/'.length));
+        }
+      });
+
+      it('asks for the time when all bytes have come', async () => {
+        let hasEnded = false;
+        const body = Readable.from(
+          (async function* () {
+            yield Buffer.from('text');
+            await setImmediate();
+            hasEnded = true;
+          })(),
+        );
+        let asked: boolean | undefined;
+        const modified = () => {
+          asked = hasEnded;
+          return undefined;
+        };
+        await store.write(file('a'), { body, type: 'text/plain', modified });
+        assert.notEqual(asked, false);
+      });
+
+      it('never tells a time that it did not keep', async () => {
+        const { modified } = await writeAt('a', '9999-12-31T23:59:59.999Z');
+        assert.ok(modified === null || modified.toISOString() === '9999-12-31T23:59:59.999Z' || modified <= new Date());
+      });
+
+      it('gives each version an etag of its own, though all have one size and time', async () => {
+        const etags = [];
+        for (let version = 0; version < 8; version++) {
+          etags.push((await writeAt('a', '2014-07-18T05:01:32.000Z', `version ${version}`)).etag);
+          assert.equal((await store.stat(file('a'))).etag, etags.at(-1));
+        }
+        assert.equal(new Set(etags).size, etags.length);
+      });
+
+      it('keeps the time in copies and moves', unless('kept-times'), async () => {
+        const [time = ''] = TIMES;
+        await writeAt('f/a', time);
+        const files = createFiles(store, { presignExpires: 60 });
+        await files.copyFile(file('f/a'), file('copy'), { replace: false });
+        await files.moveFile(file('copy'), file('moved'), { replace: false });
+        await files.copyFolder(folder('f'), folder('g'), { replace: false });
+        await files.moveFolder(folder('g'), folder('h'), { replace: false });
+        for (const path of ['moved', 'h/a']) {
+          const entry = await store.stat(file(path));
+          assert.equal(entry.modified?.toISOString(), time, path);
+          assert.ok(entry.changed && entry.changed.getTime() > Date.parse('2026-01-01'), path);
+        }
+      });
+    });
 
     describe('list', () => {
       it('gives an empty root, and not-found for a folder that is not there', async () => {

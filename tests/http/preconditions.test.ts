@@ -4,6 +4,7 @@ import {
   allowsRange,
   evaluate,
   hasPreconditions,
+  lastModified,
   quote,
   type Verdict,
   writeCondition,
@@ -147,6 +148,42 @@ describe('hasPreconditions', () => {
       assert.equal(hasPreconditions({ [name]: '' }), true, name);
     }
     assert.equal(hasPreconditions({ 'if-range': '"abc"', range: 'bytes=0-', accept: '*/*' }), false);
+  });
+});
+
+describe('the dates of a file whose time was set', () => {
+  const dated = { ...FILE, changed: new Date('2026-11-21T12:00:00Z') };
+  const ARRIVAL = 'Sat, 21 Nov 2026 12:00:00 GMT';
+
+  it('prove nothing about the time between the one that was set and its arrival', () => {
+    check(
+      [
+        ['its own', { 'if-modified-since': AT }, 'not-modified'],
+        ['that of a version it replaced', { 'if-modified-since': AFTER }, 'proceed'],
+        ['earlier', { 'if-modified-since': BEFORE }, 'proceed'],
+        ['its arrival', { 'if-modified-since': ARRIVAL }, 'not-modified'],
+        ['its own, unmodified', { 'if-unmodified-since': AT }, 'proceed'],
+        ['that of a version it replaced, unmodified', { 'if-unmodified-since': AFTER }, 'failed'],
+        ['its arrival, unmodified', { 'if-unmodified-since': ARRIVAL }, 'proceed'],
+      ],
+      dated,
+    );
+  });
+
+  it('permit no range: another version may have the same', () => {
+    assert.equal(allowsRange(AT, dated), false);
+    assert.equal(allowsRange(quote(dated.etag), dated), true);
+  });
+
+  it('are never sent from the future', () => {
+    const [future, past] = [new Date('2999-01-01T00:00:00Z'), new Date('2020-01-01T00:00:00Z')];
+    assert.equal(lastModified({ modified: null }), null);
+    assert.equal(lastModified({ modified: past, changed: future }), past);
+    assert.equal(lastModified({ modified: future, changed: past }), past);
+    for (const changed of [undefined, future]) {
+      const sent = lastModified({ modified: future, ...(changed && { changed }) });
+      assert.ok(sent && sent <= new Date());
+    }
   });
 });
 

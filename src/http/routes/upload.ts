@@ -5,6 +5,7 @@ import { childFile, type FolderPath, parseFolder, ROOT } from '../../domain/path
 import type { FileEntry } from '../../domain/store.ts';
 import { accessOf } from '../access/request-access.ts';
 import { clientSignal } from '../client-signal.ts';
+import { isKept, modifiedInHeader, parseModified } from '../modified-time.ts';
 import { boundaryOf, type Form, type Part, readForm, readText, skipPart } from '../multipart.ts';
 import { quote, writeCondition } from '../preconditions.ts';
 import { Failure, Upload, Uploaded } from '../schemas.ts';
@@ -12,6 +13,9 @@ import type { App } from '../service.ts';
 
 /** Bytes of the field `prefix`: enough for an error that names the rule of paths instead of this one. */
 const MAX_PREFIX = 8 * 1024;
+
+/** Bytes of the field `modified`: more than any date has. */
+const MAX_MODIFIED = 1024;
 
 /** Milliseconds in which a client that still sends, though it was refused, can read why. */
 const LINGER = 5_000;
@@ -27,7 +31,7 @@ export function uploadRoute(app: App): void {
         tags: ['Files'],
         summary: 'Upload a file',
         description:
-          'The two parts come in either order. A file of this path is replaced, unless `If-None-Match: *` is sent. The `ETag` header of the answer is that of what was stored.',
+          'The two parts come in either order. A file of this path is replaced, unless `If-None-Match: *` is sent. The `ETag` header of the answer is that of what was stored. The header `X-OC-Mtime` (Unix seconds) gives the modification time in the same way as the field `modified`; the response has `X-OC-Mtime: accepted` if the store keeps it.',
         consumes: ['multipart/form-data'],
         body: Upload,
         response: { 200: Uploaded, '4xx': Failure, '5xx': Failure },
@@ -38,13 +42,16 @@ export function uploadRoute(app: App): void {
     },
     async (request, reply) => {
       const options = { condition: writeCondition(request.headers), signal: clientSignal(reply) };
+      const inHeader = modifiedInHeader(request.headers);
       const form = await readForm(request.raw);
+      const fields: Fields = {};
+      // A field is more exact than the seconds of the header.
+      const modified = () => fields.modified ?? inHeader;
       try {
-        const file = await receive(accessOf(request).files, form, {
-          ...options,
-          sizeAtMost: lengthOf(request.raw),
-        });
+        const sizeAtMost = lengthOf(request.raw);
+        const file = await receive(accessOf(request).files, form, { fields, modified }, { ...options, sizeAtMost });
         reply.header('etag', quote(file.etag));
+        if (isKept(modified(), file)) reply.header('x-oc-mtime', 'accepted');
         return { success: true, message: 'File uploaded successfully', path: file.path } as const;
       } catch (error) {
         discardRest(request.raw);
@@ -61,13 +68,24 @@ function lengthOf({ headers }: IncomingMessage): number | undefined {
 
 type ReceiveOptions = UploadOptions & { readonly sizeAtMost: number | undefined };
 
+/** The fields of a form beside its file, as far as they have arrived. */
+interface Fields {
+  prefix?: FolderPath;
+  modified?: Date;
+}
+
+/** What is known about the file beside its part. */
+interface Metadata {
+  readonly fields: Fields;
+  /** Returns the modification time to keep, once the whole form has arrived. */
+  readonly modified: () => Date | undefined;
+}
+
 /** Stores the file of a form. Nothing is changed before the whole form has arrived and is found to be right. */
-async function receive(files: Files, form: Form, options: ReceiveOptions): Promise<FileEntry> {
-  let prefix: FolderPath | undefined;
+async function receive(files: Files, form: Form, meta: Metadata, options: ReceiveOptions): Promise<FileEntry> {
   for (let part = await form.next(); part; part = await form.next()) {
-    if (isPrefix(part)) prefix = await readPrefix(part, prefix);
-    else if (isFile(part)) return storeFile(files, part, prefix, form, options);
-    else await skipPart(part);
+    if (isFile(part)) return storeFile(files, part, { ...meta, rest: form }, options);
+    await readField(part, meta.fields);
   }
   throw new StoreError('invalid-request', 'The form has no part "file" with a file name.');
 }
@@ -75,41 +93,35 @@ async function receive(files: Files, form: Form, options: ReceiveOptions): Promi
 async function storeFile(
   files: Files,
   part: Part,
-  prefix: FolderPath | undefined,
-  rest: Form,
+  { fields, modified, rest }: Metadata & { readonly rest: Form },
   { sizeAtMost, ...options }: ReceiveOptions,
 ): Promise<FileEntry> {
   const name = fileName(part);
-  const incoming = { body: part.body, release: part.release, declaredType: part.type };
+  const { body, release, type: declaredType } = part;
+  const incoming = { body, release, declaredType, modified };
   // A wrong name is found before the bytes are taken in.
-  const file = childFile(prefix ?? ROOT, name);
-  if (prefix !== undefined) {
-    const atEnd = async () => void (await readRest(rest, prefix));
+  const file = childFile(fields.prefix ?? ROOT, name);
+  if (fields.prefix !== undefined) {
+    const atEnd = () => readRest(rest, fields);
     return files.upload(file, { ...incoming, atEnd, sizeAtMost }, options);
   }
   const waiting = await files.takeIn(incoming, options);
   try {
-    const found = await readRest(rest, undefined);
-    return await waiting.uploadTo(childFile(found ?? ROOT, name), options);
+    await readRest(rest, fields);
+    return await waiting.uploadTo(childFile(fields.prefix ?? ROOT, name), options);
   } finally {
     await waiting.discard();
   }
 }
 
-/** Reads what follows the file: perhaps its prefix, and no second file. */
-async function readRest(rest: Form, known: FolderPath | undefined): Promise<FolderPath | undefined> {
-  let prefix = known;
+/** Reads what follows the file: perhaps fields, and no second file. */
+async function readRest(rest: Form, fields: Fields): Promise<void> {
   for (let part = await rest.next(); part; part = await rest.next()) {
     if (isFile(part))
       throw new StoreError('invalid-request', 'The form has two parts "file"; send one request for each file.');
-    if (isPrefix(part)) prefix = await readPrefix(part, prefix);
-    else await skipPart(part);
+    await readField(part, fields);
   }
-  return prefix;
 }
-
-/** Python's `files=` gives every field a file name. */
-const isPrefix = (part: Part) => part.name === 'prefix';
 
 function isFile({ name, filename, unreadable }: Part): boolean {
   if (name !== 'file' || unreadable === undefined) return name === 'file' && filename !== undefined;
@@ -119,9 +131,13 @@ function isFile({ name, filename, unreadable }: Part): boolean {
   );
 }
 
-async function readPrefix(part: Part, known: FolderPath | undefined): Promise<FolderPath> {
-  if (known !== undefined) throw new StoreError('invalid-request', 'The form has two parts "prefix".');
-  return parseFolder(await readText(part, MAX_PREFIX));
+/** Reads a part that is not the file. It may have a file name: Python's `files=` gives one to every field. */
+async function readField(part: Part, fields: Fields): Promise<void> {
+  const { name } = part;
+  if (name !== 'prefix' && name !== 'modified') return skipPart(part);
+  if (fields[name] !== undefined) throw new StoreError('invalid-request', `The form has two parts ${quoted(name)}.`);
+  if (name === 'prefix') fields.prefix = parseFolder(await readText(part, MAX_PREFIX));
+  else fields.modified = parseModified(await readText(part, MAX_MODIFIED));
 }
 
 /** The last segment of the file name: some programs send the whole path. */

@@ -83,7 +83,7 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
       try {
         await using source = await root.openFile(from);
         await writer.requirePossible(to, condition);
-        const stats = await copyOpenFile(source.number, join(root.path, from), copy);
+        const stats = await copyOpenFile(source, join(root.path, from), copy);
         signal?.throwIfAborted();
         return await writer.publish({ path: copy, stats }, to, { condition });
       } catch (error) {

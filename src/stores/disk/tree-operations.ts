@@ -184,7 +184,7 @@ async function copyTree(
   const copyOne = async (file: FileEntry) => {
     await using source = await root.openFile(file.path);
     const target = join(copy, file.path.slice(from.length));
-    await copyOpenFile(source.number, join(root.path, file.path), target);
+    await copyOpenFile(source, join(root.path, file.path), target);
     done++;
     bytes += file.size;
     onProgress?.({ done, total: null, bytes });

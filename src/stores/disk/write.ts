@@ -1,11 +1,11 @@
 import { type BigIntStats, constants } from 'node:fs';
-import { copyFile, open, rm } from 'node:fs/promises';
+import { copyFile, type FileHandle, lstat, open, rm, utimes } from 'node:fs/promises';
 import { isStoreError, StoreError } from '../../domain/error.ts';
 import { type FilePath, nameOf, ROOT } from '../../domain/path.ts';
 import { presentAgainstCondition, requireSize } from '../../domain/problems.ts';
 import type { Cancellable, FileEntry, StagedUpload, Upload, WriteCondition } from '../../domain/store.ts';
 import { codeOf } from '../../domain/system-error.ts';
-import { entryOf } from './entry.ts';
+import { dateOf, entryOf } from './entry.ts';
 import { lookUpFile, renameToNew } from './place.ts';
 import { receive } from './receive.ts';
 import type { Root } from './root.ts';
@@ -26,8 +26,11 @@ export interface Writer {
   stage(upload: Pick<Upload, 'body' | 'release'>, options?: Cancellable): Promise<StagedUpload>;
   /** Finds before the first byte is taken what would refuse the last. */
   requirePossible(file: FilePath, condition?: WriteCondition): Promise<void>;
-  /** Gives a durable temporary file its place. It is gone from `temporary` afterwards, also on failure. */
-  publish(received: Received, file: FilePath, options?: Conditional): Promise<FileEntry>;
+  /**
+   * Renames a durable temporary file to its final name, with the modification time `modified` if the file system can hold
+   * that. The file is gone from `temporary` afterwards, also on failure.
+   */
+  publish(received: Received, file: FilePath, options?: Conditional & { modified?: Date }): Promise<FileEntry>;
 }
 
 export function createWriter(root: Root, temporary: Temporary): Writer {
@@ -60,12 +63,13 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
     }
   };
 
-  const publish: Writer['publish'] = async (received, file, { condition } = {}) => {
+  const publish: Writer['publish'] = async (received, file, { condition, modified } = {}) => {
     try {
       requireHonoured(condition);
+      const dated = modified ? { ...received, stats: await setModified(received, modified) } : received;
       for (let attempt = 1; ; attempt++) {
         try {
-          return await place(received, file, condition);
+          return await place(dated, file, condition);
         } catch (error) {
           // The folder was removed after it was opened: it is made anew.
           if (!isStoreError(error, 'not-found') || attempt === PLACE_ATTEMPTS) throw error;
@@ -113,12 +117,13 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
     publish,
     requirePossible,
 
-    async write(file, { body, release, size, sizeAtMost = Number.POSITIVE_INFINITY }, { condition, signal } = {}) {
+    async write(file, upload, { condition, signal } = {}) {
+      const { body, release, size, sizeAtMost = Number.POSITIVE_INFINITY } = upload;
       try {
         // To take in a few bytes costs no more than to look twice, and what refuses them is found when they get their name.
         if (sizeAtMost > SMALL || condition !== undefined) await requirePossible(file, condition);
         const received = await takeIn({ body, release }, { signal }, (actual) => requireSize(file, actual, size));
-        return await publish(received, file, { condition });
+        return await publish(received, file, { condition, modified: upload.modified?.() });
       } catch (error) {
         body.destroy();
         throw translate(error, file);
@@ -130,20 +135,69 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
         throw translate(error, ROOT);
       });
       return {
-        publish: (file, _upload, publishOptions) => publish(received, file, publishOptions),
+        publish: (file, { modified }, publishOptions) =>
+          publish(received, file, { ...publishOptions, modified: modified?.() }),
         discard: () => rm(received.path, { force: true }),
       };
     },
   };
 }
 
-/** Copies the file that `fd` has open (by `path` where the system can't name open files) and makes it durable. Says what the copy is. */
-export async function copyOpenFile(fd: number, path: string, target: string): Promise<BigIntStats> {
-  await copyFile(process.platform === 'linux' ? `/proc/self/fd/${fd}` : path, target, COPY_MODE);
+/**
+ * Copies an open file with its modification time, and makes the copy durable. Uses `path` where the system can't name open
+ * files. Returns the stats of the copy.
+ */
+export async function copyOpenFile(
+  { number, stats }: { readonly number: number; readonly stats: BigIntStats },
+  path: string,
+  target: string,
+): Promise<BigIntStats> {
+  await copyFile(process.platform === 'linux' ? `/proc/self/fd/${number}` : path, target, COPY_MODE);
   await using copy = await open(target, 'r');
+  await unlessUnsupported(setTimes(copy, dateOf(stats.mtimeNs)));
   await copy.datasync();
   return copy.stat({ bigint: true });
 }
+
+/** Milliseconds by which file systems round times: FAT keeps even seconds. */
+const COARSEST_TIME_MS = 2_000;
+
+/**
+ * Sets the modification time of a temporary file and returns its stats. The file keeps its own time where the file system
+ * can't hold the other one: ext4, for example, replaces years after 2446 by that year.
+ */
+async function setModified({ path, stats }: Received, modified: Date): Promise<BigIntStats> {
+  // Without a time of birth (NFS, some of FUSE), a fraction below a millisecond is what makes the etag differ.
+  const fraction = stats.birthtimeNs === 0n ? Math.random() * 0.9 : undefined;
+  await unlessUnsupported(setTimes(path, modified, fraction));
+  const dated = await lstat(path, { bigint: true });
+  const difference = dateOf(dated.mtimeNs).getTime() - modified.getTime();
+  if (Math.abs(difference) <= COARSEST_TIME_MS || dated.mtimeNs === stats.mtimeNs) return dated;
+  await setTimes(path, dateOf(stats.mtimeNs));
+  return lstat(path, { bigint: true });
+}
+
+/**
+ * Sets the modification time to the millisecond. Node.js passes times on as floating-point seconds, and the system cuts
+ * them off: a twentieth of a millisecond on top keeps 0.123 from becoming 0.122. As numbers, Node.js does not take times
+ * before 1970, but it does as text.
+ */
+function setTimes(file: string | FileHandle, modified: Date, fraction?: number): Promise<void> {
+  const milliseconds = modified.getTime();
+  const seconds = String((milliseconds + (fraction ?? (milliseconds % 1000 === 0 ? 0 : 0.05))) / 1000);
+  return typeof file === 'string' ? utimes(file, new Date(), seconds) : file.utimes(new Date(), seconds);
+}
+
+/** Waits for the setting of times, which some file systems, such as some of FUSE, refuse. */
+async function unlessUnsupported(setting: Promise<void>): Promise<void> {
+  try {
+    await setting;
+  } catch (error) {
+    if (!TIMES_UNSUPPORTED.has(codeOf(error) ?? '')) throw error;
+  }
+}
+
+const TIMES_UNSUPPORTED = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL', 'EOVERFLOW']);
 
 /** Sharing the blocks where the file system can, else byte by byte. */
 const COPY_MODE = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;

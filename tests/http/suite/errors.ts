@@ -618,7 +618,7 @@ export function errorsSuite(backend: Backend): void {
         const { paths } = await describedPaths();
         const json = 'application/json';
         for (const [path, type, required, properties] of [
-          ['/upload', 'multipart/form-data', ['file'], ['file', 'prefix']],
+          ['/upload', 'multipart/form-data', ['file'], ['file', 'prefix', 'modified']],
           ['/rename/{path}', json, ['newName'], ['newName', 'overwrite']],
           ['/rename_folder/{path}', json, ['newName'], ['newName', 'overwrite']],
           ['/copy', json, ['source', 'destination', 'is_folder'], ['source', 'destination', 'is_folder', 'overwrite']],

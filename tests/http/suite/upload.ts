@@ -32,6 +32,7 @@ export function uploadSuite(backend: Backend): void {
     describe('reads the names in forms', () => readsNames(backend));
     describe('refuses what is wrong, and changes nothing', () => refusesMistakes(backend));
     describe('changes nothing when the body ends too early', () => survivesEarlyEnds(backend));
+    describe('keeps modification times', () => keepsTimes(backend));
     describe('honours conditions', () => honoursConditions(backend));
     describe('keeps to MAX_UPLOAD_SIZE', () => keepsToLimit(backend));
     describe('replaces at once', () => replacesAtOnce(backend));
@@ -334,6 +335,83 @@ function readsNames(backend: Backend): void {
       assert.equal((await fetchFile(service.port, name)).body.toString(), name);
     });
   }
+}
+
+function keepsTimes(backend: Backend): void {
+  const service = serve(backend);
+  const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
+  const formAt = (name: string, ...fields: FormPart[]) => [{ name: 'file', filename: name, value: name }, ...fields];
+  const field = (value: string) => ({ name: 'modified', value });
+  const TIME = '2014-07-18T05:01:32.500Z';
+  const prefix = { name: 'prefix', value: 'times' };
+
+  for (const [what, parts, headers, time] of [
+    ['a field behind the file', formAt('a', field(TIME)), {}, TIME],
+    ['a field before the file', formAt('b', field(TIME)).toReversed(), {}, TIME],
+    ['a field behind file and prefix', [prefix, ...formAt('c', field('2014-07-18T07:01:32.5+02:00'))], {}, TIME],
+    ['a field with a file name', formAt('d', { ...field(TIME), filename: 'modified' }), {}, TIME],
+    ['X-OC-Mtime', formAt('e'), { 'x-oc-mtime': '1405659692' }, '2014-07-18T05:01:32.000Z'],
+    ['X-OC-Mtime with a fraction', [prefix, ...formAt('f')], { 'x-oc-mtime': '1405659692.5' }, TIME],
+    ['X-OC-Mtime before 1970', formAt('g'), { 'X-OC-Mtime': '-14182939.5' }, '1969-07-20T20:17:40.500Z'],
+    ['a field beside X-OC-Mtime', formAt('h', field(TIME)), { 'x-oc-mtime': '1405659692' }, TIME],
+  ] as const) {
+    it(`keeps the time of ${what}, and says so where it does`, async () => {
+      const answer = await postForm(service.port, parts, headers);
+      const { path } = JSON.parse(answer.body.toString());
+      assertSuccess(answer, { message: 'File uploaded successfully', path });
+      const isKept = !backend.lacks['kept-times'];
+      assert.equal(answer.headers['x-oc-mtime'], isKept ? 'accepted' : undefined);
+      if (!isKept) return assert.notEqual((await listed(service.port, path)).modified, time);
+      assert.equal((await listed(service.port, path)).modified, time);
+      assert.equal((await fetchFile(service.port, path)).headers['last-modified'], new Date(time).toUTCString());
+    });
+  }
+
+  it('without a time, gives the time of the upload and says nothing', async () => {
+    assert.equal((await postForm(service.port, formAt('now'))).headers['x-oc-mtime'], undefined);
+  });
+
+  it('a time in the future is kept, and Last-Modified is not later than Date', unless('kept-times'), async () => {
+    const future = '2099-01-01T00:00:00.000Z';
+    await postForm(service.port, formAt('future', field(future)));
+    assert.equal((await listed(service.port, 'future')).modified, future);
+    const { headers } = await fetchFile(service.port, 'future');
+    assert.ok(Date.parse(String(headers['last-modified'])) <= Date.parse(String(headers.date)));
+  });
+
+  it('a version dated before the one it replaces is sent whole to a client that has the other', async () => {
+    const [newer, older] = ['2015-01-01T00:00:00Z', '2014-01-01T00:00:00Z'];
+    const date = new Date(newer).toUTCString();
+    for (const time of [newer, older]) await postForm(service.port, formAt('replaced', field(time)));
+    const requests: Record<string, string>[] = [
+      { 'if-modified-since': date },
+      { range: 'bytes=0-0', 'if-range': date },
+    ];
+    for (const headers of requests) {
+      assert.equal((await send(service.port, '/file/replaced', { headers })).status, 200);
+    }
+  });
+
+  for (const value of ['', 'yesterday', '1405659692', '2014-07-18', '2014-07-18T05:01:32', '2014-02-30T05:01:32Z']) {
+    it(`the field ${JSON.stringify(value)} is a 400 with the value, and nothing is stored`, async () => {
+      for (const parts of [formAt('wrong', field(value)), formAt('wrong', field(value)).toReversed()]) {
+        assertFailure(await postForm(service.port, parts), 400, new RegExp(`"modified" is "${value}"`));
+      }
+      assertFailure(await fetchFile(service.port, 'wrong'), 404, /wrong/);
+    });
+  }
+
+  for (const value of ['', 'now', '1e9', '0x10', '1, 2', '99999999999999', '-99999999999', '9'.repeat(400)]) {
+    it(`X-OC-Mtime ${JSON.stringify(value.slice(0, 20))} is a 400 with the value`, async () => {
+      const answer = await postForm(service.port, formAt('wrong'), { 'x-oc-mtime': value });
+      assertFailure(answer, 400, new RegExp(`X-OC-Mtime is "${value.slice(0, 20)}`));
+      assertFailure(await fetchFile(service.port, 'wrong'), 404, /wrong/);
+    });
+  }
+
+  it('two fields "modified" are a 400', async () => {
+    assertFailure(await postForm(service.port, formAt('twice', field(TIME), field(TIME))), 400, /two parts "modified"/);
+  });
 }
 
 const FILE = { name: 'file', filename: 'kept.txt', value: 'new' } as const;
