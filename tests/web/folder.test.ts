@@ -259,6 +259,24 @@ describe('A folder in the browser', () => {
     assert.ok(await site.exists('file 1.txt'));
   });
 
+  it('has the file name in the accessible name of each row and tile, selected or not', async (t) => {
+    const { page } = await openFiles(t, {}, { 'a.txt': 'one', 'b.txt': 'two' });
+    const session = await page.context().newCDPSession(page);
+    const namesOf = async (role: 'row' | 'gridcell') => {
+      const { nodes } = await session.send('Accessibility.getFullAXTree');
+      const accessible = nodes.filter((node) => !node.ignored && node.role?.value === role);
+      // The name of the button for more actions has the file name, too.
+      return accessible.flatMap(({ name }) => /^[ab]\.txt/.exec(String(name?.value))?.[0] ?? []);
+    };
+    await row(page, 'a.txt').click();
+    await becomes(() => selected(page), ['a.txt']);
+    await becomes(() => namesOf('row'), ['a.txt', 'b.txt']);
+    await page.evaluate(`localStorage.setItem('holdall', '{"view":"grid"}')`);
+    await page.reload();
+    await row(page, 'a.txt').click();
+    await becomes(() => namesOf('gridcell'), ['a.txt', 'b.txt']);
+  });
+
   it('is empty with a way to fill it', async (t) => {
     const { page } = await openFiles(t, {}, {});
     await page.getByText('Nothing here yet.').waitFor();
@@ -283,6 +301,36 @@ describe('A folder in the browser', () => {
     }
   });
 });
+
+describe('Thumbnails', () => {
+  it('are requested for the rows in view first, and for one more row of tiles', async (t) => {
+    const picture = await photo(1, { width: 320, height: 320 });
+    const files = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`${1000 + index}.jpg`, picture]));
+    const site = await startSite(t, { store: 'disk', files });
+    const page = await openPage(t, { ...DESKTOP, url: site.url });
+    for (const view of ['list', 'grid'] as const) {
+      await page.evaluate(`localStorage.setItem('holdall', '{"view":"${view}"}')`);
+      await page.reload();
+      await until('the thumbnails in view are loaded', async () => {
+        const inView = await entriesInView(page);
+        return inView > 0 && (await page.locator('.thumbnail.loaded').count()) >= inView;
+      });
+      await page.waitForLoadState('networkidle');
+      const columns = view === 'grid' ? await page.locator('.tile-row').first().locator('.tile').count() : 0;
+      assert.equal(await requestedThumbnails(page), (await entriesInView(page)) + columns, view);
+    }
+  });
+});
+
+const requestedThumbnails = (page: Page) =>
+  page.evaluate(() => performance.getEntriesByType('resource').filter(({ name }) => name.includes('/thumb/')).length);
+
+/** How many entries are in view, at least in part. */
+const entriesInView = (page: Page) =>
+  page.locator('[data-path]').evaluateAll((entries) => {
+    const { bottom = 0 } = document.querySelector('.scroller')?.getBoundingClientRect() ?? {};
+    return entries.filter((entry) => entry.getBoundingClientRect().top < bottom).length;
+  });
 
 describe('Selecting', () => {
   it('goes by click, with Ctrl, with Shift, by the boxes, and ends beside all entries', async (t) => {

@@ -15,7 +15,7 @@ export function EntryDetails({ entry }: { entry: Entry }) {
   return (
     <>
       <div class="picture">
-        <Thumbnail entry={entry} isMoving={false} />
+        <Thumbnail entry={entry} />
       </div>
       <h3>
         <Name of={entry.name} />

@@ -9,10 +9,14 @@ import { useEntryFocus } from './entry-focus.ts';
 import { ListHeader } from './list-header.tsx';
 import { ListRow } from './list-row.tsx';
 import { useSteadyScroll } from './steady-scroll.ts';
+import type { ThumbnailPriority } from './thumbnail.tsx';
 import { TileRow } from './tile-row.tsx';
 import { useVirtualRows } from './virtual-rows.ts';
 
-/** The entries of the folder, as the rows of a list or as tiles: a grid to those who listen to the page. */
+/** Rows that are drawn beyond those in view. A row of tiles has many thumbnails, which compete with those in view. */
+const OVERSCAN = { list: 8, grid: 1 } as const;
+
+/** The entries of the folder as list rows or tiles, with the ARIA role of a grid. */
 export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | null> }) {
   const page = usePage();
   const { folder, preferences } = page;
@@ -32,6 +36,7 @@ export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | nul
     rowHeight,
     headerHeight,
     kept: Math.floor(tabStop / columns),
+    overscan: OVERSCAN[view],
   });
   useSteadyScroll(scroller, arrangement);
   useEntryFocus(grid, arrangement, (index) => virtual.scrollTo(Math.floor(index / columns)));
@@ -51,8 +56,10 @@ export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | nul
     >
       {headerRows > 0 && <ListHeader />}
       <div role="rowgroup" class="rows" style={{ blockSize: `${virtual.height}px` }}>
-        {virtual.rows.map(({ index, start }) => {
-          const shared = { start, height: rowHeight, isMoving: virtual.isScrolling };
+        {virtual.rows.map(({ index, start, isInView }) => {
+          const besideView = view === 'grid' ? 'low' : 'none';
+          const thumbnails: ThumbnailPriority = virtual.isScrolling ? 'none' : isInView ? 'auto' : besideView;
+          const shared = { start, height: rowHeight, thumbnails };
           if (view === 'grid') {
             const tiles = entries.slice(index * columns, (index + 1) * columns);
             return <TileRow key={index} {...shared} tiles={tiles} row={index} columns={columns} tabStop={tabStop} />;

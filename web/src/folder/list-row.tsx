@@ -6,7 +6,7 @@ import { Check } from './check.tsx';
 import { EntryName } from './entry-name.tsx';
 import { useEntryState } from './entry-state.ts';
 import { MoreButton } from './more-button.tsx';
-import { Thumbnail } from './thumbnail.tsx';
+import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
 import { typeLabel } from './type-label.ts';
 import './list-row.css';
 
@@ -18,11 +18,11 @@ interface ListRowProps {
   start: number;
   height: number;
   isTabStop: boolean;
-  isMoving: boolean;
+  thumbnails: ThumbnailPriority;
 }
 
 /** One entry of the list. */
-export function ListRow({ entry, position, start, height, isTabStop, isMoving }: ListRowProps) {
+export function ListRow({ entry, position, start, height, isTabStop, thumbnails }: ListRowProps) {
   const { isSelected, isRenamed, attributes, nameAttributes } = useEntryState(entry, isTabStop);
 
   return (
@@ -34,8 +34,9 @@ export function ListRow({ entry, position, start, height, isTabStop, isMoving }:
     >
       <div role="gridcell" class="name">
         <Check entry={entry} isSelected={isSelected} />
-        <span class="label" {...nameAttributes}>
-          <Thumbnail entry={entry} isMoving={isMoving} />
+        {/* Chromium gives a draggable element a node of its own, without a role, that the name of the row leaves out. */}
+        <span role="presentation" class="label" {...nameAttributes}>
+          <Thumbnail entry={entry} priority={thumbnails} />
           {isRenamed ? <NameField entry={entry} /> : <NameAndMore entry={entry} />}
         </span>
       </div>

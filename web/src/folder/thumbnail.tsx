@@ -4,38 +4,44 @@ import type { Entry, FileEntry } from '../service/service.ts';
 import { EntryIcon } from './entry-icon.tsx';
 import './thumbnail.css';
 
-/** Of what the service draws thumbnails, and up to how many bytes. */
+/** Media types that the service draws thumbnails of. */
 const DRAWN = /^image\/(jpeg|png|webp|gif|avif|tiff|svg\+xml)/;
+/** The largest source image, in bytes. */
 const LIMIT = 50e6;
 
-/** Milliseconds after which a thumbnail that did not come is asked for once more: the service may have been busy. */
+/** Milliseconds before the one retry of a failed thumbnail: the service may have been busy. */
 const PAUSE = 2_000;
 
 export function hasThumbnail(entry: Entry): entry is FileEntry {
   return entry.type === 'file' && DRAWN.test(entry.contentType) && entry.size > 0 && entry.size <= LIMIT;
 }
 
-/**
- * The thumbnail of an entry where it has one, else its icon. While `isMoving`, no new ones are asked for; nor are those
- * of entries that are still to be made, which have no etag.
- */
-export function Thumbnail({ entry, isMoving }: { entry: Entry; isMoving: boolean }) {
-  const { account } = usePage();
-  if (!hasThumbnail(entry)) return <EntryIcon entry={entry} />;
-  // What was refused before somebody signed in is asked for once more.
-  const signedIn = account?.times.value ?? 0;
-  return <Picture key={`${signedIn} ${entry.path} ${entry.etag}`} entry={entry} isMoving={isMoving} />;
+/** How soon a thumbnail is requested; `none`: not yet, for example while the user scrolls. */
+export type ThumbnailPriority = 'auto' | 'low' | 'none';
+
+interface ThumbnailProps<Shown extends Entry> {
+  entry: Shown;
+  priority?: ThumbnailPriority;
 }
 
-function Picture({ entry, isMoving }: { entry: FileEntry; isMoving: boolean }) {
+/** The thumbnail of an image, otherwise the icon of the entry's type. An entry that is being created has no ETag and no thumbnail. */
+export function Thumbnail({ entry, priority = 'auto' }: ThumbnailProps<Entry>) {
+  const { account } = usePage();
+  if (!hasThumbnail(entry)) return <EntryIcon entry={entry} />;
+  // A thumbnail that was denied is requested again after the user signs in.
+  const signedIn = account?.times.value ?? 0;
+  return <Picture key={`${signedIn} ${entry.path} ${entry.etag}`} entry={entry} priority={priority} />;
+}
+
+function Picture({ entry, priority = 'auto' }: ThumbnailProps<FileEntry>) {
   const { urls } = usePage();
-  const [isWanted, setWanted] = useState(!isMoving);
+  const [isWanted, setWanted] = useState(priority !== 'none');
   const [state, setState] = useState<'asked' | 'loaded' | 'failed' | 'given up'>('asked');
   const url = urls.thumbnail(entry.path, entry.etag);
 
   useEffect(() => {
-    if (!isMoving) setWanted(true);
-  }, [isMoving]);
+    if (priority !== 'none') setWanted(true);
+  }, [priority]);
   useEffect(() => (state === 'failed' ? askAgain(url, setState) : undefined), [state, url]);
 
   if (state === 'failed' || state === 'given up') return <EntryIcon entry={entry} />;
@@ -43,6 +49,7 @@ function Picture({ entry, isMoving }: { entry: FileEntry; isMoving: boolean }) {
     <span class={`thumbnail ${state}`}>
       {isWanted && entry.etag !== '' && (
         <img
+          fetchPriority={priority === 'low' ? 'low' : 'auto'}
           src={url}
           alt=""
           decoding="async"
@@ -55,7 +62,7 @@ function Picture({ entry, isMoving }: { entry: FileEntry; isMoving: boolean }) {
   );
 }
 
-/** Asks for it out of sight, as the icon stays until it is there. Gives what ends that. */
+/** Requests the thumbnail again in the background: the icon stays until it is loaded. Returns a function that cancels the retry. */
 function askAgain(url: string, tell: (state: 'asked' | 'given up') => void): () => void {
   const image = new Image();
   const ending = new AbortController();

@@ -5,7 +5,7 @@ import { Check } from './check.tsx';
 import { EntryName } from './entry-name.tsx';
 import { useEntryState } from './entry-state.ts';
 import { MoreButton } from './more-button.tsx';
-import { Thumbnail } from './thumbnail.tsx';
+import { Thumbnail, type ThumbnailPriority } from './thumbnail.tsx';
 import './tile-row.css';
 
 interface TileRowProps {
@@ -16,11 +16,11 @@ interface TileRowProps {
   height: number;
   /** The index of the entry that the Tab key leads to. */
   tabStop: number;
-  isMoving: boolean;
+  thumbnails: ThumbnailPriority;
 }
 
 /** One row of tiles. */
-export function TileRow({ tiles, row, columns, start, height, tabStop, isMoving }: TileRowProps) {
+export function TileRow({ tiles, row, columns, start, height, tabStop, thumbnails }: TileRowProps) {
   const style = {
     transform: `translateY(${start}px)`,
     blockSize: `${height}px`,
@@ -34,7 +34,7 @@ export function TileRow({ tiles, row, columns, start, height, tabStop, isMoving 
           entry={entry}
           column={column}
           isTabStop={row * columns + column === tabStop}
-          isMoving={isMoving}
+          thumbnails={thumbnails}
         />
       ))}
     </div>
@@ -45,10 +45,10 @@ interface TileProps {
   entry: Entry;
   column: number;
   isTabStop: boolean;
-  isMoving: boolean;
+  thumbnails: ThumbnailPriority;
 }
 
-function Tile({ entry, column, isTabStop, isMoving }: TileProps) {
+function Tile({ entry, column, isTabStop, thumbnails }: TileProps) {
   const { text, formats } = useLanguage();
   const { isRenamed, isSelected, attributes, nameAttributes } = useEntryState(entry, isTabStop);
 
@@ -57,7 +57,7 @@ function Tile({ entry, column, isTabStop, isMoving }: TileProps) {
   return (
     <div role="gridcell" aria-colindex={column + 1} {...attributes} class={`${attributes.class} tile`}>
       <div class="sight" {...nameAttributes}>
-        <Thumbnail entry={entry} isMoving={isMoving} />
+        <Thumbnail entry={entry} priority={thumbnails} />
       </div>
       <Check entry={entry} isSelected={isSelected} />
       <div class="caption">

@@ -1,15 +1,22 @@
-import { elementScroll, observeElementOffset, observeElementRect, Virtualizer } from '@tanstack/virtual-core';
 import type { RefObject } from 'preact';
-import { useLayoutEffect, useReducer, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 export interface VirtualRows {
-  /** The rows to draw: those that can be seen, some around them, and the one that has the focus. */
-  readonly rows: readonly { readonly index: number; readonly start: number }[];
+  /** The rows to draw: those in view, some around them, and the one that has the focus. */
+  readonly rows: readonly VirtualRow[];
   /** Pixels of all rows together. */
   readonly height: number;
   readonly isScrolling: boolean;
-  /** Brings a row into sight, by as little scrolling as it takes. */
+  /** Scrolls as little as it takes to bring a row into view. */
   scrollTo(row: number): void;
+}
+
+interface VirtualRow {
+  readonly index: number;
+  /** Pixels from the top of all rows. */
+  readonly start: number;
+  /** Whether at least a part of the row is in view. */
+  readonly isInView: boolean;
 }
 
 interface VirtualRowsOptions {
@@ -17,52 +24,97 @@ interface VirtualRowsOptions {
   readonly count: number;
   /** Pixels. */
   readonly rowHeight: number;
-  /** Pixels above the rows that stay in sight, of the header. */
+  /** Pixels above the rows: of a list, the header, which stays in view. */
   readonly headerHeight: number;
-  /** A row that is drawn wherever it is: without its element, the focus would be lost. */
+  /** A row that is drawn wherever it is, because the focus is lost with its element. -1 for none. */
   readonly kept: number;
+  /** Rows that are drawn above and below those in view. */
+  readonly overscan: number;
 }
 
-/** Rows of one height, of which only those are drawn that can be seen. */
-export function useVirtualRows({ scroller, count, rowHeight, headerHeight, kept }: VirtualRowsOptions): VirtualRows {
-  const [, redraw] = useReducer<number, void>((drawn) => drawn + 1, 0);
-  const options = {
-    count,
-    estimateSize: () => rowHeight,
-    getScrollElement: () => scroller.current,
-    overscan: 8,
-    scrollMargin: headerHeight,
-    scrollPaddingStart: headerHeight,
-    scrollToFn: elementScroll,
-    observeElementRect,
-    observeElementOffset,
-    onChange: () => redraw(),
-    rangeExtractor: ({
-      startIndex,
-      endIndex,
-      overscan,
-    }: {
-      startIndex: number;
-      endIndex: number;
-      overscan: number;
-    }) => {
-      const first = Math.max(0, startIndex - overscan);
-      const last = Math.min(count - 1, endIndex + overscan);
-      const shown = Array.from({ length: last - first + 1 }, (_, index) => first + index);
-      return kept >= 0 && kept < count && (kept < first || kept > last) ? [...shown, kept] : shown;
+/** The part of the rows that the scroller shows, in pixels. */
+interface Viewport {
+  readonly top: number;
+  readonly height: number;
+}
+
+/** Milliseconds without a scroll event after which scrolling has ended. Not every supported browser has `scrollend`. */
+const SCROLL_END_MS = 150;
+
+/** Rows of one height, of which only those in view and around it are drawn. */
+export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
+  const { scroller, count, rowHeight, headerHeight, kept, overscan } = options;
+  const [viewport, setViewport] = useState<Viewport>({ top: 0, height: 0 });
+  const [isScrolling, setScrolling] = useState(false);
+
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (!element) return undefined;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const measure = () => {
+      const next = { top: element.scrollTop - headerHeight, height: element.clientHeight };
+      // Nothing is drawn again as long as the same rows are in view.
+      setViewport((known) => (isSameRange(rangeOf(known, rowHeight), rangeOf(next, rowHeight)) ? known : next));
+    };
+    const onScroll = () => {
+      measure();
+      setScrolling(true);
+      clearTimeout(timer);
+      timer = setTimeout(() => setScrolling(false), SCROLL_END_MS);
+    };
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    element.addEventListener('scroll', onScroll, { passive: true });
+    measure();
+    return () => {
+      observer.disconnect();
+      element.removeEventListener('scroll', onScroll);
+      clearTimeout(timer);
+      setScrolling(false);
+    };
+  }, [rowHeight, headerHeight]);
+
+  const range = rangeOf(viewport, rowHeight);
+  return {
+    rows: drawnRows(range, { count, kept, overscan }).map((index) => ({
+      index,
+      start: index * rowHeight,
+      isInView: index >= range.first && index <= range.last,
+    })),
+    height: count * rowHeight,
+    isScrolling,
+    scrollTo(row) {
+      const element = scroller.current;
+      if (!element) return;
+      const atTop = row * rowHeight;
+      const atBottom = atTop + rowHeight + headerHeight - element.clientHeight;
+      element.scrollTop = Math.min(atTop, Math.max(atBottom, element.scrollTop));
     },
   };
-  const [virtualizer] = useState(() => new Virtualizer<HTMLElement, HTMLElement>(options));
-  virtualizer.setOptions(options);
+}
 
-  useLayoutEffect(() => virtualizer._didMount(), []);
-  useLayoutEffect(() => virtualizer._willUpdate());
-  useLayoutEffect(() => virtualizer.measure(), [rowHeight, headerHeight]);
+/** The first and the last row in view; the last is before the first as long as nothing was measured. */
+interface Range {
+  readonly first: number;
+  readonly last: number;
+}
 
-  return {
-    rows: virtualizer.getVirtualItems().map(({ index, start }) => ({ index, start: start - headerHeight })),
-    height: count * rowHeight,
-    isScrolling: virtualizer.isScrolling,
-    scrollTo: (row) => virtualizer.scrollToIndex(row, { align: 'auto' }),
-  };
+function rangeOf({ top, height }: Viewport, rowHeight: number): Range {
+  if (height === 0) return { first: 0, last: -1 };
+  return { first: Math.max(0, Math.floor(top / rowHeight)), last: Math.ceil((top + height) / rowHeight) - 1 };
+}
+
+const isSameRange = (left: Range, right: Range) => left.first === right.first && left.last === right.last;
+
+function drawnRows(
+  range: Range,
+  { count, kept, overscan }: Pick<VirtualRowsOptions, 'count' | 'kept' | 'overscan'>,
+): readonly number[] {
+  // Rows can go before the browser reports that it scrolled up.
+  const first = Math.max(0, Math.min(range.first, count - 1) - overscan);
+  const last = range.last < range.first ? -1 : Math.min(count - 1, range.last + overscan);
+  const rows: number[] = [];
+  for (let index = first; index <= last; index += 1) rows.push(index);
+  if (kept >= 0 && kept < count && (kept < first || kept > last)) rows.push(kept);
+  return rows;
 }

@@ -12,11 +12,7 @@ export function NoPreview({ entry, reason, hint }: { entry: FileEntry; reason?: 
   const type = typeLabel(entry.contentType, text, splitName(entry.name).extension);
   const title = reason ?? (entry.size === 0 ? text.previews.empty : text.previews.none);
   return (
-    <Notice
-      icon={<Thumbnail entry={entry} isMoving={false} />}
-      title={title}
-      actions={<DownloadLink entry={entry} isPrimary />}
-    >
+    <Notice icon={<Thumbnail entry={entry} />} title={title} actions={<DownloadLink entry={entry} isPrimary />}>
       {hint !== undefined && <p>{hint}</p>}
       <p class="numbers">
         {type} · {formats.size(entry.size)}

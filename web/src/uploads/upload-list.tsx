@@ -24,6 +24,7 @@ export function UploadList({ all }: { all: AllUploads }) {
     rowHeight,
     headerHeight: 0,
     kept,
+    overscan: 8,
   });
   useFollowing(all, items, { scroller, scrollTo });
 
