@@ -29,7 +29,7 @@ export const integer =
 /** A part of a whole. */
 export const ratio: Reader<number> = (given) => {
   const value = Number(given);
-  return /^\d*\.?\d+$/.test(given) && value <= 1 ? { value } : { problem: 'must be a number from 0 to 1' };
+  return /^(?:\d*\.)?\d+$/.test(given) && value <= 1 ? { value } : { problem: 'must be a number from 0 to 1' };
 };
 
 /**
@@ -46,7 +46,7 @@ export const pairs: Reader<Readonly<Record<string, string>>> = (given) => {
 };
 
 /** A name that a header may have, and a value in ASCII. */
-const PAIR = /^([\w!#$%&'*+.^`|~-]+) *= *([\x20-\x7e]*)$/;
+const PAIR = /^([\w!#$%&'*+.^`|~-]+) *= *((?:[\x21-\x7e][\x20-\x7e]*)?)$/;
 
 export const yesOrNo: Reader<boolean> = (given) =>
   given === 'true' || given === 'false' ? { value: given === 'true' } : { problem: 'must be true or false' };
@@ -83,7 +83,7 @@ export const url =
     if (parsed.username || parsed.password || parsed.search || parsed.hash) {
       return { problem: 'must be a URL without user, query or fragment' };
     }
-    const value = given.replace(/\/+$/, '');
+    const value = given.replace(/(?<!\/)\/+$/, '');
     if (path || parsed.pathname === '/') return { value };
     return { problem: 'must be a URL without a path: the name of a host, and a port at the most' };
   };

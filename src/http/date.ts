@@ -1,15 +1,13 @@
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-const TIME = '(?<hour>\\d\\d):(?<minute>\\d\\d):(?<second>\\d\\d)';
-
-/** The three forms of RFC 9110, section 5.6.7: the one in use, and two old ones that have to be understood. */
+/** The three date formats of RFC 9110, section 5.6.7: the current one and two obsolete ones that recipients must accept. */
 const FORMS = [
-  `\\w{3}, (?<day>\\d\\d) (?<month>\\w{3}) (?<year>\\d{4}) ${TIME} GMT`,
-  `\\w{6,9}, (?<day>\\d\\d)-(?<month>\\w{3})-(?<year>\\d\\d) ${TIME} GMT`,
-  `\\w{3} (?<month>\\w{3}) (?<day>[ \\d]\\d) ${TIME} (?<year>\\d{4})`,
-].map((form) => new RegExp(`^${form}$`));
+  /^\w{3}, (?<day>\d\d) (?<month>\w{3}) (?<year>\d{4}) (?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d) GMT$/,
+  /^\w{6,9}, (?<day>\d\d)-(?<month>\w{3})-(?<year>\d\d) (?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d) GMT$/,
+  /^\w{3} (?<month>\w{3}) (?<day>[ \d]\d) (?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d) (?<year>\d{4})$/,
+];
 
-/** The date in a header, or undefined for what is none, which is then to be ignored. All forms are in GMT. */
+/** The date in a header; undefined if it is invalid, and the header must be ignored. All formats are in GMT. */
 export function parseDate(header: string | undefined): Date | undefined {
   const form = FORMS.map((pattern) => pattern.exec(header?.trim() ?? '')?.groups).find(Boolean);
   const month = MONTHS.indexOf(form?.['month'] ?? '');

@@ -6,7 +6,8 @@ import { becomes } from './becomes.ts';
 import { contents, requestsOf, visit } from './preview-visit.ts';
 import { photo } from './samples.ts';
 
-const FALLBACK = 'This Markdown is too long or too intricate to be laid out. Here is its source.';
+const MARKDOWN_FALLBACK = 'This Markdown is too long or too complex to display. Showing the source instead.';
+const TABLE_FALLBACK = 'This table is too large or too complex to display. Showing the source instead.';
 
 test('Each picture that one steps to can be enlarged', async (t) => {
   const places = ['1', '2', '3', '4', '5', '6'];
@@ -37,7 +38,7 @@ test('Texts that take long leave the page usable, and are shown as source', asyn
   const { page, site } = await visit(t, files, '');
   for (const name of Object.keys(files)) {
     await page.goto(`${site.url}?preview=${name}`);
-    await page.getByText(FALLBACK).waitFor({ timeout: 30_000 });
+    await page.getByText(MARKDOWN_FALLBACK).waitFor({ timeout: 30_000 });
     await contents(page).locator('.line').first().waitFor();
   }
 });
@@ -51,9 +52,28 @@ test('Markdown of a usual length is laid out, its code coloured, by a worker', a
   await until('the worker has gone', () => page.workers().length === 0);
 });
 
+test('A table with a hostile cell is parsed by a worker, within its time limit', async (t) => {
+  // A regular expression that lets spaces, digits and separators alternate backtracks for minutes on this cell.
+  const cell = `${' '.repeat(2_000)}${'0,'.repeat(2_000)}${' '.repeat(2_000)}x`;
+  const { page } = await visit(t, { 'a.csv': `n,x\n"${cell}",1\n` }, '');
+  const started = page.waitForEvent('worker');
+  await page.locator('[data-path="a.csv"]').dblclick();
+  await contents(page).getByRole('columnheader', { name: 'x' }).waitFor();
+  await started;
+  await until('the worker has gone', () => page.workers().length === 0);
+});
+
+test('A table that the worker does not return is shown as source', async (t) => {
+  const { page } = await visit(t, { 'a.csv': 'name,price\ntea,1\n' }, '');
+  await page.route('**/worker-*.js', (route) => route.abort());
+  await page.locator('[data-path="a.csv"]').dblclick();
+  await page.getByText(TABLE_FALLBACK).waitFor();
+  await contents(page).getByText('tea,1').waitFor();
+});
+
 test('Markdown that shows nothing is shown as source', async (t) => {
   const { page } = await visit(t, { 'a.md': '<div>\n<p>tags</p>\n</div>\n' }, '?preview=a.md');
-  await page.getByText('Nothing of this Markdown would be shown').waitFor();
+  await page.getByText('This Markdown contains only HTML').waitFor();
   await contents(page).getByText('<p>tags</p>').waitFor();
 });
 

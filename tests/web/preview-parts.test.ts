@@ -5,6 +5,7 @@ import { zoomedBy } from '../../web/src/previews/image/zoom.ts';
 import { parseJson } from '../../web/src/previews/json/parse-json.ts';
 import { resolveDestination } from '../../web/src/previews/markdown/resolve-path.ts';
 import { previewKindOf } from '../../web/src/previews/preview-kind.ts';
+import { parseTable } from '../../web/src/previews/table/parse-table.ts';
 import { createTextDecoder } from '../../web/src/previews/text/decode-text.ts';
 import { blocksOf } from '../../web/src/previews/text/text-blocks.ts';
 import { en } from '../../web/src/text/en.ts';
@@ -170,6 +171,24 @@ test('JSON keeps numbers and names as they are written, and says where it is non
   }
   assert.equal(parseJson('['.repeat(1e6)), 'too deep');
   assert.notEqual(parseJson('['.repeat(1000) + ']'.repeat(1000)), 'too deep');
+});
+
+test('A column of a table is numeric when each of its cells is a number or empty', () => {
+  const columns = (...cells: readonly string[]) =>
+    parseTable(`name\n${cells.map((cell) => `"${cell}"`).join('\n')}`, false).columns;
+  for (const cell of ['1', '-1,000.50', '+1 000', ' 12 %', '12%', '.5', '  ', '1.']) {
+    assert.deepEqual(columns('7', cell), [{ name: 'name', isNumeric: true }], JSON.stringify(cell));
+  }
+  for (const cell of ['x', '1x', '%', '1%%', '--1', ',', '1e3', '2026-11-22']) {
+    assert.deepEqual(columns('7', cell), [{ name: 'name', isNumeric: false }], JSON.stringify(cell));
+  }
+});
+
+test('A table is cut to the rows and columns that are shown, and counted as a whole', () => {
+  const line = Array.from({ length: 300 }, (_, index) => index).join('\t');
+  const { columns, rows, rowCount } = parseTable(`${line}\n`.repeat(1_501), true);
+  assert.deepEqual([columns.length, rows.length, rows[0]?.length, rowCount], [200, 1_000, 200, 1_500]);
+  assert.deepEqual(parseTable('', false), { columns: [], rows: [], rowCount: 0 });
 });
 
 test('Enlarging keeps what is under the pointer there, and never leaves the image', () => {

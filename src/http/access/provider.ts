@@ -61,7 +61,7 @@ const TRUST = 60 * 60 * 1000;
 /** The authorization code flow with PKCE (OpenID Connect Core, section 3.1; RFC 7636). */
 export function createProvider(options: ProviderOptions): Provider {
   const { publicUrl, scope, nameClaim, groupsClaim, warn } = options;
-  const callback = new URL(publicUrl.replace(/\/+$/, '') + CALLBACK);
+  const callback = new URL(publicUrl.replace(/(?<!\/)\/+$/, '') + CALLBACK);
   const configuration = keepConfiguration(options);
 
   return {

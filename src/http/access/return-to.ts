@@ -13,7 +13,7 @@ const MAX_LENGTH = 2000;
  * is the root instead.
  */
 export function returnUrl(publicUrl: string, place: string): URL {
-  const root = new URL(`${publicUrl.replace(/\/+$/, '')}/`);
+  const root = new URL(`${publicUrl.replace(/(?<!\/)\/+$/, '')}/`);
   // Browsers take a backslash for a slash, and leave out control characters, wherever they stand.
   const isRelative = !place.startsWith('/') && !/[\\\p{Cc}]/u.test(place);
   // By itself, the name of a folder with a colon would be read as the scheme of a URL (RFC 3986, section 4.2).

@@ -97,8 +97,8 @@ export function createWaysIn(options: WaysInOptions): WaysIn {
       const session = await cookie.sessionOf(request, reply);
       return session && { who: session.who, way: 'session' };
     }
-    // Spaces at the end are trimmed by themselves: a pattern that does both takes its time over a run of them.
-    const [, scheme = '', rest = ''] = /^(\S*) *(.*)$/.exec(authorization) ?? [];
+    // Trailing spaces are trimmed separately: one pattern for both takes quadratic time.
+    const [, scheme = '', rest = ''] = /^(\S*) *(.*)$/s.exec(authorization) ?? [];
     const credentials = rest.trimEnd();
     switch (scheme.toLowerCase()) {
       case 'bearer':

@@ -27,7 +27,7 @@ function isMedium(group: string): group is Medium {
 
 /** `WebP` of `webp`, `PSD` of `vnd.adobe.photoshop` and the extension `psd`. */
 function formatOf(subtype: string, suffix: string): string {
-  const plain = subtype.replace(/^(x-|vnd\.)+/, '').replace(/\+.*$/, '');
+  const plain = subtype.replace(/^(x-|vnd\.)+/, '').replace(/\+.*/s, '');
   return SPELLINGS.get(plain) ?? (plain.length <= 5 || suffix === '' ? plain : suffix).toUpperCase();
 }
 

@@ -191,6 +191,7 @@ export const zhHans: Text = {
     invalidJson: '这不是有效的 JSON。以下是其文本。',
     deepJson: '此 JSON 嵌套过深，无法显示为树。以下是其文本。',
     markdownFailed: '此 Markdown 过长或过于复杂，无法排版。以下是其源代码。',
+    tableFailed: '此表格过大或过于复杂，无法显示。以下是其源代码。',
     markdownEmpty: '此 Markdown 没有可显示的内容，因为其中的 HTML 会被忽略。以下是其源代码。',
     footnotes: '脚注',
     backToText: '返回正文',

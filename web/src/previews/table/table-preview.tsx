@@ -1,58 +1,58 @@
-import Papa from 'papaparse';
-import { useMemo } from 'preact/hooks';
+import { useLoaded } from '../../controls/use-loaded.ts';
 import { useLanguage } from '../../page.ts';
+import { Loading } from '../loading.tsx';
 import { FileText } from '../text/file-text.tsx';
+import { TextInstead } from '../text/text-instead.tsx';
 import { WithSource } from '../text/with-source.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
+import { runJob } from '../worker/run-job.ts';
+import type { ParsedTable } from './parse-table.ts';
 import './table-preview.css';
 
-/** Rows and columns that are shown. */
-const ROWS = 1000;
-const COLUMNS = 200;
-
-/** A table of separated values: its first line is taken for the names of the columns. */
+/** A file of separated values as a table. */
 export function TablePreview({ entry, viewer }: PreviewProps) {
+  return <FileText entry={entry}>{(source) => <Parsed {...{ entry, viewer, source }} />}</FileText>;
+}
+
+function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
+  const { text } = useLanguage();
+  const { name } = entry;
+  const parsed = useLoaded(
+    (signal) => runJob({ kind: 'table', text: source, isTabbed: /\.tsv$/i.test(name) }, signal),
+    [source, name],
+  );
+  if (parsed.state === 'loading') return <Loading />;
+  if (parsed.state === 'failed') return <TextInstead {...{ entry, viewer }} reason={text.previews.tableFailed} />;
   return (
-    <FileText entry={entry}>
-      {(source) => (
-        <WithSource name={entry.name} text={source} viewer={viewer}>
-          <Table name={entry.name} source={source} />
-        </WithSource>
-      )}
-    </FileText>
+    <WithSource name={name} text={source} viewer={viewer}>
+      <Table name={name} table={parsed.value} />
+    </WithSource>
   );
 }
 
-function Table({ name, source }: { name: string; source: string }) {
+function Table({ name, table: { columns, rows, rowCount } }: { name: string; table: ParsedTable }) {
   const { text } = useLanguage();
-  const { names, rows } = useMemo(() => parseTable(source, /\.tsv$/i.test(name)), [source, name]);
-  const columns = Array.from(
-    { length: Math.min(COLUMNS, Math.max(...[names, ...rows.slice(0, ROWS)].map(({ length }) => length))) },
-    (_, index) => index,
-  );
-  const isNumeric = columns.map((column) => rows.slice(0, 50).every((row) => NUMBER.test(row[column] ?? '')));
-  const classOf = (column: number) => (isNumeric[column] ? 'numeric' : undefined);
-
+  const classes = columns.map(({ isNumeric }) => (isNumeric ? 'numeric' : undefined));
   return (
     <div class="table" role="region" aria-label={text.previews.contentsOf(name)} tabIndex={0} data-scroller>
-      {rows.length > ROWS && <p class="preview-remark">{text.previews.shownRows(ROWS, rows.length)}</p>}
+      {rowCount > rows.length && <p class="preview-remark">{text.previews.shownRows(rows.length, rowCount)}</p>}
       <table>
         <thead>
           <tr>
             <td class="number" />
-            {columns.map((column) => (
-              <th key={column} scope="col" class={classOf(column)} dir="auto">
-                {names[column]}
+            {columns.map((column, index) => (
+              <th key={index} scope="col" class={classes[index]} dir="auto">
+                {column.name}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.slice(0, ROWS).map((row, index) => (
+          {rows.map((row, index) => (
             <tr key={index}>
               <td class="number">{index + 1}</td>
-              {columns.map((column) => (
-                <td key={column} class={classOf(column)} dir="auto">
+              {classes.map((className, column) => (
+                <td key={column} class={className} dir="auto">
                   {row[column]}
                 </td>
               ))}
@@ -62,19 +62,4 @@ function Table({ name, source }: { name: string; source: string }) {
       </table>
     </div>
   );
-}
-
-/** Empty cells are of every kind. */
-const NUMBER = /^\s*(|[-+]?[\d.,\s]*\d[\d.,\s]*%?)\s*$/;
-
-interface ParsedTable {
-  readonly names: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-}
-
-/** Where tabs are not meant, what separates the values is guessed: a comma, a semicolon, a tab or a bar. */
-function parseTable(source: string, isTabbed: boolean): ParsedTable {
-  const { data } = Papa.parse<string[]>(source, { delimiter: isTabbed ? '\t' : '', skipEmptyLines: true });
-  const [names = [], ...rows] = data;
-  return { names, rows };
 }

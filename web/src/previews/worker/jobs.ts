@@ -1,27 +1,30 @@
 import type { Root } from 'hast';
+import type { ParsedTable } from '../table/parse-table.ts';
 
 /**
- * Work on a text that may take long. How long, nobody can tell of a text that somebody has made for that purpose: so it
- * is done beside the page, and given up after a while.
+ * Work on the text of a file. A hostile text can take any time, so a worker does it, with a time limit, and the page
+ * stays usable.
  */
 export type Job =
   | { readonly kind: 'markdown'; readonly text: string; readonly labels: MarkdownLabels }
-  | { readonly kind: 'colours'; readonly text: string; readonly grammar: string };
+  | { readonly kind: 'colours'; readonly text: string; readonly grammar: string }
+  | { readonly kind: 'table'; readonly text: string; readonly isTabbed: boolean };
 
-/** Words that are put into a text of Markdown where it has footnotes. */
+/** Labels of footnotes in Markdown. */
 export interface MarkdownLabels {
   readonly footnotes: string;
   readonly backToText: string;
 }
 
-/** What a job gives; undefined where there is nothing that the page could draw. */
+/** The result of a job; undefined if the page can't draw it. */
 export interface Results {
   readonly markdown: Root | 'nothing' | undefined;
   readonly colours: readonly ColouredLine[] | undefined;
+  readonly table: ParsedTable;
 }
 
-/** The parts of a line, each with its class, which is empty where it has none. */
+/** The parts of a line, each with its class; the empty string for none. */
 export type ColouredLine = readonly (readonly [className: string, text: string])[];
 
-/** What the worker says when it can be given a job, and then of that job. */
+/** The messages of the worker: ready for its job, then the result. */
 export type Message = { readonly kind: 'ready' } | { readonly kind: 'done'; readonly result: Results[Job['kind']] };

@@ -2,10 +2,10 @@ import type { Job, Message, Results } from './jobs.ts';
 // oxlint-disable-next-line import/default -- Vite makes the URL of the built worker of it.
 import workerUrl from './worker.ts?worker&url';
 
-/** Milliseconds after which a job is given up; the time in which the worker is loaded is none of it. */
-const LONGEST = 5_000;
+/** The time limit of a job, without loading the worker. */
+const JOB_TIMEOUT_MS = 5_000;
 
-/** Does a job in a worker of its own. Rejects when it fails or takes too long; then, and by `signal`, it is ended. */
+/** Runs a job in a worker of its own. Rejects if it fails, takes too long, or is cancelled by `signal`. */
 export function runJob<Kind extends Job['kind']>(
   job: Extract<Job, { kind: Kind }>,
   signal: AbortSignal,
@@ -16,13 +16,13 @@ export function runJob<Kind extends Job['kind']>(
   const end = () => {
     clearTimeout(timer);
     worker.terminate();
-    signal.removeEventListener('abort', give);
+    signal.removeEventListener('abort', cancel);
   };
-  const give = () => {
+  const cancel = () => {
     end();
-    reject(new Error('The job is not wanted, or took too long.'));
+    reject(new Error('The job was cancelled or took too long.'));
   };
-  signal.addEventListener('abort', give);
+  signal.addEventListener('abort', cancel);
   worker.addEventListener('error', (event) => {
     end();
     reject(new Error(event.message || 'The worker could not be loaded.'));
@@ -30,10 +30,10 @@ export function runJob<Kind extends Job['kind']>(
   worker.addEventListener('message', ({ data }: MessageEvent<Message>) => {
     if (data.kind === 'ready') {
       worker.postMessage(job, { transfer: [] });
-      timer = setTimeout(give, LONGEST);
+      timer = setTimeout(cancel, JOB_TIMEOUT_MS);
     } else {
       end();
-      // What a job gives belongs to its kind.
+      // The worker returns the result of the kind that it was given.
       resolve(data.result as Results[Kind]);
     }
   });
@@ -44,7 +44,7 @@ interface Policies {
   createPolicy(name: string, rules: { createScriptURL: () => string }): { createScriptURL(url: string): string };
 }
 
-/** The page's policy takes only URLs of scripts that a policy of Trusted Types vouches for: here, for one alone. */
+/** Trusted Types accept a script URL only from a named policy. This one returns the URL of the worker and no other. */
 function trustedUrl(): string {
   const { trustedTypes } = window as { trustedTypes?: Policies };
   policy ??= trustedTypes?.createPolicy('preview-worker', { createScriptURL: () => workerUrl });

@@ -1,4 +1,5 @@
 import { drawableMarkdown } from '../markdown/drawable-markdown.ts';
+import { parseTable } from '../table/parse-table.ts';
 import { highlightLines } from '../text/highlighter.ts';
 import type { Job, Message, Results } from './jobs.ts';
 
@@ -11,6 +12,8 @@ function done(job: Job): Results[Job['kind']] {
       return drawableMarkdown(job.text, job.labels);
     case 'colours':
       return highlightLines(job.text, job.grammar);
+    case 'table':
+      return parseTable(job.text, job.isTabbed);
   }
 }
 
