@@ -25,6 +25,15 @@ const DEPLOYING = {
   setpriv: 'util-linux',
 };
 
+/** The programs that make and mount file systems which ignore case, and what brings them. */
+const IGNORING_CASE = {
+  'lowntfs-3g': 'ntfs-3g',
+  'mkfs.exfat': 'exfatprogs',
+  'mount.exfat-fuse': 'exfat-fuse',
+  losetup: 'mount',
+  setfattr: 'attr',
+};
+
 const given = process.argv.slice(2);
 const options = given.filter((argument) => argument.startsWith('-') && argument !== '--long');
 const named = given.filter((argument) => !argument.startsWith('-'));
@@ -59,6 +68,7 @@ async function runTests() {
   provide(() => requireCommands({ bash: 'bash', curl: 'curl', git: 'git', mount: 'mount', mkfifo: 'coreutils' }));
   if (['tests/http/', 'tests/access/', 'tests/attacks/'].some(willRun))
     provide(() => requireCommands({ 'redis-server': 'redis-server' }));
+  if (['tests/stores/disk', 'tests/process/'].some(willRun)) provide(() => requireCommands(IGNORING_CASE));
   if (willRun('tests/deploy/')) provide(() => requireCommands(DEPLOYING));
   if (willRun('tests/doctor/')) provide(() => requireCommands({ nginx: DEPLOYING.nginx }));
   if (willRun('tests/replicas/')) await provideForReplicas();

@@ -1,4 +1,5 @@
 import { isStoreError, quoted } from '../domain/error.ts';
+import type { NameComparison } from '../domain/name-comparison.ts';
 import { parseFolder } from '../domain/path.ts';
 import { describeValue, isSubjectShape, type SubjectShape } from './access-file-shape.ts';
 import { parseInstant } from './instant.ts';
@@ -10,7 +11,7 @@ import { keyOf, type Subject } from './policy.ts';
  * All that breaks a rule which is about more than the shape. Whatever the shape of the rest is, each part that has one
  * is looked at, so that somebody is told of everything at once.
  */
-export function findBrokenRules(json: LocatedJson): Mistake[] {
+export function findBrokenRules(json: LocatedJson, names: NameComparison): Mistake[] {
   const { people, grants } = isRecord(json.value) ? json.value : {};
   const mistakes: Mistake[] = [];
   const report: Report = (path, text) => void mistakes.push(json.mistakeAt(path, text));
@@ -29,7 +30,7 @@ export function findBrokenRules(json: LocatedJson): Mistake[] {
     if (subject.kind === 'person' && !(isRecord(people) && Object.hasOwn(people, subject.name))) {
       report([...path, 'to', 'person'], `must be a name of "people", and is ${quoted(subject.name)}.`);
     }
-    const key = `${folder}\0${keyOf(subject)}`;
+    const key = folder === undefined ? '' : `${names.possible(folder)}\0${keyOf(subject)}`;
     const before = folder === undefined ? undefined : first.get(key);
     if (before === undefined) first.set(key, index);
     else report(path, `is for the same folder and the same ones as that of line ${json.lineOf(['grants', before])}.`);

@@ -1,3 +1,4 @@
+import { EXACT_NAMES } from '../domain/name-comparison.ts';
 import { parseFolder } from '../domain/path.ts';
 import { mistakesIn } from './access-file-error.ts';
 import { findDoubtful } from './access-file-notes.ts';
@@ -21,15 +22,15 @@ export interface AccessFile {
 /**
  * Reads the text of an access file. Throws `AccessFileError` with every mistake in it and its place: line, column and
  * path, as `line 7, column 20 (people.ann.tokens[0].expires): must be …`. No hash is shown. `name` is what messages
- * call the file.
+ * call the file, and `names` is how the store compares names.
  */
-export function parseAccessFile(text: string, name = 'The access file'): AccessFile {
+export function parseAccessFile(text: string, name = 'The access file', names = EXACT_NAMES): AccessFile {
   const json = locateJson(text);
   if ('problems' in json) throw mistakesIn(name, json.problems);
   const mistakes = [
     ...json.repeated,
     ...findShapeMistakes(json.value).map(({ path, text: problem, atKey }) => json.mistakeAt(path, problem, { atKey })),
-    ...findBrokenRules(json),
+    ...findBrokenRules(json, names),
   ];
   if (mistakes.length > 0 || !isAccessFileShape(json.value)) throw mistakesIn(name, json.describe(mistakes));
   const people = Object.entries(json.value.people ?? {}).map(readPerson);
@@ -37,7 +38,7 @@ export function parseAccessFile(text: string, name = 'The access file'): AccessF
   const indices = new Map(grants.map((grant, index) => [grant, index]));
   const lineOf = (grant: Grant) => json.lineOf(['grants', indices.get(grant) ?? 0]);
   const notes = findDoubtful({ people, grants, lineOf });
-  return { policy: createPolicy(people, grants), people, grants, notes, lineOf };
+  return { policy: createPolicy(people, grants, names), people, grants, notes, lineOf };
 }
 
 type PersonShape = NonNullable<AccessFileShape['people']>[string];

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { EXACT_NAMES, type NameComparison } from '../domain/name-comparison.ts';
 import { parseAccessFile } from './access-file.ts';
 import { AccessFileError } from './access-file-error.ts';
 import { type AccessFileText, readAccessFile, versionOf } from './access-file-text.ts';
@@ -23,16 +24,16 @@ export interface PolicyLog {
 /**
  * Reads an access file, and takes over every new one that is right, within about a second. One with mistakes, or one
  * that is gone, changes nothing: it is told once, with all its mistakes. Rejects with `AccessFileError` when there is
- * none to begin with. `interval` is in milliseconds.
+ * none to begin with. `interval` is in milliseconds; `names` is how the store compares names.
  */
 export async function keepPolicy(
   path: string,
   log: PolicyLog,
-  { interval = 1000 }: { readonly interval?: number } = {},
+  { interval = 1000, names = EXACT_NAMES }: { readonly interval?: number; readonly names?: NameComparison } = {},
 ): Promise<KeptPolicy> {
   const name = `ACCESS_FILE ${path}`;
   const first = await readAccessFile(path, name);
-  let { policy } = parseAccessFile(first.text, name);
+  let { policy } = parseAccessFile(first.text, name, names);
   /** What the file was when it was last looked at, right or wrong; undefined where it could not be read. */
   let seen: AccessFileText | undefined = first;
   /** What was told of last, while the file is not usable. */
@@ -45,7 +46,7 @@ export async function keepPolicy(
     const found = await readAccessFile(path, name);
     seen = found;
     if (found.text === before?.text) return;
-    const { policy: next, notes, people, grants } = parseAccessFile(found.text, name);
+    const { policy: next, notes, people, grants } = parseAccessFile(found.text, name, names);
     if (isClosed) return;
     policy = next;
     trouble = '';

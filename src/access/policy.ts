@@ -1,4 +1,5 @@
-import { type FilePath, type FolderPath, isWithin, ROOT } from '../domain/path.ts';
+import { EXACT_NAMES, type NameComparison } from '../domain/name-comparison.ts';
+import { type FilePath, type FolderPath, ROOT } from '../domain/path.ts';
 import type { Identity } from './identity.ts';
 import type { Right } from './rights.ts';
 
@@ -42,6 +43,8 @@ export interface Decision {
 
 /** What an access file says: who there is, and what they may do. */
 export interface Policy {
+  /** How the store compares names. */
+  readonly names: NameComparison;
   /** Whether anybody has a password. */
   readonly hasPasswords: boolean;
   person(name: string): Person | undefined;
@@ -62,14 +65,28 @@ export interface Policy {
   maySomewhere(who: Identity | undefined, right: Right): boolean;
   /** Whether a folder shows: something may be done in it, or somewhere below it. */
   isVisible(who: Identity | undefined, folder: FolderPath): boolean;
-  /** The folders strictly below one that grants to somebody name, whatever these give. */
+  /**
+   * The folders strictly below one that grants to somebody name, whatever these give. Each begins with `folder` as it is
+   * spelled in the argument.
+   */
   namedBelow(who: Identity | undefined, folder: FolderPath): readonly FolderPath[];
 }
 
-export function createPolicy(people: readonly Person[], grants: readonly Grant[]): Policy {
+/**
+ * Creates a policy for a store that compares names as `names` does. Where the store folds names, a grant gives rights only in
+ * spellings that are certain to name its folder; every other spelling that may name it is closed.
+ */
+export function createPolicy(
+  people: readonly Person[],
+  grants: readonly Grant[],
+  names: NameComparison = EXACT_NAMES,
+): Policy {
   const byName = new Map(people.map((person) => [person.name, person]));
   const byToken = new Map(people.flatMap((person) => person.tokens.map((token) => [token.hash, { person, token }])));
-  const indexed = indexGrants(grants);
+  const indexed = indexGrants(grants, names);
+  const decideAmong = (mine: readonly SubjectGrants[], right: Right, path: FilePath | FolderPath) =>
+    decide(applyingTo(path, mine, names), right);
+  const foldersBelow = (mine: readonly SubjectGrants[], folder: FolderPath) => namedBelow(mine, folder, names);
 
   const grantsOf = (subjects: readonly Subject[]): readonly SubjectGrants[] =>
     subjects.map((subject) => indexed.get(keyOf(subject))).filter((mine) => mine !== undefined);
@@ -88,6 +105,7 @@ export function createPolicy(people: readonly Person[], grants: readonly Grant[]
   };
 
   const policy: Policy = {
+    names,
     hasPasswords: people.some(({ password }) => password !== undefined),
     person: (name) => byName.get(name),
     tokenOf: (hash) => byToken.get(hash),
@@ -111,18 +129,31 @@ export function createPolicy(people: readonly Person[], grants: readonly Grant[]
   return policy;
 }
 
-/** The grants for one subject: found by their folders, however many there are. */
+/** The grants for one subject: found by their folders, however many there are. Keys are of `NameComparison.possible`. */
 interface SubjectGrants {
-  readonly byFolder: ReadonlyMap<string, readonly Grant[]>;
+  readonly byFolder: ReadonlyMap<string, readonly IndexedGrant[]>;
   /** In the order of `<`, in which all that is below a folder stands together. */
-  readonly folders: readonly FolderPath[];
+  readonly folders: readonly string[];
 }
 
-function indexGrants(grants: readonly Grant[]): ReadonlyMap<string, SubjectGrants> {
+interface IndexedGrant {
+  readonly grant: Grant;
+  /** The folder's key of `NameComparison.certain`. */
+  readonly certain: string;
+  /** The grant without its rights, for spellings that only may name its folder. */
+  readonly closed: Grant;
+}
+
+function indexGrants(grants: readonly Grant[], names: NameComparison): ReadonlyMap<string, SubjectGrants> {
   const bySubject = Map.groupBy(grants, ({ to }) => keyOf(to));
   return new Map(
     [...bySubject].map(([subject, its]) => {
-      const byFolder = Map.groupBy(its, ({ folder }) => folder);
+      const indexed = its.map((grant) => ({
+        grant,
+        certain: names.certain(grant.folder),
+        closed: { ...grant, rights: [] },
+      }));
+      const byFolder = Map.groupBy(indexed, ({ grant }) => names.possible(grant.folder));
       return [subject, { byFolder, folders: [...byFolder.keys()].toSorted(compareUnits) }];
     }),
   );
@@ -130,26 +161,43 @@ function indexGrants(grants: readonly Grant[]): ReadonlyMap<string, SubjectGrant
 
 const compareUnits = (left: string, right: string) => (left < right ? -1 : Number(left > right));
 
-function decideAmong(mine: readonly SubjectGrants[], right: Right, path: FilePath | FolderPath): Decision {
-  const above = foldersAbove(path);
-  const applying: Grant[] = [];
-  for (const { byFolder } of mine) for (const folder of above) applying.push(...(byFolder.get(folder) ?? NONE));
+/** A grant whose folder has a path in it, and the depth of that folder. */
+interface Applying {
+  readonly grant: Grant;
+  readonly depth: number;
+}
+
+function applyingTo(path: FilePath | FolderPath, mine: readonly SubjectGrants[], names: NameComparison): Applying[] {
+  const possible = foldersAbove(names.possible(path));
+  const certain = names === EXACT_NAMES ? possible : foldersAbove(names.certain(path));
+  const applying: Applying[] = [];
+  for (const { byFolder } of mine) {
+    for (const [depth, folder] of possible.entries()) {
+      for (const { grant, closed, certain: key } of byFolder.get(folder) ?? NONE) {
+        applying.push({ grant: key === certain[depth] ? grant : closed, depth });
+      }
+    }
+  }
+  return applying;
+}
+
+const NONE: readonly IndexedGrant[] = [];
+
+function decide(applying: readonly Applying[], right: Right): Decision {
   const holding: Grant[] = [];
   const overruled: { grant: Grant; by: Grant }[] = [];
-  for (const grant of applying) {
-    const by = applying.find((other) => overrules(other, grant));
-    if (by) overruled.push({ grant, by });
-    else holding.push(grant);
+  for (const one of applying) {
+    const by = applying.find((other) => overrules(other, one));
+    if (by) overruled.push({ grant: one.grant, by: by.grant });
+    else holding.push(one.grant);
   }
   return { allowed: holding.some(({ rights }) => rights.includes(right)), holding, overruled };
 }
 
-const NONE: readonly Grant[] = [];
-
 const givesAny = ({ holding }: Decision) => holding.some(({ rights }) => rights.length > 0);
 
 /** The folders that a path is within, from the root on, itself too if it is one. */
-function foldersAbove(path: FilePath | FolderPath): readonly string[] {
+function foldersAbove(path: string): readonly string[] {
   const folders: string[] = [ROOT];
   for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1)) {
     folders.push(path.slice(0, slash + 1));
@@ -157,21 +205,26 @@ function foldersAbove(path: FilePath | FolderPath): readonly string[] {
   return folders;
 }
 
-/** The folders strictly below one that grants name. */
-function foldersBelow(mine: readonly SubjectGrants[], folder: FolderPath): readonly FolderPath[] {
+/** The folders strictly below one that grants name, spelled as `folder` as far as that. */
+function namedBelow(mine: readonly SubjectGrants[], folder: FolderPath, names: NameComparison): readonly FolderPath[] {
+  const key = names.possible(folder);
+  const depth = folder.split('/').length - 1;
   const found = new Set<FolderPath>();
-  for (const { folders } of mine) {
-    for (let index = firstFrom(folders, folder); index < folders.length; index++) {
+  for (const { folders, byFolder } of mine) {
+    for (let index = firstFrom(folders, key); index < folders.length; index++) {
       const named = folders[index];
-      if (named === undefined || !isWithin(named, folder)) break;
-      if (named !== folder) found.add(named);
+      if (!named?.startsWith(key)) break;
+      if (named === key) continue;
+      for (const { grant } of byFolder.get(named) ?? NONE) {
+        found.add((folder + grant.folder.split('/').slice(depth).join('/')) as FolderPath);
+      }
     }
   }
   return [...found];
 }
 
 /** The index of the first of sorted folders that does not come before `folder`. */
-function firstFrom(folders: readonly FolderPath[], folder: FolderPath): number {
+function firstFrom(folders: readonly string[], folder: string): number {
   let low = 0;
   let high = folders.length;
   while (low < high) {
@@ -185,12 +238,14 @@ function firstFrom(folders: readonly FolderPath[], folder: FolderPath): number {
 /** How closely a grant speaks to somebody. */
 const CLOSENESS = { everyone: 0, 'signed-in': 1, group: 2, person: 3 } as const;
 
-function overrules(one: Grant, other: Grant): boolean {
-  if (one === other || !isWithin(one.folder, other.folder)) return false;
-  if (other.to.kind === 'everyone') return one.to.kind === 'everyone' && one.folder !== other.folder;
-  const isSame = one.folder === other.folder;
-  if (one.to.kind === other.to.kind) return !isSame && keyOf(one.to) === keyOf(other.to);
-  return CLOSENESS[one.to.kind] > CLOSENESS[other.to.kind];
+/** Whether one of the grants that apply to a path overrules another. The folders of both have the path in them. */
+function overrules(one: Applying, other: Applying): boolean {
+  if (one === other || one.depth < other.depth) return false;
+  const [closer, further] = [one.grant.to, other.grant.to];
+  const isSame = one.depth === other.depth;
+  if (further.kind === 'everyone') return closer.kind === 'everyone' && !isSame;
+  if (closer.kind === further.kind) return !isSame && keyOf(closer) === keyOf(further);
+  return CLOSENESS[closer.kind] > CLOSENESS[further.kind];
 }
 
 /** Names a subject unlike any other: no kind has a `:` in it. */

@@ -54,8 +54,14 @@ async function listWays(
   { cursor, limit = MAX_PAGE, signal }: ListOptions,
 ): Promise<Listing> {
   const after = cursor === undefined ? undefined : readCursor(cursor, folder).last;
-  const named = new Set(policy.namedBelow(who, folder).map((below) => childTowards(folder, below)));
-  const ways = [...named]
+  // Grants may spell one folder differently: it is listed once.
+  const named = new Map(
+    policy
+      .namedBelow(who, folder)
+      .map((below) => childTowards(folder, below))
+      .map((child) => [policy.names.certain(child), child]),
+  );
+  const ways = [...named.values()]
     .filter((child) => (after === undefined || comparePaths(child, after) > 0) && policy.isVisible(who, child))
     .toSorted(comparePaths);
   const page = ways.slice(0, limit);

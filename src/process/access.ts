@@ -25,7 +25,7 @@ export async function openAccess(
   // Loaded where they are needed: a start takes long enough.
   const { keepPolicy } = await import('../access/kept-policy.ts');
   const { createWaysIn } = await import('../http/access/ways-in.ts');
-  const kept = await keepPolicy(config.ACCESS_FILE, logger);
+  const kept = await keepPolicy(config.ACCESS_FILE, logger, { names: opened.names });
   resources.defer(() => kept.close());
   const endedSessionsFolder = join(opened.stateFolder, 'ended-sessions');
   await prepareEndedSessions(endedSessionsFolder).catch((error: unknown) => {

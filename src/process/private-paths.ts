@@ -1,10 +1,12 @@
-import { readlink } from 'node:fs/promises';
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { readlink, stat, statfs } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
 import { type Config, SettingsError } from '../config/config.ts';
 import { SETTINGS } from '../config/settings.ts';
-import { OWN_FOLDER } from '../stores/disk/root.ts';
+import { foldNames } from '../domain/name-comparison.ts';
+import { isLocalFileSystem } from '../stores/disk/local.ts';
+import { isOwnName } from '../stores/disk/own-folder.ts';
 
-/** What is nobody's but the service's own, and what of it somebody who may read or write there would have. */
+/** Holdall's own files, and what a user who may read or write them would have. */
 const PRIVATE = {
   STATE_DIR: 'the key of all sessions',
   ACCESS_FILE: 'the hashes of passwords, and all rights',
@@ -13,38 +15,69 @@ const PRIVATE = {
 } as const;
 
 /**
- * Requires that nothing of the service's own lies among the files that it serves, but in its hidden folder. Throws
- * `SettingsError` with a line for each setting that says otherwise.
+ * Requires that Holdall's own files are outside DISK_ROOT, or in the hidden folder there. Throws `SettingsError` with a
+ * line for each setting that says otherwise.
  */
 export async function requirePrivatePaths(config: Config): Promise<void> {
   if (config.STORAGE_TYPE !== 'disk') return;
-  const root = (await wayTo(config.DISK_ROOT)).at(-1) ?? resolve(config.DISK_ROOT);
   const problems: string[] = [];
   for (const name of ['STATE_DIR', 'ACCESS_FILE', 'AUDIT_LOG', 'CACHE_DIR'] as const) {
     const path = config[name];
     if (path === undefined || (name === 'AUDIT_LOG' && (path === 'stdout' || path === 'off'))) continue;
-    const way = await wayTo(path);
-    if (!way.some((place) => isServed(place, root)) && way.at(-1) !== root) continue;
+    if (!(await isServed(path, config.DISK_ROOT))) continue;
     problems.push(
-      `${name} ${path} must not lie in DISK_ROOT: whoever may read or write there would have ${PRIVATE[name]}. Choose a place outside of ${root}. Example: ${name}=${SETTINGS[name].example}`,
+      `${name} ${path} must not lie in DISK_ROOT: whoever may read or write there would have ${PRIVATE[name]}. Choose a place outside of ${resolve(config.DISK_ROOT)}. Example: ${name}=${SETTINGS[name].example}`,
     );
   }
   if (problems.length > 0) throw new SettingsError(problems);
 }
 
-/** Whether a place is below the root, and not in the one folder there that is never listed and can't be addressed. */
-function isServed(place: string, root: string): boolean {
-  const [first = '', ...rest] = relative(root, place).split(sep);
-  const isBelow = first !== '' && first !== '..' && !isAbsolute([first, ...rest].join(sep));
-  return isBelow && first !== OWN_FOLDER;
+/**
+ * Returns whether a path leads through the served folder, other than through the hidden folder there, or ends in it. A
+ * link that leads out of the served folder counts: whoever may write there can replace it.
+ */
+export async function isServed(path: string, diskRoot: string): Promise<boolean> {
+  const root = (await wayTo(diskRoot)).at(-1) ?? resolve(diskRoot);
+  const isRoot = await comparisonWith(root);
+  const places = await wayTo(path);
+  for (const [index, place] of places.entries()) {
+    let below = '';
+    for (let folder = place; ; folder = dirname(folder)) {
+      if (await isRoot(folder)) {
+        if (below === '' ? index === places.length - 1 : !isOwnName(below)) return true;
+        break;
+      }
+      if (dirname(folder) === folder) break;
+      below = basename(folder);
+    }
+  }
+  return false;
 }
 
-/** As many as Linux follows in one path. */
-const MOST_LINKS = 40;
+/**
+ * Returns a function that tells whether a folder is `root`, also under another spelling or through a bind mount. Network and
+ * FUSE file systems may give each spelling an inode number of its own: there, paths that differ only in case are one.
+ */
+async function comparisonWith(root: string): Promise<(folder: string) => Promise<boolean>> {
+  const identity = await stat(root, { bigint: true }).catch(() => undefined);
+  const type = await statfs(root).then(
+    (found) => found.type,
+    () => undefined,
+  );
+  const mayIgnoreCase = type !== undefined && !isLocalFileSystem(type);
+  return async (folder) => {
+    if (folder === root || (mayIgnoreCase && foldNames(folder) === foldNames(root))) return true;
+    const found = identity && (await stat(folder, { bigint: true }).catch(() => undefined));
+    return found !== undefined && found.dev === identity?.dev && found.ino === identity.ino;
+  };
+}
+
+/** The number of symbolic links that Linux follows in one path. */
+const MAX_LINKS = 40;
 
 /**
- * The places that the system comes through on its way to a path, each without links above it, the last one being where it
- * ends; links that lead from the one to the other are among them. What is missing would be made where the way ends.
+ * Returns the paths that the system resolves on the way to `path`, each without symbolic links above it: every segment,
+ * every link, and at the end the target. Missing segments count as folders.
  */
 async function wayTo(path: string): Promise<string[]> {
   const places: string[] = [];
@@ -58,7 +91,7 @@ async function wayTo(path: string): Promise<string[]> {
     }
     const place = join(current, name);
     places.push(place);
-    const target = links < MOST_LINKS ? await readlink(place).catch(() => undefined) : undefined;
+    const target = links < MAX_LINKS ? await readlink(place).catch(() => undefined) : undefined;
     if (target === undefined) {
       current = place;
       continue;

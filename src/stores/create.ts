@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, SettingsError } from '../config/config.ts';
+import { EXACT_NAMES, type NameComparison } from '../domain/name-comparison.ts';
 import type { Store } from '../domain/store.ts';
 import type { UrlSigner } from '../domain/url-signer.ts';
 import { openDisk } from './disk/disk.ts';
@@ -16,6 +17,8 @@ export interface OpenedStore {
   readonly name: string;
   /** Checks the store's presigned URLs, where it is for the service to answer them. */
   readonly signer?: UrlSigner;
+  /** How the store compares names. */
+  readonly names: NameComparison;
   /** Where the URLs that the store gives of files lead, if not to the service itself. */
   readonly contentOrigins: readonly string[];
   /** Whether it tries again by itself what may succeed a little later, and gives up what takes too long. */
@@ -32,7 +35,7 @@ export interface OpenedStore {
 export async function openStore(config: Config, log: StoreLog): Promise<OpenedStore> {
   switch (config.STORAGE_TYPE) {
     case 'disk': {
-      const { store, signer, key, ownFolder, root } = await openDisk({
+      const { store, signer, key, ownFolder, root, names } = await openDisk({
         root: config.DISK_ROOT,
         signingKey:
           config.SIGNING_KEY ?? (config.STATE_DIR === undefined ? undefined : await keyKeptIn(config.STATE_DIR)),
@@ -42,6 +45,7 @@ export async function openStore(config: Config, log: StoreLog): Promise<OpenedSt
       return {
         store,
         signer,
+        names,
         contentOrigins: [],
         name: root,
         givesUp: false,
@@ -65,7 +69,15 @@ async function openBucket(config: Config, log: StoreLog): Promise<OpenedStore> {
   const store = openS3(options);
   const name = `${config.S3_ENDPOINT ?? `https://s3.${config.S3_REGION}.amazonaws.com`}/${options.bucket}`;
   const contentOrigins = await bucketOrigins(store, config.S3_PUBLIC_URL);
-  return { store, contentOrigins, name, givesUp: true, cacheFolder: cacheFolderOf(name), ...stateOf(name, config) };
+  return {
+    store,
+    names: EXACT_NAMES,
+    contentOrigins,
+    name,
+    givesUp: true,
+    cacheFolder: cacheFolderOf(name),
+    ...stateOf(name, config),
+  };
 }
 
 /** The bucket that is configured. */
@@ -116,6 +128,7 @@ async function openRepository(config: Config, log: StoreLog): Promise<OpenedStor
   });
   return {
     store,
+    names: EXACT_NAMES,
     contentOrigins: repositoryOrigins(apiUrl),
     name,
     givesUp: true,

@@ -5,6 +5,7 @@ import { parseAccessFile } from '../../src/access/access-file.ts';
 import { AccessFileError } from '../../src/access/access-file-error.ts';
 import { ACCESS_FILE_SCHEMA } from '../../src/access/access-file-shape.ts';
 import { hashToken } from '../../src/access/tokens.ts';
+import { foldingNames } from '../../src/domain/name-comparison.ts';
 import { parseFile, ROOT } from '../../src/domain/path.ts';
 
 const KEY = 'k'.repeat(43);
@@ -290,4 +291,13 @@ describe('docs/access.schema.json', () => {
     const shape: unknown = JSON.parse(JSON.stringify(ACCESS_FILE_SCHEMA));
     assert.deepEqual(published, shape, 'Write it anew: node scripts/draw-access-schema.ts');
   });
+});
+
+it('takes grants for folders that the store may take for one as a mistake', () => {
+  const text = JSON.stringify({
+    grants: ['Photos', 'photos'].map((folder) => ({ folder, to: 'everyone', rights: ['read'] })),
+  });
+  const names = foldingNames({ ignoresCase: true, ignoresForm: false });
+  assert.equal(parseAccessFile(text).grants.length, 2);
+  assert.throws(() => parseAccessFile(text, 'it', names), /for the same folder and the same ones as that of line 1/);
 });

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import type { Identity } from '../../src/access/identity.ts';
 import { createPolicy, type Grant, type Person, type Subject } from '../../src/access/policy.ts';
 import { RIGHTS, type Right } from '../../src/access/rights.ts';
+import { foldingNames } from '../../src/domain/name-comparison.ts';
 import { type FilePath, type FolderPath, parseFile, parseFolder, ROOT } from '../../src/domain/path.ts';
 
 const everyone: Subject = { kind: 'everyone' };
@@ -319,3 +320,56 @@ function holdingByRule(grants: readonly Grant[], who: Identity, own: readonly st
     );
   });
 }
+
+describe('A policy for a store that folds names', () => {
+  const folded = foldingNames({ ignoresCase: true, ignoresForm: true });
+  const policyOf = (...grants: Grant[]) => createPolicy([ANN], grants, folded);
+  const mayRead = (policy: ReturnType<typeof policyOf>, path: string) => policy.may(ann, 'read', pathOf(path));
+
+  it('closes a folder in every spelling', () => {
+    const policy = policyOf(grant('', person('ann'), 'read'), grant('a/stra\u00dfe', person('ann')));
+    for (const path of ['a/stra\u00dfe/x', 'A/STRA\u00dfE/x', 'a/strasse/x', 'a/STRA\u1e9eE/', 'a/\u017ftrasse/x']) {
+      assert.equal(mayRead(policy, path), false, path);
+    }
+    assert.equal(mayRead(policy, 'a/stra/x'), true);
+    assert.equal(policy.mayThroughout(ann, 'read', parseFolder('A/')), false);
+    assert.equal(policy.mayThroughout(ann, 'read', parseFolder('b/')), true);
+  });
+
+  it('gives rights in spellings that are certain to name the folder, and in no other', () => {
+    const policy = policyOf(grant('Photos/Caf\u00e9', person('ann'), 'read'));
+    for (const path of ['Photos/Caf\u00e9/x', 'photos/caf\u00e9/x', 'PHOTOS/cafe\u0301/']) {
+      assert.equal(mayRead(policy, path), true, path);
+    }
+    for (const path of ['photos/caf\u00c9/x', 'photos/cafe/x', 'ph\u200dotos/caf\u00e9/x']) {
+      assert.equal(mayRead(policy, path), false, path);
+    }
+  });
+
+  it('never opens a folder by a grant below a spelling that only may be the same', () => {
+    const policy = policyOf(
+      grant('', person('ann'), 'read'),
+      grant('ss', person('ann')),
+      grant('\u00df/open', person('ann'), 'read'),
+    );
+    for (const path of ['ss/open/x', '\u00df/x', '\u1e9e/open/x']) assert.equal(mayRead(policy, path), false, path);
+    assert.equal(policy.mayThroughout(ann, 'read', parseFolder('ss/open/')), false);
+  });
+
+  it('names the folders below one as the folder is spelled in the question', () => {
+    const policy = policyOf(grant('Photos/a', person('ann'), 'read'), grant('photos/B', person('ann'), 'read'));
+    assert.deepEqual(policy.namedBelow(ann, parseFolder('PHOTOS/')).toSorted(), ['PHOTOS/B/', 'PHOTOS/a/']);
+    assert.equal(policy.isVisible(ann, parseFolder('PHOTOS/')), true);
+    assert.equal(policy.maySomewhere(ann, 'read'), true);
+  });
+
+  it('lets normalization forms alone differ where only case is ignored', () => {
+    const policy = createPolicy(
+      [ANN],
+      [grant('caf\u00e9', person('ann'), 'read')],
+      foldingNames({ ignoresCase: true, ignoresForm: false }),
+    );
+    assert.equal(policy.may(ann, 'read', pathOf('CAF\u00e9/x')), true);
+    assert.equal(policy.may(ann, 'read', pathOf('cafe\u0301/x')), false);
+  });
+});

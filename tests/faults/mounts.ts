@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { atEnd, type Owner } from '../process/holdall.ts';
 
@@ -7,7 +7,7 @@ const run = promisify(execFile);
 
 /**
  * Mounts a file system in memory at `folder`, with these options of mount(8), until its owner ends. Where the
- * machine does not let us, it gives the reason.
+ * machine refuses, returns the reason.
  */
 export async function mountTmpfs(t: Owner, folder: string, options: string): Promise<string | undefined> {
   if (process.platform !== 'linux') return `tmpfs is of Linux, and this is ${process.platform}`;
@@ -15,9 +15,60 @@ export async function mountTmpfs(t: Owner, folder: string, options: string): Pro
   try {
     await run('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]);
   } catch (error) {
-    // The last line says why; those before it, what was tried.
-    return `a tmpfs can't be mounted here: ${String(error).trim().split('\n').at(-1)}`;
+    return `a tmpfs can't be mounted here: ${lastLineOf(error)}`;
   }
   atEnd(t, () => run('umount', ['--lazy', folder]));
   return undefined;
 }
+
+/**
+ * File systems that ignore case, served through FUSE. NTFS has hard links, short names and one inode number for all
+ * spellings of a name; exFAT has none of them.
+ */
+const IGNORING_CASE = {
+  ntfs: { size: 8, make: ['mkntfs', '-F', '-Q', '-q'], mount: ['lowntfs-3g', '-o', 'ignore_case'] },
+  exfat: { size: 8, make: ['mkfs.exfat'], mount: ['mount.exfat-fuse'] },
+} as const;
+
+export type IgnoringCase = keyof typeof IGNORING_CASE;
+
+/**
+ * Mounts a new file system that ignores case at `folder` until its owner ends. `image` is the path of the file that it is
+ * in. Where the machine refuses, returns the reason.
+ */
+export async function mountIgnoringCase(
+  t: Owner,
+  kind: IgnoringCase,
+  { image, folder }: { image: string; folder: string },
+): Promise<string | undefined> {
+  const { size, make, mount } = IGNORING_CASE[kind];
+  await mkdir(folder, { recursive: true });
+  try {
+    await writeFile(image, '');
+    await truncate(image, size * 2 ** 20);
+    await run(make[0], [...make.slice(1), image]);
+    const { stdout } = await run('losetup', ['--find', '--show', image]);
+    const device = stdout.trim();
+    atEnd(t, () => run('losetup', ['--detach', device]));
+    await run(mount[0], [...mount.slice(1), device, folder]);
+  } catch (error) {
+    return `${kind} can't be mounted here: ${lastLineOf(error)}`;
+  }
+  atEnd(t, () => run('umount', [folder]));
+  return undefined;
+}
+
+/** Mounts a folder at another place too, until its owner ends. Where the machine refuses, returns the reason. */
+export async function mountBind(t: Owner, source: string, folder: string): Promise<string | undefined> {
+  await mkdir(folder, { recursive: true });
+  try {
+    await run('mount', ['--bind', source, folder]);
+  } catch (error) {
+    return `a bind mount is refused here: ${lastLineOf(error)}`;
+  }
+  atEnd(t, () => run('umount', ['--lazy', folder]));
+  return undefined;
+}
+
+/** The last line says why; those before it, what was tried. */
+const lastLineOf = (error: unknown) => String(error).trim().split('\n').at(-1);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { readConfig, SettingsError } from '../../src/config/config.ts';
 import { requirePrivatePaths } from '../../src/process/private-paths.ts';
+import { mountBind, mountIgnoringCase } from '../faults/mounts.ts';
 import { temporaryFolder } from './holdall.ts';
 
 describe("A place of what is the service's own", () => {
@@ -48,6 +49,32 @@ describe("A place of what is the service's own", () => {
     }
     assert.equal((await problems('missing/root', 'missing/root/x')).length, 4);
     assert.deepEqual(await problems('missing/root', 'missing/x'), []);
+  });
+
+  it('is not among the files that are served, under another spelling or by another mount of the folder', async (t) => {
+    const base = await temporaryFolder(t);
+    const isRefused = async (DISK_ROOT: string, STATE_DIR: string) => {
+      const config = readConfig({ DISK_ROOT: join(base, DISK_ROOT), STATE_DIR: join(base, STATE_DIR) });
+      const refusal = await requirePrivatePaths(config).catch((error: unknown) => error);
+      return refusal instanceof SettingsError;
+    };
+    for (const kind of ['ntfs', 'exfat'] as const) {
+      const reason = await mountIgnoringCase(t, kind, { image: join(base, `${kind}.img`), folder: join(base, kind) });
+      if (reason) return t.skip(reason);
+      await mkdir(join(base, kind, 'files', 'a'), { recursive: true });
+      for (const path of ['FILES', 'Files/a/x', 'files/x']) {
+        assert.equal(await isRefused(`${kind}/files`, `${kind}/${path}`), true, path);
+      }
+      for (const path of ['FILES/.HOLDALL/x', 'filesx', 'x']) {
+        assert.equal(await isRefused(`${kind}/files`, `${kind}/${path}`), false, path);
+      }
+    }
+    await mkdir(join(base, 'files'));
+    await mkdir(join(base, 'FILES'));
+    assert.equal(await isRefused('files', 'FILES/x'), false);
+    const reason = await mountBind(t, join(base, 'files'), join(base, 'bound'));
+    if (reason) return t.skip(reason);
+    assert.equal(await isRefused('files', 'bound/x'), true);
   });
 
   it('is no question for what is no file, and for what is served from elsewhere', async () => {

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { createSingleFlight } from '../../cache/single-flight.ts';
 import { comparePaths, type FilePath, type FolderPath, foundFile, foundFolder, ROOT } from '../../domain/path.ts';
 import type { Folder } from './folder.ts';
-import { OWN_FOLDER } from './root.ts';
+import { isOwnName, OWN_FOLDER } from './own-folder.ts';
 
 /**
  * What is in a folder, as the folder tells it: paths from there on, in their order. Strings alone: of a hundred thousand
@@ -65,7 +65,8 @@ async function readChildren(folder: Folder, path: FolderPath, options: { isLarge
   await folder.readNames(options, (entry) => {
     const name = entry.name.toString();
     if (path === ROOT && name === OWN_FOLDER) return;
-    const child = isUtf8(entry.name) ? nameOfChild(path, name, entry) : undefined;
+    const isAddressable = isUtf8(entry.name) && !(path === ROOT && isOwnName(name));
+    const child = isAddressable ? nameOfChild(path, name, entry) : undefined;
     if (child === undefined) leftOut++;
     else names.push(child);
   });

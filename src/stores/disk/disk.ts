@@ -1,14 +1,16 @@
 import { constants } from 'node:fs';
-import { access, lstat, rm, writeFile } from 'node:fs/promises';
+import { access, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StoreError } from '../../domain/error.ts';
+import { EXACT_NAMES, type NameComparison } from '../../domain/name-comparison.ts';
 import { ROOT } from '../../domain/path.ts';
 import type { Store } from '../../domain/store.ts';
 import { createUrlSigner, signedPath, type UrlSigner } from '../../domain/url-signer.ts';
 import { keptKeyIn } from '../kept-key.ts';
 import { createFileOperations } from './file-operations.ts';
 import { createLister } from './list.ts';
-import { makeRoot, OWN_FOLDER, type Root, unusableRoot } from './root.ts';
+import { OWN_FOLDER } from './own-folder.ts';
+import { makeRoot, type Root, unusableRoot } from './root.ts';
 import { createSingleFolderOperations } from './single-folders.ts';
 import { openTemporary } from './temporary.ts';
 import { translate } from './translate.ts';
@@ -36,6 +38,8 @@ export interface Disk {
   readonly root: string;
   /** The folder of the service's own under the root. */
   readonly ownFolder: string;
+  /** How its file system compares names. */
+  readonly names: NameComparison;
 }
 
 /** The threads that Node.js has where nothing else is said. */
@@ -56,6 +60,11 @@ export async function openDisk({
   const { temporary, key } = await openOwnFolder(ownFolder, signingKey, root).catch((error: unknown) => {
     throw unusableRoot(folder, error);
   });
+  if (root.names !== EXACT_NAMES) {
+    const message =
+      'The file system of DISK_ROOT ignores differences in spelling, such as upper and lower case. Grants are compared in the same way; see "File systems that ignore case" in docs/access.md.';
+    warn(message, { root: root.path });
+  }
   const signer = createUrlSigner(key);
   const writer = createWriter(root, temporary);
   const list = createLister(root, warn);
@@ -89,12 +98,10 @@ export async function openDisk({
     close: () => temporary.close(),
   } satisfies Store;
 
-  return { store, signer, key, root: root.path, ownFolder };
+  return { store, signer, key, root: root.path, ownFolder, names: root.names };
 }
 
 async function openOwnFolder(folder: string, signingKey: Buffer | undefined, root: Root) {
-  const present = await lstat(folder).catch(() => undefined);
-  if (present && !present.isDirectory()) throw new Error(`${folder} is no folder, and it is the service's own.`);
   const temporary = await openTemporary(join(folder, 'temporary'), root);
   return { temporary, key: signingKey ?? (await keptKeyIn(folder)) };
 }

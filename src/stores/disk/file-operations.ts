@@ -3,7 +3,7 @@ import { lstat, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { BytesAtHand } from '../../domain/bytes-at-hand.ts';
-import { isStoreError } from '../../domain/error.ts';
+import { isStoreError, quoted, StoreError } from '../../domain/error.ts';
 import { type FilePath, nameOf } from '../../domain/path.ts';
 import { changedMeanwhile, existsAlready, notFound, requireEtag } from '../../domain/problems.ts';
 import { type ByteRange, resolveRange } from '../../domain/range.ts';
@@ -26,6 +26,10 @@ const MOVE_ATTEMPTS = 5;
 
 /** What is done with single files that are there. */
 export function createFileOperations(root: Root, temporary: Temporary, writer: Writer): FileOperations {
+  /** Whether both paths are one name of one file, in two spellings that the file system takes as equal. */
+  const isRespelled = (from: FilePath, to: FilePath) =>
+    from !== to && root.names.certain(from) === root.names.certain(to);
+
   return {
     async stat(path) {
       const recent = await root.recent.find(path);
@@ -78,6 +82,12 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
       }),
 
     async copy(from, to, { replace, signal }) {
+      if (isRespelled(from, to)) {
+        throw new StoreError(
+          'invalid-request',
+          `The source ${quoted(from)} and the destination ${quoted(to)} are the same file: this file system ignores differences in spelling.`,
+        );
+      }
       const copy = await temporary.name();
       const condition = replace ? undefined : 'absent';
       try {
@@ -106,7 +116,7 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
           try {
             const present = await lookUpFile(target, to);
             // rename(2) does nothing with two names of one file, which an interrupted move leaves.
-            if (replace && !isSameFile(present, source)) {
+            if (isRespelled(from, to) || (replace && !isSameFile(present, source))) {
               await rename(folder.at(nameOf(from)), target.at(nameOf(to)));
             } else await renameToNew(folder.at(nameOf(from)), target.at(nameOf(to)), temporary);
           } catch (error) {

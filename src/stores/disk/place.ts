@@ -51,7 +51,9 @@ export async function renameToNew(from: string, to: string, temporary: Temporary
     if (LINKS_REFUSED.has(codeOf(error) ?? '')) return renameUnlessPresent(from, to);
     // link(2) says so too of a file that another one replaces in that moment.
     if (codeOf(error) === 'ENOENT' && (await identityOf(from)) !== source) return renameToNew(from, to, temporary);
-    if (codeOf(error) !== 'EEXIST' || !(await isLeftBehind(from, to, source))) throw error;
+    // A file with one link has one name, found under two spellings: to unlink one of them would remove the file.
+    if (codeOf(error) !== 'EEXIST' || (await lstat(from)).nlink === 1) throw error;
+    if (!(await isLeftBehind(from, to, source))) throw error;
     isOurs = false;
   }
   const taken = await temporary.name();

@@ -2,6 +2,7 @@ import { type BigIntStats, constants } from 'node:fs';
 import { access, lstat, mkdir, realpath, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isStoreError, StoreError } from '../../domain/error.ts';
+import { EXACT_NAMES, foldingNames, type NameComparison } from '../../domain/name-comparison.ts';
 import { type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../domain/path.ts';
 import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
 import { codeOf } from '../../domain/system-error.ts';
@@ -11,13 +12,11 @@ import { asFolder, type Folder } from './folder.ts';
 import { createFolderSync } from './folder-sync.ts';
 import { isLocalFileSystem, tellsStores } from './local.ts';
 import { isAt } from './opened.ts';
+import { isOwnName, OWN_FOLDER, possibleAliases, probeNames } from './own-folder.ts';
 import type { Soon } from './pace.ts';
 import { createRecentFiles, type RecentFiles } from './recent-files.ts';
 import { createSystem, type System } from './system.ts';
 import { MAX_SEGMENT_BYTES, segmentTooLong, translate } from './translate.ts';
-
-/** The folder under the root that is the service's own: never listed, never addressed. */
-export const OWN_FOLDER = '.holdall';
 
 /**
  * The folder that is served, and the only way to open anything in it. Symbolic links are not followed, in no
@@ -27,6 +26,8 @@ export const OWN_FOLDER = '.holdall';
 export interface Root {
   /** The absolute path, without symbolic links. */
   readonly path: string;
+  /** How the file system compares names. */
+  readonly names: NameComparison;
   /** How the system is called, for this disk. */
   readonly system: System;
   /** What was found of files a moment ago. */
@@ -67,7 +68,8 @@ const FOLDER_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIR
 const MAKE_ATTEMPTS = 5;
 
 /** Opens a folder as the root, with so many `threads` to leave calls to. */
-export async function openRoot(folder: string, threads: number): Promise<Root> {
+async function openRoot(folder: string, threads: number): Promise<Root> {
+  const names = foldingNames(await probeNames(folder));
   const path = await realpath(folder);
   const { type } = await statfs(path);
   const system = createSystem({ isLocal: isLocalFileSystem(type), threads });
@@ -83,6 +85,33 @@ export async function openRoot(folder: string, threads: number): Promise<Root> {
     if (found?.ino !== identity.ino || found.dev !== identity.dev) throw rootIsGone(path);
   };
   const requireSame = async () => requireIdentity(await stat(path, { bigint: true }).catch(() => undefined));
+
+  /**
+   * Throws `not-found` for another name of Holdall's own folder that its spelling does not give away, such as a short name
+   * (`HOLDAL~1`) or a bind mount: both names have one inode then.
+   */
+  const requireForeign = async (calls: Calls, inside: FilePath | FolderPath) => {
+    const [first = ''] = inside.split('/', 1);
+    const [found, own] = await calls.lookUpAll([prefix + first, prefix + OWN_FOLDER]);
+    if (found && own && found.ino === own.ino && found.dev === own.dev) throw notFound(inside);
+  };
+
+  /**
+   * Throws `not-found` for a path with a segment that exists, but not in the listing of its folder: an alias would escape
+   * the grants to the name in the listing.
+   */
+  const requireListed = async (inside: FilePath | FolderPath) => {
+    if (names === EXACT_NAMES) return;
+    for (const { parent, name } of possibleAliases(inside)) {
+      // Without the name, or with a file in the way, nothing is reached by an alias.
+      if (!(await isThere(system.aside, join(path, parent, name)))) continue;
+      let isListed = false;
+      await system.aside.readFolder(prefix + parent, { isLarge: true }, (entry) => {
+        isListed ||= names.certain(entry.name.toString()) === names.certain(name);
+      });
+      if (!isListed) throw notFound(inside);
+    }
+  };
 
   /** Opens what is to be at `inside`; what `check` says of it goes with it, and undefined is `not-found`. */
   const openVerified = async <Found>(
@@ -103,7 +132,10 @@ export async function openRoot(folder: string, threads: number): Promise<Root> {
     try {
       if (inside === ROOT) requireIdentity(await calls.statOpen(number));
       const found = await check(calls, number);
-      if (found === undefined || !(await isAt(calls, number, absolute(inside)))) throw notFound(inside);
+      if (found === undefined || !(await isAt(calls, number, absolute(inside), names))) throw notFound(inside);
+      // A file in the root is in no folder, and is none.
+      if (inside.includes('/')) await requireForeign(calls, inside);
+      await requireListed(inside);
       if (calls === system.aside) opened.note(inside, performance.now() - started);
       return { number, found, calls };
     } catch (error) {
@@ -148,8 +180,17 @@ export async function openRoot(folder: string, threads: number): Promise<Root> {
     }
   };
 
+  /** Refuses what nothing may be done to, before its parent folder is opened. */
+  const requireUsable = async (inside: FilePath | FolderPath) => {
+    requireAddressable(inside);
+    // The opening of any other parent folder looks at the first segment.
+    if (parentOf(inside) === ROOT && inside !== ROOT) await requireForeign(callsFor(opened, inside), inside);
+    await requireListed(inside);
+  };
+
   return {
     path,
+    names,
     system,
     requireSame,
     recent: createRecentFiles({ system, tellsStores: tellsStores(type), absolute }),
@@ -157,14 +198,14 @@ export async function openRoot(folder: string, threads: number): Promise<Root> {
     makeFolder,
 
     async openParent(inside) {
-      requireAddressable(inside);
+      await requireUsable(inside);
       return openFolder(parentOf(inside)).catch((error: unknown) => {
         throw isStoreError(error, 'not-found') ? notFound(inside, error) : error;
       });
     },
 
     async makeParent(inside) {
-      requireAddressable(inside);
+      await requireUsable(inside);
       return makeFolder(parentOf(inside));
     },
 
@@ -183,14 +224,20 @@ export async function openRoot(folder: string, threads: number): Promise<Root> {
   };
 }
 
+const isThere = (calls: Calls, path: string): Promise<boolean> =>
+  Promise.resolve(calls.lookUp(path)).then(
+    (found) => found !== undefined,
+    () => false,
+  );
+
 async function statsOfFile(calls: Calls, number: number): Promise<BigIntStats | undefined> {
   const stats = await calls.statOpen(number);
   return stats.isFile() ? stats : undefined;
 }
 
 /**
- * Throws `not-found` for what lies in the service's own folder, and `invalid-path` for a name that is too long: the
- * system would say so only where the folder of that name is there.
+ * Throws `not-found` for paths in Holdall's own folder, and `invalid-path` for a name that is too long: the
+ * system reports that only where the parent folder exists.
  */
 function requireAddressable(path: FilePath | FolderPath): void {
   // No character has more than three bytes for each of its units: most paths need not be taken apart.
@@ -198,7 +245,7 @@ function requireAddressable(path: FilePath | FolderPath): void {
   if (mayBeTooLong && path.split('/').some((name) => Buffer.byteLength(name) > MAX_SEGMENT_BYTES)) {
     throw segmentTooLong(path);
   }
-  if (path === OWN_FOLDER || path.startsWith(`${OWN_FOLDER}/`)) throw notFound(path);
+  if (isOwnName(path.split('/', 1)[0] ?? '')) throw notFound(path);
 }
 
 async function makeIn(parent: Folder, name: string, inside: FolderPath): Promise<void> {

@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { lstat, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { concurrently } from '../../domain/concurrently.ts';
-import { ifThere, StoreError } from '../../domain/error.ts';
+import { ifThere, quoted, StoreError } from '../../domain/error.ts';
+import type { NameComparison } from '../../domain/name-comparison.ts';
 import { type FolderPath, MAX_PATH_BYTES, nameOf, rebase } from '../../domain/path.ts';
 import { existsAlready, notFound } from '../../domain/problems.ts';
 import type { Cancellable, Entry, FileEntry, Replacing, Reporting, Store } from '../../domain/store.ts';
@@ -80,6 +81,17 @@ export function createTreeOperations(
     for (const taken of aside) await removeAside(taken);
   };
 
+  /** Changes the spelling of a name where the file system folds names. */
+  const respell = async (name: string, to: FolderPath): Promise<void> => {
+    await using parent = await root.openParent(to);
+    try {
+      await rename(name, parent.at(nameOf(to)));
+    } catch (error) {
+      throw isTaken(error) ? existsAlready(to, error) : translate(error, to);
+    }
+    await parent.sync();
+  };
+
   /** What another program has put into the place meanwhile stays there, as do the files that were to be replaced, aside. */
   const putBack = async (taken: string, name: string): Promise<void> => {
     try {
@@ -111,17 +123,21 @@ export function createTreeOperations(
 
     async moveFolder(from, to, { replace, signal }) {
       if (Buffer.byteLength(to) > Buffer.byteLength(from)) await requireRoom(root, from, to);
+      requireApart(root.names, from, to);
       signal?.throwIfAborted();
       await using parent = await root.openParent(from);
       const name = parent.at(nameOf(from));
       await requireFolderAt(name, from);
-      await place(name, to, { replace });
+      if (root.names.possible(from) === root.names.possible(to)) await respell(name, to);
+      else await place(name, to, { replace });
       await parent.sync();
     },
 
     async copyFolder(from, to, { replace, ...options }) {
       const copy = await temporary.name();
       try {
+        requireApart(root.names, from, to);
+        if (root.names.possible(from) === root.names.possible(to)) throw sameFolder(from, to);
         await list(from, { limit: 1 });
         await requirePlace(to, { replace });
         await mkdir(copy);
@@ -202,6 +218,23 @@ async function copyTree(
   };
   await concurrently(entries(), CONCURRENCY, copyEntry, signal);
   await syncFolders(copy);
+}
+
+/** Throws `invalid-request` where one folder may be inside the other under another spelling: the file system folds names. */
+function requireApart(names: NameComparison, from: FolderPath, to: FolderPath): void {
+  const [source, destination] = [names.possible(from), names.possible(to)];
+  if (source === destination || !(source.startsWith(destination) || destination.startsWith(source))) return;
+  throw new StoreError(
+    'invalid-request',
+    `The folders ${quoted(from)} and ${quoted(to)} may be inside each other: this file system ignores differences in spelling.`,
+  );
+}
+
+function sameFolder(from: FolderPath, to: FolderPath): StoreError {
+  return new StoreError(
+    'invalid-request',
+    `The source ${quoted(from)} and the destination ${quoted(to)} may be the same folder: this file system ignores differences in spelling.`,
+  );
 }
 
 async function syncFolders(folder: string): Promise<void> {
