@@ -1,7 +1,9 @@
-import { existsSync } from 'node:fs';
+import cluster from 'node:cluster';
 import { parseArgs } from 'node:util';
 import { type Config, readConfig, SettingsError } from './config/config.ts';
+import { readEnvironmentFile } from './config/environment-file.ts';
 import { COMMAND_NAMES, commandsOf, describeCommands, findCommand, helpText } from './config/help.ts';
+import { SETTINGS } from './config/settings.ts';
 import { version } from './version.ts';
 
 /** The command `holdall`: settings in, service out. The only reader of the environment. */
@@ -19,7 +21,7 @@ async function main(): Promise<void> {
   if (values.help) return print(helpText(version));
   if (values.version) return print(`${version}\n`);
 
-  const config = readEnvironment();
+  const config = await readEnvironment();
   // For the workers: by glibc's own choice, threads that take turns keep memory of each other's idle (5 MB of each process
   // at the start, 100 MB and more after thumbnails).
   process.env['MALLOC_ARENA_MAX'] ??= '2';
@@ -41,7 +43,7 @@ async function runOther(args: readonly string[]): Promise<void> {
     const found = findCommand(args);
     return print(`Usage:\n${describeCommands(found ? [found] : commandsOf(args[0]))}`);
   }
-  loadEnvironmentFile();
+  await loadEnvironmentFile();
   const { runCommand } = await import('./commands/run.ts');
   const explain = (text: string) => void process.stderr.write(text);
   process.exitCode = await runCommand({ args, environment: process.env, stdin: process.stdin, print, explain });
@@ -56,8 +58,8 @@ function parseArguments(args: string[]) {
   }
 }
 
-function readEnvironment(): Config {
-  loadEnvironmentFile();
+async function readEnvironment(): Promise<Config> {
+  await loadEnvironmentFile();
   try {
     return readConfig(process.env);
   } catch (error) {
@@ -66,12 +68,46 @@ function readEnvironment(): Config {
   }
 }
 
-function loadEnvironmentFile(): void {
+const ENVIRONMENT_FILE = '.env';
+
+/**
+ * Adds the settings of `.env` in the working directory to the environment. Other variables are ignored: `NODE_OPTIONS` would
+ * run code in the workers. Workers inherit the environment of the first process and don't read the file.
+ */
+async function loadEnvironmentFile(): Promise<void> {
+  if (cluster.isWorker) return;
+  let file: ReturnType<typeof readEnvironmentFile>;
   try {
-    if (existsSync('.env')) process.loadEnvFile('.env');
+    file = readEnvironmentFile(ENVIRONMENT_FILE);
   } catch (error) {
-    refuse(`.env can't be read: ${String(error)}`, 1);
+    return refuse(`.env can't be read: ${String(error)}`, 1);
   }
+  if (file === undefined) return;
+  await requireOutsideServedFolder(file.settings);
+  if (file.ignored.length > 0) {
+    const names = file.ignored.join(', ');
+    process.stderr.write(
+      `holdall: .env sets ${names}, which Holdall ignores: it takes only its own settings from there (holdall --help lists them). Set other variables in the environment.\n`,
+    );
+  }
+  for (const [name, value] of Object.entries(file.settings)) process.env[name] ??= value;
+}
+
+/**
+ * Refuses an `.env` that is in the served folder, where users upload files. The environment wins over the file, so that the
+ * file can't name another DISK_ROOT or STORAGE_TYPE to get past this check.
+ */
+async function requireOutsideServedFolder(settings: Readonly<Record<string, string>>): Promise<void> {
+  const { STORAGE_TYPE, DISK_ROOT } = process.env;
+  const type = STORAGE_TYPE ?? (DISK_ROOT ? 'disk' : settings['STORAGE_TYPE']);
+  if ((type || SETTINGS.STORAGE_TYPE.fallback) !== 'disk') return;
+  const root = (DISK_ROOT ?? settings['DISK_ROOT']) || SETTINGS.DISK_ROOT.fallback;
+  const { isServed } = await import('./process/private-paths.ts');
+  if (!(await isServed(ENVIRONMENT_FILE, root))) return;
+  refuse(
+    `.env must not lie in DISK_ROOT ${root}: users who may upload files could change the settings. Start Holdall in a folder outside DISK_ROOT, with .env there, or set environment variables instead.`,
+    1,
+  );
 }
 
 function refuse(reason: string, code: number): never {

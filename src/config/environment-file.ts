@@ -1,0 +1,28 @@
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { SETTINGS } from './settings.ts';
+
+/** What an environment file sets. */
+export interface EnvironmentFile {
+  /** The values of settings. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** The names of variables that are no settings of Holdall. They are not to be put into the environment of a process. */
+  readonly ignored: readonly string[];
+}
+
+/** Reads a file of `NAME=value` lines. Returns undefined where there is none; throws the system's error where it can't be read. */
+export function readEnvironmentFile(path: string): EnvironmentFile | undefined {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
+  }
+  const variables = Object.entries(parseEnv(text)).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const isSetting = (name: string) => Object.hasOwn(SETTINGS, name);
+  return {
+    settings: Object.fromEntries(variables.filter(([name]) => isSetting(name))),
+    ignored: variables.map(([name]) => name).filter((name) => !isSetting(name)),
+  };
+}

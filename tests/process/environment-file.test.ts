@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it } from 'node:test';
+import { readEnvironmentFile } from '../../src/config/environment-file.ts';
+import { send } from '../http/client.ts';
+import { type Owner, runHoldall, startHoldall, temporaryFolder } from './holdall.ts';
+
+/** A command that starts Node.js in a folder. */
+const inFolder = (folder: string): [string, ...string[]] => ['env', '-C', folder, process.execPath];
+
+/** Writes an `.env` into a folder that, if NODE_OPTIONS were taken from it, would make a file `ran` there. */
+async function plantEnvironment(folder: string, lines: readonly string[] = []): Promise<void> {
+  await writeFile(
+    join(folder, 'preload.cjs'),
+    `require('node:fs').writeFileSync(${JSON.stringify(join(folder, 'ran'))}, '')`,
+  );
+  await writeFile(join(folder, '.env'), [`NODE_OPTIONS=--require=${join(folder, 'preload.cjs')}`, ...lines].join('\n'));
+}
+
+describe('the file .env', () => {
+  it('gives settings to Holdall and its workers, and no other variables', async (t) => {
+    const folder = await temporaryFolder(t);
+    await plantEnvironment(folder, ['READ_ONLY=true', 'PATH=/nowhere', 'LD_PRELOAD=/nowhere']);
+    const holdall = await startHoldall(t, { command: inFolder(folder), settings: { WORKERS: '2' } });
+    // Once: the workers don't read the file.
+    assert.equal(
+      holdall.printed().match(/^holdall: \.env sets LD_PRELOAD, NODE_OPTIONS, PATH, which Holdall ignores: /gm)?.length,
+      1,
+    );
+    const { status } = await send(holdall.port, '/delete/x', { method: 'DELETE' });
+    assert.equal(status, 403);
+    assert.equal(existsSync(join(folder, 'ran')), false);
+  });
+
+  it('stops the start where it is in the served folder, however either is spelled and whatever it sets', async (t) => {
+    const folder = await servedFolder(t);
+    const root = join(folder, 'files');
+    const starts: { cwd: string; settings: Record<string, string> }[] = [
+      { cwd: root, settings: { DISK_ROOT: '.' } },
+      { cwd: root, settings: { DISK_ROOT: '..' } },
+      { cwd: join(root, 'sub'), settings: { DISK_ROOT: '../../link' } },
+      { cwd: join(folder, 'elsewhere'), settings: { DISK_ROOT: root } },
+    ];
+    for (const { cwd, settings } of starts) {
+      const ran = await runHoldall(t, { command: inFolder(cwd), settings });
+      assert.equal(ran.code, 1);
+      assert.match(
+        ran.stderr,
+        /^holdall: \.env must not lie in DISK_ROOT .*: users who may upload files could change the settings\. Start Holdall in a folder outside DISK_ROOT, /,
+      );
+      assert.equal(existsSync(join(root, 'ran')), false);
+    }
+  });
+
+  it('is read beside the served folder', async (t) => {
+    const folder = await temporaryFolder(t);
+    await mkdir(join(folder, 'data'));
+    await writeFile(join(folder, '.env'), 'PRESIGN_EXPIRES=none');
+    const ran = await runHoldall(t, { command: inFolder(folder), settings: { DISK_ROOT: './data' } });
+    assert.match(ran.stderr, /PRESIGN_EXPIRES .*"none"/);
+  });
+
+  it('is told apart by name, value by value', async (t) => {
+    const folder = await temporaryFolder(t);
+    const path = join(folder, '.env');
+    assert.equal(readEnvironmentFile(path), undefined);
+    await writeFile(path, 'DISK_ROOT="/srv/a # b"\n# a comment\nexport PORT=1\nFOO=bar\n__proto__=x\ntoString=y\n');
+    assert.deepEqual(readEnvironmentFile(path), {
+      settings: { DISK_ROOT: '/srv/a # b', PORT: '1' },
+      ignored: ['FOO', '__proto__', 'toString'].toSorted(),
+    });
+    await writeFile(path, '');
+    assert.deepEqual(readEnvironmentFile(path), { settings: {}, ignored: [] });
+  });
+});
+
+/** A folder with a served folder in it, which has an `.env` in it, and links to both. */
+async function servedFolder(t: Owner): Promise<string> {
+  const folder = await temporaryFolder(t);
+  const root = join(folder, 'files');
+  await mkdir(join(root, 'sub'), { recursive: true });
+  await mkdir(join(folder, 'elsewhere'));
+  // A file that a user uploads can't name another store.
+  await plantEnvironment(root, ['STORAGE_TYPE=s3', 'DISK_ROOT=/srv/other']);
+  await plantEnvironment(join(root, 'sub'));
+  await symlink('files', join(folder, 'link'));
+  await symlink(join(root, '.env'), join(folder, 'elsewhere', '.env'));
+  return folder;
+}
