@@ -342,7 +342,7 @@ export const SETTINGS = {
     read: redisUrl,
     fallback: null,
     example: 'rediss://default:password@redis.example.org:6379/0',
-    help: 'A Redis that services on several machines share: for limits on requests, and the sessions that were ended. Without it, each process counts for itself.',
+    help: 'A Redis that services on several machines share: for limits on requests, and the sessions that were ended. Without it, each machine counts for itself.',
     isSecret: true,
   },
   MAX_CONNECTIONS: {

@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts';
 import type { AccessControl } from '../http/access/access-control.ts';
 import type { JwtSettings } from '../http/access/jwt.ts';
 import type { ProviderSettings } from '../http/access/provider.ts';
+import type { WindowCounters } from '../http/limits/window-counters.ts';
 import { type OpenedStore, unusableState } from '../stores/create.ts';
 
 /**
@@ -16,7 +17,7 @@ import { type OpenedStore, unusableState } from '../stores/create.ts';
 export async function openAccess(
   config: Config,
   opened: OpenedStore,
-  redis: Redis | undefined,
+  { redis, counters }: { redis: Redis | undefined; counters: WindowCounters | undefined },
   { logger, resources }: { logger: Logger; resources: AsyncDisposableStack },
 ): Promise<AccessControl> {
   if (config.ACCESS_FILE === undefined) {
@@ -40,6 +41,7 @@ export async function openAccess(
     provider: providerOf(config),
     jwt: jwtOf(config),
     redis,
+    counters,
     warn: (message, details) => logger.warn(details, message),
   });
   resources.defer(() => waysIn.close());

@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { gatherForWorkers } from './gathering.ts';
+import { countForWorkers } from './shared-counters.ts';
 import { START_FAILED, STOP_SIGNALS, writesFiles } from './signals.ts';
 
 /** Milliseconds before a worker that died is replaced: soon, and not in a loop that eats the machine. */
@@ -29,6 +30,7 @@ export function runCluster(config: Config, logger: Logger): void {
   let isReady = false;
   const canHangUp = writesFiles(config) ? passOnHangUps() : () => {};
   if (config.METRICS_TOKEN !== undefined) gatherForWorkers();
+  countForWorkers();
   cluster.on('message', (worker, message: { ready?: object }) => {
     if (!message.ready) return;
     canHangUp(worker);

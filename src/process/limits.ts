@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Config } from '../config/config.ts';
 import type { Limits } from '../http/limits/limits.ts';
+import type { WindowCounters } from '../http/limits/window-counters.ts';
 
 /** Requests of one client in a minute, where nothing is set: a hundred in a second is more than a person causes. */
 const DEFAULT_RATE = 6000;
@@ -15,11 +16,15 @@ const BODY_TIMEOUT = 60;
  * The limits that the settings ask for. Where this machine alone is served, its requests are not counted unless that is
  * set, and it may have all connections.
  */
-export function limitsOf(config: Config, redis: Redis | undefined): Limits {
+export function limitsOf(
+  config: Config,
+  { redis, counters }: { redis: Redis | undefined; counters: WindowCounters | undefined },
+): Limits {
   const isLocal = config.ACCESS === undefined && config.ACCESS_FILE === undefined;
   return {
     requestsPerMinute: config.RATE_LIMIT ?? (isLocal ? 0 : DEFAULT_RATE),
     redis,
+    counters,
     connections: config.MAX_CONNECTIONS,
     connectionsPerClient: isLocal ? config.MAX_CONNECTIONS : Math.ceil(config.MAX_CONNECTIONS * CLIENT_SHARE),
     headersTimeout: config.HEADERS_TIMEOUT,

@@ -44,7 +44,7 @@ export function connectRedis(url: string, logger: Pick<Logger, 'info' | 'warn'>)
     isReached = false;
     // Only the message: an error of a command has its parameters beside it, and those of AUTH are the password.
     const until =
-      'requests are not limited, each process counts attempts to sign in for itself, and requests with a session are a 503';
+      'requests are not limited, each machine counts attempts to sign in for itself, and requests with a session are a 503';
     logger.warn({ reason }, `Redis is not reached: until it is, ${until}.`);
   };
   redis.on('error', (error: Error) => lose(error.message));

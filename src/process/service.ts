@@ -7,6 +7,8 @@ import { createFiles } from '../domain/files.ts';
 import type { Store } from '../domain/store.ts';
 import { createUrlSigner } from '../domain/url-signer.ts';
 import { buildApp } from '../http/app.ts';
+import { tellSeldom } from '../http/limits/tell-seldom.ts';
+import type { WindowCounters } from '../http/limits/window-counters.ts';
 import { BUILT_PAGE, readWebPage, type WebPage } from '../http/page/web-page.ts';
 import type { Service, ServiceMetrics } from '../http/service.ts';
 import { circuit } from '../layers/circuit.ts';
@@ -25,6 +27,7 @@ import { giveMemoryBackAtRest } from './idle-memory.ts';
 import { limitsOf } from './limits.ts';
 import { requirePrivatePaths } from './private-paths.ts';
 import type { RedisConnection } from './redis.ts';
+import { createPrimaryCounters, type SharedLimit } from './shared-counters.ts';
 import { createStoreLog, type ToldStore } from './store-log.ts';
 import { openTracer } from './tracing.ts';
 
@@ -106,7 +109,13 @@ async function openEverything(
   await opened.store.check?.();
   const redis = config.REDIS_URL === undefined ? undefined : await openRedis(config.REDIS_URL, logger);
   resources.defer(() => redis?.close());
-  const access = await openAccess(config, opened, redis?.redis, { logger, resources });
+  const counters = openCounters(logger);
+  const access = await openAccess(
+    config,
+    opened,
+    { redis: redis?.redis, counters: counters?.attempts },
+    { logger, resources },
+  );
   const audit = resources.adopt(openAuditLog(config.AUDIT_LOG, logger), (log) => log.close());
   const origin = config.CONTENT_ORIGIN;
   const signer = opened.signer ?? (origin === undefined ? undefined : createUrlSigner(await opened.signingKey()));
@@ -138,11 +147,23 @@ async function openEverything(
     audit,
     publicUrl: config.PUBLIC_URL,
     contentOrigin: origin,
-    limits: limitsOf(config, redis?.redis),
+    limits: limitsOf(config, { redis: redis?.redis, counters: counters?.requests }),
     metrics,
     tracer,
     serves: opened.name,
   };
+}
+
+/** Counters that all workers share; undefined in a process without a primary. */
+function openCounters(logger: Logger): Record<SharedLimit, WindowCounters> | undefined {
+  if (!cluster.isWorker) return undefined;
+  const warn = tellSeldom((times) =>
+    logger.warn(
+      { times },
+      'The primary process does not respond: this worker counts requests and sign-ins for itself.',
+    ),
+  );
+  return { requests: createPrimaryCounters('requests', warn), attempts: createPrimaryCounters('attempts', warn) };
 }
 
 async function openRedis(url: string, logger: Logger): Promise<RedisConnection> {

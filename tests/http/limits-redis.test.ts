@@ -34,7 +34,7 @@ describe('the requests of one client', () => {
         ['info', 'Redis is reached.'],
         [
           'warn',
-          'Redis is not reached: until it is, requests are not limited, each process counts attempts to sign in for itself, and requests with a session are a 503.',
+          'Redis is not reached: until it is, requests are not limited, each machine counts attempts to sign in for itself, and requests with a session are a 503.',
         ],
       ],
     );

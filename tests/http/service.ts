@@ -47,6 +47,7 @@ const LOCAL: AccessControl = { mode: 'local', policy: () => OPEN_POLICY, waysIn:
 const LIMITS: Limits = {
   requestsPerMinute: 0,
   redis: undefined,
+  counters: undefined,
   connections: 10_000,
   connectionsPerClient: 10_000,
   headersTimeout: 20,

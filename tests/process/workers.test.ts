@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { assertSuccess, send, upload } from '../http/client.ts';
+import { assertSuccess, postJson, send, upload } from '../http/client.ts';
+import { cheapHash } from '../http/sign-in/signed-in-service.ts';
 import { temporaryOf } from './debris.ts';
-import { atEnd, isRunning, startHoldall } from './holdall.ts';
+import { atEnd, isRunning, startHoldall, temporaryFolder } from './holdall.ts';
 import { haveAnswered, untilAllServe } from './serving.ts';
 import { until } from './until.ts';
 
@@ -62,5 +63,48 @@ describe('two workers', { skip }, () => {
       assert.deepEqual([answer.status, answer.body.toString()], [206, 'large']);
       return haveAnswered(holdall.log.slice(seen), workers);
     });
+  });
+
+  it('count requests and wrong passwords together, also after one was killed', async (t) => {
+    const accessFile = join(await temporaryFolder(t), 'access.json');
+    const people = { ann: { password: cheapHash('right') } };
+    const grants = [{ folder: '/', to: 'everyone', rights: ['read'] }];
+    await writeFile(accessFile, JSON.stringify({ people, grants }));
+    const settings = {
+      WORKERS: '2',
+      ACCESS_FILE: accessFile,
+      TRUST_PROXY: 'loopback',
+      PUBLIC_URL: 'http://localhost',
+      RATE_LIMIT: '25',
+    };
+    const holdall = await startHoldall(t, { settings });
+    const workers = await until('both workers serve', async () => {
+      await send(holdall.port, '/-/health/live');
+      const serving = holdall.serving();
+      return serving.length === 2 && haveAnswered(holdall.log, serving) ? serving : undefined;
+    });
+    const from = (address: string) => ({ host: 'localhost', 'x-forwarded-for': address });
+    const guess = (password: string) =>
+      postJson(holdall.port, '/-/session', { name: 'ann', password }, from('192.0.2.1'));
+    const statusesOf = async (sent: readonly Promise<{ status: number }>[]) =>
+      Object.entries(Object.groupBy(await Promise.all(sent), ({ status }) => String(status))).map(
+        ([status, answers = []]) => [Number(status), answers.length],
+      );
+
+    const guesses = Array.from({ length: 16 }, (_, index) => guess(`wrong ${index}`));
+    assert.deepEqual(await statusesOf(guesses), [
+      [401, 10],
+      [429, 6],
+    ]);
+    const requests = Array.from({ length: 40 }, () => send(holdall.port, '/', { headers: from('192.0.2.2') }));
+    assert.deepEqual(await statusesOf(requests), [
+      [200, 25],
+      [429, 15],
+    ]);
+
+    const [killed = Number.NaN] = workers;
+    process.kill(killed, 'SIGKILL');
+    await until('another one has begun', () => holdall.serving().length === 2 && !holdall.serving().includes(killed));
+    assert.deepEqual(await statusesOf([guess('right'), guess('right'), guess('right')]), [[429, 3]]);
   });
 });

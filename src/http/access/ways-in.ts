@@ -6,6 +6,8 @@ import type { Person, Policy } from '../../access/policy.ts';
 import { createSessions, type Session } from '../../access/sessions.ts';
 import { prefers } from '../accept.ts';
 import { HttpError } from '../errors.ts';
+import { createRedisCounters } from '../limits/redis-counters.ts';
+import { createLocalCounters, type WindowCounters } from '../limits/window-counters.ts';
 import type { SignIn } from '../schemas.ts';
 import { isConfidential, readBasic, requireConfidential } from './basic.ts';
 import { readBearer } from './bearer.ts';
@@ -58,14 +60,21 @@ export interface WaysInOptions {
   readonly jwt?: JwtSettings | undefined;
   /** What services on several machines share. Its commands give up by themselves when it does not answer. */
   readonly redis?: Redis | undefined;
+  /** Counts attempts to sign in for the processes of this machine; this process counts for itself if undefined. */
+  readonly counters?: WindowCounters | undefined;
   readonly warn: (message: string, details: Record<string, unknown>) => void;
 }
+
+/** Prefix of the keys of attempts in Redis. */
+const ATTEMPTS = 'holdall:attempts:';
 
 export function createWaysIn(options: WaysInOptions): WaysIn {
   const { policy, key, redis, warn } = options;
   const ended = createEndedSessions({ folder: options.endedSessionsFolder, redis, warn });
   const sessions = createSessions({ key, lifetime: options.sessionLifetime, ended });
-  const passwords = createPasswordCheck({ policy, throttle: createThrottle({ key, redis }) });
+  const local = options.counters ?? createLocalCounters();
+  const counters = redis ? createRedisCounters(redis, { prefix: ATTEMPTS, fallback: local }) : local;
+  const passwords = createPasswordCheck({ policy, throttle: createThrottle({ key, counters }) });
   const checkJwt = options.jwt && createJwtCheck(options.jwt);
   const cookie = createSessionCookie({ ...options, sessions });
 

@@ -8,13 +8,16 @@ import { limitHeaders, refuseEncodedBodies } from './request-form.ts';
 import { limitRate } from './request-rate.ts';
 import { endSlowBodies } from './slow-bodies.ts';
 import { endStalledConnections } from './stalled-connections.ts';
+import type { WindowCounters } from './window-counters.ts';
 
 /** How much of the service one client, and all of them together, may take. */
 export interface Limits {
   /** Requests that one client may send in a minute; 0 is without limit. */
   readonly requestsPerMinute: number;
-  /** Where the requests of a client are counted for several processes; each counts for itself where undefined. */
+  /** Counts requests for services on several machines. */
   readonly redis: Redis | undefined;
+  /** Counts requests for the processes of this machine, without Redis; undefined if there is only this process. */
+  readonly counters: WindowCounters | undefined;
   /** Connections that a process has at once. */
   readonly connections: number;
   /** Those of them that one client has; trusted proxies may have all. */

@@ -1,23 +1,24 @@
 import rateLimit from '@fastify/rate-limit';
 import { HttpError } from '../errors.ts';
 import type { App } from '../service.ts';
+import { leaseStore } from './leases.ts';
 import type { Limits } from './limits.ts';
 import { isLivenessCheck } from './liveness.ts';
 
 const MINUTE = 60_000;
 
-/** Clients that a process counts the requests of at once: beyond, those that were not seen for longest are forgotten. */
+/** Clients whose requests a single process counts. The least recently used are dropped. */
 const COUNTED_CLIENTS = 10_000;
 
-/** What the keys in Redis begin with. */
+/** Prefix of the keys of requests in Redis. */
 const NAME_SPACE = 'holdall:requests:';
 
 /**
- * Answers the requests of one client beyond so many in a minute with 429: those for routes that do not exist, too. A
- * client is an address, and of IPv6 a network of 64 bits, which is what one customer has. While Redis can't be asked,
- * all are let through.
+ * Refuses the requests of one client beyond `requestsPerMinute` with 429, also those for unknown routes. A client is an
+ * address; for IPv6, a 64-bit network, which is what one customer has. While Redis does not respond, all requests are let
+ * through.
  */
-export async function limitRate(app: App, { requestsPerMinute, redis }: Limits): Promise<void> {
+export async function limitRate(app: App, { requestsPerMinute, redis, counters }: Limits): Promise<void> {
   if (requestsPerMinute === 0) return;
   await app.register(rateLimit, {
     // On routes, the hook would come after those of the whole application, which check passwords.
@@ -26,7 +27,7 @@ export async function limitRate(app: App, { requestsPerMinute, redis }: Limits):
     timeWindow: MINUTE,
     ipv6Subnet: 64,
     cache: COUNTED_CLIENTS,
-    ...(redis && { redis, nameSpace: NAME_SPACE, skipOnError: true }),
+    ...(redis ? { redis, nameSpace: NAME_SPACE, skipOnError: true } : counters && { store: leaseStore(counters) }),
     allowList: isLivenessCheck,
     addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
     addHeadersOnExceeding: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },

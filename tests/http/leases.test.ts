@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { leaseStore, type Verdict } from '../../src/http/limits/leases.ts';
+import { FixedWindows, type WindowCounters } from '../../src/http/limits/window-counters.ts';
+
+/** Counters that several processes share, each call of which takes a turn of the event loop. */
+function sharedCounters() {
+  const windows = new FixedWindows();
+  let calls = 0;
+  const counters: WindowCounters = {
+    async take(id, request) {
+      calls++;
+      await new Promise(setImmediate);
+      return windows.take(id, request);
+    },
+    giveBack: async (id) => void windows.giveBack(id),
+    peek: (id) => windows.peek(id),
+  };
+  return { counters, calls: () => calls };
+}
+
+function processOf(counters: WindowCounters) {
+  const store = new (leaseStore(counters))();
+  return (client: string, max: number): Promise<Verdict> =>
+    new Promise((resolve, reject) => {
+      store.incr(client, (error, verdict) => (verdict ? resolve(verdict) : reject(error)), 60_000, max);
+    });
+}
+
+describe('Leases of a rate limit', () => {
+  for (const max of [2, 398, 6000]) {
+    it(`let through exactly ${max} of twice as many requests that come to four processes at once`, async () => {
+      const { counters } = sharedCounters();
+      const processes = Array.from({ length: 4 }, () => processOf(counters));
+      const verdicts = await Promise.all(
+        Array.from({ length: max / 2 }).flatMap(() => processes.map((count) => count('client', max))),
+      );
+      assert.equal(verdicts.filter(({ current }) => current <= max).length, max);
+      for (const { current, ttl } of verdicts) assert.ok(current <= max || (ttl > 0 && ttl <= 60_000), String(ttl));
+    });
+  }
+
+  it('ask once for many requests, and not at all for those that are refused', async () => {
+    const { counters, calls } = sharedCounters();
+    const count = processOf(counters);
+    for (let request = 0; request < 6000; request++) assert.ok((await count('client', 6000)).current <= 6000);
+    assert.equal(calls(), 200);
+    for (let request = 0; request < 100; request++) assert.ok((await count('client', 6000)).current > 6000);
+    assert.equal(calls(), 201);
+  });
+
+  it('begin again when the window is over, and are of one client each', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'] });
+    const { counters } = sharedCounters();
+    const count = processOf(counters);
+    const isAllowed = async (client: string) => (await count(client, 1)).current <= 1;
+    assert.deepEqual([await isAllowed('a'), await isAllowed('a'), await isAllowed('b')], [true, false, true]);
+    t.mock.timers.setTime(60_000);
+    assert.deepEqual([await isAllowed('a'), await isAllowed('a')], [true, false]);
+  });
+});
