@@ -6,7 +6,7 @@ import { file, folder, pathsIn, textOf, upload } from '../contract/bytes.ts';
 import { send } from '../http/client.ts';
 import type { OwnAnswer } from '../servers/github.ts';
 import { serveRepository } from '../servers/github-costs.ts';
-import { answering, GET_BRANCH, GET_TREE, MIB, unavailable } from './github-reading.ts';
+import { answering, answerOf, GET_BRANCH, GET_TREE, MIB, unavailable } from './github-reading.ts';
 import {
   bytesUpload,
   countCommits,
@@ -146,6 +146,68 @@ describe('An answer of another shape than that of GitHub', () => {
     }
     host.intercept(undefined);
     assert.equal((await send(port, '/file/a')).status, 302);
+  });
+});
+
+describe('A response with surprising headers or body', () => {
+  const NULL_BODY_TYPES = [
+    'application/json; charset=utf-8',
+    'application/vnd.github+json',
+    'text/html',
+    'nonsense;;=',
+  ];
+
+  for (const type of NULL_BODY_TYPES) {
+    it(`keeps the branch that was read before when a 304 has Content-Type ${type}`, async (t) => {
+      const { store, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
+      assert.deepEqual(await pathsIn(store, ''), ['a']);
+      host.intercept(answering(GET_BRANCH, { status: 304, headers: { 'content-type': type } }));
+      assert.deepEqual(await pathsIn(store, ''), ['a']);
+      assert.equal(sent(host, GET_BRANCH).length, 2);
+    });
+  }
+
+  const json = { 'content-type': 'application/json' };
+  const responses: readonly (readonly [string, OwnAnswer])[] = [
+    ['204 with a JSON type', { status: 204, headers: json }],
+    ['205 with a JSON type', { status: 205, headers: json }],
+    ['304 to an unconditional request', { status: 304, headers: json }],
+    ['999', { status: 999, headers: json, body: '{}' }],
+    ['a malformed Content-Type', { status: 200, headers: { 'content-type': ';;;="' }, body: '{}' }],
+    ['JSON that breaks off', { status: 200, headers: json, body: '{"name":' }],
+    ['a list of errors that holds null', { status: 200, headers: json, body: '{"errors":[null]}' }],
+    ['an integer above 2^53 in a refusal', { status: 422, headers: json, body: '{"code":123456789012345678901}' }],
+    ['an integer above 2^53 in place of a message', { status: 400, headers: json, body: '123456789012345678901' }],
+    ['a redirect to no URL', { status: 307, headers: { ...json, location: 'http://[' }, body: '{}' }],
+    ['101 without an upgrade', { status: 101, headers: json }],
+  ];
+  for (const [name, response] of responses) {
+    it(`is an error that names GITHUB_API_URL or the host, for reads and writes: ${name}`, async (t) => {
+      const { store, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0, retryAfter: 1 });
+      host.intercept(() => response);
+      await assert.rejects(store.list(folder('')), unavailable(/127\.0\.0\.1|host of the repository/i));
+      await assert.rejects(store.write(file('b'), upload('b')), unavailable(/127\.0\.0\.1|host of the repository/i));
+      host.intercept(undefined);
+      assert.deepEqual(await pathsIn(store, ''), ['a']);
+    });
+  }
+
+  for (const size of [-1, 1.5, '7', 1e300]) {
+    it(`is an error when a tree has an entry of ${size} bytes`, async (t) => {
+      const { store, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
+      const entry = { path: 'a', mode: '100644', sha: 'ab'.repeat(20), size };
+      host.intercept(answering(GET_TREE, { status: 200, body: { tree: [entry], truncated: false } }));
+      await assert.rejects(store.list(folder('')), unavailable(/GITHUB_API_URL/));
+    });
+  }
+
+  it('is read as JSON under every JSON media type of GitHub', async (t) => {
+    for (const type of ['application/vnd.github+json', 'application/vnd.github.v3+json; charset=utf-8']) {
+      const opened = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
+      const body = JSON.stringify(await answerOf(opened, '/branches/main'));
+      opened.host.intercept(answering(GET_BRANCH, { status: 200, headers: { 'content-type': type }, body }));
+      assert.deepEqual(await pathsIn(opened.store, ''), ['a']);
+    }
   });
 });
 

@@ -104,6 +104,10 @@ describe('A pointer of Git LFS', () => {
     assert.equal(await textOf(store, 'a.bin'), pointer);
   });
 
+  const LFS_TYPE = { 'content-type': 'application/vnd.git-lfs+json' };
+  const withHeader = (oid: string, header: Readonly<Record<string, string>>) => ({
+    objects: [{ oid, actions: { download: { href: 'http://127.0.0.1:1/', header } } }],
+  });
   const offering = (oid: string, href: string) => ({ objects: [{ oid, actions: { download: { href } } }] });
   for (const [name, answerFor] of [
     ['a web page', () => ({ status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Log in</html>' })],
@@ -111,6 +115,10 @@ describe('A pointer of Git LFS', () => {
     ['no object', () => ({ status: 200, body: { objects: [null, { oid: 7 }] } })],
     ['another object', () => ({ status: 200, body: offering('ab'.repeat(32), 'http://127.0.0.1:1/') })],
     ['another scheme', (oid: string) => ({ status: 200, body: offering(oid, 'file:///etc/passwd') })],
+    ['a URL that is none', (oid: string) => ({ status: 200, body: offering(oid, 'http://[') })],
+    ['a header that is none', (oid: string) => ({ status: 200, body: withHeader(oid, { 'a b': 'c' }) })],
+    ['JSON that breaks off', () => ({ status: 200, headers: LFS_TYPE, body: '{"objects":[' })],
+    ['204', () => ({ status: 204, headers: LFS_TYPE })],
     ['nothing', () => ({ status: 404, body: { message: 'Not Found' } })],
     ['a refusal', (oid: string) => ({ status: 403, body: offering(oid, 'http://127.0.0.1:1/') })],
   ] satisfies [string, (oid: string) => OwnAnswer][]) {

@@ -6,7 +6,8 @@ import type { ResolvedRange } from '../../../domain/range.ts';
 import type { Cancellable } from '../../../domain/store.ts';
 import { networkProblem, SOON } from '../../network.ts';
 import { isFile, type Tree, type TreeEntry } from '../branch/objects.ts';
-import { QUICK, timedFetch } from '../host/client.ts';
+import { webUrlIn } from '../host/answers.ts';
+import { isJson, QUICK, timedFetch } from '../host/client.ts';
 import type { Host } from '../host/host.ts';
 import type { GitHubOptions } from '../settings.ts';
 import type { BlobCache } from './blob-cache.ts';
@@ -74,12 +75,9 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
 
   /** Where the host gives an object; undefined where it does not. */
   const ask = async ({ id, size }: LargeObject, { signal }: Cancellable): Promise<Download | undefined> => {
-    const [url, send] = [
-      `${webOf(apiUrl)}/${host.repository()}.git/info/lfs/objects/batch`,
-      timedFetch(QUICK, () => {}),
-    ];
+    const url = `${webOf(apiUrl)}/${host.repository()}.git/info/lfs/objects/batch`;
     const credentials = Buffer.from(`x-access-token:${token ?? ''}`).toString('base64');
-    const answer = await send(url, {
+    const answer = await timedFetch({ timeout: QUICK })(url, {
       method: 'POST',
       headers: {
         accept: LFS_JSON,
@@ -90,8 +88,7 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
       ...(signal && { signal }),
     });
     // A web page is an answer of something else than Git LFS.
-    if (answer.ok && isJson(answer)) return downloadIn(await answer.json(), id);
-    await answer.body?.cancel();
+    if (answer.ok && isJson(answer)) return downloadIn(parseJson(await answer.text()), id);
     const isPassing = [408, 429].includes(answer.status) || answer.headers.has('retry-after');
     if (answer.status >= 500 || isPassing) throw busy(answer.status);
     return undefined;
@@ -133,7 +130,7 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
       // A reader who leaves ends what the host sends, also where it has stopped sending.
       const left = new AbortController();
       try {
-        const answer = await timedFetch(QUICK, () => {})(download.href, {
+        const answer = await timedFetch({ timeout: QUICK, streamsBody: true })(download.href, {
           headers: download.header,
           signal: signal ? AbortSignal.any([signal, left.signal]) : left.signal,
         });
@@ -165,18 +162,32 @@ function parsePointer(text: string): LargeObject | undefined {
   return id === undefined || size === undefined ? undefined : { id, size: Number(size) };
 }
 
-const isJson = ({ headers }: Response) => /^application\/([\w.-]+\+)?json\b/i.test(headers.get('content-type') ?? '');
+/** The value of a JSON text; undefined where it is none. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** The download that the answer of the batch endpoint offers. */
 function downloadIn(answer: unknown, id: string): Download | undefined {
   const { objects } = asRecord(answer);
   const found = Array.isArray(objects) ? objects.map(asRecord).find(({ oid }) => oid === id) : undefined;
   const { href, header } = asRecord(asRecord(found?.['actions'])['download']);
-  if (typeof href !== 'string' || !/^https?:/.test(href)) return undefined;
-  return {
-    href,
-    header: Object.fromEntries(Object.entries(asRecord(header)).map(([name, text]) => [name, String(text)])),
-  };
+  const url = webUrlIn(href);
+  const headers = headersIn(header);
+  return url === undefined || !headers ? undefined : { href: url, header: headers };
+}
+
+/** The headers that the host wants sent; undefined where a name or value can't be one. */
+function headersIn(header: unknown): Readonly<Record<string, string>> | undefined {
+  try {
+    return Object.fromEntries(new Headers(asRecord(header) as Record<string, string>));
+  } catch {
+    return undefined;
+  }
 }
 
 const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>

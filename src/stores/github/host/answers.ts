@@ -11,14 +11,10 @@ export function isSha(value: unknown): value is string {
   return typeof value === 'string' && /^[0-9a-f]{40}$/.test(value);
 }
 
-/**
- * The URL by which the host itself gives a file, if it gives one. The client reads an answer as JSON if its type is
- * plainly that, and gives others as a text. Throws for a text that is no JSON.
- */
-export function downloadUrlIn(data: unknown): string | undefined {
-  const file: unknown = typeof data === 'string' ? JSON.parse(data) : data;
-  if (typeof file !== 'object' || file === null || !('download_url' in file)) return undefined;
-  return typeof file.download_url === 'string' ? file.download_url : undefined;
+/** A URL of http or https as a header can hold it; undefined for every other value. */
+export function webUrlIn(value: unknown): string | undefined {
+  const url = typeof value === 'string' ? URL.parse(value) : null;
+  return url && /^https?:$/.test(url.protocol) ? url.href : undefined;
 }
 
 /** The bytes of an answer, whose errors are what `translated` makes of them. */

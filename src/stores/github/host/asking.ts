@@ -34,6 +34,8 @@ export interface How extends Cancellable {
   readonly limit?: number;
   /** Whether the request can be sent once only, because its body is a stream. */
   readonly once?: boolean;
+  /** Whether the body of a success is handed on as it arrives. */
+  readonly streamsBody?: boolean;
 }
 
 /** The one way to ask the host: in its pace, within its quota, and wherever the repository is by now. */
@@ -74,15 +76,13 @@ export function createAsking(options: GitHubOptions): Asking {
   const findAgain = async (signal: AbortSignal | undefined): Promise<boolean> => {
     const request = {
       signal,
-      fetch: telling(
-        timedFetch(QUICK, () => {}),
-        options.log.asked,
-      ),
+      fetch: telling(timedFetch({ timeout: QUICK }), options.log.asked),
     };
     const { data } = await client.rest.repos.get({ ...here, request });
-    if (typeof data?.full_name !== 'string') throw noHost(options.apiUrl);
-    const [owner, repo] = data.full_name.split('/');
-    if (owner === undefined || repo === undefined || (owner === here.owner && repo === here.repo)) return false;
+    const fullName: unknown = data?.full_name;
+    const [, owner, repo] = /^([\w.-]+)\/([\w.-]+)$/.exec(typeof fullName === 'string' ? fullName : '') ?? [];
+    if (owner === undefined || repo === undefined) throw noHost(options.apiUrl);
+    if (owner === here.owner && repo === here.repo) return false;
     options.log.warn('The repository has another name now: set GITHUB_OWNER and GITHUB_REPO to it.', {
       before: `${here.owner}/${here.repo}`,
       now: data.full_name,
@@ -91,7 +91,10 @@ export function createAsking(options: GitHubOptions): Asking {
     return true;
   };
 
-  const ask: Asking['ask'] = async ({ effect, urgency = 'usual', signal, limit = QUICK, once = false }, send) => {
+  const ask: Asking['ask'] = async (
+    { effect, urgency = 'usual', signal, limit = QUICK, once = false, streamsBody = false },
+    send,
+  ) => {
     const deadline = Date.now() + options.quotaWait * 1000;
     let attempts = 0;
     for (let sent = 0; ; sent++) {
@@ -101,7 +104,7 @@ export function createAsking(options: GitHubOptions): Asking {
         ...(sent > 0 && { retryCount: sent }),
         fetch: admitted(
           telling(
-            timedFetch(limit, () => (isElsewhere = true)),
+            timedFetch({ timeout: limit, streamsBody, onRedirect: () => (isElsewhere = true) }),
             options.log.asked,
           ),
           () => {
@@ -121,7 +124,7 @@ export function createAsking(options: GitHubOptions): Asking {
         // It may wait for its turn, where nobody looks at the signal.
         const answer = await untilAborted(send(request), signal);
         quota.note(answer.headers);
-        if (answer.status < 300) {
+        if (answer.status >= 200 && answer.status < 300) {
           if (isElsewhere && !isLedOn) isLedOn = !(await findAgain(signal));
           return answer;
         }
@@ -131,6 +134,7 @@ export function createAsking(options: GitHubOptions): Asking {
         signal?.throwIfAborted();
         if (error instanceof NotAdmitted) throw error.cause;
         if (isRefusal(error)) quota.note(error.response.headers);
+        if (!isFailure(error)) throw noHost(options.apiUrl, error);
         const seconds = limitOf(error);
         if (seconds === undefined) throw error;
         quota.hold(seconds);
@@ -157,6 +161,11 @@ export function createAsking(options: GitHubOptions): Asking {
     translate: translated,
     close,
   };
+}
+
+/** Whether an error is one of ours or of a request. Anything else is what the client throws for data that it can't read. */
+function isFailure(error: unknown): boolean {
+  return error instanceof StoreError || (error instanceof Error && 'status' in error);
 }
 
 /** The same fetch, which tells of each request. */

@@ -32,8 +32,15 @@ const WithPlugins = Octokit.plugin(restEndpointMethods, retry, throttling);
 
 export type Client = InstanceType<typeof WithPlugins>;
 
-/** What is sent by `fetch` ends in time, or fails. `onRedirect` is told when an answer came from elsewhere. */
-export type TimedFetch = (milliseconds: number, onRedirect: () => void) => typeof fetch;
+/** How `timedFetch` handles a request and its response. */
+export interface FetchOptions {
+  /** Milliseconds until the response headers arrive; until the end of the body where the body is buffered. */
+  readonly timeout: number;
+  /** Whether the body of a success is handed on as it arrives. Every other body is read here, up to a limit. */
+  readonly streamsBody?: boolean;
+  /** Called when the response comes from another URL than the one that was asked for. */
+  readonly onRedirect?: () => void;
+}
 
 /** Which of the writing requests goes first: those of a commit, for which many may wait, or any other. */
 export type Urgency = 'first' | 'usual';
@@ -117,37 +124,74 @@ function paceOf(perMinute: number): Bottleneck {
 }
 
 /**
- * The answers of bodies that nobody has begun to read. Node.js cancels a body when its answer is collected as garbage
+ * The responses of bodies that nobody has begun to read. Node.js cancels a body when its response is collected as garbage
  * (lib/web/fetch/response.js of undici), and the client hands on the body alone: it would end short.
  */
 const holders = new WeakMap<ReadableStream, Response>();
 
-export const timedFetch: TimedFetch = (milliseconds, onRedirect) => async (input, init) => {
-  const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new DOMException('No answer in time.', 'TimeoutError')), milliseconds);
-  const given = init?.signal ?? undefined;
-  try {
-    const signal = given ? AbortSignal.any([given, late.signal]) : late.signal;
-    const response = await fetch(input, { ...init, signal });
-    if (response.redirected) onRedirect();
-    if (isJson(response)) return await readWhole(response);
-    if (response.body) holders.set(response.body, response);
-    return response;
-  } catch (error) {
-    // By this name, the client knows that there is nothing to try again.
-    if (given?.aborted) throw new DOMException('The request was given up.', 'AbortError');
-    throw error;
-  } finally {
-    clearTimeout(timer);
-  }
-};
+/** Bytes of a body that is read here: a tree of 100,000 entries takes about 35 MB, an error far less. */
+const MAX_BUFFERED_BYTES = 64 * 2 ** 20;
+const MAX_ERROR_BYTES = 64 * 2 ** 10;
 
-/** Raw bytes have a type that ends with `+json` as well, and are streamed. */
-const isJson = ({ headers }: Response) =>
-  /^application\/(json|vnd\.github\.object\+json)\b/i.test(headers.get('content-type') ?? '');
+/** A fetch that ends in time, or fails. */
+export function timedFetch({ timeout, streamsBody = false, onRedirect }: FetchOptions): typeof fetch {
+  return async (input, init) => {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(new DOMException('No response in time.', 'TimeoutError')), timeout);
+    const given = init?.signal ?? undefined;
+    try {
+      const signal = given ? AbortSignal.any([given, late.signal]) : late.signal;
+      const response = await fetch(input, { ...init, signal });
+      if (response.redirected) onRedirect?.();
+      if (!streamsBody || !response.ok) return await readWhole(response);
+      if (response.body) holders.set(response.body, response);
+      return response;
+    } catch (error) {
+      // By this name, the client knows that there is nothing to try again.
+      if (given?.aborted) throw new DOMException('The request was given up.', 'AbortError');
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+}
 
-/** The same answer, all of it here, so that the time limit holds for its body as well. */
+/** The same response with its body in memory, in a form that the client can read whatever the host sent. */
 async function readWhole(response: Response): Promise<Response> {
-  const whole = new Response(await response.arrayBuffer(), response);
-  return Object.defineProperty(whole, 'url', { value: response.url });
+  const bytes = await readBody(response);
+  const headers = new Headers(response.headers);
+  // The client knows one name of JSON only, and throws for a malformed type.
+  headers.set('content-type', isJson(response) ? 'application/json' : 'text/plain; charset=utf-8');
+  const isEmpty = NULL_BODY_STATUSES.has(response.status);
+  const whole = new Response(isEmpty ? null : bytes, { headers });
+  // `new Response` takes neither a status that has no body together with one, nor a status above 599.
+  return Object.defineProperties(whole, {
+    url: { value: response.url },
+    status: { value: response.status },
+    ok: { value: response.ok },
+  });
+}
+
+/** Statuses whose responses have no body, whatever their headers announce (fetch.spec.whatwg.org, "null body status"). */
+const NULL_BODY_STATUSES: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
+
+/** Reads a body up to the limit. A longer one fails the request; of an error, the beginning is enough. */
+async function readBody({ ok, body, url }: Response): Promise<Buffer<ArrayBuffer>> {
+  const most = ok ? MAX_BUFFERED_BYTES : MAX_ERROR_BYTES;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size <= most) continue;
+    if (ok) throw new Error(`The response of ${url} is longer than ${most} bytes.`);
+    break;
+  }
+  return Buffer.concat(chunks, Math.min(size, most));
+}
+
+/** Whether a response is JSON: of any of GitHub's media types, except those of raw bytes, which end with `+json` as well. */
+export function isJson({ headers }: Pick<Response, 'headers'>): boolean {
+  const type = headers.get('content-type') ?? '';
+  return /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type) && !/\braw\b/i.test(type);
 }

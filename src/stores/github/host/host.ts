@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { StoreError } from '../../../domain/error.ts';
+import { quoted, StoreError } from '../../../domain/error.ts';
 import type { Cancellable } from '../../../domain/store.ts';
 import { LATER } from '../../network.ts';
 import { FOLDER, SUBMODULE, type TreeEntry } from '../branch/objects.ts';
 import type { GitHubOptions } from '../settings.ts';
-import { bytesOf, downloadUrlIn, isSha } from './answers.ts';
+import { bytesOf, isSha, webUrlIn } from './answers.ts';
 import { createAsking } from './asking.ts';
 import { LONG, UPLOAD } from './client.ts';
 import type { QuotaKeeper } from './quota.ts';
@@ -127,6 +127,7 @@ export function connect(options: GitHubOptions): Host {
           client.rest.repos.getBranch({ ...here(), branch: name, headers, request }),
         );
         if (typeof data?.commit?.commit?.tree?.sha !== 'string') throw noHost(options.apiUrl);
+        if (typeof data.name !== 'string') throw noHost(options.apiUrl);
         if (data.name !== name) throw renamedBranch(name, data.name);
         return {
           head: requireSha(data.commit.sha),
@@ -134,7 +135,7 @@ export function connect(options: GitHubOptions): Host {
           etag: told['etag']?.toString(),
         };
       } catch (error) {
-        if (isRefusal(error, 304)) return 'same';
+        if (isRefusal(error, 304) && etag !== undefined) return 'same';
         throw isRefusal(error, 404) ? error : translate(error, 'reads');
       }
     },
@@ -158,14 +159,15 @@ export function connect(options: GitHubOptions): Host {
         throw noHost(options.apiUrl);
       }
       const entries = data.tree.map(({ path, mode, sha: entry, size = 0 }) => {
-        if (typeof path !== 'string' || typeof mode !== 'string') throw noHost(options.apiUrl);
+        const isSize = Number.isSafeInteger(size) && size >= 0;
+        if (typeof path !== 'string' || typeof mode !== 'string' || !isSize) throw noHost(options.apiUrl);
         return { path, mode, sha: requireSha(entry), size };
       });
       return { truncated: data.truncated, entries };
     },
 
     async blob(sha, given) {
-      const data: unknown = await tellObject(reads(given), (request) =>
+      const data: unknown = await tellObject({ ...reads(given), streamsBody: true }, (request) =>
         client.request('GET /repos/{owner}/{repo}/git/blobs/{file_sha}', {
           ...here(),
           file_sha: sha,
@@ -254,7 +256,7 @@ export function connect(options: GitHubOptions): Host {
     },
 
     async downloadUrl(path, commit, given) {
-      const data = await tell(reads(given), (request) =>
+      const data: unknown = await tell(reads(given), (request) =>
         client.rest.repos.getContent({
           ...here(),
           path,
@@ -263,11 +265,8 @@ export function connect(options: GitHubOptions): Host {
           request,
         }),
       );
-      try {
-        return downloadUrlIn(data);
-      } catch (error) {
-        throw noHost(options.apiUrl, error);
-      }
+      if (typeof data !== 'object' || data === null) throw noHost(options.apiUrl);
+      return webUrlIn('download_url' in data ? data.download_url : undefined);
     },
   };
 }
@@ -279,7 +278,7 @@ function asTold({ path, mode, ...change }: TreeEdit) {
 }
 
 function renamedBranch(before: string, now: string): StoreError {
-  const message = `The branch ${before} has the name ${now} now: set GITHUB_BRANCH to it.`;
+  const message = `The branch ${before} has the name ${quoted(now)} now: set GITHUB_BRANCH to it.`;
   return new StoreError('unavailable', message, { retryAfter: LATER });
 }
 

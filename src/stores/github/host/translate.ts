@@ -78,8 +78,8 @@ export function wasRepeated(error: unknown): boolean {
 }
 
 /**
- * What an error of the client or the host means. What a person has to set right names the setting to look at. An answer
- * that is not known here stays a fault, with the host's words for the log.
+ * The error that callers act on, for one of the client or the host. An error that an operator has to set right names the
+ * setting to look at. A status that is not known here is `unavailable`, with the words of the host.
  */
 export function translate(error: unknown, asked: Asked): unknown {
   if (error instanceof StoreError) return error;
@@ -121,7 +121,8 @@ function ofAnswer(error: Refusal, asked: Asked): unknown {
       return misset(`The repository ${repository} is not available for legal reasons.`);
   }
   if (error.status >= 500 || error.status === 408 || error.status === 409) return busy(error);
-  return new Error(`${apiUrl} answered ${error.status}: ${error.message}`, { cause: error });
+  if (error.status < 400) return noHost(apiUrl, error);
+  return misset(`The host of the repository at ${apiUrl} answered ${error.status}: ${quoted(error.message)}.`);
 }
 
 const mayNotWrite = (repository: string) =>
@@ -158,7 +159,10 @@ export function noHost(apiUrl: string, cause?: unknown): StoreError {
   return new StoreError('unavailable', message, { cause, retryAfter: LATER });
 }
 
-/** All that a refusal says in words. */
+/** All that a refusal says in words. The client gives large integers as `bigint`, which JSON does not have. */
 function textOf({ message, response }: Refusal): string {
-  return `${message} ${JSON.stringify(response.data)}`;
+  const data = JSON.stringify(response.data, (_key, value: unknown) =>
+    typeof value === 'bigint' ? String(value) : value,
+  );
+  return `${message} ${data}`;
 }
