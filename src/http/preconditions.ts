@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { StoreError } from '../domain/error.ts';
+import { parseDate } from '../domain/http-date.ts';
 import type { FileEntry, WriteCondition } from '../domain/store.ts';
-import { parseDate } from './date.ts';
 
 /** What the conditions of a request ask for: to answer as usual, that nothing changed (304), or to refuse (412). */
 export type Verdict = 'proceed' | 'not-modified' | 'failed';

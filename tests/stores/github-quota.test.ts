@@ -6,6 +6,7 @@ import { isStoreError } from '../../src/domain/error.ts';
 import { file, folder, ofKind, pathsIn, upload } from '../contract/bytes.ts';
 import { until } from '../process/until.ts';
 import type { GitHubDouble, OwnAnswer } from '../servers/github.ts';
+import { answering } from './github-reading.ts';
 import {
   bytesUpload,
   countCommits,
@@ -21,6 +22,12 @@ import {
 
 /** Seconds of Unix time, so many from now. */
 const inSeconds = (seconds: number) => Math.ceil(Date.now() / 1000) + seconds;
+
+/** Headers that name the moment so many seconds after the date of the same response. */
+const untilDate = (seconds: number) => ({
+  date: new Date(0).toUTCString(),
+  'retry-after': new Date(seconds * 1000).toUTCString(),
+});
 
 /** An error that says when it is worth to ask again: in so many seconds at least and at the most. */
 function notNow(least: number, most: number) {
@@ -130,6 +137,9 @@ describe('A limit besides the quota', () => {
     ['403 that says it in words', { status: 403, body: { message: secondary } }, 60],
     ['403 of old', { status: 403, body: { message: 'You have triggered an abuse detection mechanism.' } }, 60],
     ['429 that says nothing', { status: 429, body: 'slow down' }, 60],
+    ['429 with an HTTP date', { status: 429, headers: untilDate(7), body: { message: 'Too many' } }, 7],
+    ['403 with an HTTP date', { status: 403, headers: untilDate(7), body: { message: 'Forbidden' } }, 7],
+    ['403 with an invalid Retry-After', { status: 403, headers: { 'retry-after': 'soon' }, body: {} }, 60],
   ];
   for (const [name, answer, seconds] of ways) {
     it(`is kept for every request: ${name}`, async (t) => {
@@ -180,6 +190,29 @@ describe('A limit besides the quota', () => {
     }
     assert.ok(performance.now() - begun < 2000);
     host.intercept(undefined);
+  });
+});
+
+describe('A host that fails and says when to ask again', () => {
+  for (const [header, most] of [
+    [{ 'retry-after': '120' }, 120],
+    [untilDate(120), 120],
+    [{ 'retry-after': '9'.repeat(50) }, 3600],
+  ] as const) {
+    it(`passes its Retry-After on: ${header['retry-after'].slice(0, 30)}`, async (t) => {
+      const { store, host } = await openRepository(t, {}, { trust: 0, retryAfter: 1 });
+      host.intercept(answering(GET_BRANCH, { status: 503, headers: header, body: { message: 'Unicorn' } }));
+      await assert.rejects(store.list(folder('')), notNow(most, most));
+    });
+  }
+
+  it('does not count an empty quota header as a spent quota', async (t) => {
+    const { store, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
+    const headers = { 'x-ratelimit-remaining': '' };
+    host.intercept(({ route }) => (route === GET_BRANCH ? { status: 503, headers, body: {} } : undefined));
+    await assert.rejects(store.list(folder('')), notNow(1, 10));
+    host.intercept(undefined);
+    assert.deepEqual(await pathsIn(store, ''), ['a']);
   });
 });
 

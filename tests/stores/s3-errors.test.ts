@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isStoreError, type StoreError } from '../../src/domain/error.ts';
 import type { Store } from '../../src/domain/store.ts';
+import { Refusal } from '../../src/stores/s3/refusal.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import type { S3Options } from '../../src/stores/s3/settings.ts';
+import { translate } from '../../src/stores/s3/translate.ts';
 import { file, folder, textOf, upload } from '../contract/bytes.ts';
 import { assertFailure, send } from '../http/client.ts';
 import { openProxied, serveProxied } from '../servers/proxied-bucket.ts';
@@ -91,6 +93,26 @@ describe('A store that is busy or failing', { concurrency: true }, () => {
     assert.equal(failure.kind, 'unavailable');
     assert.match(failure.message, /broke the connection off/);
   });
+});
+
+describe('translate', () => {
+  const asked = { key: undefined, bucket: 'b', endpoint: undefined };
+  const date = 'Sun, 06 Nov 1994 08:49:37 GMT';
+  for (const [status, header, seconds] of [
+    [503, '30', 30],
+    [503, 'Sun, 06 Nov 1994 08:50:07 GMT', 30],
+    [429, 'Sunday, 06-Nov-94 08:50:07 GMT', 30],
+    [503, '99999999', 3600],
+    [429, '-5', 2],
+    [503, '0', 2],
+  ] as const) {
+    it(`returns retryAfter ${seconds} for ${status} with Retry-After: ${header}`, () => {
+      const refused = new Refusal({ status, headers: { date, 'retry-after': header } });
+      const error = translate(refused, asked);
+      assert.ok(isStoreError(error, 'unavailable'));
+      assert.equal(error.retryAfter, seconds);
+    });
+  }
 });
 
 const BUSY = 'The object store is busy or failing.';

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { S3ServiceException } from '@aws-sdk/client-s3';
+import { parseRetryAfter } from '../../domain/http-date.ts';
 
 /** The answer by which a store refused a request, whoever sent it. Its message has the id by which the store's own log has it. */
 export class Refusal extends Error {
@@ -9,8 +10,8 @@ export class Refusal extends Error {
   readonly status: number;
   /** Requests in all that were made of it. */
   attempts: number;
-  /** What the store says, in seconds or as a date, of when to ask again. */
-  readonly retryAfter: string | undefined;
+  /** The seconds after which the store wants to be asked again, where it says so. */
+  readonly retryAfter: number | undefined;
   /** Whether it told the store's time, and ours was found to be wrong by it: the next request is signed as of that. */
   readonly isClockCorrected: boolean;
 
@@ -23,7 +24,7 @@ export class Refusal extends Error {
     this.code = code;
     this.status = status;
     this.attempts = attempts;
-    this.retryAfter = headers['retry-after'];
+    this.retryAfter = parseRetryAfter(headers['retry-after'], headers.date);
     this.isClockCorrected = answer.isClockCorrected ?? false;
   }
 }

@@ -36,7 +36,7 @@ export function createRetries(retried: () => void): Retries {
       reserve -= COST[kind];
       retried();
       const pause = Math.random() * Math.min(PAUSE[kind] * 2 ** (attempt - 1), LONGEST_PAUSE);
-      const asked = askedPause(error);
+      const asked = error instanceof Refusal && error.retryAfter !== undefined ? error.retryAfter * 1000 : undefined;
       await wait(asked === undefined ? pause : Math.max(pause, Math.min(asked, pause + LONGEST_DELAY)), signal);
       return COST[kind];
     },
@@ -65,14 +65,6 @@ const PASSING_CODE = /^(TimeoutError|RequestTimeout(Exception)?)$/;
 const THROTTLED =
   /^(BandwidthLimitExceeded|EC2ThrottledException|LimitExceededException|PriorRequestNotComplete|ProvisionedThroughputExceededException|RequestLimitExceeded|RequestThrottled(Exception)?|SlowDown|ThrottledException|Throttling(Exception)?|TooManyRequestsException|TransactionInProgressException)$/;
 const LOST = /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
-
-/** Milliseconds that the store asks for: seconds, or a date (RFC 9110, section 10.2.3). */
-function askedPause(error: unknown): number | undefined {
-  const asked = error instanceof Refusal ? error.retryAfter : undefined;
-  if (asked === undefined) return undefined;
-  const milliseconds = /^\d+(\.\d+)?$/.test(asked) ? Number(asked) * 1000 : Date.parse(asked) - Date.now();
-  return Number.isFinite(milliseconds) ? milliseconds : undefined;
-}
 
 /** Rejects with the reason of the signal when that aborts. */
 function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {

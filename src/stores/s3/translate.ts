@@ -136,8 +136,7 @@ const PASSING =
   /SlowDown|Throttl|TooManyRequests|RequestLimitExceeded|RequestTimeout|ConditionalRequestConflict|OperationAborted|NoSuchUpload|InternalError/;
 
 function busy(error: Refusal): StoreError {
-  const asked = Number(error.retryAfter);
-  const retryAfter = Number.isFinite(asked) && asked > 0 ? Math.ceil(asked) : SOON;
+  const retryAfter = error.retryAfter || SOON;
   return new StoreError('unavailable', 'The object store is busy or failing.', { cause: error, retryAfter });
 }
 

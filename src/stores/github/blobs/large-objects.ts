@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
 import { StoreError } from '../../../domain/error.ts';
+import { parseRetryAfter } from '../../../domain/http-date.ts';
 import type { ResolvedRange } from '../../../domain/range.ts';
 import type { Cancellable } from '../../../domain/store.ts';
 import { networkProblem, SOON } from '../../network.ts';
@@ -90,7 +91,7 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
     // A web page is an answer of something else than Git LFS.
     if (answer.ok && isJson(answer)) return downloadIn(parseJson(await answer.text()), id);
     const isPassing = [408, 429].includes(answer.status) || answer.headers.has('retry-after');
-    if (answer.status >= 500 || isPassing) throw busy(answer.status);
+    if (answer.status >= 500 || isPassing) throw busy(answer);
     return undefined;
   };
 
@@ -136,7 +137,7 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
         });
         if (!answer.ok) {
           left.abort();
-          throw busy(answer.status);
+          throw busy(answer);
         }
         const bytes = Readable.from(slice(answer.body, range, object, translated), { objectMode: false });
         return bytes.once('close', () => left.abort());
@@ -221,9 +222,10 @@ function webOf(apiUrl: string): string {
   return apiUrl.replace(/\/api\/v3$/, '').replace(/^https:\/\/api\./, 'https://');
 }
 
-function busy(status: number): StoreError {
+function busy({ status, headers }: Response): StoreError {
   const message = `The host of large files is busy or failing (it answers ${status}).`;
-  return new StoreError('unavailable', message, { retryAfter: SOON });
+  const retryAfter = parseRetryAfter(headers.get('retry-after'), headers.get('date')) ?? SOON;
+  return new StoreError('unavailable', message, { retryAfter: Math.max(1, retryAfter) });
 }
 
 function gone({ id }: LargeObject): StoreError {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { StoreError } from '../../../domain/error.ts';
+import { MAX_RETRY_AFTER_SECONDS } from '../../../domain/http-date.ts';
 import type { Quota } from '../../../domain/store.ts';
 import type { StoreLog } from '../../log.ts';
-import { LONGEST_LIMIT } from './translate.ts';
 
 /** Headers of an answer, by their names in lower case. */
 export type Headers = Readonly<Record<string, string | number | undefined>>;
@@ -48,7 +48,7 @@ export function createQuotaKeeper(log: StoreLog): QuotaKeeper {
 
   const openFrom = () => {
     const reset = quota?.remaining === 0 ? quota.reset.getTime() + SLACK * 1000 : 0;
-    return Math.max(heldUntil, Math.min(reset, toldAt + LONGEST_LIMIT * 1000));
+    return Math.max(heldUntil, Math.min(reset, toldAt + MAX_RETRY_AFTER_SECONDS * 1000));
   };
 
   return {
@@ -58,7 +58,8 @@ export function createQuotaKeeper(log: StoreLog): QuotaKeeper {
       // The host counts searches and the like apart.
       if ((headers['x-ratelimit-resource'] ?? 'core') !== 'core') return;
       const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => headers[`x-ratelimit-${name}`]);
-      if (limit === undefined || remaining === undefined || reset === undefined) return;
+      // `Number('')` is 0, which would be a spent quota.
+      if (![limit, remaining, reset].every((value) => /^\d{1,12}$/.test(String(value)))) return;
       const next = { limit: Number(limit), remaining: Number(remaining), reset: new Date(Number(reset) * 1000) };
       if (!Object.values(next).every((value) => Number.isFinite(Number(value)))) return;
       // Answers overtake each other: within one span the smaller number is the later one.

@@ -1,4 +1,5 @@
 import { quoted, StoreError } from '../../../domain/error.ts';
+import { parseRetryAfter } from '../../../domain/http-date.ts';
 import { LATER, networkProblem, SOON } from '../../network.ts';
 import type { Headers } from './quota.ts';
 
@@ -21,9 +22,6 @@ export interface Asked {
 /** The most bytes that a file of a repository may have (docs.github.com, "About large files on GitHub"). */
 export const MAX_FILE = 100 * 1024 * 1024;
 
-/** Seconds: a quota comes back within an hour, and whatever is said of more is a mistake. */
-export const LONGEST_LIMIT = 3600;
-
 export function isRefusal(error: unknown, ...statuses: readonly number[]): error is Refusal {
   if (!(error instanceof Error && 'status' in error && 'response' in error && error.response)) return false;
   return statuses.length === 0 || statuses.includes(Number(error.status));
@@ -36,13 +34,17 @@ export function isRefusal(error: unknown, ...statuses: readonly number[]): error
 export function limitOf(error: unknown): number | undefined {
   if (!isRefusal(error, 403, 429)) return undefined;
   const { headers } = error.response;
-  const seconds = Number(headers['retry-after']);
-  if (headers['retry-after'] !== undefined && Number.isFinite(seconds)) {
-    return Math.min(LONGEST_LIMIT, Math.max(1, Math.ceil(seconds)));
-  }
+  const seconds = retryAfterOf(error);
+  if (seconds !== undefined) return Math.max(1, seconds);
   if (String(headers['x-ratelimit-remaining']) === '0') return 0;
-  // The documentation asks for a minute where nothing is said.
-  return error.status === 429 || /rate limit|abuse detection/i.test(error.message) ? 60 : undefined;
+  // The documentation asks for a minute where nothing is said. Only a limit has the header, also one that can't be read.
+  const isLimit = error.status === 429 || headers['retry-after'] !== undefined;
+  return isLimit || /rate limit|abuse detection/i.test(error.message) ? 60 : undefined;
+}
+
+/** The seconds after which the host wants to be asked again, where it says so. */
+function retryAfterOf({ response: { headers } }: Refusal): number | undefined {
+  return parseRetryAfter(headers['retry-after'], headers['date']);
 }
 
 /** Whether the file was too large for the host: it says so with several statuses. */
@@ -136,7 +138,8 @@ function noRepository({ repository, apiUrl, hasToken }: Asked): string {
 }
 
 function busy(cause: Refusal): StoreError {
-  return new StoreError('unavailable', 'The host of the repository is busy or failing.', { cause, retryAfter: SOON });
+  const retryAfter = Math.max(1, retryAfterOf(cause) ?? SOON);
+  return new StoreError('unavailable', 'The host of the repository is busy or failing.', { cause, retryAfter });
 }
 
 function limited(cause: Refusal): StoreError {

@@ -7,7 +7,7 @@ const FORMS = [
   /^\w{3} (?<month>\w{3}) (?<day>[ \d]\d) (?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d) (?<year>\d{4})$/,
 ];
 
-/** The date in a header; undefined if it is invalid, and the header must be ignored. All formats are in GMT. */
+/** Returns the date in a header; undefined for an invalid one, which recipients ignore. All forms are in GMT. */
 export function parseDate(header: string | undefined): Date | undefined {
   const form = FORMS.map((pattern) => pattern.exec(header?.trim() ?? '')?.groups).find(Boolean);
   const month = MONTHS.indexOf(form?.['month'] ?? '');
@@ -20,7 +20,29 @@ export function parseDate(header: string | undefined): Date | undefined {
   return isReal ? date : undefined;
 }
 
-/** A year of two digits is the latest one that is at most fifty years ahead (RFC 9110, section 5.6.7). */
+/** Seconds of the longest wait that a `Retry-After` can ask for here. A larger value is taken for a mistake. */
+export const MAX_RETRY_AFTER_SECONDS = 3600;
+
+/**
+ * Returns the whole seconds that a `Retry-After` header asks for: 0 to `MAX_RETRY_AFTER_SECONDS`; undefined for an
+ * invalid or missing one (RFC 9110, section 10.2.3). A date is compared with the `Date` of the same response where that
+ * is known, so that a wrong clock on either side does not change the wait.
+ */
+export function parseRetryAfter(header: unknown, date?: unknown): number | undefined {
+  if (typeof header !== 'string') return undefined;
+  const text = header.trim();
+  // The grammar has whole seconds only, but some servers send fractions.
+  const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : secondsUntil(text, date);
+  return seconds === undefined ? undefined : Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(0, Math.ceil(seconds)));
+}
+
+function secondsUntil(text: string, date: unknown): number | undefined {
+  const until = parseDate(text);
+  const now = typeof date === 'string' ? parseDate(date) : undefined;
+  return until && (until.getTime() - (now?.getTime() ?? Date.now())) / 1000;
+}
+
+/** Returns the latest year with these two digits that is at most 50 years ahead (RFC 9110, section 5.6.7). */
 function fullYear(digits: string): number {
   const year = Number(digits);
   if (digits.length !== 2) return year;
