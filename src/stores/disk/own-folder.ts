@@ -20,7 +20,8 @@ export function isOwnName(segment: string): boolean {
   if (first < 0x80 && first !== 0x2e) return false;
   // NFKC also covers full-width letters, which mounts with a legacy code page map to ASCII.
   const [name = ''] = segment.normalize('NFKC').split(/[:\\]/, 1);
-  return foldNames(name).replace(/[. ]+$/, '') === FOLDED;
+  const folded = foldNames(name);
+  return folded.startsWith(FOLDED) && /^[. ]*$/.test(folded.slice(FOLDED.length));
 }
 
 /** Where temporary files of all processes are, as segments below the root. */
