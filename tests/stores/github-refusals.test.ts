@@ -11,6 +11,7 @@ import {
   openEmptyRepository,
   openRepository,
   PATCH_REF,
+  POST_BLOB,
   POST_TREE,
   PUT_FILE,
   sent,
@@ -123,6 +124,116 @@ describe('A repository that was renamed', () => {
     host.intercept(({ route }) => (route === POST_TREE ? elsewhere : undefined));
     await assert.rejects(store.write(file('a'), upload('1')), saying('unavailable', /GITHUB_API_URL/));
     assert.ok(sent(host, POST_TREE).length <= 2, `${sent(host, POST_TREE).length} requests`);
+  });
+});
+
+describe('A redirect of a write', () => {
+  for (const status of [307, 308]) {
+    it(`is followed with method and body within the origin: ${status}`, async (t) => {
+      const { store, host, repository } = await openRepository(t);
+      let redirects = 0;
+      host.intercept(({ route, path }) =>
+        route === POST_TREE && redirects++ === 0
+          ? { status, headers: { location: `${host.apiUrl}${path}?again=1` }, body: { message: 'Moved' } }
+          : undefined,
+      );
+      await store.write(file('a'), upload('1'));
+      assert.equal(await repository.git('show', 'main:a'), '1');
+      assert.deepEqual(
+        sent(host, POST_TREE).map(({ query }) => query.get('again')),
+        [null, '1'],
+      );
+    });
+  }
+
+  it('to another origin is not followed, so that the token stays, and the error names it', async (t) => {
+    const { store, host } = await openRepository(t);
+    const [other] = [await openRepository(t)];
+    const headers = { location: `${other.host.apiUrl}/elsewhere?secret=1` };
+    host.intercept(({ route }) =>
+      route === POST_TREE ? { status: 307, headers, body: { message: 'Moved' } } : undefined,
+    );
+    await assert.rejects(store.write(file('a'), upload('1')), (error: Error) => {
+      assert.match(error.message, new RegExp(`redirects requests to "${other.host.apiUrl}/elsewhere"`));
+      return true;
+    });
+    assert.equal(other.host.requests.length, 0);
+  });
+
+  it('ends where redirects lead to each other', async (t) => {
+    const { store, host } = await openRepository(t);
+    host.intercept(({ method, query }) => {
+      const location = `${host.apiUrl}/round?n=${Number(query.get('n') ?? 0) + 1}`;
+      return method === 'POST' ? { status: 307, headers: { location }, body: { message: 'Moved' } } : undefined;
+    });
+    await assert.rejects(store.write(file('a'), upload('1')), saying('unavailable', /redirects requests to/));
+    assert.ok(sent(host).length <= 21, `${sent(host).length} requests`);
+  });
+});
+
+describe('A refusal to move the branch', () => {
+  for (const status of [409, 422]) {
+    it(`is retried on the new head when others moved the branch, whatever its words: ${status}`, async (t) => {
+      const { store, host, repository } = await openRepository(t);
+      let moves = 0;
+      host.intercept(async ({ route }) => {
+        if (route !== PATCH_REF || ++moves > 1) return undefined;
+        await repository.commit({ theirs: 'x' });
+        return { status, body: { message: 'Reference cannot be updated' } };
+      });
+      await store.write(file('a'), upload('1'));
+      assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'a', 'theirs']);
+      assert.equal(await countCommits(repository), 3);
+    });
+
+    it(`is retried when the branch stands where it was, and told in the words of the host in the end: ${status}`, async (t) => {
+      const { store, host, repository } = await openRepository(t);
+      host.intercept(({ route }) =>
+        route === PATCH_REF ? { status, body: { message: 'Reference cannot be updated' } } : undefined,
+      );
+      await assert.rejects(store.write(file('a'), upload('1')), /Reference cannot be updated/);
+      assert.equal(sent(host, PATCH_REF).length, 3);
+      assert.equal(await countCommits(repository), 1);
+    });
+
+    it(`makes one commit when the branch was moved all the same, and moved on by others: ${status}`, async (t) => {
+      const { store, host, repository } = await openRepository(t);
+      host.intercept(async ({ route, body }) => {
+        if (route !== PATCH_REF) return undefined;
+        await repository.git('update-ref', 'refs/heads/main', (body as { sha: string }).sha);
+        await repository.commit({ theirs: 'x' });
+        return { status, body: { message: 'Reference cannot be updated' } };
+      });
+      await store.write(file('a'), upload('1'), { condition: 'absent' });
+      assert.equal(await countCommits(repository), 3);
+    });
+  }
+});
+
+describe('A proxy before the host', () => {
+  const html = { 'content-type': 'text/html' };
+  it('is named with its status and never a fault of the service', async (t) => {
+    const { store, host } = await openRepository(t, {}, { trust: 0, retryAfter: 1 });
+    for (const [status, says] of [
+      [400, /proxy.*answered 400.*GITHUB_API_URL/],
+      [403, /proxy.*answered 403.*GITHUB_API_URL/],
+      [407, /proxy.*username and password \(407\)/],
+    ] as const) {
+      host.intercept(() => ({ status, headers: html, body: '<h1>No</h1>' }));
+      await assert.rejects(store.list(folder('')), saying('unavailable', says));
+      await assert.rejects(store.write(file('a'), upload('1')), saying('unavailable', says));
+    }
+  });
+
+  it('is named when it refuses the size of an upload', async (t) => {
+    const { store, host } = await openRepository(t);
+    host.intercept(({ route }) =>
+      route === POST_BLOB ? { status: 413, headers: html, body: '<h1>No</h1>' } : undefined,
+    );
+    for (const size of [1000, 100_000]) {
+      const error = { kind: 'too-large', message: /proxy.*size \(413\)/ };
+      await assert.rejects(store.write(file('a'), bytesUpload(Buffer.alloc(size))), error);
+    }
   });
 });
 

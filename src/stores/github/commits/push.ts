@@ -5,7 +5,7 @@ import { SOON } from '../../network.ts';
 import type { Snapshots } from '../branch/snapshots.ts';
 import type { Trees } from '../branch/trees.ts';
 import type { Host, TreeEdit } from '../host/host.ts';
-import { isOutrun, isRefusal, isUncertain, wasRepeated } from '../host/translate.ts';
+import { isForbidden, isOutrun, isRefusal, isUncertain, wasRepeated } from '../host/translate.ts';
 import type { GitHubOptions } from '../settings.ts';
 import type { Drafted } from './draft.ts';
 import type { BegunSnapshot } from './first-commit.ts';
@@ -25,25 +25,34 @@ const MOST_LOOKED_THROUGH = 100;
 const LOOKS = 5;
 const LOOK_AGAIN = 200;
 
+/** How often one commit is put on a branch that did not move, and that the host does not move either. */
+const MAX_REFUSED_MOVES = 3;
+
 export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log }: Pick<GitHubOptions, 'log'>): Push {
   /** Moves the branch. Gives what it is then; undefined where others moved it before. */
   const moveOn = async (to: BegunSnapshot, base: string): Promise<BegunSnapshot | undefined> => {
-    try {
-      await host.moveBranch(to.head);
-      return to;
-    } catch (error) {
-      // The answer to an earlier try may have been lost, though the branch was moved by it.
-      const isLost = isUncertain(error) || wasRepeated(error);
-      if (!isRefusal(error, 422) && !isLost) throw error;
-      return isLost ? findOut(to, base, error) : outcomeOf(error, base);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await host.moveBranch(to.head);
+        return to;
+      } catch (error) {
+        // The response to an earlier try may have been lost, though the branch was moved by it.
+        const isLost = isUncertain(error) || wasRepeated(error);
+        if (!isRefusal(error, 409, 422) && !isLost) throw error;
+        if (isLost) return findOut(to, base, error);
+        const { head, root } = await snapshots.latest();
+        if (isOutrun(error)) return undefined;
+        // Refused in words that are not known, whatever they say: the branch itself tells whether it moved.
+        if (head !== undefined && head !== base) {
+          const isDone = await isOnBranch(to.head, head, base);
+          if (isDone === 'unknown') throw unknownOutcome(error);
+          return isDone === 'yes' ? { head, root } : undefined;
+        }
+        // It may have moved, and what answers has not heard of it yet.
+        if (isForbidden(error) || attempt === MAX_REFUSED_MOVES) throw host.translate(error, 'writes');
+        await delay(LOOK_AGAIN * attempt);
+      }
     }
-  };
-
-  /** What it means that the host refused to move the branch. */
-  const outcomeOf = async (error: unknown, base: string): Promise<undefined> => {
-    const { head } = await snapshots.latest();
-    // The host may know better than what it tells: its replicas lag a little.
-    if (head === base && !isOutrun(error)) throw host.translate(error, 'writes');
   };
 
   /** Whether the branch was moved although that was not told. Throws `unavailable` where nobody knows. */

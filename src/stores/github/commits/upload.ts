@@ -8,7 +8,7 @@ import type { FilePath } from '../../../domain/path.ts';
 import type { Cancellable, WriteCondition } from '../../../domain/store.ts';
 import { shaOfBlob } from '../branch/objects.ts';
 import type { Host } from '../host/host.ts';
-import { isTooLarge, MAX_FILE, tooLarge } from '../host/translate.ts';
+import { MAX_FILE, tooLarge } from '../host/translate.ts';
 import type { StoredBlob } from './changes.ts';
 
 /** Bytes up to which a text goes along with the commit, and needs no request of its own. */
@@ -79,7 +79,7 @@ export async function createBlob(host: Host, body: string | Readable, options: C
     return await host.createBlob(body, options);
   } catch (error) {
     options.signal?.throwIfAborted();
-    throw isTooLarge(error) ? tooLarge(error) : host.translate(error, 'writes');
+    throw host.translate(error, 'writes');
   }
 }
 

@@ -5,7 +5,7 @@ import { sendTold, type TellRequest } from '../../tell-request.ts';
 import type { GitHubOptions } from '../settings.ts';
 import { type Client, createClient, QUICK, timedFetch, type Urgency } from './client.ts';
 import { createQuotaKeeper, type Headers, type QuotaKeeper } from './quota.ts';
-import { type Asked, isRefusal, limitOf, noHost, translate } from './translate.ts';
+import { type Asked, isRefusal, leadsElsewhere, limitOf, noHost, translate } from './translate.ts';
 
 /** What the host answers. */
 export interface Answer<Body> {
@@ -38,6 +38,12 @@ export interface How extends Cancellable {
   readonly streamsBody?: boolean;
 }
 
+/** How often a request is sent again because the repository was found under another name. */
+const MAX_RENAMES = 3;
+
+/** Redirects that a writing request follows one after the other, as many as browsers do. */
+const MAX_REDIRECTS = 20;
+
 /** The one way to ask the host: in its pace, within its quota, and wherever the repository is by now. */
 export interface Asking {
   readonly client: Client;
@@ -62,6 +68,17 @@ export function createAsking(options: GitHubOptions): Asking {
   let here = { owner: options.owner, repo: options.repository };
   /** Whether requests are led on to elsewhere although the repository has its name: by a proxy, say. */
   let isLedOn = false;
+
+  /**
+   * After a redirect that could not be followed: returns where the repository was found under another name, so that the
+   * request can be sent again. Throws an error that names the `Location` otherwise.
+   */
+  const requireRenamed = async (location: URL | null, { once, signal }: Pick<How, 'once' | 'signal'>) => {
+    const isHere = location?.origin === new URL(options.apiUrl).origin;
+    if (!isHere || !(await findAgain(signal))) throw leadsElsewhere(options.apiUrl, location);
+    if (once)
+      throw new StoreError('unavailable', 'The repository was renamed. Send the upload again.', { retryAfter: 1 });
+  };
 
   const translated = (error: unknown, effect: Asked['effect']) =>
     translate(error, {
@@ -91,21 +108,35 @@ export function createAsking(options: GitHubOptions): Asking {
     return true;
   };
 
+  /** As `findAgain`. What was written is written, also where the look for the name of the repository fails. */
+  const findAgainAfter = async (effect: Asked['effect'], signal: AbortSignal | undefined): Promise<boolean> => {
+    try {
+      return await findAgain(signal);
+    } catch (error) {
+      if (effect === 'writes') return true;
+      throw error;
+    }
+  };
+
   const ask: Asking['ask'] = async (
     { effect, urgency = 'usual', signal, limit = QUICK, once = false, streamsBody = false },
     send,
   ) => {
     const deadline = Date.now() + options.quotaWait * 1000;
     let attempts = 0;
+    let renames = 0;
     for (let sent = 0; ; sent++) {
-      let isElsewhere = false;
+      let elsewhere: URL | null = null;
       const request: RequestOptions = {
         ...(signal && { signal }),
         ...(sent > 0 && { retryCount: sent }),
         fetch: admitted(
-          telling(
-            timedFetch({ timeout: limit, streamsBody, onRedirect: () => (isElsewhere = true) }),
-            options.log.asked,
+          followWrites(
+            telling(
+              timedFetch({ timeout: limit, streamsBody, onRedirect: (url) => (elsewhere = url) }),
+              options.log.asked,
+            ),
+            (url) => (elsewhere = url),
           ),
           () => {
             // The client comes back here each time that it tries again by itself.
@@ -114,7 +145,7 @@ export function createAsking(options: GitHubOptions): Asking {
           },
         ),
         ...(once && { retries: 0 }),
-        // As a redirect is followed, a POST may become a GET.
+        // `fetch` turns a POST into a GET as it follows some redirects, and follows others to any origin.
         ...(effect === 'writes' && { redirect: 'manual' }),
       };
       await quota.admit(deadline, signal);
@@ -125,16 +156,21 @@ export function createAsking(options: GitHubOptions): Asking {
         const answer = await untilAborted(send(request), signal);
         quota.note(answer.headers);
         if (answer.status >= 200 && answer.status < 300) {
-          if (isElsewhere && !isLedOn) isLedOn = !(await findAgain(signal));
+          if (elsewhere && !isLedOn) isLedOn = !(await findAgainAfter(effect, signal));
           return answer;
         }
-        if (!(await findAgain(signal))) throw noHost(options.apiUrl);
-        if (once) throw new StoreError('unavailable', 'The repository has another name now.', { retryAfter: 1 });
+        const location = URL.parse(String(answer.headers['location'] ?? ''), options.apiUrl);
+        if (answer.status < 200 || renames++ >= MAX_RENAMES) throw leadsElsewhere(options.apiUrl, location);
+        await requireRenamed(location, { once, signal });
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof NotAdmitted) throw error.cause;
         if (isRefusal(error)) quota.note(error.response.headers);
         if (!isFailure(error)) throw noHost(options.apiUrl, error);
+        if (effect === 'writes' && elsewhere && isRefusal(error, 404, 405) && renames++ < MAX_RENAMES) {
+          await requireRenamed(elsewhere, { once, signal });
+          continue;
+        }
         const seconds = limitOf(error);
         if (seconds === undefined) throw error;
         quota.hold(seconds);
@@ -166,6 +202,26 @@ export function createAsking(options: GitHubOptions): Asking {
 /** Whether an error is one of ours or of a request. Anything else is what the client throws for data that it can't read. */
 function isFailure(error: unknown): boolean {
   return error instanceof StoreError || (error instanceof Error && 'status' in error);
+}
+
+/**
+ * The same fetch, which follows 307 and 308 with method and body, within one origin, so that the token goes nowhere else
+ * (RFC 9110, sections 15.4.8 and 15.4.9). A body that is a stream can't be sent twice. What can't be followed is returned.
+ */
+function followWrites(send: typeof fetch, onRedirect: (url: URL) => void): typeof fetch {
+  return async (input, init) => {
+    if (init?.redirect !== 'manual') return send(input, init);
+    let url = new URL(input instanceof Request ? input.url : input);
+    for (let redirects = 0; ; redirects++) {
+      const response = await send(url, init);
+      const canFollow = [307, 308].includes(response.status) && redirects < MAX_REDIRECTS;
+      const location = canFollow ? URL.parse(response.headers.get('location') ?? '', url) : null;
+      const canResend = typeof (init.body ?? '') === 'string';
+      if (!canResend || location?.origin !== url.origin || location.href === url.href) return response;
+      url = location;
+      onRedirect(url);
+    }
+  };
 }
 
 /** The same fetch, which tells of each request. */

@@ -38,8 +38,8 @@ export interface FetchOptions {
   readonly timeout: number;
   /** Whether the body of a success is handed on as it arrives. Every other body is read here, up to a limit. */
   readonly streamsBody?: boolean;
-  /** Called when the response comes from another URL than the one that was asked for. */
-  readonly onRedirect?: () => void;
+  /** Called with the URL of the response where that is another one than was asked for. */
+  readonly onRedirect?: (url: URL) => void;
 }
 
 /** Which of the writing requests goes first: those of a commit, for which many may wait, or any other. */
@@ -142,7 +142,7 @@ export function timedFetch({ timeout, streamsBody = false, onRedirect }: FetchOp
     try {
       const signal = given ? AbortSignal.any([given, late.signal]) : late.signal;
       const response = await fetch(input, { ...init, signal });
-      if (response.redirected) onRedirect?.();
+      if (response.redirected) onRedirect?.(new URL(response.url));
       if (!streamsBody || !response.ok) return await readWhole(response);
       if (response.body) holders.set(response.body, response);
       return response;

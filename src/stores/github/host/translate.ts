@@ -57,6 +57,11 @@ export function isRefusedTree(error: unknown): error is Refusal {
   return isRefusal(error, 422) || isTooLarge(error);
 }
 
+/** Whether a refusal to move a branch says that no commit can be put on it so: retries would change nothing. */
+export function isForbidden(error: unknown): boolean {
+  return isRefusal(error) && /protected|rule|permission|not accessible|hook declined|archived/i.test(textOf(error));
+}
+
 /** Whether a refusal says that a branch does not have the head any more that a commit follows. */
 export function isOutrun(error: unknown): boolean {
   return isRefusal(error, 422) && /fast.?forward/i.test(error.message);
@@ -86,8 +91,43 @@ export function wasRepeated(error: unknown): boolean {
 export function translate(error: unknown, asked: Asked): unknown {
   if (error instanceof StoreError) return error;
   if (isRefusal(error)) return ofAnswer(error, asked);
+  if (isProxyAuthentication(error)) return fromProxy(407, asked.apiUrl, error);
   const host = { name: `The host of the repository at ${asked.apiUrl}`, setting: 'GITHUB_API_URL' };
   return networkProblem(error, host) ?? (isUncertain(error) ? unasked(error, host) : error);
+}
+
+/**
+ * Whether a proxy demanded authentication: `fetch` gives no response for a 407, but a network error, in Node.js one without
+ * a reason (fetch.spec.whatwg.org, "HTTP-network-or-cache fetch"), or, for a tunnel, an error with the status in its text.
+ */
+function isProxyAuthentication(error: unknown): boolean {
+  for (let current = error; current instanceof Error; current = current.cause) {
+    if (/proxy authentication required|proxy response \(407\)/i.test(current.message)) return true;
+    const isSilent =
+      current.message === 'fetch failed' && current.cause instanceof Error && current.cause.message === '';
+    if (isSilent && !('code' in (current.cause as object))) return true;
+  }
+  return false;
+}
+
+/** A refusal that is not GitHub's, which always says why in JSON. */
+function fromProxy(status: number, apiUrl: string, cause: unknown): StoreError {
+  const reasons: Readonly<Record<number, string>> = {
+    407: 'demands a username and password (407): allow this machine to pass without',
+    413: 'refuses a body of this size (413): raise its limit',
+  };
+  const reason =
+    reasons[status] ?? `answered ${status} without a message of GitHub: look at GITHUB_API_URL and at the proxy`;
+  const kind = status === 413 ? 'too-large' : 'unavailable';
+  return new StoreError(kind, `A proxy before the host of the repository at ${apiUrl} ${reason}.`, {
+    cause,
+    ...(kind === 'unavailable' && { retryAfter: LATER }),
+  });
+}
+
+/** Whether a refusal is GitHub's own: JSON with a message. */
+function isGitHubs({ response: { data } }: Refusal): boolean {
+  return typeof data === 'object' && data !== null && 'message' in data && typeof data.message === 'string';
 }
 
 /** What the client could not even ask: fetch refuses some ports, say. */
@@ -102,6 +142,8 @@ function ofAnswer(error: Refusal, asked: Asked): unknown {
   const misset = (message: string) => new StoreError('unavailable', message, { cause: error, retryAfter: LATER });
   const denied = (message: string) => new StoreError('denied', message, { cause: error });
   if (limitOf(error) !== undefined) return limited(error);
+  const isProxys = [400, 403, 407, 413].includes(error.status) && !isGitHubs(error);
+  if (isProxys) return fromProxy(error.status, apiUrl, error);
   if (isTooLarge(error)) return tooLarge(error);
   switch (error.status) {
     case 401:
@@ -122,7 +164,11 @@ function ofAnswer(error: Refusal, asked: Asked): unknown {
     case 451:
       return misset(`The repository ${repository} is not available for legal reasons.`);
   }
-  if (error.status >= 500 || error.status === 408 || error.status === 409) return busy(error);
+  if (error.status === 409) {
+    const message = `The host of the repository refuses this for now, with these words: ${quoted(error.message)}.`;
+    return new StoreError('unavailable', message, { cause: error, retryAfter: SOON });
+  }
+  if (error.status >= 500 || error.status === 408) return busy(error);
   if (error.status < 400) return noHost(apiUrl, error);
   return misset(`The host of the repository at ${apiUrl} answered ${error.status}: ${quoted(error.message)}.`);
 }
@@ -154,6 +200,13 @@ export function tooLarge(cause?: unknown): StoreError {
       ? `A file in a repository may have ${MAX_FILE} bytes (100 MB) at the most.`
       : `The host does not take a file of this size. It documents ${MAX_FILE} bytes (100 MB) as its limit, and takes less by its interface.`;
   return new StoreError('too-large', said, { cause });
+}
+
+/** The host redirects a request to where it can't be sent. The query of a URL may hold a secret. */
+export function leadsElsewhere(apiUrl: string, location: URL | null): StoreError {
+  if (!location) return noHost(apiUrl);
+  const message = `${apiUrl} redirects requests to ${quoted(location.origin + location.pathname)}: look at GITHUB_API_URL.`;
+  return new StoreError('unavailable', message, { retryAfter: LATER });
 }
 
 /** What answers is something else than the interface of GitHub. */
