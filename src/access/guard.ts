@@ -1,6 +1,6 @@
 import { ifThere, isStoreError, quoted } from '../domain/error.ts';
 import type { Files, UploadOptions } from '../domain/files.ts';
-import { childFolder, type FilePath, type FolderPath, isFolder, parentOf } from '../domain/path.ts';
+import { childFile, childFolder, type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../domain/path.ts';
 import { existsAlready } from '../domain/problems.ts';
 import type { WriteCondition } from '../domain/store.ts';
 import { AccessDenied } from './access-denied.ts';
@@ -39,6 +39,11 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
   const need = (right: Right, action: string, path: FilePath | FolderPath) => {
     if (!policy().may(who, right, path)) refuse(action, path, VERBS[right]);
   };
+  /** For a file that would change how the store treats other files: its folder may be open to users who may not read those. */
+  const needForContents = (action: string, path: FilePath | FolderPath) => {
+    if (isFolder(path) || !files.isPrivileged(path) || policy().may(who, 'manage', ROOT)) return;
+    refuse(action, path, 'write, without "manage" on the root, a file that changes how the store treats others:');
+  };
   const needThroughout = (right: Right, action: string, folder: FolderPath) => {
     if (!policy().mayThroughout(who, right, folder)) refuse(action, folder, `${VERBS[right]} all of`);
   };
@@ -66,6 +71,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
   /** Whether an upload may replace what is there. Refuses one that may not be made at all. */
   const needForUpload = (file: FilePath, condition: WriteCondition | undefined): boolean => {
     need('write', 'upload', file);
+    needForContents('upload', file);
     const mayReplace = policy().may(who, 'manage', file);
     // An etag is that of what is to be replaced.
     if (!mayReplace && condition !== undefined && condition !== 'absent') refuse('upload', file, 'replace');
@@ -97,6 +103,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     needFor('read', action, from);
     if (moves) needFor('manage', action, from);
     needFor('write', action, to);
+    needForContents(action, to);
     if (replace) needFor('manage', action, to);
     else if (!policy().may(who, 'read', to)) await requireAbsent(files, to);
   };
@@ -163,7 +170,8 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
       await confirm();
       // Grants are for folders, and the file stays in its own: what is allowed before is allowed after.
       need('manage', 'rename', file);
-      const destination = parentOf(file) + name;
+      const destination = childFile(parentOf(file), name);
+      needForContents('rename', destination);
       return change('rename', { path: file, destination }, () => files.renameFile(file, name, options));
     },
     async copyFile(from, to, options) {
@@ -206,6 +214,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     },
     check: (options) => files.check(options),
     quota: () => files.quota(),
+    isPrivileged: (file) => files.isPrivileged(file),
   };
 }
 

@@ -97,6 +97,8 @@ export interface Files extends FolderOperations {
   check(options?: Cancellable): Promise<void>;
   /** What is left of the requests that the store's backend allows, where it does so and has told. */
   quota(): Quota | undefined;
+  /** Whether writing this file takes the permission to manage the root (`Store.isPrivileged`). */
+  isPrivileged(file: FilePath): boolean;
 }
 
 export function createFiles(store: Store, { maxUploadSize, presignExpires, contents }: FilesOptions): Files {
@@ -160,6 +162,7 @@ export function createFiles(store: Store, { maxUploadSize, presignExpires, conte
 
     check: async (options) => store.check?.(options),
     quota: () => store.quota?.(),
+    isPrivileged: (file) => store.isPrivileged?.(file) ?? false,
   };
 }
 

@@ -251,6 +251,12 @@ export interface Store {
    */
   quota?(): Quota | undefined;
 
+  /**
+   * Whether a file at this path would change how the store treats other files, as `.gitattributes` does in a repository:
+   * only users who may manage the root may write it. Looks at the path alone. Never throws.
+   */
+  isPrivileged?(file: FilePath): boolean;
+
   /** Gives back what the store holds: connections, temporary files. */
   close?(): Promise<void>;
 }

@@ -27,13 +27,14 @@ export const EFFECTS = {
   moveFolder: 'writes',
   removeTree: 'writes',
   quota: 'neither',
+  isPrivileged: 'neither',
   close: 'neither',
 } as const satisfies Record<keyof Store, Effect>;
 
 export type Member = keyof Store;
 
 /** The members that need not give a promise: what a layer does around a call, it can't do around these. */
-const IMMEDIATE = ['walk', 'quota', 'atHand'] as const satisfies readonly Member[];
+const IMMEDIATE = ['walk', 'quota', 'atHand', 'isPrivileged'] as const satisfies readonly Member[];
 
 /** Every other member. */
 export type Call = Exclude<Member, (typeof IMMEDIATE)[number]>;

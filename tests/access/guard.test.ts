@@ -4,7 +4,7 @@ import sharp from 'sharp';
 import { RIGHTS } from '../../src/access/rights.ts';
 import { disk } from '../contract/backend.ts';
 import { assertFailure, type Call } from '../http/client.ts';
-import { EVERYONE, type GuardedService, grant, json, NDJSON, startGuardedService } from './guarded-service.ts';
+import { EVERYONE, form, type GuardedService, grant, json, NDJSON, startGuardedService } from './guarded-service.ts';
 
 describe('Fetching what may not be read', () => {
   let service: GuardedService;
@@ -137,5 +137,41 @@ describe('An operation on a folder with something closed below', () => {
     assert.equal((await service.asAnn('/copy', COPY)).status, 200);
     assert.equal((await service.asAnn('/delete_folder/c', { method: 'DELETE' })).status, 200);
     assert.deepEqual(await service.contents(), TREE);
+  });
+});
+
+describe('A file that changes how the store treats other files', () => {
+  let service: GuardedService;
+  before(async () => {
+    service = await startGuardedService();
+    service.store.isPrivileged = (path) => path.endsWith('.gitattributes');
+  });
+  beforeEach(() => service.plant({ 'a/x.txt': 'x' }));
+  after(() => service.stop());
+
+  const WAYS: readonly (readonly [string, Call])[] = [
+    ['/rename/a/x.txt', json({ newName: '.gitattributes' })],
+    ['/copy', json({ source: 'a/x.txt', destination: 'a/b/.gitattributes', is_folder: false })],
+    ['/move', json({ source: 'a/x.txt', destination: 'a/.gitattributes', is_folder: false })],
+  ];
+
+  const UPLOAD = [
+    { name: 'prefix', value: 'a/' },
+    { name: 'file', filename: '.gitattributes', value: '* filter=lfs' },
+  ];
+
+  it('is written only by users who may manage the root', async () => {
+    for (const [path, call] of WAYS) {
+      service.grant(grant('a/', RIGHTS), grant('', ['read', 'write']));
+      assertFailure(await service.asAnn(path, call), 403, /manage/);
+      assert.deepEqual(await service.contents(), { 'a/x.txt': 'x' });
+    }
+    for (const parts of [UPLOAD, UPLOAD.toReversed()]) {
+      assertFailure(await service.asAnn('/upload', form(parts)), 403, /manage/);
+      assert.deepEqual(await service.contents(), { 'a/x.txt': 'x' });
+    }
+    service.grant(grant('', RIGHTS));
+    assert.equal((await service.asAnn('/upload', form(UPLOAD))).status, 200);
+    assert.deepEqual(await service.contents(), { 'a/.gitattributes': '* filter=lfs', 'a/x.txt': 'x' });
   });
 });

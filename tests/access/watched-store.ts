@@ -10,6 +10,7 @@ const LOOKS: ReadonlySet<string | symbol> = new Set([
   'atHand',
   'check',
   'quota',
+  'isPrivileged',
   'close',
 ] satisfies (keyof Store)[]);
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
-import { file, folder, ofKind, textOf } from '../contract/bytes.ts';
+import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
 import { send } from '../http/client.ts';
 import { until } from '../process/until.ts';
 import type { Changes, Content, OwnAnswer } from '../servers/github.ts';
@@ -167,6 +167,55 @@ describe('A pointer of Git LFS', () => {
     await assert.rejects(async () => buffer((await store.read(file('a.bin'))).body), unavailable(/part of the file/));
     host.intercept(undefined);
     assert.ok((await buffer((await store.read(file('a.bin'))).body)).equals(OBJECT));
+  });
+});
+
+describe('An upload of a pointer of Git LFS', () => {
+  const usual = `${VERSION}${NO_OBJECT}size 5\n`;
+  const pointers: Readonly<Record<string, string>> = {
+    usual,
+    'with CRLF': usual.replaceAll('\n', '\r\n'),
+    'behind white space': `\n \t\r\n${usual}`,
+    'with an extension': usual.replace('oid', `ext-0-foo sha256:${'cd'.repeat(32)}\noid`),
+    'of the pre-release': usual.replace('git-lfs', 'hawser'),
+    'of the alpha': usual.replace('https://git-lfs.github.com/spec/v1', 'http://git-media.io/v/2'),
+    'of 1,024 bytes': usual + ' '.repeat(1024 - usual.length),
+  };
+  it('is refused, and changes nothing', async (t) => {
+    const { store, host } = await openRepository(t);
+    for (const [name, text] of Object.entries(pointers)) {
+      const refused = { kind: 'invalid-request', message: /pointer of Git LFS/ };
+      await assert.rejects(store.write(file('a.bin'), upload(text)), refused, name);
+      await assert.rejects(having(store, 'stage')(upload(text)), refused, name);
+    }
+    assert.equal(host.requests.filter(({ method }) => method !== 'GET').length, 0);
+  });
+
+  it('is none where the text only tells of pointers', async (t) => {
+    const { store } = await openRepository(t);
+    for (const text of [`# Pointers\n\n${usual}`, VERSION, NO_OBJECT, `${usual}${'x'.repeat(1024)}`]) {
+      await store.write(file('a.md'), upload(text));
+      assert.equal(await textOf(store, 'a.md'), text);
+    }
+  });
+});
+
+describe('A file of settings of git', () => {
+  it('is privileged in every spelling that a file system takes for it', async (t) => {
+    const { store } = await openRepository(t);
+    const isPrivileged = (path: string) => having(store, 'isPrivileged')(file(path));
+    const attributes = ['.gitattributes', '.GitAttributes', '.gitattributes .', 'GITATT~1', '.gitattributes::$DATA'];
+    for (const name of [...attributes, '.git\u200cattributes']) {
+      assert.ok(isPrivileged(name), name);
+      assert.ok(isPrivileged(`f/g/${name}`), name);
+    }
+    for (const name of ['.gitmodules', '.lfsconfig', '.LFSConfig']) {
+      assert.ok(isPrivileged(name), name);
+      assert.ok(!isPrivileged(`f/${name}`), name);
+    }
+    for (const name of ['.gitignore', 'gitattributes', '.gitattributes2', 'x.gitattributes', '.gitattributes/x']) {
+      assert.ok(!isPrivileged(name), name);
+    }
   });
 });
 

@@ -5,7 +5,7 @@ import type { Cancellable, FileEntry, Store, WriteCondition } from '../../domain
 import { LATER } from '../network.ts';
 import { type BlobCache, createBlobCache } from './blobs/blob-cache.ts';
 import { createLargeObjects } from './blobs/large-objects.ts';
-import { requireWritable } from './branch/markers.ts';
+import { isGitSettings, requireWritable } from './branch/markers.ts';
 import { createSnapshots, type Snapshots } from './branch/snapshots.ts';
 import { createTrees } from './branch/trees.ts';
 import { copyFile, moveFile, putFile, removeFile, type StoredBlob } from './commits/changes.ts';
@@ -85,6 +85,7 @@ export function openGitHub(options: GitHubOptions): Store {
 
     check: createCheck(host, snapshots, blobs, options),
     quota: () => host.quota.current(),
+    isPrivileged: isGitSettings,
 
     async close() {
       await queue.close();

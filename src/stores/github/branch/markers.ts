@@ -1,5 +1,5 @@
 import { quoted, StoreError } from '../../../domain/error.ts';
-import type { FilePath, FolderPath } from '../../../domain/path.ts';
+import { type FilePath, type FolderPath, nameOf, parentOf, ROOT } from '../../../domain/path.ts';
 import { FILE, type TreeEntry } from './objects.ts';
 
 /**
@@ -33,6 +33,19 @@ export function requireWritable(path: FilePath | FolderPath): void {
 
 /** `.git`, with what NTFS passes over, and its short name there; also behind a backslash, which parts names there. */
 const GIT = /(^|\\)(\.git|git~1)[ .]*($|[\\:])/i;
+
+/**
+ * Whether git or Git LFS reads its settings from a file of this name: `.gitattributes` in any folder, which decides for which
+ * pointers an object of Git LFS is served, and in the root `.lfsconfig` and `.gitmodules`, which name servers that clones ask.
+ * In every spelling that a file system takes for one of them (`is_ntfs_dot_generic` and `is_hfs_dot_str` of git).
+ */
+export function isGitSettings(path: FilePath): boolean {
+  const name = nameOf(path).replace(IGNORED, '');
+  return ATTRIBUTES.test(name) || (parentOf(path) === ROOT && ROOT_SETTINGS.test(name));
+}
+
+const ATTRIBUTES = /^(\.gitattributes|gitatt~[1-4]|gi7d29~\d)[ .]*(:|$)/i;
+const ROOT_SETTINGS = /^(\.gitmodules|gitmod~[1-4]|gi7eba~\d|\.lfsconfig|lfscon~[1-4])[ .]*(:|$)/i;
 
 /** Characters that HFS+ passes over in names. */
 const IGNORED = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;

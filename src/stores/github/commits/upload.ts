@@ -3,7 +3,7 @@ import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import Bottleneck from 'bottleneck';
 import { untilAborted } from '../../../cache/until-aborted.ts';
-import { asError } from '../../../domain/error.ts';
+import { asError, StoreError } from '../../../domain/error.ts';
 import type { FilePath } from '../../../domain/path.ts';
 import type { Cancellable, WriteCondition } from '../../../domain/store.ts';
 import { shaOfBlob } from '../branch/objects.ts';
@@ -55,6 +55,7 @@ export function createTakeIn(
       }
       const bytes = Buffer.concat(chunks);
       checkSize(bytes.length);
+      if (isPointer(bytes)) throw isPointerUpload();
       const sha = shaOfBlob(bytes);
       if (isPlainText(bytes)) return { sha, size: bytes.length, content: bytes.toString() };
       await prepare(place, { signal });
@@ -71,6 +72,25 @@ export function createTakeIn(
       body.destroy();
     }
   };
+}
+
+/** Bytes above which neither git-lfs nor this store takes a file for a pointer. */
+const MAX_POINTER_BYTES = 1024;
+
+/**
+ * Whether git-lfs may take bytes for a pointer: a line that names its specification, under any of the names that it had, and
+ * one that names an object (github.com/git-lfs/git-lfs, docs/spec.md; lfs/pointer.go trims white space).
+ */
+function isPointer(bytes: Buffer): boolean {
+  if (bytes.length > MAX_POINTER_BYTES) return false;
+  const text = bytes.toString();
+  return /^\s*version\s+https?:\/\/[^\s]*(git-lfs|hawser|git-media)/i.test(text) && /^\s*oid\s/im.test(text);
+}
+
+/** A pointer gives whoever may read it the object that it names, also one that was uploaded where they may not read. */
+function isPointerUpload(): StoreError {
+  const message = 'The file is a pointer of Git LFS, which stands for another file. Upload the file itself.';
+  return new StoreError('invalid-request', message);
 }
 
 /** Makes a blob of a JSON body; errors are those that callers act on. */
