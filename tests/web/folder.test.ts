@@ -7,6 +7,7 @@ import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { openPage, type Visit } from './browser.ts';
 import { refuse } from './changing.ts';
+import { boxOf } from './frame.ts';
 import { HOSTILE_NAMES, photo } from './samples.ts';
 import { fillFolder, startSite } from './site.ts';
 
@@ -299,6 +300,29 @@ describe('A folder in the browser', () => {
       });
       await assertAccessible(page, t, { state: `a ${view}` });
     }
+  });
+});
+
+describe('Tiles', () => {
+  it('show the end of a long name, on a second line', async (t) => {
+    const stamps = ['153012', '153014'];
+    const files = Object.fromEntries(stamps.map((stamp) => [`IMG_20260704_at_the_lake_${stamp}_HDR.mov`, stamp]));
+    const { page } = await openFiles(t, {}, { ...files, 'short.txt': 's' });
+    await page.evaluate(`localStorage.setItem('holdall', '{"view":"grid"}')`);
+    await page.reload();
+    for (const stamp of stamps) {
+      const name = page.locator('.entry-name', { hasText: stamp });
+      const tail = name.getByText(`${stamp}_HDR.mov`, { exact: true });
+      await tail.waitFor();
+      const [nameBox, stemBox, tailBox] = await Promise.all([name, name.locator('.stem'), tail].map(boxOf));
+      assert.ok(nameBox && stemBox && tailBox);
+      assert.ok(tailBox.y >= stemBox.y + stemBox.height - 1, 'the end is on a line of its own');
+      assert.ok(tailBox.y + tailBox.height <= nameBox.y + nameBox.height + 1, 'the end is in view');
+      assert.ok(await tail.evaluate((element) => element.scrollWidth <= element.clientWidth), 'the end is whole');
+    }
+    const short = await boxOf(page.locator('.entry-name', { hasText: 'short' }));
+    const long = await boxOf(page.locator('.entry-name', { hasText: '153012' }));
+    assert.ok(short.height < long.height * 0.75, 'a short name takes one line');
   });
 });
 

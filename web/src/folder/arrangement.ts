@@ -50,7 +50,7 @@ function listIn({ width, height }: Size, isNarrow: boolean): Arrangement {
 }
 
 /** Lengths of tiles in `rem`, which follow the size of text that a person has set. */
-const TILE = { least: 10.5, leastIfNarrow: 8.5, caption: 3.25, padding: 0.75 };
+const TILE = { least: 10.5, leastIfNarrow: 8.5, caption: 4.5, padding: 0.75 };
 
 function tilesIn({ width, height }: Size, isNarrow: boolean): Arrangement {
   const rem = pixelsOfRem();

@@ -2,18 +2,40 @@ import { splitName } from '../paths.ts';
 import type { Entry } from '../service/service.ts';
 import { shownName } from '../text/shown-name.ts';
 
-/** The name of an entry, on one line: where it is too long, its beginning and its extension, which tells as much. */
+/**
+ * The name of an entry. Where it is too long, its end stays visible: cameras and scanners name files that differ in
+ * nothing else. Tiles show the end on a second line.
+ */
 export function EntryName({ entry }: { entry: Entry }) {
   const name = shownName(entry.name);
   const { stem, extension } = entry.type === 'file' ? splitName(name) : { stem: name, extension: '' };
+  const end = endOf(stem);
   return (
     <>
-      {/* In one piece: the parts would be read with a pause between them. */}
+      {/* In one piece: screen readers would pause between the parts. */}
       <span class="visually-hidden">{name}</span>
       <bdi class="entry-name" title={entry.name} aria-hidden="true">
-        <span class="stem">{stem}</span>
-        <span class="extension">{extension}</span>
+        <span class="stem">{stem.slice(0, end)}</span>
+        <span class="tail">{stem.slice(end) + extension}</span>
       </bdi>
     </>
   );
 }
+
+/** Characters of a stem that are kept together with its extension, at most, and where it has no separator. */
+const LONGEST_END = 14;
+const USUAL_END = 8;
+
+/** Where the end of a stem begins: after a separator if there is one, and never within a character. */
+function endOf(stem: string): number {
+  const earliest = Math.max(0, stem.length - LONGEST_END);
+  const separator = stem.slice(earliest, -1).search(/[\s_.-]/);
+  if (separator >= 0) return earliest + separator + 1;
+  let end = Math.max(0, stem.length - USUAL_END);
+  while (end > 0 && (CONTINUES.test(stem.slice(end)) || stem[end - 1] === JOINER)) end -= 1;
+  return end;
+}
+
+/** What belongs to the character before: the second half of a surrogate pair, marks, joiners and variations. */
+const CONTINUES = /^[\udc00-\udfff\p{M}\p{Cf}\p{Emoji_Modifier}]/u;
+const JOINER = '\u200d';
