@@ -143,6 +143,23 @@ test('A large video is sought in by ranges, a sound plays, and what can’t be p
   await page.getByText('This browser can’t play the file.').waitFor();
 });
 
+test('A portrait video is as wide as its picture, and so are its controls', async (t) => {
+  const files = { 'a.webm': await video({ seconds: 1, width: 180, height: 320 }) };
+  const { page } = await visit(t, files, '?preview=a.webm');
+  const player = page.locator('video');
+  await until('its size is known', () => player.evaluate((element: HTMLVideoElement) => element.videoHeight === 320));
+  for (const size of [
+    { width: 1440, height: 900 },
+    { width: 360, height: 740 },
+  ]) {
+    await page.setViewportSize(size);
+    await until(`the player has the shape of the picture at ${size.width} pixels`, async () => {
+      const box = await player.boundingBox();
+      return box !== null && box.width >= 180 && Math.abs(box.width / box.height - 180 / 320) < 0.02;
+    });
+  }
+});
+
 test('A PDF is shown in the viewer of the browser, a large one too', async (t) => {
   const files = { 'a.pdf': pdf('Small'), 'b.pdf': Buffer.concat([pdf('Large'), Buffer.alloc(7e6, '\n')]) };
   const { page, site } = await visit(t, files, '?preview=a.pdf');
