@@ -2,7 +2,40 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../process/until.ts';
 import { becomes } from './becomes.ts';
-import { background, boxOf, button, choose, DEEP, isFocused, isTitled, openFiles, PHONE, row } from './frame.ts';
+import {
+  assertNothingOutside,
+  background,
+  boxOf,
+  button,
+  choose,
+  DEEP,
+  isFocused,
+  isTitled,
+  openFiles,
+  PHONE,
+  row,
+  title,
+} from './frame.ts';
+
+describe('The top bar', () => {
+  it('leaves room for the folder name on a tablet and on a phone in landscape', async (t) => {
+    const { page } = await openFiles(t, { width: 'tablet' }, DEEP);
+    for (const size of [
+      { width: 820, height: 1180 },
+      { width: 740, height: 360 },
+      { width: 667, height: 375 },
+    ]) {
+      await page.setViewportSize(size);
+      await until(`the whole name is visible at ${size.width} pixels`, () =>
+        title(page)
+          .locator('a')
+          .evaluate((link) => link.clientWidth > 0 && link.scrollWidth <= link.clientWidth),
+      );
+    }
+    await page.getByRole('searchbox').fill('bird');
+    await assertNothingOutside(page);
+  });
+});
 
 describe('The look of the page', () => {
   it('has the theme that is chosen, also after a reload', async (t) => {
