@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Request } from 'playwright-core';
 import { until } from '../process/until.ts';
 import { becomes } from './becomes.ts';
 import { isFocused, row } from './frame.ts';
@@ -48,7 +49,7 @@ test('The code of the viewer is asked for again when it did not come', async (t)
   const { page } = await visit(t, { 'a.txt': 'first' }, '', { expectedErrors: [/viewer-|ERR_FAILED/] });
   await page.route(CODE, (route) => route.abort());
   await page.goto(`${page.url()}?preview=a.txt`);
-  const alert = page.getByRole('alert').filter({ hasText: 'could not be loaded' });
+  const alert = page.getByRole('alert').filter({ hasText: 'Couldn’t load the preview' });
   await alert.waitFor();
   await page.unroute(CODE);
   await alert.getByRole('button', { name: 'Retry' }).click();
@@ -57,3 +58,21 @@ test('The code of the viewer is asked for again when it did not come', async (t)
     page.evaluate(() => document.activeElement?.classList.contains('stage') === true),
   );
 });
+
+for (const part of ['viewer', 'text-preview']) {
+  test(`An open page offers to reload when a new version of it has no ${part} of its own version`, async (t) => {
+    const { page } = await visit(t, { 'a.txt': 'first' }, '', { expectedErrors: [/\.js/] });
+    // After an upgrade, the code of the earlier version is gone: also the script that the page was started with.
+    const isGone = (request: Request) => request.method() === 'HEAD' || request.url().includes(`/${part}-`);
+    await page.route('**/*.js', (route, request) =>
+      isGone(request) ? route.fulfill({ status: 404 }) : route.continue(),
+    );
+    await page.goto(`${page.url()}?preview=a.txt`);
+    const alert = page.getByRole('alert').filter({ hasText: 'The service was updated.' });
+    await alert.waitFor();
+    assert.equal(await alert.getByRole('button', { name: 'Retry' }).count(), 0);
+    await page.unroute('**/*.js');
+    await alert.getByRole('button', { name: 'Reload' }).click();
+    await contents(page).getByText('first').waitFor();
+  });
+}

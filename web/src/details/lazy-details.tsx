@@ -1,12 +1,12 @@
 import { useEffect } from 'preact/hooks';
+import { tellNotLoaded } from '../controls/not-loaded.ts';
 import { useLoaded } from '../controls/use-loaded.ts';
-import { useLanguage, usePage } from '../page.ts';
+import { usePage } from '../page.ts';
 import type { Entry } from '../service/service.ts';
 
-/** The open sheet of details of some entries, of which the code is loaded when it is opened first. */
+/** The details of some entries. Their code is loaded when the sheet is opened for the first time. */
 export function LazyDetails({ entries }: { entries: readonly Entry[] }) {
-  const { details, messages } = usePage();
-  const { text } = useLanguage();
+  const { details, messages, language } = usePage();
   const loaded = useLoaded(() => import('./details-sheet.tsx'));
   const close = () => {
     details.isOpen.value = false;
@@ -14,7 +14,7 @@ export function LazyDetails({ entries }: { entries: readonly Entry[] }) {
   useEffect(() => {
     if (loaded.state !== 'failed') return;
     close();
-    messages.say({ kind: 'error', text: text.details.notLoaded });
+    void tellNotLoaded({ messages, language });
   }, [loaded.state]);
   return loaded.state === 'ready' ? <loaded.value.DetailsSheet entries={entries} onClose={close} /> : null;
 }

@@ -1,11 +1,8 @@
 import type { ComponentType } from 'preact';
-import { Button } from '../controls/button.tsx';
-import { Icon } from '../controls/icon.tsx';
 import { useLoaded } from '../controls/use-loaded.ts';
-import { useLanguage } from '../page.ts';
 import { Loading } from './loading.tsx';
 import { NoPreview } from './no-preview.tsx';
-import { Notice } from './notice.tsx';
+import { NotLoadedNotice } from './not-loaded-notice.tsx';
 import { type PreviewKind, previewKindOf } from './preview-kind.ts';
 import type { PreviewProps } from './viewer-tools.ts';
 
@@ -34,14 +31,11 @@ const MODULES: Readonly<Record<LazyKind, () => Promise<ComponentType<PreviewProp
 const loaded = new Map<LazyKind, ComponentType<PreviewProps>>();
 
 function Loaded({ kind, ...props }: PreviewProps & { kind: LazyKind }) {
-  const { text } = useLanguage();
   const fetched = useLoaded(async () => {
     if (!loaded.has(kind)) loaded.set(kind, await MODULES[kind]());
   });
 
   const Component = loaded.get(kind);
   if (Component) return <Component {...props} />;
-  if (fetched.state !== 'failed') return <Loading />;
-  const actions = <Button onClick={fetched.retry}>{text.controls.retry}</Button>;
-  return <Notice icon={<Icon name="warning" />} title={text.previews.notLoaded} actions={actions} isAlert />;
+  return fetched.state === 'failed' ? <NotLoadedNotice retry={fetched.retry} /> : <Loading />;
 }

@@ -1,14 +1,14 @@
-import { type ComponentType } from 'preact';
+import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useLoaded } from '../controls/use-loaded.ts';
 import { usePage } from '../page.ts';
 import type { ViewerProps } from './viewer.tsx';
 import { ViewerToCome } from './viewer-to-come.tsx';
 
-/** The preview of the file that the address names. Its code is loaded when nothing else is to do, or at once when needed. */
+/** The preview of the file in the URL. Its code, and that of images, is loaded when the browser is idle, or when needed. */
 export function Preview() {
   const path = usePage().location.place.value.preview;
-  useEffect(() => whenIdle(() => void loadViewer().catch(() => {})), []);
+  useEffect(() => whenIdle(() => void preload().catch(() => {})), []);
   return path === null ? null : <LazyViewer path={path} />;
 }
 
@@ -17,6 +17,12 @@ let Viewer: ComponentType<ViewerProps> | undefined;
 
 async function loadViewer(): Promise<void> {
   Viewer ??= (await import('./viewer.tsx')).Viewer;
+}
+
+/** Images are what users look at most, one after the other. */
+async function preload(): Promise<void> {
+  await loadViewer();
+  await import('./image/image-preview.tsx');
 }
 
 function LazyViewer({ path }: { path: string }) {

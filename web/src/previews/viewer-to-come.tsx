@@ -1,23 +1,22 @@
 import { useId } from 'preact/hooks';
 import { keyLabel } from '../actions/keys.ts';
-import { Button, IconButton } from '../controls/button.tsx';
-import { Icon } from '../controls/icon.tsx';
+import { IconButton } from '../controls/button.tsx';
 import { Name } from '../controls/name.tsx';
 import { useModalDialog } from '../controls/use-modal-dialog.ts';
 import { useLanguage } from '../page.ts';
 import { nameOf } from '../paths.ts';
 import { Loading } from './loading.tsx';
-import { Notice } from './notice.tsx';
+import { NotLoadedNotice } from './not-loaded-notice.tsx';
 import { useClosing } from './use-closing.ts';
 import './viewer.css';
 
 interface ViewerToComeProps {
   path: string;
-  /** Loads it again; there when it could not be. */
+  /** Loads the code again, if that failed. */
   retry: (() => void) | undefined;
 }
 
-/** Stands for the viewer while its code is being loaded: it can be left already. */
+/** Stands in for the viewer while its code is loaded. It can be closed already. */
 export function ViewerToCome({ path, retry }: ViewerToComeProps) {
   const { text } = useLanguage();
   const titleId = useId();
@@ -36,16 +35,7 @@ export function ViewerToCome({ path, retry }: ViewerToComeProps) {
         </div>
       </div>
       <div class="stage" tabIndex={-1} autofocus>
-        {retry ? (
-          <Notice
-            icon={<Icon name="warning" />}
-            title={text.previews.notLoaded}
-            actions={<Button onClick={retry}>{text.controls.retry}</Button>}
-            isAlert
-          />
-        ) : (
-          <Loading />
-        )}
+        {retry ? <NotLoadedNotice retry={retry} /> : <Loading />}
       </div>
     </dialog>
   );

@@ -1,0 +1,27 @@
+import { Button } from '../controls/button.tsx';
+import { Icon } from '../controls/icon.tsx';
+import { useLoaded } from '../controls/use-loaded.ts';
+import { useLanguage } from '../page.ts';
+import { isPageReplaced } from '../service/page-version.ts';
+import { Loading } from './loading.tsx';
+import { Notice } from './notice.tsx';
+
+/** Reports that the code of a preview failed to load. After an upgrade, that code is gone, and only a reload helps. */
+export function NotLoadedNotice({ retry }: { retry: () => void }) {
+  const { text } = useLanguage();
+  const replaced = useLoaded(isPageReplaced);
+  if (replaced.state === 'loading') return <Loading />;
+  const isReplaced = replaced.state === 'ready' && replaced.value;
+  return (
+    <Notice
+      icon={<Icon name="warning" />}
+      title={isReplaced ? text.problems.replaced : text.previews.notLoaded}
+      actions={
+        <Button kind="primary" onClick={isReplaced ? () => window.location.reload() : retry}>
+          {isReplaced ? text.controls.reload : text.controls.retry}
+        </Button>
+      }
+      isAlert
+    />
+  );
+}
