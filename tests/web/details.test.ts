@@ -26,6 +26,8 @@ test('Details tell what is known of what is selected', async (t) => {
   await sheet.getByText('2 items').waitFor();
   await page.locator('[data-path="text.txt"]').click({ modifiers: ['ControlOrMeta'] });
   await sheet.getByText('2 selected').waitFor();
+  await sheet.getByText('Size of the files').waitFor();
+  await sheet.getByText('without the contents of folders').waitFor();
   await sheet.getByRole('button', { name: 'Close the details' }).click();
   await sheet.waitFor({ state: 'detached' });
 

@@ -42,10 +42,11 @@ export function FolderDetails({ path }: { path: string }) {
   );
 }
 
-/** Of several, how many there are and what they weigh. */
+/** The number of several entries, and the size of the files among them. */
 export function SeveralDetails({ entries }: { entries: readonly Entry[] }) {
   const { text, formats } = useLanguage();
   const files = entries.filter(({ type }) => type === 'file');
+  const isWhole = files.length === entries.length;
   const size = files.reduce((sum, file) => sum + (file.type === 'file' ? file.size : 0), 0);
   return (
     <>
@@ -54,8 +55,9 @@ export function SeveralDetails({ entries }: { entries: readonly Entry[] }) {
         <Fact name={text.details.folders}>{formats.number(entries.length - files.length)}</Fact>
         <Fact name={text.details.files}>{formats.number(files.length)}</Fact>
         {files.length > 0 && (
-          <Fact name={text.details.totalSize}>
+          <Fact name={isWhole ? text.details.totalSize : text.details.filesSize}>
             <Size bytes={size} />
+            {!isWhole && <span class="secondary">{text.details.withoutFolders}</span>}
           </Fact>
         )}
       </dl>
