@@ -25,6 +25,9 @@ export function servedType(type: string): string {
   return /^text\/[^;]+$/.test(type) ? `${type}; charset=utf-8` : type;
 }
 
-/** `type/subtype` with parameters (RFC 9110, section 8.3.1), of a length that every store accepts. */
+/**
+ * `type/subtype` with parameters (RFC 9110, section 8.3.1), of a length that every store accepts. Control characters and
+ * text beyond ASCII make a type invalid, because no store accepts them in a header.
+ */
 const MEDIA_TYPE =
-  /^(?=.{1,255}$)[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?:[ \t]*;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[^"\\\r\n]*"))*$/;
+  /^(?=.{1,255}$)[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+(?:[ \t]*;[ \t]*[\w!#$%&'*+.^`|~-]+=(?:[\w!#$%&'*+.^`|~-]+|"[\t !#-[\]-~]*"))*$/;

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { StoreError } from '../domain/error.ts';
+import { quoted, StoreError } from '../domain/error.ts';
 import { parseDate } from '../domain/http-date.ts';
 import type { FileEntry, WriteCondition } from '../domain/store.ts';
 
@@ -60,6 +60,12 @@ export function writeCondition(headers: IncomingHttpHeaders): WriteCondition | u
   );
   if (ifNoneMatch === undefined && ifMatch === undefined && since === undefined) return undefined;
   const etag = /^\s*"([^"]*)"\s*$/.exec(ifMatch ?? '')?.[1];
+  if (etag !== undefined && !/^[!-~]*$/.test(etag)) {
+    throw new StoreError(
+      'invalid-request',
+      `The ETag ${quoted(etag)} of If-Match has characters that no ETag here has.`,
+    );
+  }
   // With If-Match, If-Unmodified-Since is to be ignored (RFC 9110, section 13.1.4).
   if (ifNoneMatch === undefined && etag !== undefined) return { etag };
   if (ifNoneMatch?.trim() === '*' && ifMatch === undefined && since === undefined) return 'absent';

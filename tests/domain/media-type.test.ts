@@ -40,6 +40,12 @@ describe('mediaTypeOf', () => {
 });
 
 describe('mediaTypeOfUpload', () => {
+  it('takes the type of the name where the declared one has control characters or text beyond ASCII', () => {
+    for (const unit of ['\0', '\x01', '\x1f', '\x7f', '\x80', 'é', '\u2028']) {
+      assert.equal(mediaTypeOfUpload(`text/plain; name="a${unit}b"`, 'a.png'), 'image/png', JSON.stringify(unit));
+    }
+  });
+
   it('is what the uploader said, with its parameters', () => {
     for (const type of [
       'text/plain',
