@@ -1,7 +1,16 @@
-import { ifThere, isStoreError, quoted } from '../domain/error.ts';
+import { isStoreError, isThere, quoted, type StoreError } from '../domain/error.ts';
 import type { Files, UploadOptions } from '../domain/files.ts';
-import { childFile, childFolder, type FilePath, type FolderPath, isFolder, parentOf, ROOT } from '../domain/path.ts';
-import { existsAlready } from '../domain/problems.ts';
+import {
+  childFile,
+  childFolder,
+  type FilePath,
+  type FolderPath,
+  foundFolder,
+  isFolder,
+  nameOf,
+  parentOf,
+  ROOT,
+} from '../domain/path.ts';
 import type { WriteCondition } from '../domain/store.ts';
 import { AccessDenied } from './access-denied.ts';
 import type { AuditEvent } from './audit.ts';
@@ -21,12 +30,18 @@ export interface GuardOptions {
   readonly record: (event: AuditEvent) => void;
 }
 
+/** The files as one user may see and change them. */
+export interface GuardedFiles extends Files {
+  /** Throws `AccessDenied` if the user can't add files to any folder. */
+  requireUpload(): void;
+}
+
 /**
  * The files as one asker may see and change them: every member decides first, by paths that are parsed already, and
  * throws `AccessDenied`. It is the only way from a request to the files, and so the one place where anything is allowed.
  * docs/access.md has the table of what needs which right.
  */
-export function guardFiles(files: Files, { policy, who, confirm, record }: GuardOptions): Files {
+export function guardFiles(files: Files, { policy, who, confirm, record }: GuardOptions): GuardedFiles {
   const refuse = (action: string, path: string | undefined, verb: string): never => {
     const what = path === undefined ? '' : ` ${path === '' ? 'the root' : quoted(path)}`;
     const reason =
@@ -38,6 +53,17 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
   };
   const need = (right: Right, action: string, path: FilePath | FolderPath) => {
     if (!policy().may(who, right, path)) refuse(action, path, VERBS[right]);
+    if (right === 'write') needOpenName(action, path);
+  };
+  /**
+   * Refuses a file with the name of a folder that is closed to the user, whether the folder exists or not: a store that
+   * can't hold both would tell.
+   */
+  const needOpenName = (action: string, path: FilePath | FolderPath) => {
+    if (isFolder(path)) return;
+    // Without one, the name is too long for a folder, and no grant has it.
+    const folder = foundFolder(parentOf(path), nameOf(path));
+    if (folder !== undefined && !policy().isVisible(who, folder)) refuse(action, path, VERBS.write);
   };
   /** For a file that would change how the store treats other files: its folder may be open to users who may not read those. */
   const needForContents = (action: string, path: FilePath | FolderPath) => {
@@ -48,19 +74,40 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     if (!policy().mayThroughout(who, right, folder)) refuse(action, folder, `${VERBS[right]} all of`);
   };
 
-  /** Makes a change that was allowed, and writes down how it ended. */
+  /** Whether what is in the way at `place` may be told: the user can read what is there. */
+  const mayTell = async (error: StoreError, place: FilePath | FolderPath): Promise<boolean> => {
+    if (!policy().may(who, 'read', place)) return false;
+    if (error.kind !== 'wrong-kind') return true;
+    for (const file of filesInTheWay(place)) {
+      if (!policy().may(who, 'read', file) && (await isThere(files.stat(file)))) return false;
+    }
+    return true;
+  };
+
+  /**
+   * Makes a change that was allowed, and records how it ended. What is in the way at the `destination` is told only to
+   * users who can read it: others get the same refusal, whatever it is and whichever condition they sent.
+   */
   const change = async <Result>(
     action: string,
-    { path, destination }: { path: string; destination?: string },
+    { path, destination }: { path: FilePath | FolderPath; destination?: FilePath | FolderPath },
     make: () => Promise<Result>,
   ): Promise<Result> => {
-    const about = { event: 'change', action, path, ...(destination !== undefined && { destination }) } as const;
+    const about = {
+      event: 'change',
+      action,
+      path,
+      ...(destination !== undefined && destination !== path && { destination }),
+    } as const;
     try {
       const result = await make();
       record({ ...about, outcome: 'done' });
       return result;
     } catch (error) {
-      // The reason of a refusal was written down already; other messages may be about the inside of the service.
+      if (destination !== undefined && isInTheWay(error) && !(await mayTell(error, destination))) {
+        refuse(action, destination, 'replace');
+      }
+      // The reason of a refusal was recorded already; other messages may reveal internals.
       if (!(error instanceof AccessDenied)) {
         record({ ...about, outcome: 'failed', ...(isStoreError(error) && { reason: error.message }) });
       }
@@ -84,16 +131,16 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     { condition, mayReplace }: { condition: WriteCondition | undefined; mayReplace: boolean },
     store: (condition: WriteCondition | undefined) => Promise<Result>,
   ): Promise<Result> =>
-    change('upload', { path: file }, async () => {
+    change('upload', { path: file, destination: file }, async () => {
       try {
         return await store(mayReplace ? condition : 'absent');
       } catch (error) {
-        const isThere = !mayReplace && condition === undefined && isStoreError(error, 'condition-failed');
-        return isThere ? refuse('upload', file, 'replace') : Promise.reject(error);
+        const isTakenName = !mayReplace && condition === undefined && isStoreError(error, 'condition-failed');
+        return isTakenName ? refuse('upload', file, 'replace') : Promise.reject(error);
       }
     });
 
-  /** What is moved can be read where it comes to, even where its folder is closed to reading: so it takes that too. */
+  /** What is moved can be read at its destination, even if its folder is closed to reading: so it needs that too. */
   const needForTransfer = async <Path extends FilePath | FolderPath>(
     needFor: (right: Right, action: string, path: Path) => void,
     action: string,
@@ -105,10 +152,15 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     needFor('write', action, to);
     needForContents(action, to);
     if (replace) needFor('manage', action, to);
-    else if (!policy().may(who, 'read', to)) await requireAbsent(files, to);
+    else if (!policy().may(who, 'read', to) && (await isTaken(files, to))) refuse(action, to, 'replace');
+  };
+
+  const requireUpload = () => {
+    if (!policy().maySomewhere(who, 'write')) refuse('upload', undefined, 'upload');
   };
 
   return {
+    requireUpload,
     async list(folder, options) {
       const isOpen = policy().may(who, 'read', folder) || policy().isVisible(who, folder);
       if (!isOpen) refuse('list', folder, VERBS.read);
@@ -147,7 +199,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
       );
     },
     async takeIn(incoming, options) {
-      if (!policy().maySomewhere(who, 'write')) refuse('upload', undefined, 'upload');
+      requireUpload();
       const waiting = await files.takeIn(incoming, options);
       return {
         async uploadTo(file: FilePath, uploadOptions?: UploadOptions) {
@@ -172,6 +224,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
       need('manage', 'rename', file);
       const destination = childFile(parentOf(file), name);
       needForContents('rename', destination);
+      needOpenName('rename', destination);
       return change('rename', { path: file, destination }, () => files.renameFile(file, name, options));
     },
     async copyFile(from, to, options) {
@@ -185,7 +238,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     async createFolder(folder, options) {
       await confirm();
       need('write', 'create folder', folder);
-      return change('create folder', { path: folder }, () => files.createFolder(folder, options));
+      return change('create folder', { path: folder, destination: folder }, () => files.createFolder(folder, options));
     },
     async renameFolder(folder, name, options) {
       const to = childFolder(parentOf(folder), name);
@@ -220,11 +273,28 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
 
 const VERBS = { read: 'read', write: 'add to', manage: 'change' } as const satisfies Record<Right, string>;
 
+/** Whether a change failed because of what is at its destination. */
+const isInTheWay = (error: unknown): error is StoreError =>
+  isStoreError(error, 'already-exists') || isStoreError(error, 'wrong-kind') || isStoreError(error, 'condition-failed');
+
+/** The files that would be in the way of a path: of the names of its folders. */
+function filesInTheWay(path: FilePath | FolderPath): FilePath[] {
+  const inTheWay: FilePath[] = [];
+  for (let folder = isFolder(path) ? path : parentOf(path); folder !== ROOT; folder = parentOf(folder)) {
+    inTheWay.push(childFile(parentOf(folder), nameOf(folder)));
+  }
+  return inTheWay;
+}
+
 /**
- * Throws where there is something at the destination, which a store may else take for what an interrupted copy left, if
- * it is the same: somebody who can't read there could find out by trying what it is.
+ * Whether there is something at a destination. A store may take it for what an interrupted copy left, if it is the same:
+ * a user who can't read it could find out by trying what it is.
  */
-async function requireAbsent(files: Files, to: FilePath | FolderPath): Promise<void> {
-  const found: unknown = await (isFolder(to) ? ifThere(files.list(to, { limit: 1 })) : ifThere(files.stat(to)));
-  if (found !== undefined) throw existsAlready(to);
+async function isTaken(files: Files, to: FilePath | FolderPath): Promise<boolean> {
+  try {
+    return await isThere(isFolder(to) ? files.list(to, { limit: 1 }) : files.stat(to));
+  } catch (error) {
+    if (isStoreError(error, 'wrong-kind')) return true;
+    throw error;
+  }
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { parseFile } from '../../src/domain/path.ts';
 import { bare, disk, memory } from '../contract/backend.ts';
-import { assertFailure, assertSuccess, jsonOf } from '../http/client.ts';
+import { assertFailure, assertSuccess, type Call, jsonOf } from '../http/client.ts';
 import { EVERYONE, form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
 
 for (const backend of [memory, bare, disk]) {
@@ -59,7 +59,7 @@ for (const backend of [memory, bare, disk]) {
           ['mine/app/', 'inbox/app/', true],
         ] as const) {
           const answer = await service.asAnn(route, json({ source, destination, is_folder: isFolder }));
-          assertFailure(answer, 409, /inbox\/(pin|app)/);
+          assertFailure(answer, 403, /who may not replace "inbox\/(pin|app\/)"/);
         }
       }
       assert.deepEqual(await service.contents(), untouched);
@@ -67,14 +67,15 @@ for (const backend of [memory, bare, disk]) {
 
     it('keeps what is there, whatever condition is sent', async () => {
       const { etag } = await service.store.stat(parseFile('inbox/taken.txt'));
-      for (const [headers, status] of [
-        [{}, 403],
-        [{ 'if-match': `"${etag}"` }, 403],
-        [{ 'if-match': '"other"' }, 403],
-        [{ 'if-none-match': '*' }, 412],
-      ] as const) {
+      const conditions: Record<string, string>[] = [
+        {},
+        { 'if-match': `"${etag}"` },
+        { 'if-match': '"other"' },
+        { 'if-none-match': '*' },
+      ];
+      for (const headers of conditions) {
         for (const call of formsOf('taken.txt', headers)) {
-          assertFailure(await service.asAnn('/upload', call), status, /./);
+          assertFailure(await service.asAnn('/upload', call), 403, /who may not replace "inbox\/taken\.txt"/);
         }
       }
       assert.deepEqual(await service.contents(), { 'inbox/taken.txt': 'old', 'outside.txt': 'outside' });
@@ -104,6 +105,116 @@ for (const backend of [memory, bare, disk]) {
         'inbox/up.txt',
         'outside.txt',
       ]);
+    });
+
+    /** What can be at `inbox/NAME`: what follows its path, in the store. */
+    const STATES = { nothing: undefined, 'a file': '', 'a folder': '/x' };
+    let names = 0;
+
+    type Requests = (name: string) => readonly (readonly [path: string, call: Call])[];
+
+    /** The responses to each request, one for each state, all but their ids and dates. */
+    const responsesOf = async (requests: Requests) => {
+      const responses: { request: string; status: number; told: object; body: string }[][] = [];
+      for (const index of requests('name').keys()) {
+        responses[index] = [];
+        for (const below of Object.values(STATES)) {
+          const name = `name${String(++names).padStart(4, '0')}`;
+          const there = below === undefined ? {} : { [`inbox/${name}${below}`]: 'secret' };
+          await service.plant({ ...there, 'mine/file': 'mine', 'mine/folder/x': 'mine' });
+          const [path, call] = requests(name)[index] ?? assert.fail();
+          const { status, headers, body } = await service.asAnn(path, call);
+          const { date: _, 'x-request-id': __, ...told } = headers;
+          const request = `${path.replace(name, 'NAME')} ${index}`;
+          responses[index].push({ request, status, told, body: body.toString().replaceAll(name, 'NAME') });
+        }
+      }
+      return responses;
+    };
+    const nameOf = (filename: string, headers?: Record<string, string>) => form([prefix, fileOf(filename)], headers);
+    const transfer = (source: string, destination: string) =>
+      json({ source, destination, is_folder: source.endsWith('/') });
+
+    it('refuses in the same way whatever has the name', async () => {
+      service.grant(grant('inbox/', ['write']), grant('mine/', ['read', 'write', 'manage']));
+      const responses = await responsesOf((name) => [
+        ['/upload', nameOf(name)],
+        ['/upload', nameOf(name, { 'if-none-match': '*' })],
+        ['/upload', form([{ ...prefix, value: `inbox/${name}` }, fileOf('below')])],
+        ['/upload', form([{ ...prefix, value: `inbox/${name}` }, fileOf('x')], { 'if-none-match': '*' })],
+        ['/create_folder', json({ path: `inbox/${name}` })],
+        ['/create_folder', json({ path: `inbox/${name}/x` })],
+        ['/copy', transfer('mine/file', `inbox/${name}`)],
+        ['/copy', transfer('mine/folder/', `inbox/${name}/`)],
+        ['/copy', transfer('mine/file', `inbox/${name}/x`)],
+        ['/move', transfer('mine/file', `inbox/${name}`)],
+        ['/move', transfer('mine/folder/', `inbox/${name}/`)],
+      ]);
+      for (const each of responses) {
+        const refusals = each.filter(({ status }) => status !== 200);
+        for (const refusal of refusals) {
+          assert.equal(refusal.status, 403, `${refusal.request}: ${refusal.body}`);
+          assert.match(refusal.body, /who may not replace \\"inbox\/NAME/);
+          assert.deepEqual(refusal, refusals[0]);
+        }
+      }
+    });
+
+    it('responds in the same way whether a file exists or not, where nothing can be added', async () => {
+      service.grant(grant('inbox/', ['write']), grant('mine/', ['read', 'write', 'manage']));
+      const responses = await responsesOf((name) => [
+        [`/file/inbox/${name}`, {}],
+        [`/thumb/inbox/${name}`, {}],
+        [`/inbox/${name}/`, {}],
+        [`/delete/inbox/${name}`, { method: 'DELETE' }],
+        [`/delete_folder/inbox/${name}`, { method: 'DELETE' }],
+        [`/rename/inbox/${name}`, json({ newName: 'other' })],
+        [`/rename_folder/inbox/${name}`, json({ newName: 'other' })],
+        ['/copy', transfer(`inbox/${name}`, 'mine/copy')],
+        ['/move', transfer(`inbox/${name}/`, 'mine/copy/')],
+        ['/upload', nameOf(name, { 'if-match': '"etag"' })],
+        ['/copy', json({ source: 'mine/file', destination: `inbox/${name}`, is_folder: false, overwrite: true })],
+      ]);
+      for (const each of responses) for (const response of each) assert.deepEqual(response, each[0]);
+    });
+
+    it('does not tell of a closed folder to a user who adds a file of its name', async () => {
+      const responses = await responsesOf((name) => {
+        service.grant(grant('', ['read', 'write', 'manage']), grant(`inbox/${name}/`, []));
+        return [
+          ['/upload', nameOf(name)],
+          ['/upload', nameOf(name, { 'if-none-match': '*' })],
+          ['/copy', transfer('mine/file', `inbox/${name}`)],
+          ['/move', transfer('mine/file', `inbox/${name}`)],
+          ['/rename/mine/file', json({ newName: name })],
+          ['/create_folder', json({ path: `inbox/${name}` })],
+          ['/create_folder', json({ path: `inbox/${name}/x` })],
+          ['/copy', transfer('mine/folder/', `inbox/${name}/`)],
+          [`/inbox/${name}/`, {}],
+          [`/file/inbox/${name}`, {}],
+          [`/delete/inbox/${name}`, { method: 'DELETE' }],
+        ];
+      });
+      for (const [nothing, , folder] of responses) assert.deepEqual(folder, nothing);
+    });
+
+    it('does not tell of a file in the way, of which a user can read only what would be below', async () => {
+      service.grant(grant('inbox/', ['write']), grant('mine/', ['read', 'write', 'manage']));
+      const responses = await responsesOf((name) => {
+        service.grant(grant(`inbox/${name}/`, ['read', 'write', 'manage']), grant('mine/', ['read']));
+        return [
+          ['/upload', form([{ ...prefix, value: `inbox/${name}` }, fileOf('below')])],
+          ['/create_folder', json({ path: `inbox/${name}/below` })],
+          ['/copy', transfer('mine/file', `inbox/${name}/below`)],
+          [`/inbox/${name}/`, {}],
+          [`/file/inbox/${name}/below`, {}],
+        ];
+      });
+      for (const [nothing, file] of responses) {
+        assert.ok(nothing && file);
+        if (nothing.status !== 200) assert.deepEqual(file, nothing);
+        else if (file.status !== 200) assert.equal(file.status, 403, `${file.request}: ${file.body}`);
+      }
     });
   });
 }
