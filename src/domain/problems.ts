@@ -55,6 +55,11 @@ export function requireSize(file: FilePath, size: number, announced: number | un
   );
 }
 
+/** The service refuses every change, by READ_ONLY. */
+export function readOnlyError(): StoreError {
+  return new StoreError('denied', 'This service is read-only.');
+}
+
 /** The file is not the version that the request was about. */
 export function changedMeanwhile(file: FilePath): StoreError {
   return new StoreError('condition-failed', `The file ${quoted(file)} is not the version that the request is about.`);

@@ -104,7 +104,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
   const operations = createLongOperations();
   app.addHook('onClose', () => operations.finished());
 
-  await app.register(async (upload: App) => uploadRoute(upload));
+  await app.register(async (upload: App) => uploadRoute(upload, service));
   await app.register(async (bodiless: App) => {
     // Programs send a Content-Type with no body, or "{}", or anything: it says nothing here, and is not looked at.
     bodiless.addHook('onRequest', ({ headers }, _reply, done) => {

@@ -35,10 +35,18 @@ const SMALL = 64 * 1024;
 /** Bytes of a part that nobody asked for. */
 const MAX_UNKNOWN = 1024 * 1024;
 
+/** Bytes before the first boundary: RFC 2046 has them ignored, and no program of today sends any. */
+const MAX_PREAMBLE = 4 * 1024;
+
+/** Bytes before the file part, with the headers of all parts. */
+const MAX_BEFORE_FILE = 2 * MAX_UNKNOWN;
+
 /** A form as it arrives. */
 export interface Form {
   /** The parts in their order; undefined behind the last, and only when the whole request has been received. */
   next(): Promise<Part | undefined>;
+  /** Lifts the limit on bytes: the current part is the file. */
+  beginFile(): void;
   /** What is wrong with the form, if something is: it tells more than the failure of what is made of its parts. */
   problem(): StoreError | HttpError | undefined;
 }
@@ -60,7 +68,7 @@ function readAtOnce(request: IncomingMessage, boundary: string): Form | undefine
   if (!request.complete || request.readableLength > SMALL) return undefined;
   const bytes: Buffer | null = request.read();
   const parts = bytes && partsOfWhole(bytes, boundary)?.map(partAtHand);
-  if (parts) return { next: async () => parts.shift(), problem: () => undefined };
+  if (parts) return { next: async () => parts.shift(), beginFile: () => {}, problem: () => undefined };
   if (bytes) request.unshift(bytes);
   return undefined;
 }
@@ -82,6 +90,9 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
   let wake = () => {};
   let count = 0;
   let withoutHeaders = 0;
+  let received = 0;
+  let preamble = 0;
+  let isLimited = true;
   let current: Readable | undefined;
   let problem: StoreError | HttpError | undefined;
 
@@ -92,6 +103,13 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
     wake();
   };
 
+  dicer.on('preamble', (body: Readable) => {
+    body.on('error', () => {});
+    body.on('data', (piece: Buffer) => {
+      preamble += piece.length;
+      if (preamble > MAX_PREAMBLE) fail(invalid(`The form has more than ${MAX_PREAMBLE} bytes before its first part.`));
+    });
+  });
   dicer.on('part', (body) => {
     if (++count > MAX_PARTS) return fail(invalid(`The form has more than ${MAX_PARTS} parts.`));
     current = body;
@@ -125,6 +143,13 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
   // That the client is slow is told in words of its own; what else ends a request is that it was cut short.
   request.on('error', (error) => fail(error instanceof HttpError ? error : cutShort()));
   request.on('aborted', () => fail(cutShort()));
+  // Before each piece is parsed, so that a piece in which the file begins is not counted whole.
+  request.on('data', (piece: Buffer) => {
+    if (isLimited && received > MAX_BEFORE_FILE) {
+      fail(new StoreError('too-large', `The form has more than ${MAX_BEFORE_FILE / 1024 ** 2} MiB before its file.`));
+    }
+    received += piece.length;
+  });
   if (request.destroyed) fail(cutShort());
   else request.pipe(dicer);
   return {
@@ -132,6 +157,9 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
       while (!problem && !isWhole && parts.length === 0) await new Promise<void>((resolve) => (wake = resolve));
       if (problem) throw problem;
       return parts.shift();
+    },
+    beginFile() {
+      isLimited = false;
     },
     problem: () => problem,
   };

@@ -1,4 +1,4 @@
-import { StoreError } from '../domain/error.ts';
+import { readOnlyError } from '../domain/problems.ts';
 import type { Store } from '../domain/store.ts';
 import { bodyIn, EFFECTS, wrap } from './members.ts';
 
@@ -7,6 +7,6 @@ export function readOnly(store: Store): Store {
   return wrap(store, async (member, run, args) => {
     if (EFFECTS[member] !== 'writes') return run();
     bodyIn(args)?.destroy();
-    throw new StoreError('denied', 'This service is read-only.');
+    throw readOnlyError();
   });
 }

@@ -1,10 +1,9 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { AccessDenied } from '../../access/access-denied.ts';
 import type { AuditEvent } from '../../access/audit.ts';
-import { guardFiles } from '../../access/guard.ts';
+import { type GuardedFiles, guardFiles } from '../../access/guard.ts';
 import type { Identity, Way } from '../../access/identity.ts';
 import { RIGHTS, type Right } from '../../access/rights.ts';
-import type { Files } from '../../domain/files.ts';
 import type { FolderPath } from '../../domain/path.ts';
 import { HttpError } from '../errors.ts';
 import type { App, Service } from '../service.ts';
@@ -24,7 +23,7 @@ export interface RequestAccess {
   readonly who: Identity | undefined;
   readonly way: Way | undefined;
   /** The only way from a request to the files. */
-  readonly files: Files;
+  readonly files: GuardedFiles;
   /** What the asker may do in a folder; undefined where there is nobody to be. */
   rightsAt(folder: FolderPath): Right[] | undefined;
   /** Writes an event of this request down. */
@@ -113,7 +112,7 @@ class AskerAccess implements RequestAccess {
   readonly #asker: Proof | undefined;
   readonly #began = performance.now();
   #isRecorded = false;
-  #files: Files | undefined;
+  #files: GuardedFiles | undefined;
 
   constructor(service: Service, request: FastifyRequest, reply: FastifyReply, asker: Proof | undefined) {
     this.#service = service;
@@ -130,7 +129,7 @@ class AskerAccess implements RequestAccess {
     return this.#asker?.way;
   }
 
-  get files(): Files {
+  get files(): GuardedFiles {
     this.#files ??= guardFiles(this.#service.files, {
       policy: () => this.#service.access.policy(),
       who: this.who,

@@ -2,14 +2,16 @@ import type { IncomingMessage } from 'node:http';
 import { quoted, StoreError } from '../../domain/error.ts';
 import type { Files, UploadOptions } from '../../domain/files.ts';
 import { childFile, type FolderPath, parseFolder, ROOT } from '../../domain/path.ts';
+import { readOnlyError } from '../../domain/problems.ts';
 import type { FileEntry } from '../../domain/store.ts';
 import { accessOf } from '../access/request-access.ts';
 import { clientSignal } from '../client-signal.ts';
+import { allowLongBody } from '../limits/slow-bodies.ts';
 import { isKept, modifiedInHeader, parseModified } from '../modified-time.ts';
 import { boundaryOf, type Form, type Part, readForm, readText, skipPart } from '../multipart.ts';
 import { quote, writeCondition } from '../preconditions.ts';
 import { Failure, Upload, Uploaded } from '../schemas.ts';
-import type { App } from '../service.ts';
+import type { App, Service } from '../service.ts';
 
 /** Bytes of the field `prefix`: enough for an error that names the rule of paths instead of this one. */
 const MAX_PREFIX = 8 * 1024;
@@ -20,7 +22,7 @@ const MAX_MODIFIED = 1024;
 /** Milliseconds in which a client that still sends, though it was refused, can read why. */
 const LINGER = 5_000;
 
-export function uploadRoute(app: App): void {
+export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): void {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.post(
@@ -38,7 +40,17 @@ export function uploadRoute(app: App): void {
       },
       // The body is read as it arrives, and its rules are kept below.
       validatorCompiler: () => () => true,
-      onRequest: async ({ headers }) => void boundaryOf(headers['content-type']),
+      // Before the body: a client that can't upload anything must not hold a connection open with one.
+      onRequest: async (request, reply) => {
+        try {
+          accessOf(request).files.requireUpload();
+          if (readOnly) throw readOnlyError();
+          boundaryOf(request.headers['content-type']);
+        } catch (error) {
+          reply.raw.once('finish', () => discardRest(request.raw));
+          throw error;
+        }
+      },
     },
     async (request, reply) => {
       const options = { condition: writeCondition(request.headers), signal: clientSignal(reply) };
@@ -48,8 +60,17 @@ export function uploadRoute(app: App): void {
       // A field is more exact than the seconds of the header.
       const modified = () => fields.modified ?? inHeader;
       try {
+        const onFile = () => {
+          form.beginFile();
+          allowLongBody(request.raw);
+        };
         const sizeAtMost = lengthOf(request.raw);
-        const file = await receive(accessOf(request).files, form, { fields, modified }, { ...options, sizeAtMost });
+        const file = await receive(
+          accessOf(request).files,
+          form,
+          { fields, modified },
+          { ...options, sizeAtMost, onFile },
+        );
         reply.header('etag', quote(file.etag));
         if (isKept(modified(), file)) reply.header('x-oc-mtime', 'accepted');
         return { success: true, message: 'File uploaded successfully', path: file.path } as const;
@@ -66,7 +87,10 @@ function lengthOf({ headers }: IncomingMessage): number | undefined {
   return headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
 }
 
-type ReceiveOptions = UploadOptions & { readonly sizeAtMost: number | undefined };
+type StoreOptions = UploadOptions & { readonly sizeAtMost: number | undefined };
+
+/** `onFile` is called when the file part begins. */
+type ReceiveOptions = StoreOptions & { readonly onFile: () => void };
 
 /** The fields of a form beside its file, as far as they have arrived. */
 interface Fields {
@@ -82,9 +106,17 @@ interface Metadata {
 }
 
 /** Stores the file of a form. Nothing is changed before the whole form has arrived and is found to be right. */
-async function receive(files: Files, form: Form, meta: Metadata, options: ReceiveOptions): Promise<FileEntry> {
+async function receive(
+  files: Files,
+  form: Form,
+  meta: Metadata,
+  { onFile, ...options }: ReceiveOptions,
+): Promise<FileEntry> {
   for (let part = await form.next(); part; part = await form.next()) {
-    if (isFile(part)) return storeFile(files, part, { ...meta, rest: form }, options);
+    if (isFile(part)) {
+      onFile();
+      return storeFile(files, part, { ...meta, rest: form }, options);
+    }
     await readField(part, meta.fields);
   }
   throw new StoreError('invalid-request', 'The form has no part "file" with a file name.');
@@ -94,7 +126,7 @@ async function storeFile(
   files: Files,
   part: Part,
   { fields, modified, rest }: Metadata & { readonly rest: Form },
-  { sizeAtMost, ...options }: ReceiveOptions,
+  { sizeAtMost, ...options }: StoreOptions,
 ): Promise<FileEntry> {
   const name = fileName(part);
   const { body, release, type: declaredType } = part;
