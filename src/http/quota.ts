@@ -1,11 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Quota } from '../domain/store.ts';
+import './access/request-access.ts';
 import type { App, Service } from './service.ts';
 
-/** What an answer says of the store's quota, for a request that prefers to know (RFC 7240): as it is then. */
-export function tellQuota(app: App, { files }: Pick<Service, 'files'>): void {
-  app.addHook('onSend', ({ headers }, reply, _payload, done) => {
-    const quota = prefersQuota(headers) ? files.quota() : undefined;
+/**
+ * Adds the store's quota to responses for which the client prefers it (RFC 7240). With an access file, only signed-in users
+ * get it.
+ */
+export function tellQuota(app: App, { files, access: { mode } }: Pick<Service, 'files' | 'access'>): void {
+  app.addHook('onSend', ({ headers, access }, reply, _payload, done) => {
+    const isTold = prefersQuota(headers) && (mode !== 'file' || access?.who !== undefined);
+    const quota = isTold ? files.quota() : undefined;
     if (quota) reply.headers({ 'x-store-quota': quotaHeader(quota), 'preference-applied': 'quota' });
     done();
   });

@@ -17,19 +17,30 @@ async function start(
 ): Promise<number> {
   const service = await startService(memory, {
     wrap: (store) => readOnly(observe({ ...store, ...members(store), quota }, () => {})),
+    metrics: {
+      token: Buffer.from('metrics-token'),
+      requestBegan() {},
+      requestEnded() {},
+      format: async () => ({ type: 'text/plain', text: '' }),
+    },
   });
   t.after(() => service.stop());
   return service.port;
 }
 
+const READER = { headers: { authorization: 'Bearer metrics-token' } };
+
 const QUOTA: Quota = { limit: 5000, remaining: 4987, reset: new Date('2026-11-21T14:00:00.500Z') };
 
 describe('The quota of a store', () => {
-  it('stands in the answer about readiness', async (t) => {
+  it('stands in the response about readiness, for who sends METRICS_TOKEN', async (t) => {
     const port = await start(t, () => QUOTA);
-    assert.deepEqual(jsonOf(await send(port, '/-/health/ready')), {
-      success: true,
-      message: 'The service is ready.',
+    const ready = { success: true, message: 'The service is ready.' };
+    assert.deepEqual(jsonOf(await send(port, '/-/health/ready')), ready);
+    const wrong = { headers: { authorization: 'Bearer another-token' } };
+    assert.deepEqual(jsonOf(await send(port, '/-/health/ready', wrong)), ready);
+    assert.deepEqual(jsonOf(await send(port, '/-/health/ready', READER)), {
+      ...ready,
       quota: { limit: 5000, remaining: 4987, reset: '2026-11-21T14:00:00.500Z' },
     });
   });
@@ -95,7 +106,8 @@ describe('The quota of a store', () => {
       told.push(/remaining=(\d+)/.exec(String(headers['x-store-quota']))?.[1]);
     }
     assert.deepEqual(told, ['8', '5', '4']);
-    assert.partialDeepStrictEqual(jsonOf(await send(port, '/-/health/ready')), { quota: { remaining: 3 } });
+    // The check of the store is believed for two seconds, and costs nothing again.
+    assert.partialDeepStrictEqual(jsonOf(await send(port, '/-/health/ready', READER)), { quota: { remaining: 4 } });
   });
 
   it('is a header of the failure when it is spent, beside the envelope as it always is', async (t) => {

@@ -31,7 +31,8 @@ export interface TestService {
 
 export interface ServiceOptions
   extends Partial<
-    FilesOptions & Pick<Service, 'contentOrigins' | 'readOnly' | 'access' | 'audit' | 'publicUrl' | 'contentOrigin'>
+    FilesOptions &
+      Pick<Service, 'contentOrigins' | 'readOnly' | 'access' | 'audit' | 'publicUrl' | 'contentOrigin' | 'metrics'>
   > {
   /** Where they are not those of a service without settings. */
   readonly limits?: Partial<Limits>;
@@ -68,6 +69,7 @@ export async function startService(
     audit = noAudit,
     publicUrl,
     contentOrigin,
+    metrics,
     limits,
     port = 0,
     ...options
@@ -97,6 +99,7 @@ export async function startService(
       audit,
       publicUrl,
       contentOrigin,
+      metrics,
       limits: { ...LIMITS, ...limits },
     },
     logger,

@@ -12,13 +12,16 @@ import { atEnd, runHoldall, startHoldall } from './holdall.ts';
 describe('a start in front of a repository', () => {
   it('says what it serves, with one worker unless more are asked for, and tells the quota', async (t) => {
     const hosted = await host(t);
-    const { ready, port } = await startHoldall(t, { settings: settingsOfRepository(hosted) });
+    const settings = { ...settingsOfRepository(hosted), METRICS_TOKEN: 'a-token-for-metrics' };
+    const { ready, port } = await startHoldall(t, { settings });
     assert.equal(
       ready['serves'],
       `${hosted.host.apiUrl}/repos/${hosted.options.owner}/${hosted.options.repository}, branch main`,
     );
     assert.equal(ready['workers'], 1);
-    const { quota } = jsonOf(await send(port, '/-/health/ready')) as { quota: Record<string, unknown> };
+    const { quota } = jsonOf(
+      await send(port, '/-/health/ready', { headers: { authorization: `Bearer ${settings.METRICS_TOKEN}` } }),
+    ) as { quota: Record<string, unknown> };
     assert.equal(quota['limit'], 5000);
     assert.equal(quota['remaining'], hosted.host.quota.remaining);
     assert.equal(Date.parse(String(quota['reset'])), hosted.host.quota.reset * 1000);

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import { HttpError } from '../errors.ts';
 import { beginFailure } from '../failures.ts';
@@ -8,7 +9,7 @@ import type { App, ServiceMetrics } from '../service.ts';
 
 /** What the service has counted, for Prometheus. */
 export function metricsRoute(app: App, { token, format }: ServiceMetrics): void {
-  const expected = digest(token);
+  const isReader = tokenCheck(token);
   app.get(
     '/-/metrics',
     {
@@ -26,8 +27,7 @@ export function metricsRoute(app: App, { token, format }: ServiceMetrics): void 
       },
     },
     async (request, reply) => {
-      const given = /^Bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-      if (given === undefined || !timingSafeEqual(digest(given), expected)) {
+      if (!isReader(request)) {
         const failure = beginFailure(new HttpError(401, UNKNOWN), request, reply);
         return reply.header('www-authenticate', 'Bearer realm="metrics"').type(JSON_TYPE).send(failure);
       }
@@ -35,6 +35,15 @@ export function metricsRoute(app: App, { token, format }: ServiceMetrics): void 
       return reply.header('cache-control', 'no-store').type(type).serializer(String).send(text);
     },
   );
+}
+
+/** Whether a request has the token as `Authorization: Bearer`. */
+export function tokenCheck(token: Buffer): (request: Pick<FastifyRequest, 'headers'>) => boolean {
+  const expected = digest(token);
+  return ({ headers }) => {
+    const given = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
+    return given !== undefined && timingSafeEqual(digest(given), expected);
+  };
 }
 
 const UNKNOWN = 'Metrics are given to who sends METRICS_TOKEN: "Authorization: Bearer …".';

@@ -1,9 +1,15 @@
-import { clientSignal } from '../client-signal.ts';
+import type { Files } from '../../domain/files.ts';
 import { Failure, Ready, Success } from '../schemas.ts';
 import type { App, Service } from '../service.ts';
+import { tokenCheck } from './metrics.ts';
+
+/** Milliseconds for which the outcome of a check of the store is believed: anonymous clients can ask as often as they like. */
+const CHECK_LIFETIME = 2000;
 
 /** What the service tells of itself, under `/-/`. */
-export function systemRoutes(app: App, { files }: Service): void {
+export function systemRoutes(app: App, { files, metrics }: Service): void {
+  const check = seldomCheck(files);
+  const isReader = metrics ? tokenCheck(metrics.token) : () => false;
   app.get(
     '/-/health/live',
     {
@@ -24,13 +30,14 @@ export function systemRoutes(app: App, { files }: Service): void {
       schema: {
         tags: ['The service'],
         summary: 'Whether the service can do its work',
-        description: "A 503 says why the store can't be used.",
+        description:
+          "A 503 says why the store can't be used. The outcome may be two seconds old. `quota` is only for who sends `METRICS_TOKEN` as `Authorization: Bearer`.",
         response: { 200: Ready, '4xx': Failure, '5xx': Failure },
       },
     },
-    async (_request, reply) => {
-      await files.check({ signal: clientSignal(reply) });
-      const quota = files.quota();
+    async (request) => {
+      await check();
+      const quota = isReader(request) ? files.quota() : undefined;
       return {
         success: true,
         message: 'The service is ready.',
@@ -38,4 +45,22 @@ export function systemRoutes(app: App, { files }: Service): void {
       } as const;
     },
   );
+}
+
+/** Checks the store for all who ask: one check at a time, whose outcome is believed for two seconds. */
+function seldomCheck(files: Pick<Files, 'check'>): () => Promise<void> {
+  let outcome: Promise<void> | undefined;
+  let ended: number | undefined;
+  const end = () => {
+    ended = Date.now();
+  };
+  return () => {
+    const age = ended === undefined ? 0 : Date.now() - ended;
+    // A clock that was put back must not make an outcome last.
+    if (outcome && age >= 0 && age < CHECK_LIFETIME) return outcome;
+    ended = undefined;
+    outcome = files.check();
+    outcome.then(end, end);
+    return outcome;
+  };
 }
