@@ -20,6 +20,8 @@ const DEPLOYING = {
   promtool: 'prometheus',
   nginx: 'nginx-light',
   caddy: 'caddy',
+  apache2: 'apache2',
+  haproxy: 'haproxy',
   'docker-compose': 'docker-compose',
   'systemd-analyze': 'systemd',
   setpriv: 'util-linux',
@@ -70,7 +72,10 @@ async function runTests() {
     provide(() => requireCommands({ 'redis-server': 'redis-server' }));
   if (['tests/stores/disk', 'tests/process/'].some(willRun)) provide(() => requireCommands(IGNORING_CASE));
   if (willRun('tests/deploy/')) provide(() => requireCommands(DEPLOYING));
-  if (willRun('tests/doctor/')) provide(() => requireCommands({ nginx: DEPLOYING.nginx }));
+  if (willRun('tests/doctor/')) {
+    const { nginx, apache2, haproxy } = DEPLOYING;
+    provide(() => requireCommands({ nginx, apache2, haproxy }));
+  }
   if (willRun('tests/replicas/')) await provideForReplicas();
   if (willRun('tests/web/')) provide(requireBrowser);
   if (willRun('tests/long/swift')) await provideSwift();

@@ -15,7 +15,7 @@ export const ADVICE_ON_TOKEN =
   'Look at the token in HOLDALL_TOKEN, and at its entry in ACCESS_FILE: whether it has expired, and whether its person may read, write and manage in "/" (npx holdall access explain NAME upload /).';
 
 export const PATHS =
-  'Have the proxy pass paths on as they are: in nginx proxy_pass with nothing behind the port, not even a "/"; and no rewrite that decodes them.';
+  'Have the proxy pass paths on as they are: in nginx proxy_pass with nothing behind the port, not even a "/"; in Apache AllowEncodedSlashes NoDecode and ProxyPass with nocanon; and no rewrite that decodes them.';
 
 /** What to do where a request is refused that should not be. */
 export function adviceOnRefusal({ status, envelope }: Answer): string {

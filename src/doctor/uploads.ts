@@ -1,6 +1,6 @@
 import { call, explainAddress, sayAnswer } from './address.ts';
 import { type Answer, uploadForm } from './asking.ts';
-import { type Check, type Finding, failed, ok, warning } from './check.ts';
+import { type Check, type Finding, failed, notTried, ok, warning } from './check.ts';
 import { adviceOnRefusal, PATHS, type PassageSubject, pathOf } from './passage.ts';
 import { probeBytes } from './probe.ts';
 import { LARGE_FOLDER, SMALL } from './store.ts';
@@ -52,7 +52,9 @@ export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
     name: 'url-upload-buffering',
     needs: 'url-upload',
     async run(subject, signal) {
-      if (await answersEarly(subject, signal)) return ok('Uploads come to the service as they are sent.');
+      const isEarly = await answersEarly(subject, signal);
+      if (isEarly === undefined) return notTried(APACHE);
+      if (isEarly) return ok('Uploads come to the service as they are sent.');
       return warning(
         'The proxy keeps uploads until it has all of them: they take twice as long, and room on its disk, and their progress is made up.',
         'Have it pass on what comes: in nginx proxy_request_buffering off;',
@@ -103,8 +105,11 @@ export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
   },
 ];
 
+const APACHE =
+  'Apache answers an upload after its end, even if it passes on what comes: this can not be told from here. It keeps uploads only if proxy-sendcl is set, or a module such as mod_security reads them.';
+
 const BODY_SIZE =
-  'Raise the limit of the proxy for bodies: in nginx client_max_body_size 0; in its server; Cloudflare has one of 100 MB; Traefik one where it has the buffering middleware. Time-outs for bodies likewise.';
+  'Raise the limit of the proxy for bodies: in nginx client_max_body_size 0; in its server; in Apache LimitRequestBody 0; Cloudflare has one of 100 MB; Traefik one where it has the buffering middleware. Time-outs for bodies likewise.';
 
 function adviceOnUpload(answer: Answer): string {
   if (answer.status !== 413) return adviceOnRefusal(answer);
@@ -120,14 +125,16 @@ function upload(subject: PassageSubject, name: string, bytes: Buffer, signal: Ab
 const EARLY = { least: 2000, times: 20 };
 
 /**
- * Whether an upload is answered that is never sent to its end: one that a foreign site seems to send is refused as soon as
- * its head is there. Nothing is stored of it.
+ * Returns whether an upload that is never sent to its end gets a response: the service refuses one that a foreign site seems
+ * to send as soon as it has the headers. Nothing is stored of it. Undefined behind Apache, which sends the whole body to the
+ * service before it reads the response.
  */
-async function answersEarly(subject: PassageSubject, signal: AbortSignal): Promise<boolean> {
+async function answersEarly(subject: PassageSubject, signal: AbortSignal): Promise<boolean | undefined> {
   const { type, body } = uploadForm('', '', Buffer.alloc(0));
   const refused = { method: 'POST', headers: { 'content-type': type, 'sec-fetch-site': 'cross-site' } };
   const began = performance.now();
-  await call(subject, '/upload', { ...refused, body, signal });
+  const { headers } = await call(subject, '/upload', { ...refused, body, signal });
+  if (/^Apache\b/i.test(String(headers.server ?? ''))) return undefined;
   const patience = Math.max(EARLY.least, Math.ceil(EARLY.times * (performance.now() - began)));
   const late = AbortSignal.timeout(patience);
   try {
@@ -156,7 +163,7 @@ async function lookAtProgress(subject: PassageSubject, signal: AbortSignal): Pro
   if (last - first < 1 && first > LONG) {
     return warning(
       'The lines of progress of a copy came all at once, at its end: people see no progress.',
-      'Have the proxy hand on what comes: in nginx proxy_buffering off; in Caddy flush_interval -1.',
+      'Have the proxy hand on what comes: in nginx proxy_buffering off; in Caddy flush_interval -1; in Apache flushpackets=on.',
     );
   }
   return ok(

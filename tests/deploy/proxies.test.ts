@@ -8,10 +8,10 @@ import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { temporaryFolder } from '../process/holdall.ts';
+import { documentedApache, documentedHaproxy, PATH } from '../servers/documented-proxies.ts';
 
 const run = promisify(execFile);
 const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url));
-const PATH = `${process.env['PATH']}:/usr/sbin:/sbin`;
 
 const read = (file: string) => readFile(join(DEPLOY, file), 'utf8');
 
@@ -33,6 +33,16 @@ describe('The examples for reverse proxies', () => {
     const options = ['--adapter', 'caddyfile', '--config', join(DEPLOY, 'Caddyfile')];
     await run('caddy', ['validate', ...options], { env: { PATH, HOME: '/nonexistent' } });
   });
+
+  for (const [name, documented] of [
+    ['Apache', documentedApache],
+    ['HAProxy', documentedHaproxy],
+  ] as const) {
+    it(`are taken by ${name}`, async (t) => {
+      const { file, check } = await documented(t, 8080);
+      await run(file, check, { env: { PATH } });
+    });
+  }
 
   it('keep to the schemas that there are of the files of Traefik', async () => {
     // Traefik itself is in no package: that it takes them is not tried.

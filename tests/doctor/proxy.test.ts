@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createToken } from '../../src/access/tokens.ts';
 import { type Holdall, startHoldall as start, temporaryFolder } from '../process/holdall.ts';
+import { documentedApache, documentedHaproxy, startProxy } from '../servers/documented-proxies.ts';
 import { startNginx } from '../servers/nginx.ts';
 import { diagnose } from './diagnosis.ts';
 
@@ -47,6 +48,27 @@ async function startGuarded(t: TestContext, settings: Readonly<Record<string, st
   return { holdall: await startHoldall(t, all), settings: all, token };
 }
 
+describe('holdall doctor behind other documented proxies', () => {
+  for (const [name, documented, buffering] of [
+    // Apache reads no response before the end of an upload, although it passes on what comes.
+    ['Apache', documentedApache, 'not tried'],
+    ['HAProxy', documentedHaproxy, 'ok'],
+  ] as const) {
+    it(`finds nothing wrong behind ${name}`, async (t) => {
+      const holdall = await startHoldall(t, { TRUST_PROXY: 'loopback', ACCESS: 'open' });
+      const port = await startProxy(t, await documented(t, holdall.port));
+      const settings = { DISK_ROOT: holdall.root, TRUST_PROXY: 'loopback', ACCESS: 'open' };
+      const { of, printed, with: having } = await diagnose(settings, '--url', `http://127.0.0.1:${port}`);
+      assert.deepEqual([having('failed'), having('warning')], [[], []], printed);
+      for (const check of ['url-names', 'url-upload', 'url-body-size', 'url-progress', 'url-methods']) {
+        assert.equal(of(check).status, 'ok', check);
+      }
+      assert.equal(of('url-upload-buffering').status, buffering);
+      await noTrace(holdall);
+    });
+  }
+});
+
 describe('holdall doctor behind nginx', () => {
   it('finds what the defaults of nginx do to uploads and paths, each with its line', async (t) => {
     const holdall = await startHoldall(t);
@@ -57,13 +79,13 @@ describe('holdall doctor behind nginx', () => {
     assert.deepEqual(having('warning'), ['url-upload-buffering']);
     assert.equal(
       of('url-names').advice,
-      'Have the proxy pass paths on as they are: in nginx proxy_pass with nothing behind the port, not even a "/"; and no rewrite that decodes them.',
+      'Have the proxy pass paths on as they are: in nginx proxy_pass with nothing behind the port, not even a "/"; in Apache AllowEncodedSlashes NoDecode and ProxyPass with nocanon; and no rewrite that decodes them.',
     );
     assert.deepEqual(
       [of('url-body-size').found, of('url-body-size').advice],
       [
         'An upload of 1 MiB is answered with 413, which is not of the service.',
-        'Raise the limit of the proxy for bodies: in nginx client_max_body_size 0; in its server; Cloudflare has one of 100 MB; Traefik one where it has the buffering middleware. Time-outs for bodies likewise.',
+        'Raise the limit of the proxy for bodies: in nginx client_max_body_size 0; in its server; in Apache LimitRequestBody 0; Cloudflare has one of 100 MB; Traefik one where it has the buffering middleware. Time-outs for bodies likewise.',
       ],
     );
     assert.equal(

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { atEnd, temporaryFolder } from '../process/holdall.ts';
+import { until } from '../process/until.ts';
+import { findFreePort } from './free-port.ts';
+import { takesConnections } from './takes-connections.ts';
+
+/** A proxy program and its command line, with the file of `deploy/` that it is configured by. */
+interface DocumentedProxy {
+  readonly file: string;
+  readonly args: readonly string[];
+  /** Arguments that only check the configuration. */
+  readonly check: readonly string[];
+  readonly port: number;
+}
+
+/** Apache with `deploy/apache.conf` in front of a service. Addresses, TLS and what a distribution adds are other ones. */
+export async function documentedApache(t: TestContext, service: number): Promise<DocumentedProxy> {
+  const folder = await temporaryFolder(t);
+  const [port, otherPort] = [await findFreePort(), await findFreePort()];
+  const site = adapt(await read('apache.conf'), [
+    [/<VirtualHost \*:443>/, `<VirtualHost 127.0.0.1:${port}>`],
+    [/<VirtualHost \*:80>/, `<VirtualHost 127.0.0.1:${otherPort}>`],
+    [/^ *SSL\w+ .*$/gm, ''],
+    [/127\.0\.0\.1:8080/, `127.0.0.1:${service}`],
+  ]);
+  const modules = ['mpm_event', 'authz_core', 'alias', 'headers', 'proxy', 'proxy_http', 'reqtimeout'];
+  const configuration = [
+    `ServerRoot ${folder}`,
+    'ServerName localhost',
+    `PidFile ${folder}/apache.pid`,
+    `DefaultRuntimeDir ${folder}`,
+    `ErrorLog ${folder}/error.log`,
+    ...modules.map((name) => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`),
+    ...(process.getuid?.() === 0 ? ['User www-data', 'Group www-data'] : []),
+    `Listen 127.0.0.1:${port}`,
+    `Listen 127.0.0.1:${otherPort}`,
+    site,
+  ];
+  const file = join(folder, 'apache.conf');
+  await writeFile(file, configuration.join('\n'));
+  return { file: 'apache2', args: ['-f', file, '-D', 'FOREGROUND'], check: ['-f', file, '-t'], port };
+}
+
+/** HAProxy with `deploy/haproxy.cfg` in front of a service. Addresses and TLS are other ones. */
+export async function documentedHaproxy(t: TestContext, service: number): Promise<DocumentedProxy> {
+  const folder = await temporaryFolder(t);
+  const [port, otherPort] = [await findFreePort(), await findFreePort()];
+  const configuration = adapt(await read('haproxy.cfg'), [
+    [/bind :443 ssl crt .*/, `bind 127.0.0.1:${port}`],
+    [/bind :80/, `bind 127.0.0.1:${otherPort}`],
+    [/127\.0\.0\.1:8080/, `127.0.0.1:${service}`],
+  ]);
+  const file = join(folder, 'haproxy.cfg');
+  await writeFile(file, configuration);
+  return { file: 'haproxy', args: ['-db', '-q', '-f', file], check: ['-c', '-q', '-f', file], port };
+}
+
+/** Starts a proxy, which ends with the test, and returns its port when it takes connections. */
+export async function startProxy(t: TestContext, { file, args, port }: DocumentedProxy): Promise<number> {
+  const child = spawn(file, args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, PATH } });
+  const errors = text(child.stderr);
+  const ended = once(child, 'close');
+  atEnd(t, async () => {
+    child.kill('SIGTERM');
+    await ended;
+  });
+  await until(`${file} takes connections`, async () => {
+    if (child.exitCode !== null) assert.fail(`${file} ended: ${await errors}`);
+    return takesConnections(port);
+  });
+  return port;
+}
+
+/** Where Debian has programs of the system. */
+export const PATH = `${process.env['PATH']}:/usr/sbin:/sbin`;
+
+const read = (file: string) => readFile(new URL(`../../deploy/${file}`, import.meta.url), 'utf8');
+
+function adapt(documented: string, adaptations: readonly (readonly [RegExp, string])[]): string {
+  return adaptations.reduce((configuration, [from, to]) => {
+    assert.match(configuration, from, 'The file has what is replaced.');
+    return configuration.replace(from, to);
+  }, documented);
+}
