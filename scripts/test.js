@@ -71,6 +71,7 @@ async function runTests() {
   if (['tests/http/', 'tests/access/', 'tests/attacks/'].some(willRun))
     provide(() => requireCommands({ 'redis-server': 'redis-server' }));
   if (['tests/stores/disk', 'tests/process/'].some(willRun)) provide(() => requireCommands(IGNORING_CASE));
+  if (willRun('tests/http/')) provide(() => requireCommands({ rclone: 'rclone' }));
   if (willRun('tests/deploy/')) provide(() => requireCommands(DEPLOYING));
   if (willRun('tests/doctor/')) {
     const { nginx, apache2, haproxy } = DEPLOYING;

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
 import type { Right } from '../../access/rights.ts';
-import { quoted } from '../../domain/error.ts';
-import { type FolderPath, nameOf, parseFolder, ROOT } from '../../domain/path.ts';
+import { isStoreError, isThere, quoted } from '../../domain/error.ts';
+import { type FolderPath, nameOf, parseFile, parseFolder, ROOT, withoutSlash } from '../../domain/path.ts';
 import type { Entry, Listing as StoreListing } from '../../domain/store.ts';
 import { accessOf } from '../access/request-access.ts';
 import { clientSignal } from '../client-signal.ts';
@@ -10,6 +10,7 @@ import { HttpError } from '../errors.ts';
 import { beginFailure } from '../failures.ts';
 import { limitListings } from '../limits/listings.ts';
 import { answerListing } from '../page/answer-listing.ts';
+import { fileBehind, isRclone, sendPlainListing } from '../page/plain-listing.ts';
 import { quote } from '../preconditions.ts';
 import { Failure, Listing, ListingQuery, PathParameter } from '../schemas.ts';
 import type { App, Service } from '../service.ts';
@@ -35,7 +36,19 @@ export function listingRoutes(app: App, service: Service): void {
     const { cursor, limit } = query;
     const access = accessOf(request);
     const signal = clientSignal(reply);
-    const listing = await inTurn(() => access.files.list(folder, { cursor, limit, signal }), signal);
+    const read = (at: string | undefined) =>
+      inTurn(() => access.files.list(folder, { cursor: at, limit, signal }), signal);
+    if (isRclone(request)) {
+      const found = await read(cursor).catch(async (error: unknown) => {
+        const location = isStoreError(error, 'not-found') ? fileBehind(request, folder) : undefined;
+        if (location === undefined || !(await isThere(access.files.stat(parseFile(withoutSlash(folder)))))) throw error;
+        return location;
+      });
+      if (typeof found === 'string')
+        return reply.code(302).headers({ location: found, 'cache-control': 'no-store' }).send();
+      return sendPlainListing(request, reply, { first: found, next: read });
+    }
+    const listing = await read(cursor);
     return answerListing(service, request, reply, {
       folder,
       answer: envelopeOf(folder, listing, access.rightsAt(folder)),

@@ -1,0 +1,58 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type FolderPath, nameOf, withoutSlash } from '../../domain/path.ts';
+import type { Entry, Listing } from '../../domain/store.ts';
+import { CACHE_CONTROL } from '../headers.ts';
+import { baseOf, fileUrl, folderUrl, isListed } from './links.ts';
+
+/*
+ * Listings for the http backend of rclone, which sends no `Accept`, reads `text/html` alone, ignores scripts and what is in
+ * `noscript`, and follows links one level below the folder that have no query. It has no notion of further pages.
+ */
+
+/** Whether a request comes from rclone. */
+export function isRclone({ headers }: FastifyRequest): boolean {
+  return /^rclone\//.test(headers['user-agent'] ?? '');
+}
+
+/** Sends all entries of a folder as links, page after page. `next` reads the page at a cursor. */
+export function sendPlainListing(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { first, next }: { first: Listing; next: (cursor: string) => Promise<Listing> },
+): FastifyReply {
+  const base = baseOf(request.url);
+  const lines = async function* () {
+    yield '<!doctype html><meta charset="utf-8"><ul>';
+    for (let page: Listing | undefined = first; page; page = page.cursor ? await next(page.cursor) : undefined) {
+      const folders = new Set(page.entries.filter(({ kind }) => kind === 'folder').map(({ path }) => path));
+      yield page.entries
+        .map((entry) => `<li><a href="${urlOf(base, entry, folders)}">${escape(nameOf(entry.path))}</a>`)
+        .join('');
+    }
+    yield '</ul>';
+  };
+  return reply
+    .headers({
+      vary: 'Accept, User-Agent',
+      'cache-control': CACHE_CONTROL,
+      'content-security-policy': "default-src 'none'",
+    })
+    .type('text/html; charset=utf-8')
+    .send(Readable.from(lines()));
+}
+
+/** The URL that a file below its folder redirects to; undefined where that URL is another route's, or a folder's. */
+export function fileBehind(request: FastifyRequest, folder: FolderPath): string | undefined {
+  const [path = ''] = request.url.split('?');
+  return path.endsWith('/') ? undefined : fileUrl(baseOf(request.url), withoutSlash(folder));
+}
+
+/** A file is linked below its folder, from where it is redirected, unless that URL means something else. */
+function urlOf(base: string, { kind, path }: Entry, folders: ReadonlySet<string>): string {
+  if (kind === 'folder') return folderUrl(base, path);
+  const below = folderUrl(base, path);
+  return !isListed(`/${path}`) || folders.has(`${path}/`) ? fileUrl(base, path) : below;
+}
+
+const escape = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
