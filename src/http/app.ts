@@ -14,7 +14,7 @@ import { createLongOperations } from './long-operations.ts';
 import { malformedRoute, routeMalformedUrls } from './malformed-urls.ts';
 import { collectMethods, refuseOtherMethods } from './methods.ts';
 import { tellQuota } from './quota.ts';
-import { logRequests, requestId } from './request-log.ts';
+import { createRequestIds, logRequests } from './request-log.ts';
 import { traceRequests } from './request-trace.ts';
 import { assetRoutes } from './routes/assets.ts';
 import { fetchRoute } from './routes/fetch.ts';
@@ -46,10 +46,11 @@ const KEEP_ALIVE_PROBE = 60_000;
  */
 export async function buildApp(service: Service, logger: FastifyBaseLogger): Promise<App> {
   const limits = limitOptions(service.limits);
+  const requestIds = createRequestIds(service.limits);
   const app: App = fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
-    genReqId: requestId,
+    genReqId: requestIds,
     bodyLimit: BODY_LIMIT,
     routerOptions: { maxParamLength: MAX_PATH },
     ...setsItsCompilers,
@@ -67,7 +68,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   }
   // Hooks that have nothing to wait for take `done`: ten promises were half of what the smallest answer cost.
   closeWhatIsAnswered(app);
-  answerFailures(app);
+  answerFailures(app, requestIds);
   routeMalformedUrls(app);
   logRequests(app, service);
   traceRequests(app, service);

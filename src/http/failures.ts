@@ -7,18 +7,23 @@ import { quoted } from '../domain/error.ts';
 import './access/request-access.ts';
 import { HttpError, type Problem, problemOf } from './errors.ts';
 import { GENERAL_HEADERS, JSON_TYPE } from './headers.ts';
-import { pathOf, REQUEST_ID, requestId } from './request-log.ts';
+import { pathOf, REQUEST_ID, type RequestIds } from './request-log.ts';
 import type { Failure } from './schemas.ts';
 import type { App } from './service.ts';
 
 /** Every failure, wherever it is found, is answered with the envelope of the interface. */
-export function answerFailures(app: App): void {
+export function answerFailures(app: App, requestId: RequestIds): void {
   app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply));
-  app.setNotFoundHandler((request, reply) =>
-    sendFailure(new HttpError(404, `There is no route ${request.method} ${pathOf(request)}.`), request, reply),
-  );
-  app.server.on('checkExpectation', refuseExpectation);
+  app.setNotFoundHandler((request, reply) => sendFailure(unknownRoute(request), request, reply));
+  // Before a body is read, which the framework does for unknown routes too.
+  app.addHook('preParsing', (request, _reply, _payload, done) => done(request.is404 ? unknownRoute(request) : null));
+  app.server.on('checkExpectation', (request, response) => refuseExpectation(request, response, requestId(request)));
   app.server.on('connect', (_request, socket) => refuseTunnel(socket));
+}
+
+/** The failure of a request for which there is no route. */
+export function unknownRoute(request: FastifyRequest): HttpError {
+  return new HttpError(404, `There is no route ${request.method} ${pathOf(request)}.`);
 }
 
 /** Refuses requests of which it can't be told for which host they are. */
@@ -82,14 +87,14 @@ function envelopeOf({ message }: Pick<Problem, 'message'>): Failure {
 }
 
 /** An `Expect` of something else than 100-continue, of which Fastify does not get to know. */
-function refuseExpectation(request: IncomingMessage, response: ServerResponse): void {
+function refuseExpectation(request: IncomingMessage, response: ServerResponse, requestId: string): void {
   const message = `The expectation ${quoted(request.headers.expect ?? '')} can't be met.`;
   const body = JSON.stringify(envelopeOf({ message }));
   response.writeHead(417, {
     ...GENERAL_HEADERS,
     'Content-Type': JSON_TYPE,
     'Content-Length': Buffer.byteLength(body),
-    [REQUEST_ID]: requestId(request),
+    [REQUEST_ID]: requestId,
     Connection: 'close',
   });
   response.end(body);

@@ -2,14 +2,27 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Limits } from './limits/limits.ts';
+import { trustedPeers } from './limits/trusted-peers.ts';
+import { countRefused } from './refused-requests.ts';
 import type { App, Service } from './service.ts';
 
 export const REQUEST_ID = 'x-request-id';
 
-/** The id that a proxy gave the request, if it is one that can stand in a log and a header, or a new one. */
-export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
-  const given = request.headers[REQUEST_ID];
-  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+/** Gives each request its id. */
+export type RequestIds = (request: IncomingMessage) => string;
+
+/**
+ * The id of a request is the one that a proxy in `TRUST_PROXY` sent, if it is safe in a log and a header; otherwise a new
+ * one. Other clients could give many requests one id, or that of another request.
+ */
+export function createRequestIds({ trustProxy }: Pick<Limits, 'trustProxy'>): RequestIds {
+  const isTrusted = trustedPeers(trustProxy);
+  return ({ headers, socket }) => {
+    const given = headers[REQUEST_ID];
+    const isUsable = typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given);
+    return isUsable && socket.remoteAddress !== undefined && isTrusted(socket.remoteAddress) ? given : randomUUID();
+  };
 }
 
 /** The status in the log of a request whose client left before it was answered, as nginx writes it. */
@@ -18,19 +31,30 @@ const CLIENT_LEFT = 499;
 /** The status of an answer that has ended, however it did. */
 export const statusOf = ({ raw }: FastifyReply): number => (raw.writableFinished ? raw.statusCode : CLIENT_LEFT);
 
-/** What was asked for, without the query, which may hold a signature, and without a host, before which may be a password. */
+/** The path of a request, without the query, which may hold a signature, and the host, which may hold a password. */
 export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string =>
   (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '')).split('?')[0] ?? '';
+
+/** Characters of a path in a line of the log: all of any path that exists, unless most of it is percent-encoded. */
+const MAX_LOGGED_PATH = 1024;
+
+/** A text that a client chose, as it stands in the log: cut, with the length that it had. */
+const shortened = (text: string): string =>
+  text.length > MAX_LOGGED_PATH ? `${text.slice(0, MAX_LOGGED_PATH)}… (cut off: ${text.length} characters)` : text;
 
 /** The levels of a log that has lines of level `info`. */
 const INFORMED: readonly string[] = ['info', 'debug', 'trace'];
 
-/** One line for each request, when it has ended, however it ended; the same for the metrics; and its id on every answer. */
+/**
+ * Logs one line for each request when it has ended, however it ended, and counts it in the metrics. Requests that are
+ * refused with 429 have lines together. Every response carries the id of its request.
+ */
 export function logRequests(app: App, { metrics }: Pick<Service, 'metrics'>): void {
   const isLogged = INFORMED.includes(app.log.level);
+  const refused = countRefused(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(REQUEST_ID, request.id);
-    if (isLogged || metrics) followRequest(request, reply, { isLogged, metrics });
+    if (isLogged || metrics) followRequest(request, reply, { isLogged, metrics, refused });
     done();
   });
 }
@@ -41,7 +65,7 @@ const counted = new WeakMap<Socket, number>();
 function followRequest(
   request: FastifyRequest,
   reply: FastifyReply,
-  { isLogged, metrics }: { isLogged: boolean } & Pick<Service, 'metrics'>,
+  { isLogged, metrics, refused }: { isLogged: boolean; refused: (client: string) => void } & Pick<Service, 'metrics'>,
 ): void {
   const started = performance.now();
   const { socket } = request;
@@ -59,11 +83,12 @@ function followRequest(
       metrics.requestEnded({ method, route, status, seconds: milliseconds / 1000, received, sent: bytes });
     }
     if (!isLogged) return;
+    if (status === 429) return refused(request.ip);
     request.log.info(
       {
         method,
         route,
-        path: pathOf(request),
+        path: shortened(pathOf(request)),
         status,
         bytes,
         milliseconds: Math.round(milliseconds * 10) / 10,

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { runFor } from '../tracing/current-request.ts';
 import type { TracedRequest } from '../tracing/tracer.ts';
 import './access/request-access.ts';
+import { trustedPeers } from './limits/trusted-peers.ts';
 import { pathOf, statusOf } from './request-log.ts';
 import type { App, Service } from './service.ts';
 
@@ -9,20 +10,24 @@ import type { App, Service } from './service.ts';
 const DETAILED: readonly string[] = ['debug', 'trace'];
 
 /**
- * Lets what is done for a request find it (`currentRequest`), and makes a span of it where requests are traced: from its
- * head to the end of its answer. Probes of the service's health are not traced.
+ * Makes a request available to the code that runs for it (`currentRequest`). Where requests are traced, its span lasts
+ * from its headers to the end of its response. Health checks are not traced. A `traceparent` counts only if a proxy in
+ * `TRUST_PROXY` sent it: other clients could decide what is traced, and add spans to the traces of others.
  */
-export function traceRequests(app: App, { tracer }: Pick<Service, 'tracer'>): void {
+export function traceRequests(app: App, { tracer, limits }: Pick<Service, 'tracer' | 'limits'>): void {
   if (!tracer && !DETAILED.includes(app.log.level)) return;
+  const isTrusted = trustedPeers(limits.trustProxy);
+  const isTrustedPeer = ({ socket: { remoteAddress } }: FastifyRequest) =>
+    remoteAddress !== undefined && isTrusted(remoteAddress);
   app.addHook('onRequest', (request, reply, done) => {
     const isProbe = request.routeOptions.config.access === 'health';
-    const span = isProbe ? undefined : tracer?.begin(tracedRequest(request));
+    const span = isProbe ? undefined : tracer?.begin(tracedRequest(request, isTrustedPeer(request)));
     if (span) reply.raw.once('close', () => span.end(statusOf(reply)));
     runFor({ id: request.id, span }, done);
   });
 }
 
-const tracedRequest = (request: FastifyRequest): TracedRequest => ({
+const tracedRequest = (request: FastifyRequest, isTrusted: boolean): TracedRequest => ({
   id: request.id,
   method: request.method,
   route: request.routeOptions.url,
@@ -30,5 +35,5 @@ const tracedRequest = (request: FastifyRequest): TracedRequest => ({
   scheme: request.protocol,
   host: request.hostname || undefined,
   port: request.port ?? undefined,
-  headers: request.headers,
+  headers: isTrusted ? request.headers : { ...request.headers, traceparent: undefined, tracestate: undefined },
 });

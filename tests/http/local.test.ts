@@ -97,15 +97,15 @@ describe('The Host of a request', () => {
 
   it('is one: with two, the request is refused as every other is, and logged', async () => {
     const { port, log } = services.local;
-    for (const [id, head, message] of [
-      ['two', 'GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example', /more than one Host header/],
-      ['absolute', 'GET http://evil.example/ HTTP/1.1\r\nHost: localhost', /name two hosts/],
-      ['none', 'GET / HTTP/1.1\r\nAccept: */*', /no Host header/],
+    for (const [head, message] of [
+      ['GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example', /more than one Host header/],
+      ['GET http://evil.example/ HTTP/1.1\r\nHost: localhost', /name two hosts/],
+      ['GET / HTTP/1.1\r\nAccept: */*', /no Host header/],
     ] as const) {
-      const answer = answerOf(await sendBytes(port, `${head}\r\nX-Request-Id: ${id}\r\n\r\n`));
+      const answer = answerOf(await sendBytes(port, `${head}\r\n\r\n`));
       assertFailure(answer, 400, message);
-      const { 'x-request-id': told, 'x-content-type-options': sniffing, connection } = answer.headers;
-      assert.deepEqual([told, sniffing, connection], [id, 'nosniff', 'close']);
+      const { 'x-request-id': id, 'x-content-type-options': sniffing, connection } = answer.headers;
+      assert.deepEqual([sniffing, connection], ['nosniff', 'close']);
       assert.equal(answer.headers['cross-origin-resource-policy'], 'same-origin');
       await until('it is logged', () => log.some(({ requestId, status }) => requestId === id && status === 400));
     }

@@ -14,7 +14,7 @@ import { until } from './until.ts';
 describe('The audit log', () => {
   it('is a file for its owner alone, which is opened anew after SIGHUP, by all processes', async (t) => {
     const log = join(await temporaryFolder(t), 'logs', 'audit.log');
-    const settings = { ACCESS_FILE: await accessFile(t), AUDIT_LOG: log, WORKERS: '2' };
+    const settings = { ACCESS_FILE: await accessFile(t), AUDIT_LOG: log, WORKERS: '2', TRUST_PROXY: 'loopback' };
     const holdall = await startHoldall(t, { settings });
     await untilAllServe(holdall);
     assert.equal((await send(holdall.port, '/private/', { headers: { 'x-request-id': 'r1' } })).status, 401);
@@ -102,7 +102,7 @@ describe('The audit log', () => {
   }
 
   it('on a full disk fails no request, loses no event, and lets the service end', async (t) => {
-    const settings = { ACCESS_FILE: await accessFile(t), AUDIT_LOG: '/dev/full' };
+    const settings = { ACCESS_FILE: await accessFile(t), AUDIT_LOG: '/dev/full', TRUST_PROXY: 'loopback' };
     const holdall = await startHoldall(t, { settings });
     const { status } = await send(holdall.port, '/private/', { headers: { 'x-request-id': 'r1' } });
     assert.equal(status, 401);

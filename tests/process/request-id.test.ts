@@ -6,7 +6,9 @@ import { until } from './until.ts';
 
 describe('The id of a request', () => {
   it('stands in the lines of its calls of the store', async (t) => {
-    const { port, log } = await startHoldall(t, { settings: { LOG_LEVEL: 'debug' } });
+    const { port, log } = await startHoldall(t, {
+      settings: { LOG_LEVEL: 'debug', ACCESS: 'open', TRUST_PROXY: 'loopback' },
+    });
     const headers = { 'x-request-id': 'given-by-the-proxy' };
     assertSuccess(await postJson(port, '/create_folder', { path: 'a' }, headers), {
       message: 'Folder created successfully',

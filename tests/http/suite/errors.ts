@@ -340,17 +340,22 @@ export function errorsSuite(backend: Backend): void {
         );
       });
 
-      it('is the one that the request brought, where that is fit for a log and a header', async () => {
-        for (const id of ['a', 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6', 'trace:1.2_3-4', 'x'.repeat(128)]) {
-          for (const path of ['/', '/missing', '/file/%FF']) {
-            assert.equal((await send(port, path, { headers: { 'x-request-id': id } })).headers['x-request-id'], id);
-          }
-          assert.ok(service.log.some((line) => line['requestId'] === id));
-        }
-      });
-
-      it('is a new one, where the request brought one that could deceive', async () => {
-        const hostile = ['', ' ', 'a b', 'a,b', '"a"', "a'b", '<script>', 'a;b', 'a\tb', 'é', '{}', 'x'.repeat(129)];
+      it('is a new one, where the request brought one and came from no trusted proxy', async () => {
+        const hostile = [
+          'a',
+          '',
+          ' ',
+          'a b',
+          'a,b',
+          '"a"',
+          "a'b",
+          '<script>',
+          'a;b',
+          'a\tb',
+          'é',
+          '{}',
+          'x'.repeat(129),
+        ];
         for (const id of hostile) {
           const answer = await send(port, '/missing', { headers: { 'x-request-id': id } });
           assert.match(String(answer.headers['x-request-id']), /^[\w-]{36}$/, JSON.stringify(id));
