@@ -7,6 +7,7 @@ import { guardRequests } from './access/request-access.ts';
 import { describeApi } from './api-description.ts';
 import { setsItsCompilers } from './compilers.ts';
 import { HttpError } from './errors.ts';
+import { continueWhenRead } from './expect-continue.ts';
 import { answerFailures, refuseAmbiguousHosts } from './failures.ts';
 import { isolateAnswers } from './isolation.ts';
 import { limitOptions, limitRequests } from './limits/limits.ts';
@@ -68,6 +69,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   }
   // Hooks that have nothing to wait for take `done`: ten promises were half of what the smallest answer cost.
   closeWhatIsAnswered(app);
+  continueWhenRead(app);
   answerFailures(app, requestIds);
   routeMalformedUrls(app);
   logRequests(app, service);

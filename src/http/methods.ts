@@ -1,4 +1,5 @@
 import { HttpError } from './errors.ts';
+import { unknownRoute } from './failures.ts';
 import type { App } from './service.ts';
 
 /** Remembers which methods each path gets, from now on. */
@@ -19,7 +20,18 @@ export function collectMethods(app: App): ReadonlyMap<string, ReadonlySet<string
  * what has no route is a 404, and no folder.
  */
 export function refuseOtherMethods(app: App, methodsOf: ReadonlyMap<string, ReadonlySet<string>>): void {
-  app.all('/-/*', { config: { access: 'public' }, schema: { hide: true } }, (_request, reply) => reply.callNotFound());
+  app.all(
+    '/-/*',
+    {
+      config: { access: 'public' },
+      schema: { hide: true },
+      // Before a body is read.
+      onRequest: async (request) => {
+        throw unknownRoute(request);
+      },
+    },
+    (_request, reply) => reply.callNotFound(),
+  );
 
   for (const [url, present] of methodsOf) {
     const allow = [...present].toSorted().join(', ');

@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { after, before, describe, it, type TestContext } from 'node:test';
+import { OPEN_POLICY } from '../../src/access/open-policy.ts';
+import type { AccessControl } from '../../src/http/access/access-control.ts';
+import { EVERYONE, type GuardedService, grant, startGuardedService } from '../access/guarded-service.ts';
+import { memory } from '../contract/backend.ts';
+import { atEnd } from '../process/holdall.ts';
+import { assertFailure, BOUNDARY, formOf, jsonOf, postBytes, send, until, within } from './client.ts';
+import { type ServiceOptions, startService } from './service.ts';
+
+const FORM = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
+
+const PROXIED: AccessControl = { mode: 'open', policy: () => OPEN_POLICY, waysIn: undefined };
+
+async function serve(t: TestContext, options: ServiceOptions = {}) {
+  const service = await startService(memory, options);
+  atEnd(t, () => service.stop());
+  return service;
+}
+
+/** A connection on which a test writes and waits for what it expects. */
+async function talk(t: TestContext, port: number) {
+  const socket = connect(port, '127.0.0.1');
+  atEnd(t, () => socket.destroy());
+  let heard = '';
+  socket.on('data', (bytes) => (heard += String(bytes)));
+  await once(socket, 'connect');
+  return {
+    write: (text: string | Buffer) => socket.write(text),
+    /** Everything that was sent, up to the end of the first headers behind `from`. */
+    async headers(from = 0): Promise<string> {
+      await until('the headers are there', () => heard.indexOf('\r\n\r\n', from) !== -1);
+      return heard.slice(from);
+    },
+  };
+}
+
+function headOf(method: string, path: string, headers: Readonly<Record<string, string>>): string {
+  const lines = Object.entries({ host: 'localhost', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`;
+}
+
+describe('An upload by a user without any write permission', () => {
+  let service: GuardedService;
+  before(async () => {
+    service = await startGuardedService(memory);
+  });
+  after(() => service.stop());
+
+  it('is refused before its body', async (t) => {
+    service.grant(grant('a/', ['read', 'manage']), grant('public/', ['read'], EVERYONE));
+    for (const [asked, status] of [
+      [{}, 401],
+      [service.asked, 403],
+    ] as const) {
+      const { write, headers } = await talk(t, service.port);
+      write(headOf('POST', '/upload', { ...FORM, ...asked, 'content-length': '100000' }));
+      assert.match(await headers(), new RegExp(`^HTTP/1\\.1 ${status} `));
+    }
+    assert.deepEqual(
+      service.events().map(({ event, action, outcome }) => [event, action, outcome]),
+      [
+        ['refusal', 'upload', 'refused'],
+        ['refusal', 'upload', 'refused'],
+      ],
+    );
+  });
+
+  it('is refused before its body where the service is read-only', async (t) => {
+    const { port } = await serve(t, { readOnly: true });
+    const { write, headers } = await talk(t, port);
+    write(headOf('POST', '/upload', { ...FORM, 'content-length': '100000' }));
+    assert.match(await headers(), /^HTTP\/1\.1 403 [\s\S]*This service is read-only/);
+  });
+});
+
+describe('What comes before the file of an upload', () => {
+  const file = formOf([{ name: 'file', filename: 'a', value: 'x' }]);
+
+  it('has the time of other bodies, also while bytes keep coming', async (t) => {
+    const { port } = await serve(t, { limits: { bodyTimeout: 0.2 } });
+    const { write, headers } = await talk(t, port);
+    write(headOf('POST', '/upload', { ...FORM, 'content-length': '100000' }));
+    write(file.subarray(0, 20));
+    const drip = setInterval(() => write('x'), 20);
+    t.after(() => clearInterval(drip));
+    assert.match(await headers(), /^HTTP\/1\.1 408 /);
+  });
+
+  it('is at most 4 KiB up to the first part', async (t) => {
+    const { port } = await serve(t);
+    assert.equal((await postBytes(port, Buffer.concat([Buffer.from(`${'x'.repeat(4000)}\r\n`), file]))).status, 200);
+    const answer = await postBytes(port, Buffer.concat([Buffer.from(`${'x'.repeat(5000)}\r\n`), file]));
+    assertFailure(answer, 400, 'The form has more than 4096 bytes before its first part.');
+  });
+
+  it('is at most 2 MiB with all its fields and their headers, however many there are', async (t) => {
+    const { port } = await serve(t);
+    const field = { name: 'x', value: 'x'.repeat(900_000) };
+    const all = formOf([field, field, field, { name: 'file', filename: 'a', value: 'x' }]);
+    assertFailure(await postBytes(port, all), 413, 'The form has more than 2 MiB before its file.');
+    const header = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="x"; y="${'x'.repeat(3_000_000)}"\r\n\r\n`;
+    assertFailure(await postBytes(port, Buffer.concat([Buffer.from(header), file])), 413, /2 MiB before its file/);
+    const large = formOf([{ name: 'file', filename: 'large', value: 'x'.repeat(3_000_000) }]);
+    assert.equal((await postBytes(port, large)).status, 200);
+  });
+});
+
+describe('Expect: 100-continue', () => {
+  const expect = { expect: '100-continue' };
+
+  it('is answered with the refusal alone where the headers are enough to refuse', async (t) => {
+    const guarded = await startGuardedService(memory);
+    atEnd(t, () => guarded.stop());
+    const { port } = await serve(t);
+    const limited = await serve(t, { limits: { requestsPerMinute: 1 } });
+    await send(limited.port, '/');
+    const json = { 'content-type': 'application/json' };
+    const refused = [
+      [guarded.port, 'POST', '/upload', FORM, 401],
+      [guarded.port, 'POST', '/upload', { ...FORM, ...guarded.asked }, 403],
+      [port, 'POST', '/upload', json, 400],
+      [port, 'POST', '/-/missing', json, 404],
+      [port, 'PUT', '/copy', json, 405],
+      [port, 'POST', '/copy', json, 413],
+      [port, 'POST', '/copy', { 'content-type': 'text/plain' }, 400],
+      [port, 'POST', '/upload', { ...FORM, 'content-encoding': 'gzip' }, 415],
+      [limited.port, 'POST', '/upload', FORM, 429],
+    ] as const;
+    for (const [at, method, path, headers, status] of refused) {
+      const connection = await talk(t, at);
+      const length = status === 413 ? 100_000 : 1000;
+      connection.write(headOf(method, path, { ...headers, ...expect, 'content-length': String(length) }));
+      assert.match(await connection.headers(), new RegExp(`^HTTP/1\\.1 ${status} `), `${method} ${path}`);
+    }
+  });
+
+  it('is answered with 100 when the body is read, and then with the response', async (t) => {
+    const { port } = await serve(t);
+    const json = JSON.stringify({ path: 'folder' });
+    for (const [path, body, headers] of [
+      ['/upload', formOf([{ name: 'file', filename: 'a', value: 'x' }]), FORM],
+      ['/create_folder', Buffer.from(json), { 'content-type': 'application/json' }],
+    ] as const) {
+      const connection = await talk(t, port);
+      connection.write(headOf('POST', path, { ...headers, ...expect, 'content-length': String(body.length) }));
+      const first = await connection.headers();
+      assert.equal(first, 'HTTP/1.1 100 Continue\r\n\r\n');
+      connection.write(body);
+      assert.match(await connection.headers(first.length), /^HTTP\/1\.1 200 /);
+    }
+  });
+});
+
+describe('/-/health/ready', () => {
+  it('has the store checked once for all who ask, and again after two seconds', async (t) => {
+    t.mock.timers.enable({ apis: ['Date'], now: Date.now() });
+    let checks = 0;
+    const gate = Promise.withResolvers<void>();
+    const { port } = await serve(t, {
+      wrap: (store) => ({
+        ...store,
+        async check() {
+          checks++;
+          await gate.promise;
+        },
+      }),
+    });
+    const ask = async () => (await send(port, '/-/health/ready')).status;
+    const asked = Array.from({ length: 20 }, ask);
+    await until('the first check is there', () => checks > 0);
+    gate.resolve();
+    assert.deepEqual(new Set(await within('all responses', Promise.all(asked))), new Set([200]));
+    assert.equal(await ask(), 200);
+    assert.equal(checks, 1);
+    t.mock.timers.setTime(Date.now() + 2000);
+    assert.equal(await ask(), 200);
+    assert.equal(checks, 2);
+  });
+});
+
+describe('The log', () => {
+  it('has the path of a request up to 1,024 characters', async (t) => {
+    const { port, log } = await serve(t);
+    await send(port, `/file/${'x'.repeat(12_000)}`);
+    await until('it is logged', () => log.some(({ msg }) => msg === 'request'));
+    const path = String(log.find(({ msg }) => msg === 'request')?.['path']);
+    assert.equal(path, `/file/${'x'.repeat(1018)}… (cut off: 12006 characters)`);
+    assert.ok(JSON.stringify(log).length < 4000);
+  });
+
+  it('has one line for many requests that are refused with 429', async (t) => {
+    const service = await startService(memory, {
+      access: PROXIED,
+      limits: { requestsPerMinute: 1, trustProxy: ['loopback'] },
+    });
+    t.after(() => service.stop());
+    for (const address of ['192.0.2.1', '192.0.2.2']) {
+      for (let count = 0; count < 10; count++) {
+        await send(service.port, '/', { headers: { 'x-forwarded-for': address } });
+      }
+    }
+    await service.stop();
+    const requests = service.log.filter(({ msg }) => msg === 'request');
+    assert.deepEqual(
+      requests.map(({ status }) => status),
+      [200, 200],
+    );
+    const refused = service.log.filter(({ status }) => status === 429);
+    assert.deepEqual(
+      refused.map(({ requests: count, clients }) => [count, clients]),
+      [
+        [1, ['192.0.2.1']],
+        [17, ['192.0.2.1', '192.0.2.2']],
+      ],
+    );
+  });
+});
+
+describe('X-Request-Id', () => {
+  it('is that of the request where a trusted proxy sent one that is safe in a log and a header', async (t) => {
+    const { port, log } = await serve(t, { access: PROXIED, limits: { trustProxy: ['loopback'] } });
+    const idOf = async (path: string, id: string) =>
+      (await send(port, path, { headers: { 'x-request-id': id } })).headers['x-request-id'];
+    for (const id of ['a', 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6', 'trace:1.2_3-4', 'x'.repeat(128)]) {
+      for (const path of ['/', '/missing', '/file/%FF']) assert.equal(await idOf(path, id), id);
+      assert.ok(log.some((line) => line['requestId'] === id));
+    }
+    for (const id of ['', 'a b', 'a,b', '{}', 'é', 'x'.repeat(129)]) {
+      assert.match(String(await idOf('/', id)), /^[\w-]{36}$/, JSON.stringify(id));
+    }
+  });
+});
+
+describe('Prefer: quota', () => {
+  it('is for signed-in users where there is an access file', async (t) => {
+    const quota = { limit: 5000, remaining: 4987, reset: new Date() };
+    const service = await startGuardedService({
+      ...memory,
+      async open() {
+        const opened = await memory.open();
+        return { ...opened, store: { ...opened.store, quota: () => quota } };
+      },
+    });
+    t.after(() => service.stop());
+    service.grant(grant('', ['read'], EVERYONE));
+    const call = { headers: { prefer: 'quota' } };
+    const anonymous = await service.asNobody('/', call);
+    assert.deepEqual([anonymous.status, anonymous.headers['x-store-quota']], [200, undefined]);
+    const signedIn = await service.asAnn('/', call);
+    assert.match(String(signedIn.headers['x-store-quota']), /^limit=5000, remaining=4987/);
+    assert.equal(jsonOf(signedIn)['success'], true);
+  });
+});
