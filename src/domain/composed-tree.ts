@@ -28,6 +28,13 @@ export function composeTree(store: Store): ItemTree<Item> {
     versionOf: (item) => (item.kind === 'file' ? `${item.size} ${item.etag}` : ''),
     isSame: async (source, copy) => isSameFile(source, copy),
 
+    isPresent(below, folder, options) {
+      const path = folder + below;
+      return path.endsWith('/')
+        ? isThere(store.list(path as FolderPath, { ...options, limit: 1 }))
+        : isThere(store.stat(path as FilePath, options));
+    },
+
     async *walk(folder, options) {
       if (!(await isThere(store.list(folder, { signal: options.signal, limit: 1 })))) return;
       yield { kind: 'folder', path: folder, size: 0 };

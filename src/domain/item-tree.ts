@@ -19,14 +19,22 @@ export interface ItemTree<Item extends { readonly size: number }> {
   walk(folder: FolderPath, options: Cancellable): AsyncIterable<Item>;
   /** The same for a look, as quickly as can be: what it gives may be seconds old. Present only where `walk` is slower. */
   readonly walkAhead?: ItemTree<Item>['walk'];
+  /** The same items in any order, for a removal. Present only where `walk` may find no order, and fail. */
+  readonly walkInAnyOrder?: ItemTree<Item>['walk'];
   /** What the item is called below the folder; empty for the folder itself. */
   below(item: Item, folder: FolderPath): string;
   isFile(item: Item): boolean;
   /** Tells one version of an item from another; the same for all folders. */
   versionOf(item: Item): string;
+  /** Whether the item that has this path below the folder exists, by a request for it alone instead of a listing. */
+  isPresent(below: string, folder: FolderPath, options: Cancellable): Promise<boolean>;
   /** Whether two files hold the same bytes. When in doubt, they do not. */
   isSame(source: Item, copy: Item, options: Cancellable): Promise<boolean>;
-  /** Gives an item of `from` its place in `to`; what is there already, if anything, is `present`. */
+  /**
+   * Copies an item of `from` to its path in `to`; what is there already, if anything, is `present`.
+   *
+   * Throws `not-found` where the store finds no source: the caller checks that with `isPresent`.
+   */
   copy(
     source: Item,
     places: { from: FolderPath; to: FolderPath; present: Item | undefined },

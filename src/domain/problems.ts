@@ -65,6 +65,24 @@ export function changedMeanwhile(file: FilePath): StoreError {
   return new StoreError('condition-failed', `The file ${quoted(file)} is not the version that the request is about.`);
 }
 
+/** The store returned 404 for a request about something that is there: to believe it would lose files. */
+export function missingThoughPresent(path: string, cause?: unknown): StoreError {
+  const message = `The store says that ${quoted(path)} does not exist, and it does. Run "holdall doctor" to test the store.`;
+  return new StoreError('unsupported', message, { cause });
+}
+
+/** A folder was copied, and the store does not list the copy of an item. */
+export function copyNotFound(path: string): StoreError {
+  const message = `The store does not list the copy of ${quoted(path)}. Nothing was removed. Send the request again; if it fails again, run "holdall doctor" to test the store.`;
+  return new StoreError('unavailable', message, { retryAfter: 5 });
+}
+
+/** The listing of a folder lacks an item that is there. */
+export function listingIncomplete(path: string): StoreError {
+  const message = `The store does not list ${quoted(path)}, which exists. Nothing was removed. Send the request again; if it fails again, run "holdall doctor" to test the store.`;
+  return new StoreError('unavailable', message, { retryAfter: 5 });
+}
+
 /** For a file that other programs change so often that it can't be read as it is at any moment. */
 export function beingChanged(cause?: unknown): StoreError {
   return new StoreError('unavailable', 'The file is being changed.', { retryAfter: 1, cause });

@@ -1,6 +1,6 @@
-import { ifThere, isStoreError } from './error.ts';
+import { ifThere, isStoreError, isThere } from './error.ts';
 import type { FilePath } from './path.ts';
-import { changedMeanwhile, existsAlready } from './problems.ts';
+import { changedMeanwhile, existsAlready, missingThoughPresent } from './problems.ts';
 import type { Cancellable, FileEntry, Replacing, Store } from './store.ts';
 import { isSameFile } from './walk.ts';
 
@@ -17,7 +17,10 @@ export async function copyFile(
   if (store.copy) return store.copy(from, to, { replace, ...options });
   const source = await store.stat(from, options);
   if (!replace && (await ifThere(store.stat(to, options)))) throw existsAlready(to);
-  const { body, file } = await store.read(from, { ...options, ifMatch: source.etag });
+  const { body, file } = await store.read(from, { ...options, ifMatch: source.etag }).catch(async (error: unknown) => {
+    const isWrong = isStoreError(error, 'not-found') && (await isThere(store.stat(from, options)));
+    throw isWrong ? missingThoughPresent(from, error) : error;
+  });
   try {
     const condition = replace ? undefined : 'absent';
     const modified = () => file.modified ?? undefined;

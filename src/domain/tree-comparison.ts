@@ -3,6 +3,7 @@ import { lookAhead } from './concurrently.ts';
 import type { ItemTree } from './item-tree.ts';
 import { joinPairs, type Pair } from './pairs.ts';
 import type { FolderPath } from './path.ts';
+import type { SeenItems } from './seen-items.ts';
 import type { Cancellable } from './store.ts';
 
 /** What two folders were like at one time. */
@@ -16,6 +17,8 @@ export interface Survey<Item> {
   readonly extras: ReadonlyMap<string, Item>;
   /** Whether the source held files, and all that it held was at the destination. */
   readonly isAllCopied: boolean;
+  /** The path below the source of an item that was expected at the destination, and is not there. */
+  readonly notCopied: string | undefined;
 }
 
 /** Two folders held side by side, item by item. */
@@ -26,7 +29,8 @@ export interface TreeComparison<Item> {
   isDone(pair: Pair<Item>, options: Cancellable): Promise<boolean>;
   /** The pairs whose item is at both places. */
   done(from: FolderPath, to: FolderPath): AsyncIterable<Required<Pair<Item>>>;
-  survey(from: FolderPath, to: FolderPath, options: Cancellable): Promise<Survey<Item>>;
+  /** Compares the folders. Items of the source are `expected` at the destination in the versions that are listed there. */
+  survey(from: FolderPath, to: FolderPath, options: Cancellable & { expected?: SeenItems }): Promise<Survey<Item>>;
   /**
    * Whether `to` looks as an interrupted operation leaves it: it holds copies from `from` and nothing else; or,
    * when a move was already removing, all that `from` still has. A copy that is complete is no left-over.
@@ -69,19 +73,28 @@ export function compareTrees<Item extends { readonly size: number }>(tree: ItemT
       }
     },
 
-    async survey(from, to, options) {
+    async survey(from, to, { expected, ...options }) {
       const digest = createHash('sha256');
       const extras = new Map<string, Item>();
       let [isThere, hasFiles, isAllThere] = [false, false, true];
+      let notCopied: string | undefined;
       for await (const { item, found } of lookAtAll(from, to, options)) {
         const { source, copy } = item;
         if (source) digest.update(`${tree.below(source, from)}\0${tree.versionOf(source)}\0`);
         else if (copy) extras.set(tree.below(copy, to), copy);
         if (source) isThere = true;
         if (source && tree.isFile(source)) hasFiles = true;
-        if (source && !found) isAllThere = false;
+        if (source && !found) {
+          isAllThere = false;
+          if (expected?.has(tree.below(source, from), tree.versionOf(source))) notCopied ??= tree.below(source, from);
+        }
       }
-      return { source: isThere ? digest.digest('hex') : undefined, extras, isAllCopied: hasFiles && isAllThere };
+      return {
+        source: isThere ? digest.digest('hex') : undefined,
+        extras,
+        isAllCopied: hasFiles && isAllThere,
+        notCopied,
+      };
     },
 
     async isLeftOver(operation, from, to, options) {

@@ -1,10 +1,11 @@
-import { concurrently } from './concurrently.ts';
-import { isThere } from './error.ts';
+import { concurrently, lookAhead } from './concurrently.ts';
+import { isStoreError, isThere } from './error.ts';
 import type { ItemTree } from './item-tree.ts';
 import type { Pair } from './pairs.ts';
 import { type FolderPath, rebase } from './path.ts';
-import { existsAlready, notFound } from './problems.ts';
+import { copyNotFound, existsAlready, listingIncomplete, missingThoughPresent, notFound } from './problems.ts';
 import { countProgress } from './progress.ts';
+import { SeenItems } from './seen-items.ts';
 import type { Cancellable, Replacing, Reporting } from './store.ts';
 import { compareTrees, type Survey } from './tree-comparison.ts';
 
@@ -14,15 +15,21 @@ export type FolderOptions = Replacing & Reporting & Cancellable;
 export interface TreeOperations {
   removeTree(folder: FolderPath, options?: Reporting & Cancellable): Promise<void>;
   /**
-   * With `replace`, the destination becomes what the source is: what it held else is gone. A copy that fails or
-   * is cancelled is undone where the destination was not there before.
+   * Copies a folder. With `replace`, the destination becomes what the source is, and everything else in it is removed.
+   * A copy that fails or is cancelled is undone if the destination is new.
+   *
+   * An item that another client deletes before it is copied is skipped: a "not found" from the copy counts only if
+   * `isPresent` does not find the item either and the next listing lacks it. Nothing is removed on the strength of one
+   * listing: before the first removal, every item of the first listing that the source still has in the same version
+   * must be listed at the destination. Otherwise the operation fails with `unavailable`.
    */
   copyFolder(from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void>;
   /**
-   * As `copyFolder`, and then removes from the source exactly what is found at the destination: what arrived or
-   * changed there meanwhile stays. Interrupted and called again, it completes. Once it removes, it can't be cancelled.
-   * It is never undone: its copies are what the same call goes on from, and to remove them while that removes their
-   * sources would lose both.
+   * Copies a folder as `copyFolder`, then removes from the source exactly what is listed at the destination: what
+   * arrived or changed in the source meanwhile stays. If an item of the first listing was not copied, no source is
+   * removed. Interrupted and called again, it completes. Once it removes, it can't be cancelled.
+   * It is never undone: its copies are what the same call continues from, and to remove them while that call removes
+   * their sources would lose both.
    */
   moveFolder(from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void>;
 }
@@ -55,13 +62,37 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
     return { isNew: false };
   };
 
-  /** Makes `to` what `from` is, skipping what is there already, which is noted in `skipped` by its path below. */
+  /** Copies one item. Returns false if it is gone. */
+  const copyItem = async (
+    source: Item,
+    places: { from: FolderPath; to: FolderPath; present: Item | undefined },
+    options: Replacing & Cancellable,
+  ): Promise<boolean> => {
+    const { from } = places;
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await tree.copy(source, places, options);
+        return true;
+      } catch (error) {
+        if (!isStoreError(error, 'not-found')) throw error;
+        // Some stores return 404 for a copy source that exists, because of the characters in its name.
+        if (!(await tree.isPresent(tree.below(source, from), from, options))) return false;
+        if (attempt === COPY_ATTEMPTS) throw missingThoughPresent(from + tree.below(source, from), error);
+      }
+    }
+  };
+
+  /**
+   * Makes `to` what `from` is, skipping what is there already, which is noted in `skipped` by its path below. Returns
+   * the items of the source, and whether one was gone.
+   */
   const copyAll = async (
     from: FolderPath,
     to: FolderPath,
     { isNew, skipped, ...options }: FolderOptions & { isNew: boolean; skipped?: Set<string> },
-  ): Promise<void> => {
+  ): Promise<Copied> => {
     const { replace, signal } = options;
+    const copied = { items: new SeenItems(), isAnyGone: false };
     const report = countProgress(options);
     const isCounted = ({ source }: Pair<Item>) => source !== undefined && tree.isFile(source);
     const firstFile = Promise.withResolvers<void>();
@@ -71,7 +102,7 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
       if (source === undefined) return;
       try {
         if (await comparison.isDone(pair, { signal })) skipped?.add(tree.below(source, from));
-        else await tree.copy(source, { from, to, present }, { replace, signal });
+        else if (!(await copyItem(source, { from, to, present }, { replace, signal }))) copied.isAnyGone = true;
       } finally {
         if (tree.isFile(source)) firstFile.resolve();
       }
@@ -84,6 +115,7 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
       let hasFiles = false;
       for await (const pair of report.counted(comparison.pairs(from, to, { signal }), isCounted)) {
         if (pair.source === undefined) continue;
+        copied.items.add(tree.below(pair.source, from), tree.versionOf(pair.source));
         if (tree.isFile(pair.source)) {
           hasFiles = true;
           yield pair;
@@ -96,6 +128,14 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
     };
 
     await concurrently(inOrder(), tree.concurrency, copyOne, signal);
+    return copied;
+  };
+
+  /** Throws unless everything that was copied, and that the source still has as it was, is listed at the destination. */
+  const requireCopied = async (from: FolderPath, to: FolderPath, { items }: Copied, { signal }: Cancellable) => {
+    const survey = await comparison.survey(from, to, { expected: items, signal });
+    if (survey.notCopied !== undefined) throw copyNotFound(from + survey.notCopied);
+    return survey;
   };
 
   /** Removes a copy that was not complete, and nothing that was there without it. */
@@ -107,21 +147,26 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
   };
 
   /**
-   * Removes what only the destination held before, as it was then: what arrived since stays. Where the source has
-   * changed meanwhile, somebody else is at work on it, perhaps with the same move, and what is missing there now may
-   * be what came here: then all stays.
+   * Removes what only the destination held before, as it was then: what arrived since stays. If the source has changed
+   * meanwhile, another client is at work on it, perhaps with the same move, and what is missing there now may be what
+   * arrived here: then everything stays. Throws, before it removes anything, if the source has one of the items though
+   * no listing shows it.
    */
-  const removeExtras = async (from: FolderPath, to: FolderPath, before: Survey<Item>): Promise<void> => {
-    if (before.extras.size === 0) return;
-    const now = await comparison.survey(from, to, {});
+  const removeExtras = async (
+    { from, to }: { from: FolderPath; to: FolderPath },
+    before: Survey<Item>,
+    now: Survey<Item>,
+  ): Promise<void> => {
     if (now.source !== before.source) return;
-    const extras = async function* () {
-      for (const [below, item] of now.extras) {
-        const known = before.extras.get(below);
-        if (known && tree.versionOf(known) === tree.versionOf(item)) yield item;
-      }
-    };
-    await tree.remove(extras(), { asSeen: true });
+    const extras = [...now.extras].filter(([below, item]) => {
+      const known = before.extras.get(below);
+      return known && tree.versionOf(known) === tree.versionOf(item);
+    });
+    const look = ([below]: [string, Item]) => tree.isPresent(below, from, {});
+    for await (const { item, found } of lookAhead(each(extras), tree.concurrency, look)) {
+      if (found) throw listingIncomplete(from + item[0]);
+    }
+    await tree.remove(each(extras.map(([, item]) => item)), { asSeen: true });
   };
 
   /**
@@ -147,21 +192,25 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
       const { isNew, before } = await begin('copy', from, to, options);
       // In a new destination that is what others put there just now: nearly always nothing.
       const skipped = new Set<string>();
+      const hasExtras = before !== undefined && before.extras.size > 0;
+      let now: Survey<Item> | undefined;
       try {
-        await copyAll(from, to, { ...options, isNew, ...(isNew && { skipped }) });
+        const copied = await copyAll(from, to, { ...options, isNew, ...(isNew && { skipped }) });
+        if (hasExtras || copied.isAnyGone) now = await requireCopied(from, to, copied, options);
       } catch (error) {
         if (isNew) await undoCopy(from, to, skipped);
         throw error;
       }
-      if (before) await removeExtras(from, to, before);
+      if (before && now) await removeExtras({ from, to }, before, now);
     },
 
     async moveFolder(from, to, options) {
       const { isNew, before } = await begin('move', from, to, options);
       await requireRoom(from, to, options);
-      await copyAll(from, to, { ...options, isNew });
+      const copied = await copyAll(from, to, { ...options, isNew });
+      const now = await requireCopied(from, to, copied, options);
       // A destination that had all of the source may have been left by this very move while it was removing.
-      if (before && !before.isAllCopied) await removeExtras(from, to, before);
+      if (before && !before.isAllCopied) await removeExtras({ from, to }, before, now);
       await removeCopied(from, to);
     },
 
@@ -170,9 +219,22 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
       await tree.requireFolder(folder, { signal });
       const report = countProgress(options);
       await tree.remove(
-        report.counted(tree.walk(folder, { signal }), (item) => tree.isFile(item)),
+        report.counted((tree.walkInAnyOrder ?? tree.walk)(folder, { signal }), (item) => tree.isFile(item)),
         { asSeen: false, signal, onRemoved: (item) => tree.isFile(item) && report.add(item.size) },
       );
     },
   };
+}
+
+/** How often a copy is tried whose source exists though the store says that it does not. */
+const COPY_ATTEMPTS = 3;
+
+/** What was copied: the items of the first listing, and whether one of them was gone by then. */
+interface Copied {
+  readonly items: SeenItems;
+  readonly isAnyGone: boolean;
+}
+
+async function* each<Item>(items: readonly Item[]): AsyncGenerator<Item> {
+  yield* items;
 }

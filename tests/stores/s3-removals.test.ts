@@ -51,6 +51,23 @@ describe('A store that takes no batch of removals', () => {
     });
   }
 
+  it('gets Content-MD5 where it asks for it', async (t) => {
+    const opened = await openProxied(t);
+    const { store, proxy, bucket, warnings } = opened;
+    for (const code of ['MissingContentMD5', 'InvalidRequest']) {
+      proxy.intercept(({ operation, headers }) =>
+        operation === 'DeleteObjects' && headers['content-md5'] === undefined ? refusal(400, code) : undefined,
+      );
+      await putAll(opened, ...KEYS);
+      await removeTree(store);
+      await putAll(opened, ...KEYS);
+      await store.moveFolder?.(folder('f'), folder('g'), { replace: true });
+    }
+    assert.deepEqual(await bucket.keys(), ['g/a', 'g/b', 'g/c']);
+    assert.equal(proxy.count('DeleteObject'), 0);
+    assert.equal(warnings.length, 1);
+  });
+
   it('is asked for each object of a folder that is moved', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;

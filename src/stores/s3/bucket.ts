@@ -1,6 +1,7 @@
 import { S3Client, type S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3';
 import type { Cancellable } from '../../domain/store.ts';
 import { sendTold, type TellRequest } from '../tell-request.ts';
+import { type Abilities, createAbilities } from './abilities.ts';
 import { toldOf } from './answers.ts';
 import { createAsking, type SendOptions } from './asking.ts';
 import { WRONG } from './clock.ts';
@@ -31,6 +32,8 @@ export interface Bucket {
   readonly client: S3Client;
   /** Told of what a person should know of though no request fails for it. */
   readonly warn: S3Options['warn'];
+  /** What the store was found to lack. */
+  readonly abilities: Abilities;
   /** Sends a command. Every error is a `StoreError` where it was foreseen, or what `signal` was aborted with. */
   ask<Output>(request: Request, send: (options: SendOptions) => Promise<Output>): Promise<Output>;
   close(): void;
@@ -56,6 +59,7 @@ export function connect(options: S3Options): Bucket {
     objects: createObjects(asking),
     client,
     warn: options.warn,
+    abilities: createAbilities(options.warn),
     async ask({ key, signal, timeout = QUICK }, send) {
       signal?.throwIfAborted();
       try {

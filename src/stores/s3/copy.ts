@@ -6,21 +6,23 @@ import {
   HeadObjectCommand,
   type HeadObjectCommandOutput,
   PutObjectCommand,
+  UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
-import { ifThere, isStoreError } from '../../domain/error.ts';
+import { ifThere, isStoreError, StoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { changedMeanwhile, presentAgainstCondition } from '../../domain/problems.ts';
 import type { Cancellable } from '../../domain/store.ts';
 import type { SendOptions } from './asking.ts';
 import { attributesOf, isMadeOf } from './attributes.ts';
 import type { Bucket } from './bucket.ts';
+import { type ConditionHeaders, sendConditionally } from './conditions.ts';
 import { escapePath, type Key, quote, unquote } from './keys.ts';
 import { type Attributes, uploadParts } from './multipart.ts';
 import { planParts, rangesOf } from './parts.ts';
 import type { Remover } from './remove.ts';
 import { LONG } from './time-outs.ts';
-import { wasSentBefore } from './translate.ts';
+import { codeOf, wasSentBefore } from './translate.ts';
 
 /** The object to copy, as it was seen: no other version of it is copied, where the store looks at that. */
 export interface Source {
@@ -59,9 +61,9 @@ const PARTS_AT_ONCE = 4;
 const THROUGH_LIMIT = 5 * 2 ** 20;
 
 export function createCopier(bucket: Bucket, removeObject: Remover['removeObject'], copyLimit = COPY_LIMIT): Copier {
-  // What this store turned out to do: the next request is spared what was refused.
+  const { abilities } = bucket;
+  /** Whether a copy in one request was always found with the etag of its source. */
   let copiesKeepEtags = true;
-  let copiesTakeConditions = true;
 
   const describe = (key: Key, { signal }: Cancellable): Promise<HeadObjectCommandOutput> =>
     bucket.ask({ key, signal }, (options) =>
@@ -71,10 +73,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   const lookAt = (key: Key, options: Cancellable): Promise<HeadObjectCommandOutput | undefined> =>
     ifThere(describe(key, options));
 
-  const sourceOf = ({ key, etag }: Source) => ({
-    CopySource: `${encodeURIComponent(bucket.name)}/${escapePath(key)}`,
-    CopySourceIfMatch: quote(etag),
-  });
+  const copySourceOf = ({ key }: Source) => `${encodeURIComponent(bucket.name)}/${escapePath(key)}`;
 
   /** Whether a copy of the object will have its etag, as far as is known. */
   const keepsEtag = ({ etag }: Source) => copiesKeepEtags && !etag.includes('-');
@@ -87,16 +86,39 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   };
 
   /**
-   * A copy that was begun is waited for: the store would go on with it after its caller has left, and an object, or a
-   * part, would come about behind the back of whoever clears up.
+   * Sends a copy of the source in this version. A copy that was begun is not cancelled: the store would continue it, and
+   * create an object, or a part, after the caller has cleaned up.
+   *
+   * Some stores return 412 for large objects though the condition on the source holds. Then, and where the store does not
+   * support the condition, the source is looked at right before a copy without it. What is written to the source in
+   * between is copied in its new version, which callers notice by the etag of the copy.
    */
-  const begin = <Output>(
-    { key }: Source,
-    signal: AbortSignal | undefined,
-    send: (options: SendOptions) => Promise<Output>,
-  ) => {
+  const begin = async <Output>(
+    source: Source,
+    { signal, isConditional }: Cancellable & { isConditional: boolean },
+    send: (options: SendOptions, sourceIfMatch: string | undefined) => Promise<Output>,
+  ): Promise<Output> => {
     signal?.throwIfAborted();
-    return bucket.ask({ key, timeout: LONG }, send);
+    const sendWith = (ifMatch: string | undefined) =>
+      bucket.ask({ key: source.key, timeout: LONG }, (options) => send(options, ifMatch));
+    let refusal: StoreError | undefined;
+    if (abilities.has('sourceConditions')) {
+      try {
+        return await sendWith(quote(source.etag));
+      } catch (error) {
+        const isUnsupported = !isConditional && isStoreError(error, 'unsupported');
+        if (!isUnsupported && !isStoreError(error, 'condition-failed')) throw error;
+        refusal = error;
+      }
+    }
+    const present = await lookAt(source.key, { signal });
+    if (unquote(present?.ETag) !== source.etag) throw refusal ?? changedMeanwhile(source.key as FilePath);
+    const output = await sendWith(undefined).catch((error: unknown) => {
+      // It was not the condition on the source that failed.
+      throw refusal && isStoreError(error, refusal.kind) ? refusal : error;
+    });
+    abilities.lose('sourceConditions', { code: codeOf(refusal?.cause) });
+    return output;
   };
 
   /**
@@ -111,19 +133,23 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     return unquote(present.ETag);
   };
 
-  const copyAsItIs = (source: Source, to: Key, isConditional: boolean) => (options: SendOptions) => {
-    const { CopySource, CopySourceIfMatch } = sourceOf(source);
-    const ifNoneMatch = isConditional ? '*' : undefined;
-    return bucket.objects.copy(to, { source: CopySource, sourceIfMatch: CopySourceIfMatch, ifNoneMatch }, options);
-  };
+  const copyAsItIs =
+    (source: Source, to: Key, isConditional: boolean) => (options: SendOptions, sourceIfMatch: string | undefined) =>
+      bucket.objects.copy(
+        to,
+        { source: copySourceOf(source), sourceIfMatch, ifNoneMatch: isConditional ? '*' : undefined },
+        options,
+      );
 
-  /** With attributes of its own in the place of those that the source has. */
+  /** With attributes of its own instead of those of the source. */
   const copyAnew =
-    (source: Source, to: Key, isConditional: boolean, attributes: Attributes) => async (options: SendOptions) => {
+    (source: Source, to: Key, isConditional: boolean, attributes: Attributes) =>
+    async (options: SendOptions, sourceIfMatch: string | undefined) => {
       const command = new CopyObjectCommand({
         Bucket: bucket.name,
         Key: to,
-        ...sourceOf(source),
+        CopySource: copySourceOf(source),
+        CopySourceIfMatch: sourceIfMatch,
         MetadataDirective: 'REPLACE',
         ...attributes,
         ...(isConditional && { IfNoneMatch: '*' }),
@@ -133,20 +159,39 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
 
   const copyInOneRequest = async (source: Source, to: Key, { exclusive, signal }: Options): Promise<string> => {
     const isKept = keepsEtag(source);
-    const isConditional = exclusive && copiesTakeConditions;
+    const isConditional = exclusive && abilities.has('copyConditions');
     const send = isKept
       ? copyAsItIs(source, to, isConditional)
       : copyAnew(source, to, isConditional, attributesOf(await describeSource(source, { signal }), source.etag));
     try {
-      const etag = unquote(await begin(source, signal, send)) || unquote((await describe(to, {})).ETag);
+      const told = unquote(await begin(source, { signal, isConditional }, send));
+      const etag = told === '' ? await etagOfCopy(source, to, { isKept }) : told;
       // Older stores pass over the condition on the source: the copy must not say that it is of another version.
       if (!isKept) await requireUnchanged(source, to, { etag, isNew: exclusive });
       return etag;
     } catch (error) {
-      if (!isConditional || !isStoreError(error, 'unsupported')) return findDone(error, source, to);
-      copiesTakeConditions = false;
+      if (!isConditional || !(await isUnsupported(error, source, to))) return findDone(error, source, to);
+      abilities.lose('copyConditions', { code: codeOf(error instanceof Error ? error.cause : undefined) });
       return copyInOneRequest(source, to, { exclusive, signal });
     }
+  };
+
+  /** Whether the store refused a conditional copy though its conditions hold: nothing is at `to`, and the source is as seen. */
+  const isUnsupported = async (error: unknown, source: Source, to: Key): Promise<boolean> => {
+    if (!isStoreError(error, 'condition-failed')) return isStoreError(error, 'unsupported');
+    const [present, current] = await Promise.all([lookAt(to, {}), lookAt(source.key, {})]);
+    return present === undefined && unquote(current?.ETag) === source.etag;
+  };
+
+  /**
+   * The etag of a copy that the response does not tell. Throws where nothing was copied: a store that ignores
+   * `x-amz-copy-source` takes the request for an empty PutObject, and returns 200.
+   */
+  const etagOfCopy = async (source: Source, to: Key, { isKept }: { isKept: boolean }): Promise<string> => {
+    const described = await lookAt(to, {});
+    const isCopy = described?.ContentLength === source.size && (isKept || isMadeOf(described, source.etag));
+    if (!described || !isCopy) throw copiedNothing();
+    return unquote(described.ETag);
   };
 
   const copyAtOnce = async (source: Source, to: Key, options: Options): Promise<string> => {
@@ -181,25 +226,65 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     if (unquote(present?.ETag) === etag) await removeObject(key, { ifMatch: etag });
   };
 
-  const copyByParts = async (source: Source, to: Key, { exclusive, signal }: Options): Promise<string> => {
+  /** Copies an object in parts, which the store copies by itself if it can. */
+  const copyByParts = async (source: Source, to: Key, options: Options): Promise<string> => {
+    let refusal: StoreError | undefined;
+    if (abilities.has('partCopies')) {
+      const partSize = Math.min(planParts(source.size, COPY_PART).partSize, copyLimit);
+      try {
+        return await makeOfParts(source, to, options, { partSize, inFlight: PARTS_AT_ONCE, send: copyPart });
+      } catch (error) {
+        if (!isStoreError(error, 'unsupported')) throw error;
+        refusal = error;
+      }
+    }
+    const etag = await copyWithoutParts(source, to, options);
+    abilities.lose('partCopies', { code: codeOf(refusal?.cause) });
+    return etag;
+  };
+
+  /** As `copyByParts`, without UploadPartCopy: in one request up to the limit for that, else through the service. */
+  const copyWithoutParts = async (source: Source, to: Key, options: Options): Promise<string> => {
+    const { exclusive, signal } = options;
+    if (exclusive && (await lookAt(to, { signal }))) throw presentAgainstCondition(to as FilePath);
+    if (source.size <= copyLimit) return copyAtOnce(source, to, options);
+    return makeOfParts(source, to, options, { ...planParts(source.size), send: sendPart });
+  };
+
+  const copyPart: SendPart = async (range, { source, to, place, signal }) => {
+    const output = await begin(source, { signal, isConditional: false }, (options, CopySourceIfMatch) => {
+      const from = { CopySource: copySourceOf(source), CopySourceIfMatch, CopySourceRange: range };
+      const command = new UploadPartCopyCommand({ Bucket: bucket.name, Key: to, ...from, ...place });
+      return bucket.client.send(command, options);
+    });
+    // A store that ignores the copy source takes the request for an UploadPart of no bytes, and tells its etag elsewhere.
+    if (!output.CopyPartResult?.ETag) throw copiedNothing();
+    return output.CopyPartResult.ETag;
+  };
+
+  const sendPart: SendPart = async (range, { source, to, place, signal }) => {
+    const Body = await buffer(await open(source, { Range: range }, { signal }).then(({ body }) => body));
+    const command = new UploadPartCommand({ Bucket: bucket.name, Key: to, Body, ContentLength: Body.length, ...place });
+    const { ETag } = await bucket.ask({ key: to, signal, timeout: LONG }, (options) =>
+      bucket.client.send(command, options),
+    );
+    return ETag;
+  };
+
+  const makeOfParts = async (
+    source: Source,
+    to: Key,
+    { exclusive, signal }: Options,
+    { partSize, inFlight, send }: { partSize: number; inFlight: number; send: SendPart },
+  ): Promise<string> => {
     const attributes = attributesOf(await describeSource(source, { signal }), source.etag);
     const etag = await uploadParts(bucket, to, {
       attributes,
-      parts: Readable.from(rangesOf(source.size, Math.min(planParts(source.size, COPY_PART).partSize, copyLimit))),
-      inFlight: PARTS_AT_ONCE,
+      parts: Readable.from(rangesOf(source.size, partSize)),
+      inFlight,
       condition: exclusive ? { IfNoneMatch: '*' } : {},
       signal,
-      async send(range: string, place) {
-        const command = new UploadPartCopyCommand({
-          Bucket: bucket.name,
-          Key: to,
-          ...sourceOf(source),
-          CopySourceRange: range,
-          ...place,
-        });
-        const output = await begin(source, signal, (options) => bucket.client.send(command, options));
-        return output.CopyPartResult?.ETag;
-      },
+      send: (range: string, place) => send(range, { source, to, place, signal }),
       async verify() {
         // All parts are of one version.
         await describeSource(source, { signal });
@@ -210,28 +295,39 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     return unquote(etag);
   };
 
-  /** The bytes go through the service: the one way to put them where nothing is that all stores take care of. */
-  const copyThrough = async (source: Source, to: Key, { signal }: Cancellable): Promise<string> => {
-    const get = new GetObjectCommand({ Bucket: bucket.name, Key: source.key, IfMatch: quote(source.etag) });
-    const { Body: body, ...described } = await bucket.ask({ key: source.key, signal }, (options) =>
-      bucket.client.send(get, options),
+  /** Opens the source in this version, or a range of it. */
+  const open = async (source: Source, options: { Range?: string }, { signal }: Cancellable) => {
+    const get = new GetObjectCommand({ Bucket: bucket.name, Key: source.key, IfMatch: quote(source.etag), ...options });
+    const { Body: body, ...described } = await bucket.ask({ key: source.key, signal }, (sending) =>
+      bucket.client.send(get, sending),
     );
     if (!(body instanceof Readable)) throw new Error('The client for S3 gave no stream.');
-    const put = new PutObjectCommand({
+    return { body, described };
+  };
+
+  /** Reads the source and writes it: conditions on PutObject are those that most stores support. */
+  const copyThrough = async (source: Source, to: Key, { signal }: Cancellable): Promise<string> => {
+    const { body, described } = await open(source, {}, { signal });
+    const object = {
       Bucket: bucket.name,
       Key: to,
       Body: await bucket.ask({ key: source.key, signal }, () => buffer(body)),
-      IfNoneMatch: '*',
       ...attributesOf(described, keepsEtag(source) ? undefined : source.etag),
-    });
-    try {
-      const { ETag } = await bucket.ask({ key: to, signal, timeout: LONG }, (options) =>
-        bucket.client.send(put, options),
-      );
-      return unquote(ETag);
-    } catch (error) {
-      return findDone(error, source, to);
-    }
+    };
+    const put = async (condition: ConditionHeaders) => {
+      try {
+        const { ETag } = await bucket.ask({ key: to, signal, timeout: LONG }, (options) =>
+          bucket.client.send(new PutObjectCommand({ ...object, ...condition }), options),
+        );
+        return unquote(ETag);
+      } catch (error) {
+        return findDone(error, source, to);
+      }
+    };
+    const check = async () => {
+      if (await lookAt(to, { signal })) throw presentAgainstCondition(to as FilePath);
+    };
+    return sendConditionally(bucket, 'putConditions', { IfNoneMatch: '*' }, { check, send: put });
   };
 
   return {
@@ -259,3 +355,14 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
 }
 
 type Options = { readonly exclusive: boolean } & Cancellable;
+
+/** Gives a range of the source its place in an upload in parts, and returns the etag of the part. */
+type SendPart = (
+  range: string,
+  part: { source: Source; to: Key; place: { UploadId: string; PartNumber: number } } & Cancellable,
+) => Promise<string | undefined>;
+
+function copiedNothing(): StoreError {
+  const message = 'The object store returned success for a copy, and copied nothing. Run "holdall doctor" to test it.';
+  return new StoreError('unsupported', message);
+}

@@ -1,6 +1,6 @@
 import { ifThere, isStoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
-import { changedMeanwhile, existsAlready } from '../../domain/problems.ts';
+import { changedMeanwhile, existsAlready, missingThoughPresent } from '../../domain/problems.ts';
 import type { FileEntry, Store } from '../../domain/store.ts';
 import type { Copier } from './copy.ts';
 import type { Entries } from './entries.ts';
@@ -32,6 +32,11 @@ export function createFileOperations(
         const etag = await copier.copy({ ...source, key: from }, to, { exclusive: !replace, signal });
         return { source, copy: entries.of(to, { Size: source.size, ETag: etag, ContentType: source.type }) };
       } catch (error) {
+        if (isStoreError(error, 'not-found') && (await ifThere(stat(from, { signal })))) {
+          // Some stores return 404 for a copy source that exists, because of the characters in its name.
+          if (attempt === ATTEMPTS) throw missingThoughPresent(from, error);
+          continue;
+        }
         if (!isStoreError(error, 'condition-failed')) throw error;
         const present = replace ? undefined : await ifThere(stat(to, { signal }));
         if (present) return { source, present, conflict: existsAlready(to, error) };

@@ -1,9 +1,10 @@
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { isStoreError } from '../../domain/error.ts';
-import type { FolderPath } from '../../domain/path.ts';
-import { notEmpty, notFound } from '../../domain/problems.ts';
+import type { FilePath, FolderPath } from '../../domain/path.ts';
+import { notEmpty, notFound, presentAgainstCondition } from '../../domain/problems.ts';
 import type { Cancellable, Store } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
+import { type ConditionHeaders, sendConditionally } from './conditions.ts';
 import type { Copier } from './copy.ts';
 import { decodeKey, isEmptyMarker, lineageOf } from './keys.ts';
 import { askForList } from './list.ts';
@@ -22,15 +23,17 @@ export function createFolderOperations(
   const mark = async (folder: FolderPath, { signal }: Cancellable): Promise<void> => {
     if (await copier.find(folder, { signal })) return;
     const object = { Bucket: bucket.name, Key: folder, Body: '', ContentLength: 0 };
-    const put = (condition: { IfNoneMatch?: string }) =>
+    const put = (condition: ConditionHeaders) =>
       bucket.ask({ key: folder, signal }, (options) =>
         bucket.client.send(new PutObjectCommand({ ...object, ...condition }), options),
       );
+    const check = async () => {
+      if (await copier.find(folder, { signal })) throw presentAgainstCondition(folder as string as FilePath);
+    };
     try {
-      await put({ IfNoneMatch: '*' });
+      await sendConditionally(bucket, 'putConditions', { IfNoneMatch: '*' }, { check, send: put });
     } catch (error) {
-      if (isStoreError(error, 'unsupported')) await put({});
-      else if (!isStoreError(error, 'condition-failed')) throw error;
+      if (!isStoreError(error, 'condition-failed')) throw error;
     }
   };
 

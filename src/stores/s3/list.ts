@@ -19,6 +19,8 @@ interface Page {
   /** In the order of `comparePaths`, and behind the place that was asked for. */
   readonly objects: readonly ListedObject[];
   readonly prefixes: readonly Key[];
+  /** Keys of objects on this page that come before that place. */
+  readonly repeated: readonly Key[];
   /** Keys that are not UTF-8, which no request can name. */
   readonly undecodable: number;
   /** Where the next page begins, if there is one. */
@@ -103,20 +105,11 @@ export async function readPage(
     const isRefused = place?.token !== undefined && error instanceof Error && codeOf(error.cause) === 'InvalidArgument';
     throw isRefused ? noCursor(place.token ?? '', error) : error;
   });
-  const decode = output.isEscaped ? decodeKey : (key: string) => key;
+  const { objects: all, prefixes: allPrefixes, undecodable } = decodeAll(output);
   const isNew = (key: Key) => start === undefined || comparePaths(key, start) > 0;
-  const objects: ListedObject[] = [];
-  const prefixes: Key[] = [];
-  let undecodable = 0;
-  for (const { key: written, size, ETag, LastModified } of output.objects) {
-    const key = decode(written);
-    if (key === undefined) undecodable++;
-    else if (isNew(key)) objects.push({ key, size, ETag, LastModified });
-  }
-  for (const key of output.prefixes.map(decode)) {
-    if (key === undefined) undecodable++;
-    else if (isNew(key)) prefixes.push(key);
-  }
+  const objects = all.filter(({ key }) => isNew(key));
+  const repeated = all.flatMap(({ key }) => (isNew(key) ? [] : [key]));
+  const prefixes = allPrefixes.filter(isNew);
   const last = [objects.at(-1)?.key, prefixes.at(-1), start].filter((key) => key !== undefined);
   const next = {
     token: output.token === place?.token ? undefined : output.token,
@@ -124,7 +117,29 @@ export async function readPage(
   };
   const isNewer = next.last !== (start ?? prefix);
   const goesOn = output.isTruncated && (isNewer || hasOtherWay(place, next));
-  return { objects, prefixes, undecodable, next: goesOn ? next : undefined };
+  return { objects, prefixes, repeated, undecodable, next: goesOn ? next : undefined };
+}
+
+/** One page of the objects whose keys begin with `prefix`, in the order of the store. */
+export async function askForPage(
+  bucket: Bucket,
+  { prefix, token, signal }: { prefix: Key; token: string | undefined } & Cancellable,
+): Promise<Pick<Page, 'objects' | 'undecodable'> & Pick<ListAnswer, 'isTruncated' | 'token'>> {
+  const query = { prefix, 'max-keys': String(MAX_KEYS), 'encoding-type': 'url', 'continuation-token': token };
+  const answer = await askForList(bucket, query, { signal });
+  return { ...decodeAll(answer), isTruncated: answer.isTruncated, token: answer.token };
+}
+
+function decodeAll(answer: ListAnswer): Pick<Page, 'objects' | 'prefixes' | 'undecodable'> {
+  const decode = answer.isEscaped ? decodeKey : (key: string) => key;
+  const objects: ListedObject[] = [];
+  for (const { key: written, size, ETag, LastModified } of answer.objects) {
+    const key = decode(written);
+    if (key !== undefined) objects.push({ key, size, ETag, LastModified });
+  }
+  const prefixes = answer.prefixes.map(decode).filter((key) => key !== undefined);
+  const undecodable = answer.objects.length + answer.prefixes.length - objects.length - prefixes.length;
+  return { objects, prefixes, undecodable };
 }
 
 /**

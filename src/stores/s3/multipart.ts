@@ -12,6 +12,7 @@ import { concurrently } from '../../domain/concurrently.ts';
 import { isStoreError, StoreError } from '../../domain/error.ts';
 import type { Cancellable } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
+import { type ConditionHeaders, sendConditionally } from './conditions.ts';
 import { type Key, unquote } from './keys.ts';
 import { MAX_PARTS } from './parts.ts';
 import { LONG } from './time-outs.ts';
@@ -20,20 +21,14 @@ import { codeOf, wasSentBefore } from './translate.ts';
 /** What an object is stored with beside its bytes: type, metadata and the like. */
 export type Attributes = Omit<CreateMultipartUploadCommandInput, 'Bucket' | 'Key'>;
 
-/** The condition of a write as the commands take it. */
-export interface ConditionHeaders {
-  readonly IfMatch?: string;
-  readonly IfNoneMatch?: string;
-}
-
 export interface PartsUpload<Part> extends Cancellable {
   readonly attributes: Attributes;
   readonly parts: AsyncIterable<Part>;
   readonly inFlight: number;
   /** Sends one part, numbered from 1, and gives its etag. */
   send(part: Part, place: { UploadId: string; PartNumber: number }): Promise<string | undefined>;
-  /** Called when all parts are sent, before they become the object; throws to give it up. */
-  verify?(): Promise<void>;
+  /** Called when all parts are sent, before they become the object; throws unless they may, under `condition` too. */
+  verify(): Promise<void>;
   readonly condition: ConditionHeaders;
 }
 
@@ -53,9 +48,12 @@ export async function uploadParts<Part>(
   if (UploadId === undefined) throw new Error('The object store began an upload in parts and gave it no id.');
   try {
     const Parts = await sendParts(upload, UploadId);
-    await upload.verify?.();
+    await upload.verify();
     signal?.throwIfAborted();
-    return await complete(bucket, key, { UploadId, MultipartUpload: { Parts }, ...upload.condition }, Parts);
+    return await sendConditionally(bucket, 'completeConditions', upload.condition, {
+      check: () => upload.verify(),
+      send: (condition) => complete(bucket, key, { UploadId, MultipartUpload: { Parts }, ...condition }, Parts),
+    });
   } catch (error) {
     await abort(bucket, key, UploadId);
     throw error;

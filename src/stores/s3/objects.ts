@@ -30,7 +30,7 @@ export interface Objects {
   /** CopyObject, of the source in the form of its header; with what it is to be replaced with nowhere. Gives the etag. */
   copy(
     key: Key,
-    headers: { source: string; sourceIfMatch: string; ifNoneMatch?: '*' | undefined },
+    headers: { source: string; sourceIfMatch?: string | undefined; ifNoneMatch?: '*' | undefined },
     options: SendOptions,
   ): Promise<string | undefined>;
   /** DeleteObject. */

@@ -1,7 +1,9 @@
-import { DeleteObjectsCommand } from '@aws-sdk/client-s3';
+import { createHash } from 'node:crypto';
+import { DeleteObjectsCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
 import { concurrently } from '../../domain/concurrently.ts';
-import { isStoreError, isThere } from '../../domain/error.ts';
-import { changedMeanwhile, requireEtag } from '../../domain/problems.ts';
+import { ifThere, isStoreError } from '../../domain/error.ts';
+import type { FilePath } from '../../domain/path.ts';
+import { changedMeanwhile, missingThoughPresent, requireEtag } from '../../domain/problems.ts';
 import type { Cancellable, Store } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
@@ -9,7 +11,7 @@ import { fitsXml, type Key, quote, unquote } from './keys.ts';
 import type { ListedObject } from './list.ts';
 import { patiently } from './patience.ts';
 import { LONG } from './time-outs.ts';
-import { codeOf, wasSentBefore } from './translate.ts';
+import { codeOf } from './translate.ts';
 
 /** The most keys that one request removes. */
 const BATCH = 1000;
@@ -21,7 +23,11 @@ const SINGLES_AT_ONCE = 32;
 export interface Remover {
   /** `Store.remove`. */
   readonly remove: Store['remove'];
-  /** Removes an object as it is, or only with this etag; one that is gone counts as removed. */
+  /**
+   * Deletes an object, with `ifMatch` only in this version (`condition-failed`). One that is gone counts as deleted.
+   *
+   * @throws unsupported if the store says that the object is gone, and it is not.
+   */
   removeObject(key: Key, options: { ifMatch?: string } & Cancellable): Promise<void>;
   /** Removes many objects; with `asSeen` those stay that have changed, as far as the store can tell. */
   removeAll(objects: AsyncIterable<ListedObject>, options: RemoveAll): Promise<void>;
@@ -32,82 +38,105 @@ interface RemoveAll extends Cancellable {
   readonly onRemoved?: ((object: ListedObject) => void) | undefined;
 }
 
-/** What this store turned out to take; the next request is spared what was refused. */
-interface Abilities {
-  /** Objects of several keys in one request. */
-  batches: boolean;
-  /** The etags of objects in such a request, and `If-Match` on the removal of one. */
-  conditions: boolean;
-}
-
 export function createRemover(bucket: Bucket, entries: Entries, stat: Store['stat']): Remover {
-  const able: Abilities = { batches: true, conditions: true };
+  const { abilities } = bucket;
 
-  const removeObject: Remover['removeObject'] = async (key, { ifMatch, signal }) => {
-    const isConditional = ifMatch !== undefined && able.conditions;
-    const conditions = { ifMatch: isConditional ? quote(ifMatch) : undefined };
+  /** The etag of the object as it is now; undefined where it is gone. */
+  const etagOf = async (key: Key, { signal }: Cancellable): Promise<string | undefined> => {
+    const head = new HeadObjectCommand({ Bucket: bucket.name, Key: key });
+    const found = await ifThere(bucket.ask({ key, signal }, (options) => bucket.client.send(head, options)));
+    return found && unquote(found.ETag);
+  };
+
+  const send = async (key: Key, ifMatch: string | undefined, { signal }: Cancellable): Promise<void> => {
+    const conditions = { ifMatch: ifMatch === undefined ? undefined : quote(ifMatch) };
     try {
       await bucket.ask({ key, signal }, (options) => bucket.objects.remove(key, conditions, options));
     } catch (error) {
-      if (isStoreError(error, 'not-found')) return;
-      if (!isConditional || !isStoreError(error, 'unsupported')) throw error;
-      able.conditions = false;
-      await removeObject(key, { signal });
+      if (!isStoreError(error, 'not-found')) throw error;
+      if ((await etagOf(key, { signal })) !== undefined) throw missingThoughPresent(key, error);
     }
   };
 
-  const removeSeen = async (object: ListedObject, { asSeen, signal }: RemoveAll): Promise<void> => {
+  const removeObject: Remover['removeObject'] = async (key, { ifMatch, signal }) => {
+    if (ifMatch === undefined) return send(key, undefined, { signal });
+    if (abilities.has('deleteConditions')) {
+      try {
+        return await send(key, ifMatch, { signal });
+      } catch (error) {
+        if (!isStoreError(error, 'condition-failed') && !isStoreError(error, 'unsupported')) throw error;
+        const etag = await etagOf(key, { signal });
+        if (etag === undefined) return;
+        if (etag !== ifMatch) throw isStoreError(error, 'condition-failed') ? error : changedMeanwhile(key as FilePath);
+        // The store refused a condition that holds: it does not support conditions here.
+        await send(key, undefined, { signal });
+        abilities.lose('deleteConditions', { code: codeOf(error.cause) });
+        return;
+      }
+    }
+    const etag = await etagOf(key, { signal });
+    if (etag === undefined) return;
+    if (etag !== ifMatch) throw changedMeanwhile(key as FilePath);
+    await send(key, undefined, { signal });
+  };
+
+  /** Returns false if the object was changed since it was listed, and so stays. */
+  const removeSeen = async (object: ListedObject, { asSeen, signal }: RemoveAll): Promise<boolean> => {
     try {
       await removeObject(object.key, { ...(asSeen && object.ETag && { ifMatch: unquote(object.ETag) }), signal });
+      return true;
     } catch (error) {
       if (!isStoreError(error, 'condition-failed')) throw error;
+      return false;
     }
-  };
-
-  /** Removes a batch in one request; gives the objects that the answer does not account for. */
-  const removeBatch = async (batch: readonly ListedObject[], options: RemoveAll): Promise<readonly ListedObject[]> => {
-    const asSeen = options.asSeen && able.conditions;
-    const Objects = batch.map(({ key, ETag }) => ({ Key: key, ...(asSeen && { ETag }) }));
-    const command = new DeleteObjectsCommand({ Bucket: bucket.name, Delete: { Objects } });
-    const { signal } = options;
-    const { Deleted = [], Errors = [] } = await bucket.ask({ signal, timeout: LONG }, (send) =>
-      bucket.client.send(command, send),
-    );
-    const removed = new Set(Deleted.map(({ Key }) => Key));
-    const changed = new Set(Errors.flatMap(({ Key, Code }) => (Code === 'PreconditionFailed' ? [Key] : [])));
-    for (const object of batch) if (removed.has(object.key)) options.onRemoved?.(object);
-    return batch.filter(({ key }) => !removed.has(key) && !changed.has(key));
   };
 
   /**
-   * The same in the way that the store takes: with etags, without, or not at all. That it is the etags which it refuses
-   * is believed where the same batch goes through without them.
+   * Deletes a batch in one request. Returns the objects that the response does not name as deleted, those among them
+   * that the store says have changed.
+   */
+  const removeBatch = async (
+    batch: readonly ListedObject[],
+    { onRemoved, signal }: RemoveAll,
+    { hasEtags, hasMd5 }: BatchForm,
+  ): Promise<readonly ListedObject[]> => {
+    const Objects = batch.map(({ key, ETag }) => ({ Key: key, ...(hasEtags && { ETag }) }));
+    const command = new DeleteObjectsCommand({ Bucket: bucket.name, Delete: { Objects } });
+    if (hasMd5) addMd5(command);
+    const { Deleted = [] } = await bucket.ask({ signal, timeout: LONG }, (options) =>
+      bucket.client.send(command, options),
+    );
+    const removed = new Set(Deleted.map(({ Key }) => Key));
+    for (const object of batch) if (removed.has(object.key)) onRemoved?.(object);
+    return batch.filter(({ key }) => !removed.has(key));
+  };
+
+  /**
+   * Deletes a batch in a form that the store takes: with etags, with Content-MD5, without etags. Returns the objects
+   * that have to be deleted one by one. A form is believed to be refused if the same batch passes in another one.
    */
   const tryBatch = async (batch: readonly ListedObject[], options: RemoveAll): Promise<readonly ListedObject[]> => {
-    if (!able.batches || batch.length === 0) return batch;
-    try {
-      return await removeBatch(batch, options);
-    } catch (error) {
-      const code = refusalOf(error);
-      if (code === undefined) throw error;
-      const hadConditions = options.asSeen && able.conditions;
-      const rest = hadConditions
-        ? await removeBatch(batch, { ...options, asSeen: false }).catch((second: unknown) => {
-            // What fails in passing tells nothing of what the store takes.
-            if (refusalOf(second) === undefined) throw second;
-          })
-        : undefined;
-      if (rest) {
-        able.conditions = false;
-        bucket.warn('The object store takes no conditions on removals: objects are only looked at beforehand.', {
-          code,
-        });
+    if (!abilities.has('batchDeletes') || batch.length === 0) return batch;
+    const first: BatchForm = {
+      hasEtags: options.asSeen && abilities.has('batchEtags'),
+      hasMd5: !abilities.has('deletesWithoutMd5'),
+    };
+    let code: string | undefined;
+    for (let form: BatchForm | undefined = first; form; form = nextForm(form, first, code)) {
+      try {
+        const rest = await removeBatch(batch, options, form);
+        if (form.hasMd5 !== first.hasMd5) abilities.lose('deletesWithoutMd5', { code });
+        if (form.hasEtags !== first.hasEtags) abilities.lose('batchEtags', { code });
         return rest;
+      } catch (error) {
+        // What fails in passing tells nothing of what the store takes.
+        const refusal = refusalOf(error);
+        if (refusal === undefined) throw error;
+        code ??= refusal;
       }
-      able.batches = false;
-      bucket.warn('The object store takes no batches of removals: objects are removed one by one.', { code });
-      return batch;
     }
+    abilities.lose('batchDeletes', { code });
+    return batch;
   };
 
   return {
@@ -117,21 +146,16 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
       // A store says nothing where there is nothing to remove.
       requireEtag(await stat(file, { signal }), ifMatch);
       entries.forget(file);
-      try {
-        await removeObject(file, { ifMatch, signal });
-      } catch (error) {
-        if (!isStoreError(error, 'condition-failed')) throw error;
-        // Gone by the same request, whose first answer was lost.
-        const isGone = wasSentBefore(error.cause) && !(await isThere(stat(file, { signal })));
-        if (!isGone) throw changedMeanwhile(file);
-      }
+      // Also finds it gone by the same request, whose first response was lost.
+      await removeObject(file, { ifMatch, signal }).catch((error: unknown) => {
+        throw isStoreError(error, 'condition-failed') ? changedMeanwhile(file) : error;
+      });
     },
 
     async removeAll(objects, options) {
       const { signal, onRemoved } = options;
       const removeSingly = async (object: ListedObject) => {
-        await patiently(() => removeSeen(object, options), options);
-        onRemoved?.(object);
+        if (await patiently(() => removeSeen(object, options), options)) onRemoved?.(object);
       };
       await concurrently(
         inBatches(objects),
@@ -149,9 +173,43 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
   };
 }
 
+interface BatchForm {
+  readonly hasEtags: boolean;
+  readonly hasMd5: boolean;
+}
+
+/** The form to try after one that was refused: by the code of the first refusal, Content-MD5 is missing or etags are too many. */
+function nextForm(
+  refused: BatchForm,
+  { hasEtags, hasMd5 }: BatchForm,
+  code: string | undefined,
+): BatchForm | undefined {
+  const withMd5 = { hasEtags, hasMd5: true };
+  const withoutEtags = { hasEtags: false, hasMd5 };
+  const order = /MD5|Digest|InvalidRequest/.test(code ?? '') ? [withMd5, withoutEtags] : [withoutEtags, withMd5];
+  const forms = [{ hasEtags, hasMd5 }, ...order, { hasEtags: false, hasMd5: true }];
+  const isSame = (form: BatchForm) => form.hasEtags === refused.hasEtags && form.hasMd5 === refused.hasMd5;
+  return forms.slice(forms.findLastIndex(isSame) + 1)[0];
+}
+
+/** Sends the MD5 of the body, which the client for S3 computes for no request any more. */
+function addMd5({ middlewareStack }: DeleteObjectsCommand): void {
+  middlewareStack.add(
+    (next) => (given) => {
+      const { request } = given;
+      if (typeof request === 'object' && request !== null && 'headers' in request && 'body' in request) {
+        const headers = request.headers as Record<string, string>;
+        headers['content-md5'] = createHash('md5').update(String(request.body)).digest('base64');
+      }
+      return next(given);
+    },
+    { step: 'build', name: 'addMd5' },
+  );
+}
+
 /**
- * What stores answer to batches that they don't take: some want a Content-MD5, which the client no longer sends
- * (MissingContentMD5, and InvalidRequest with the same meaning), some know no etags in them, some know no batches.
+ * The codes with which stores refuse a batch as such: some require Content-MD5, which the client no longer sends
+ * (MissingContentMD5, or InvalidRequest with the same meaning), some know no etags in batches, some know no batches.
  */
 const REFUSALS =
   /MissingContentMD5|InvalidDigest|InvalidRequest|MalformedXML|NotImplemented|MethodNotAllowed|InvalidArgument|^501$|^405$/;

@@ -23,7 +23,7 @@ export function translate(error: unknown, asked: Asked): unknown {
   return ofNetwork(error, asked) ?? error;
 }
 
-/** The code that the store gave; where an answer had no body (HEAD), its status. */
+/** The code of the store's response; its status if it has no code, as the response to HEAD. */
 export const codeOf = (error: unknown): string | undefined => refusalOf(error)?.code;
 
 /**
@@ -32,11 +32,12 @@ export const codeOf = (error: unknown): string | undefined => refusalOf(error)?.
  */
 export const wasSentBefore = (error: unknown): boolean => (refusalOf(error)?.attempts ?? 1) > 1;
 
-function ofStore(error: Refusal, asked: Asked): StoreError | undefined {
+/** What a code means; by default, the code of the error. */
+function ofStore(error: Refusal, asked: Asked, code = error.code): StoreError | undefined {
   const { key } = asked;
   const kind = (kindOfError: StoreError['kind'], message: string) =>
     new StoreError(kindOfError, message, { cause: error });
-  switch (error.code) {
+  switch (code) {
     case '404':
     case 'NoSuchKey':
       return key === undefined ? misset(noBucket(asked), error) : notFound(key as FilePath, error);
@@ -109,14 +110,23 @@ function ofStore(error: Refusal, asked: Asked): StoreError | undefined {
       return kind('too-large', 'The file is larger than the object store takes.');
     case 'KeyTooLongError':
       return kind('invalid-path', 'The object store takes no path of this length.');
+    case '405':
+    case 'MethodNotAllowed':
     case '501':
     case 'NotImplemented':
       return kind('unsupported', "The object store can't do this.");
     default:
       if (isPassing(error)) return busy(error);
-      return error.status === 403 ? kind('denied', `The object store refuses this (${error.code}).`) : undefined;
+      if (error.status === 403) return kind('denied', `The object store refuses this (${error.code}).`);
+      // Compatible stores have codes of their own for what a status says clearly, such as "412 InvalidRequest".
+      return STATUSES.has(error.status) && error.code !== String(error.status)
+        ? ofStore(error, asked, String(error.status))
+        : undefined;
   }
 }
+
+/** The statuses that have one meaning, whatever code comes with them. */
+const STATUSES = new Set([404, 412, 413, 416]);
 
 const noBucket = ({ bucket }: Asked) => `There is no bucket ${bucket}: look at S3_BUCKET and S3_ENDPOINT.`;
 

@@ -1,7 +1,7 @@
 import { isStoreError } from '../../domain/error.ts';
 import type { ItemTree } from '../../domain/item-tree.ts';
 import { type FilePath, rebase } from '../../domain/path.ts';
-import { changedMeanwhile, existsAlready } from '../../domain/problems.ts';
+import { changedMeanwhile, existsAlready, notFound } from '../../domain/problems.ts';
 import type { Cancellable, Replacing } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
 import type { Copier, Source } from './copy.ts';
@@ -10,7 +10,7 @@ import { isEmptyMarker, type Key, unquote } from './keys.ts';
 import type { ListedObject } from './list.ts';
 import { patiently } from './patience.ts';
 import type { Remover } from './remove.ts';
-import { walkObjects } from './walk.ts';
+import { walkInAnyOrder, walkObjects } from './walk.ts';
 import { walkAhead } from './walk-ahead.ts';
 
 /** How often an object is tried that is written to meanwhile. */
@@ -26,20 +26,21 @@ export function createObjectTree(
   remover: Remover,
   concurrency: number,
 ): ItemTree<ListedObject> {
-  /** Copies the version of the object that is there now; nothing where it is gone. */
+  /** Copies the current version of the object. Throws `not-found` if it is gone, or the store says so. */
   const copyObject = async (seen: Source, to: Key, { replace, signal }: Replacing & Cancellable): Promise<void> => {
-    let source: Source | undefined = seen;
-    for (let attempt = 1; source; attempt++) {
+    let source = seen;
+    for (let attempt = 1; ; attempt++) {
       try {
         const current = source;
         await patiently(() => copier.copyQuickly(current, to, { exclusive: !replace, signal }), { signal });
         return;
       } catch (error) {
-        if (isStoreError(error, 'not-found')) return;
         if (!isStoreError(error, 'condition-failed')) throw error;
         if (!replace && (await copier.find(to, { signal }))) throw existsAlready(to as FilePath, error);
         if (attempt === ATTEMPTS) throw changedMeanwhile(seen.key as FilePath);
-        source = await copier.find(seen.key, { signal });
+        const current = await copier.find(seen.key, { signal });
+        if (current === undefined) throw notFound(seen.key as FilePath, error);
+        source = current;
       }
     }
   };
@@ -54,8 +55,10 @@ export function createObjectTree(
     requireFolder: (folder, options) => requireFolder(bucket, folder, options),
     walk: (folder, options) => walkObjects(bucket, folder, options),
     walkAhead: (folder, options) => walkAhead(bucket, folder, options),
+    walkInAnyOrder: (folder, options) => walkInAnyOrder(bucket, folder, options),
     below: ({ key }, folder) => key.slice(folder.length),
     isFile: (object) => !isEmptyMarker(object),
+    isPresent: async (below, folder, options) => (await copier.find(folder + below, options)) !== undefined,
     versionOf: ({ size, ETag, LastModified }) => `${size} ${ETag} ${LastModified?.getTime()}`,
 
     async isSame(source, copy, { signal }) {

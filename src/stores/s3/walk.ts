@@ -1,11 +1,11 @@
 import type { Place } from '../../domain/cursor.ts';
-import { StoreError } from '../../domain/error.ts';
+import { isStoreError, StoreError } from '../../domain/error.ts';
 import { comparePaths, type FolderPath, foundPath } from '../../domain/path.ts';
 import type { Cancellable, Entry } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
 import { isEmptyMarker, type Key } from './keys.ts';
-import { LEFT_OUT, type ListedObject, MAX_KEYS, readPage } from './list.ts';
+import { askForPage, LEFT_OUT, type ListedObject, MAX_KEYS, readPage } from './list.ts';
 
 /** Some of the keys: those behind `after`, up to and with `until`; as far as there are any where undefined. */
 export interface KeyRange {
@@ -30,14 +30,14 @@ export async function* walkPages(
 ): AsyncGenerator<readonly ListedObject[]> {
   let place: Place | undefined;
   let last = after;
+  let before: ReadonlySet<Key> = new Set();
   do {
-    const { objects, undecodable, next } = await readPage(bucket, { prefix, limit: MAX_KEYS, place, after, signal });
-    if (undecodable > 0) {
-      bucket.warn('Objects stay where they are: their keys are not UTF-8, so that no request can name them.', {
-        folder: prefix,
-        leftOut: undecodable,
-      });
-    }
+    const page = await readPage(bucket, { prefix, limit: MAX_KEYS, place, after, signal });
+    const { objects, repeated, undecodable, next } = page;
+    tellUndecodable(bucket, prefix, undecodable);
+    // What the page before had too is a repetition. Anything else that comes too late would be taken for missing.
+    if (repeated.some((key) => !before.has(key))) throw withoutOrder();
+    before = new Set([...repeated, ...objects.map(({ key }) => key)]);
     for (const { key } of objects) {
       if (last !== undefined && comparePaths(key, last) <= 0) throw withoutOrder();
       last = key;
@@ -48,9 +48,43 @@ export async function* walkPages(
   } while (place);
 }
 
+/**
+ * Every object whose key begins with `prefix`, for a removal, which needs no order. Where the store has another order, all
+ * of them are listed before the first one is given, since a listing may skip some while others are removed.
+ */
+export async function* walkInAnyOrder(bucket: Bucket, prefix: Key, options: Cancellable): AsyncGenerator<ListedObject> {
+  try {
+    yield* walkObjects(bucket, prefix, options);
+    return;
+  } catch (error) {
+    if (!isStoreError(error, 'unsupported')) throw error;
+  }
+  const found: ListedObject[] = [];
+  let token: string | undefined;
+  do {
+    const page = await askForPage(bucket, { prefix, token, ...options });
+    found.push(...page.objects);
+    tellUndecodable(bucket, prefix, page.undecodable);
+    // Without a token, the next page begins behind the last key, which says nothing without an order.
+    if (page.isTruncated && (page.token === undefined || page.token === token)) throw withoutOrder();
+    token = page.isTruncated ? page.token : undefined;
+  } while (token !== undefined);
+  yield* found;
+}
+
 /** Directory buckets of AWS are of this kind. */
 function withoutOrder(): StoreError {
-  return new StoreError('unsupported', "The object store lists keys out of order, and folders can't be handled then.");
+  const message =
+    "The object store lists keys out of order: Holdall can delete its folders, and can't copy or move them.";
+  return new StoreError('unsupported', message);
+}
+
+function tellUndecodable(bucket: Bucket, folder: Key, leftOut: number): void {
+  if (leftOut === 0) return;
+  bucket.warn('Objects stay where they are: their keys are not UTF-8, so that no request can name them.', {
+    folder,
+    leftOut,
+  });
 }
 
 /**

@@ -6,9 +6,10 @@ import type { FilePath } from '../../domain/path.ts';
 import { changedMeanwhile, presentAgainstCondition, requireCondition, requireSize } from '../../domain/problems.ts';
 import type { FileEntry, Store, WriteCondition } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
+import { type ConditionHeaders, sendConditionally } from './conditions.ts';
 import type { Entries } from './entries.ts';
 import { quote } from './keys.ts';
-import { type ConditionHeaders, uploadParts } from './multipart.ts';
+import { uploadParts } from './multipart.ts';
 import { cut, planParts } from './parts.ts';
 import { LONG } from './time-outs.ts';
 import { wasSentBefore } from './translate.ts';
@@ -24,11 +25,15 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
     return { IfMatch: bareEtags ? condition.etag : quote(condition.etag) };
   };
 
-  const putWhole = async (
-    file: FilePath,
-    bytes: Buffer,
-    type: string,
-    { condition, signal }: WriteOptions,
+  const putWhole = (file: FilePath, bytes: Buffer, type: string, { condition, signal }: WriteOptions) =>
+    sendConditionally(bucket, 'putConditions', headersOf(condition), {
+      check: () => requireNow(file, condition, () => stat(file, { signal })),
+      send: (headers) => putUnder(headers, { file, bytes, type, condition, signal }),
+    });
+
+  const putUnder = async (
+    headers: ConditionHeaders,
+    { file, bytes, type, condition, signal }: WholeFile,
   ): Promise<string | undefined> => {
     const command = new PutObjectCommand({
       Bucket: bucket.name,
@@ -36,7 +41,7 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
       Body: bytes,
       ContentLength: bytes.length,
       ContentType: type,
-      ...headersOf(condition),
+      ...headers,
     });
     try {
       signal?.throwIfAborted();
@@ -47,12 +52,12 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
       return ETag;
     } catch (error) {
       if (!isStoreError(error, 'condition-failed')) throw error;
-      const { etag } = await stat(file, { signal });
-      // Done already, by the same request: its answer was lost, and what it made is in its own way now.
-      if (wasSentBefore(error.cause) && etag === md5(bytes)) return etag;
-      if (bareEtags || typeof condition !== 'object' || etag !== condition.etag) throw error;
+      const present = await ifThere(stat(file, { signal }));
+      // Done already, by the same request: its response was lost, and the file that it made fails its own condition.
+      if (wasSentBefore(error.cause) && present?.etag === md5(bytes)) return present.etag;
+      if (bareEtags || typeof condition !== 'object' || present?.etag !== condition.etag) throw error;
       bareEtags = true;
-      return putWhole(file, bytes, type, { condition, signal });
+      return putUnder(headersOf(condition), { file, bytes, type, condition, signal });
     }
   };
 
@@ -103,6 +108,12 @@ const md5 = (bytes: Buffer): string => createHash('md5').update(bytes).digest('h
 interface WriteOptions {
   readonly condition: WriteCondition | undefined;
   readonly signal: AbortSignal | undefined;
+}
+
+interface WholeFile extends WriteOptions {
+  readonly file: FilePath;
+  readonly bytes: Buffer;
+  readonly type: string;
 }
 
 async function sendPart(
