@@ -2,7 +2,7 @@ import { SignInFirst } from './access/sign-in-first.tsx';
 import { useShortcuts } from './actions/shortcuts.ts';
 import { OpenDialogs } from './controls/dialog.tsx';
 import { Sprite } from './controls/icon.tsx';
-import { OpenedMenu } from './controls/menu.tsx';
+import { OpenedMenu } from './controls/opened-menu.tsx';
 import { DetailsPanel } from './details/details-panel.tsx';
 import { DropHint } from './dragging/drop-hint.tsx';
 import { FolderView } from './folder/folder-view.tsx';

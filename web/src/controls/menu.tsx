@@ -7,18 +7,12 @@ import { placeMenu } from './menu-place.ts';
 import type { MenuGroup, MenuItem, OpenMenu } from './menus.ts';
 import './menu.css';
 
-/** The menu that is open. */
-export function OpenedMenu() {
-  const { menus } = usePage();
-  return menus.shown.value && <Menu menu={menus.shown.value} />;
-}
-
 /**
- * It holds the focus and gives it back, closes by Escape, Tab, the back gesture and a click beside it, and stays
- * within the window; on a phone it is a sheet from below. It lies in a modal dialog and is no popover, as one that is
- * opened out of another dialog would be inert.
+ * An open menu. It holds the focus and gives it back, closes by Escape, Tab, the back gesture and a click beside it,
+ * and stays within the window; on a phone it is a sheet from below. It is a modal dialog because a popover opened from
+ * another dialog would be inert.
  */
-function Menu({ menu }: { menu: OpenMenu }) {
+export function Menu({ menu }: { menu: OpenMenu }) {
   const { menus } = usePage();
   const layer = useRef<HTMLDialogElement>(null);
   const panel = useRef<HTMLDivElement>(null);

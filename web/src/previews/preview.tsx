@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { useLoaded } from '../controls/use-loaded.ts';
+import { whenIdle } from '../controls/when-idle.ts';
 import { usePage } from '../page.ts';
 import type { ViewerProps } from './viewer.tsx';
 import { ViewerToCome } from './viewer-to-come.tsx';
@@ -30,17 +31,4 @@ function LazyViewer({ path }: { path: string }) {
   const [isInPlace] = useState(Viewer === undefined);
   if (Viewer) return <Viewer path={path} isInPlace={isInPlace} />;
   return <ViewerToCome path={path} retry={loaded.state === 'failed' ? loaded.retry : undefined} />;
-}
-
-/** Milliseconds that stand for an idle moment in browsers that don't tell of one. */
-const REST = 2_000;
-
-/** Gives what takes it back. */
-function whenIdle(run: () => void): () => void {
-  if (!('requestIdleCallback' in window)) {
-    const timer = setTimeout(run, REST);
-    return () => clearTimeout(timer);
-  }
-  const handle = requestIdleCallback(run);
-  return () => cancelIdleCallback(handle);
 }
