@@ -399,6 +399,12 @@ describe('Selecting', () => {
     await page.mouse.down();
     await page.mouse.move(to.x + 30, to.y, { steps: 4 });
     await page.locator('.rubber-band').waitFor();
+    // A finger on the screen neither moves nor ends the band of the mouse.
+    await page.evaluate(() => {
+      const other = { pointerId: 99, pointerType: 'touch', clientX: 5, clientY: 5 };
+      for (const type of ['pointermove', 'pointerup']) window.dispatchEvent(new PointerEvent(type, other));
+    });
+    assert.equal(await page.locator('.rubber-band').count(), 1);
     await page.mouse.up();
     const expected = ['Music/', 'file 1.txt', 'file 2.txt', 'Änderung.md'].toSorted();
     await becomes(() => selected(page), expected);

@@ -3,12 +3,12 @@ import { open } from '../actions/actions.ts';
 import { contextMenu } from '../actions/context-menu.ts';
 import { type Page, usePage } from '../page.ts';
 
-/** Milliseconds for which a finger has to stay to select. */
+/** Milliseconds after which a press of a finger selects. */
 const LONG_PRESS = 450;
 /** Pixels that it may move meanwhile. */
 const TOLERANCE = 10;
 
-/** What the mouse, a pen and fingers do to the entries of a grid, as the listeners of its element. */
+/** Returns the listeners of a grid for what mouse, pen and fingers do to its entries. */
 export function usePointing() {
   const page = usePage();
   const press = useRef(new Press());
@@ -21,8 +21,8 @@ export function usePointing() {
       else current.isTouch = false;
     },
     onPointerMove: (event: PointerEvent) => current.move(event),
-    onPointerUp: () => current.end(),
-    onPointerCancel: () => current.end(),
+    onPointerUp: (event: PointerEvent) => current.end(event),
+    onPointerCancel: (event: PointerEvent) => current.end(event),
 
     onClick(event: MouseEvent) {
       const path = pathAt(event);
@@ -30,7 +30,7 @@ export function usePointing() {
       if (current.wasLong) return;
       if (closest(event, '[data-more]')) openMenu(page, path, boxOf(event));
       else if (closest(event, '[data-check]')) check(page, path, event);
-      else if (current.isTouch) tap(page, path);
+      else if (isByTouch(event, current)) tap(page, path);
       else click(page, path, event);
     },
     onDblClick(event: MouseEvent) {
@@ -49,7 +49,7 @@ export function usePointing() {
       const path = pathAt(event);
       if (path === undefined || isInField(event)) return;
       event.preventDefault();
-      // A finger that stays selects, which `Press` sees to.
+      // A long press of a finger selects, see `Press`.
       if (current.isTouch) return;
       // By the keyboard it comes without a place.
       const isByKey = event.button !== 2 && event.clientX <= 0;
@@ -60,6 +60,12 @@ export function usePointing() {
       if (path !== undefined) page.folder.focused.value = path;
     },
   };
+}
+
+/** Whether a finger or pen clicked; older browsers do not say it with the click, only with the press before it. */
+function isByTouch(event: MouseEvent, { isTouch }: Press): boolean {
+  const isKnown = event instanceof PointerEvent && event.pointerType !== '';
+  return isKnown ? event.pointerType !== 'mouse' : isTouch;
 }
 
 function click({ selection }: Page, path: string, event: MouseEvent): void {
@@ -91,31 +97,34 @@ function openMenu(page: Page, path: string, at: Box): void {
   contextMenu(page, at);
 }
 
-/** One touch, from the finger's coming to its going. */
+/** A press of one finger or pen that may become long. Another pointer neither moves nor ends it. */
 class Press {
   isTouch = false;
-  /** Whether the last one was long, so that its click means nothing. */
+  /** Whether the last press was long, so that its click means nothing. */
   wasLong = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #start = { x: 0, y: 0 };
+  #start: PointerEvent | undefined;
 
-  begin({ clientX, clientY }: PointerEvent, onLong: () => void): void {
-    this.end();
+  begin(event: PointerEvent, onLong: () => void): void {
+    clearTimeout(this.#timer);
     this.isTouch = true;
     this.wasLong = false;
-    this.#start = { x: clientX, y: clientY };
+    this.#start = event;
+    // A second finger makes it a gesture of the browser.
+    if (!event.isPrimary) return;
     this.#timer = setTimeout(() => {
       this.wasLong = true;
       onLong();
     }, LONG_PRESS);
   }
 
-  move({ clientX, clientY }: PointerEvent): void {
-    if (Math.hypot(clientX - this.#start.x, clientY - this.#start.y) > TOLERANCE) this.end();
+  move(event: PointerEvent): void {
+    const { clientX = 0, clientY = 0 } = this.#start ?? {};
+    if (Math.hypot(event.clientX - clientX, event.clientY - clientY) > TOLERANCE) this.end(event);
   }
 
-  end(): void {
-    clearTimeout(this.#timer);
+  end({ pointerId }: PointerEvent): void {
+    if (pointerId === this.#start?.pointerId) clearTimeout(this.#timer);
   }
 }
 

@@ -75,7 +75,7 @@ interface Point {
   readonly y: number;
 }
 
-/** Follows the mouse until its button is up; scrolls where it comes to the edges. */
+/** Follows the pointer that began, and no other one, until it is up; scrolls near the edges. */
 function follow(element: HTMLElement, start: PointerEvent, { change, locate, end }: Following): void {
   const from = locate(start.clientX, start.clientY);
   const over = new AbortController();
@@ -98,13 +98,15 @@ function follow(element: HTMLElement, start: PointerEvent, { change, locate, end
     frame = requestAnimationFrame(update);
   };
   const move = (event: PointerEvent) => {
+    if (event.pointerId !== start.pointerId) return;
     at = { x: event.clientX, y: event.clientY };
     if (isBand || Math.hypot(at.x - start.clientX, at.y - start.clientY) < THRESHOLD) return;
     isBand = true;
     element.setPointerCapture(start.pointerId);
     update();
   };
-  const finish = () => {
+  const finish = ({ pointerId }: PointerEvent) => {
+    if (pointerId !== start.pointerId) return;
     over.abort();
     cancelAnimationFrame(frame);
     if (isBand) stretch();
@@ -116,7 +118,8 @@ function follow(element: HTMLElement, start: PointerEvent, { change, locate, end
   window.addEventListener('pointermove', move, { signal: over.signal });
   // What the band selects can be dragged from then on, which would begin under the mouse.
   window.addEventListener('dragstart', refuse, { capture: true, signal: over.signal });
-  for (const type of ['pointerup', 'pointercancel']) window.addEventListener(type, finish, { signal: over.signal });
+  for (const type of ['pointerup', 'pointercancel'] as const)
+    window.addEventListener(type, finish, { signal: over.signal });
 }
 
 /** Keeps the click that ends a band from selecting what it happens to be on. */
