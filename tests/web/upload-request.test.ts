@@ -9,6 +9,7 @@ class FakeRequest extends EventTarget {
   readonly upload = new EventTarget();
   status = 0;
   response: unknown = null;
+  body: unknown;
   isAborted = false;
 
   constructor() {
@@ -20,7 +21,9 @@ class FakeRequest extends EventTarget {
   getResponseHeader() {
     return null;
   }
-  send() {}
+  send(body: unknown) {
+    this.body = body;
+  }
   abort() {
     this.isAborted = true;
     this.dispatchEvent(new Event('abort'));
@@ -35,9 +38,10 @@ class FakeRequest extends EventTarget {
   }
 }
 
-/** Begins an upload; `outcome` gives the path that was told, or the error. */
-function begin(signal = new AbortController().signal) {
-  const upload = { file: new Blob(['abcd']), folder: '', name: 'a', replace: false, signal, onProgress() {} };
+/** Begins an upload; `outcome` gives the path in the response, or the error. */
+function begin(signal = new AbortController().signal, lastModified = 0) {
+  const file = new File(['abcd'], 'original.txt', { lastModified });
+  const upload = { file, folder: 'box/', name: 'a', replace: false, signal, onProgress() {} };
   const outcome = sendUpload('/upload', upload).then(
     ({ path }) => path,
     (error: unknown) => error,
@@ -54,6 +58,22 @@ describe('The request of an upload', () => {
     const { XMLHttpRequest: real } = globalThis as { XMLHttpRequest?: unknown };
     Object.assign(globalThis, { XMLHttpRequest: FakeRequest });
     (t as TestContext).after(() => Object.assign(globalThis, { XMLHttpRequest: real }));
+  });
+
+  it('sends the folder and the modification time before the file', () => {
+    const { request } = begin(undefined, Date.UTC(2019, 6, 20, 12, 30, 15, 250));
+    assert.ok(request.body instanceof FormData);
+    assert.deepEqual([...request.body.keys()], ['prefix', 'modified', 'file']);
+    assert.equal(request.body.get('prefix'), 'box/');
+    assert.equal(request.body.get('modified'), '2019-07-20T12:30:15.250Z');
+    const file = request.body.get('file');
+    assert.equal(file instanceof File && file.name, 'a');
+  });
+
+  it('omits a modification time that no date can have', () => {
+    const { request } = begin(undefined, 9e15);
+    assert.ok(request.body instanceof FormData);
+    assert.deepEqual([...request.body.keys()], ['prefix', 'file']);
   });
 
   it('gives the path that the service tells', async () => {

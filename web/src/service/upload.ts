@@ -1,13 +1,13 @@
 import { failureOf, ServiceError } from './service-error.ts';
 
 export interface Upload {
-  readonly file: Blob;
+  readonly file: File;
   readonly folder: string;
   readonly name: string;
-  /** Whether a file of that path may be replaced; else that is a 412. */
+  /** Whether the upload may replace an existing file; otherwise the service responds 412. */
   readonly replace: boolean;
   readonly signal: AbortSignal;
-  /** Bytes of the file that were sent so far. */
+  /** Receives the number of bytes of the file sent so far. */
   readonly onProgress: (sent: number) => void;
 }
 
@@ -16,15 +16,15 @@ export interface UploadedFile {
   readonly etag: string;
 }
 
-/** Milliseconds without a byte going out after which nobody is there any more. */
+/** Milliseconds without progress after which the connection counts as lost. */
 const STALLED = 60_000;
 
-/** Milliseconds that the service may take to store what it has got in whole: some stores take it only then. */
+/** Milliseconds to wait for the response after the last byte: some stores receive the file only then. */
 const STORING = 300_000;
 
 /**
- * Uploads one file. By XMLHttpRequest, since `fetch` tells nothing of what was sent. Throws a `ServiceError`, or the
- * signal's reason. An upload that stands still for too long is one without an answer.
+ * Uploads one file by XMLHttpRequest, because `fetch` reports no upload progress. Throws a `ServiceError`, or the
+ * signal's reason. A stalled upload fails like one without a response.
  */
 export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
   const { promise, resolve, reject } = Promise.withResolvers<UploadedFile>();
@@ -46,16 +46,16 @@ export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
   if (!upload.replace) request.setRequestHeader('if-none-match', '*');
   request.upload.addEventListener('progress', ({ loaded, total }) => {
     goesOn(STALLED);
-    // The form around the file is sent as well: a few hundred bytes.
+    // `loaded` includes the other parts of the form, a few hundred bytes.
     upload.onProgress(Math.min(upload.file.size, Math.max(0, loaded - (total - upload.file.size))));
   });
   request.upload.addEventListener('load', () => goesOn(STORING));
   request.addEventListener('load', () => {
     const { status } = request;
-    const answer: unknown = request.response;
-    const path = pathIn(answer);
+    const body: unknown = request.response;
+    const path = pathIn(body);
     if (status === 200 && path !== undefined) resolve({ path, etag: request.getResponseHeader('etag') ?? '' });
-    else reject(failureOf(status, answer, request.getResponseHeader('retry-after')));
+    else reject(failureOf(status, body, request.getResponseHeader('retry-after')));
   });
   request.addEventListener('error', () => reject(new ServiceError(0, '')));
   request.addEventListener('abort', () => reject(upload.signal.reason));
@@ -68,16 +68,19 @@ export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
   });
 }
 
-/** The folder first, so that the service can begin to store the file at once. */
+/** Puts the file last, so that the service knows everything else when the first byte of the file arrives. */
 function formOf({ file, folder, name }: Upload): FormData {
   const form = new FormData();
   form.append('prefix', folder);
+  const modified = new Date(file.lastModified);
+  // Broken file systems report times outside the range of a `Date`, which has no ISO form.
+  if (!Number.isNaN(modified.getTime())) form.append('modified', modified.toISOString());
   form.append('file', file, name);
   return form;
 }
 
-/** The path that an answer tells; undefined where somebody else answered, as a proxy may do with a page to sign in. */
-function pathIn(answer: unknown): string | undefined {
-  const path = typeof answer === 'object' && answer !== null && 'path' in answer ? answer.path : undefined;
+/** Returns the path in a response body; undefined if something else than the service responded, such as a proxy. */
+function pathIn(body: unknown): string | undefined {
+  const path = typeof body === 'object' && body !== null && 'path' in body ? body.path : undefined;
   return typeof path === 'string' ? path : undefined;
 }

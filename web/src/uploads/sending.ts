@@ -49,7 +49,8 @@ export function createSending({ service, connection, unreadable, onSent }: Sendi
       return stored;
     } catch (error) {
       if (!(error instanceof ServiceError) || error.isLost) throw error;
-      const wanted = { path: pathOf(item), size: item.size, since: earlier?.since ?? 0 };
+      const modified = item.file?.lastModified ?? Number.NaN;
+      const wanted = { path: pathOf(item), size: item.size, modified, since: earlier?.since ?? 0 };
       const ours = error.status === 412 && earlier ? await storedBefore(service, wanted, signal) : undefined;
       // What was refused without a doubt leaves the doubt about the attempts before it.
       item.unanswered = error.status === 412 ? undefined : earlier;
