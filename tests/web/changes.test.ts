@@ -195,3 +195,23 @@ test('What was read before a change, and comes after it, does not bring back wha
   await row(page, 'from elsewhere.txt').waitFor();
   assert.equal(await row(page, 'cat.txt').count(), 0);
 });
+
+test('A message does not cover the row with the focus, at the end of a list or on a phone', async (t) => {
+  for (const width of ['desktop', 'phone'] as const) {
+    const files = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`${100 + index}.txt`, '']));
+    const { page } = await visit(t, files, { width });
+    await page.keyboard.press('End');
+    await waitForFocus(page, '139.txt');
+    await page.keyboard.press('Delete');
+    await page.getByRole('button', { name: 'Delete file' }).click();
+    await said(page, '“⁨139.txt⁩” deleted');
+    await waitForFocus(page, '138.txt');
+    await becomes(() => page.evaluate(isClearOfMessages), true);
+  }
+});
+
+function isClearOfMessages(): boolean {
+  const focused = document.activeElement?.getBoundingClientRect();
+  const message = document.querySelector('.message')?.getBoundingClientRect();
+  return focused !== undefined && message !== undefined && focused.bottom <= message.top && focused.top >= 0;
+}

@@ -102,6 +102,38 @@ describe('Dragging entries', () => {
     await until('it is there no more', async () => !(await site.exists('a.txt')));
   });
 
+  it('returns to the folder where it began when it is cancelled', async (t) => {
+    const { site, page } = await openSite(t, { files: FILES });
+    const before = await site.paths();
+    await drag(page, name(page, 'a.txt'), row(page, 'box/'));
+    await row(page, 'box/inner/').waitFor();
+    await page.keyboard.press('Escape');
+    await row(page, 'a.txt').waitFor();
+    await page.mouse.up();
+    assert.equal(page.url(), site.url);
+    assert.deepEqual(await site.paths(), before);
+  });
+
+  it('goes by a mouse where fingers are the primary pointer, and not by a finger', async (t) => {
+    const { site, page } = await openSite(t, { files: FILES });
+    await page.addInitScript(() => {
+      const real = window.matchMedia.bind(window);
+      window.matchMedia = (query) => real(query === '(pointer: fine)' ? 'not all' : query);
+    });
+    await page.reload();
+    const isRefused = await name(page, 'b.txt').evaluate((element) => {
+      element.dispatchEvent(new PointerEvent('pointerdown', { pointerType: 'touch', pointerId: 7, bubbles: true }));
+      const start = new DragEvent('dragstart', { dataTransfer: new DataTransfer(), bubbles: true, cancelable: true });
+      element.dispatchEvent(start);
+      element.dispatchEvent(new PointerEvent('pointerup', { pointerType: 'touch', pointerId: 7, bubbles: true }));
+      return start.defaultPrevented;
+    });
+    assert.ok(isRefused);
+    await drag(page, name(page, 'a.txt'), row(page, 'box/'));
+    await page.mouse.up();
+    await until('it is there', () => site.exists('box/a.txt'));
+  });
+
   it('does nothing on itself, where it is, or when it is given up', async (t) => {
     const { site, page } = await openSite(t, { files: FILES });
     const before = await site.paths();
@@ -136,17 +168,44 @@ describe('Dragging files from elsewhere', () => {
     await hint(page).waitFor({ state: 'detached' });
   });
 
-  it('never leaves the page, wherever they are dropped', async (t) => {
-    const { site, page } = await openSite(t, { files: FILES });
-    const local = await localFolder(t, { 'f.html': '<title>Elsewhere</title>' });
-    const before = await site.paths();
-    const { url } = site;
-    for (const place of [page.getByRole('banner'), page.getByRole('searchbox'), page.locator('.toolbar')]) {
-      await dropPaths(page, place.first(), [join(local, 'f.html')]);
-      assert.equal(page.url(), url);
-      assert.deepEqual(await place.first().evaluate(isPrevented), { dragover: true, drop: true });
+  it('uploads them into the shown folder, wherever they are dropped', async (t) => {
+    const { site, page } = await openSite(t, { files: FILES, folder: 'other/' });
+    const url = page.url();
+    const places = ['header', '[type="search"]', '.toolbar', '.details-sheet', '.tray'];
+    await page.keyboard.press('Alt+Enter');
+    for (const [index, selector] of places.entries()) {
+      const file = `${index}.html`;
+      const local = await localFolder(t, { [file]: '<title>Elsewhere</title>' });
+      const place = page.locator(selector).first();
+      await dropPaths(page, place, [join(local, file)]);
+      await until('it is stored', () => site.exists(`other/${file}`));
     }
-    await row(page, 'a.txt').waitFor();
+    assert.deepEqual(await page.locator('header').first().evaluate(isPrevented), { dragover: true, drop: true });
+    assert.equal(page.url(), url);
+  });
+
+  it('refuses them while a dialog or the preview is open, and says so', async (t) => {
+    const { site, page } = await openSite(t, { files: FILES });
+    const before = await site.paths();
+    const local = await localFolder(t, { 'f.html': '<title>Elsewhere</title>' });
+    const files = [join(local, 'f.html')];
+    const words = 'To upload, close what is open';
+    await page.keyboard.press('Alt+n');
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    await dragPaths(page, dialog, files);
+    await hint(page).getByText(words).waitFor();
+    await dragPaths(page, dialog, files, ['drop']);
+    await page.locator('.message').getByText(words).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+
+    await row(page, 'a.txt').dblclick();
+    await dialog.waitFor();
+    await dragPaths(page, dialog, files);
+    await hint(page).getByText(words).waitFor();
+    await dragPaths(page, dialog, files, ['drop']);
+    await dialog.locator('.message').getByText(words).nth(1).waitFor();
     assert.deepEqual(await site.paths(), before);
   });
 
@@ -171,6 +230,7 @@ describe('Dragging files from elsewhere', () => {
     await dragPaths(page, list, [join(local, 'f.txt')]);
     await hint(page).getByText('read-only').waitFor();
     await dragPaths(page, list, [join(local, 'f.txt')], ['drop']);
+    await page.locator('.message').getByText('read-only').waitFor();
     await pasteFile(page, picked('p.txt', 'p'));
     await page.getByText('Nothing can be changed here').first().waitFor();
     assert.deepEqual(await site.paths(), before);

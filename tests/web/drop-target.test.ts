@@ -1,17 +1,82 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
-import { canTake } from '../../web/src/dragging/drop-target.ts';
+import { describe, it } from 'node:test';
+import { canTake, targetOfFiles } from '../../web/src/dragging/drop-target.ts';
+import { createSpring } from '../../web/src/dragging/spring.ts';
 
-it('Entries are dropped into other folders only: neither into themselves, nor below, nor where they are', () => {
-  assert.equal(canTake('photos/', ['cat.jpg', 'music/']), true);
-  assert.equal(canTake('', ['photos/cat.jpg']), true);
-  assert.equal(canTake('', ['cat.jpg']), false);
-  assert.equal(canTake('photos/', ['photos/cat.jpg']), false);
-  assert.equal(canTake('photos/', ['photos/']), false);
-  assert.equal(canTake('photos/2026/', ['photos/']), false);
-  assert.equal(canTake('photos/2026/', ['cat.jpg', 'photos/']), false);
-  // A name that merely begins like another.
-  assert.equal(canTake('photos-old/', ['photos/']), true);
-  // Files from elsewhere have no path here.
-  assert.equal(canTake('photos/', []), true);
+describe('A folder', () => {
+  it('takes entries except from itself, into themselves or into their descendants', () => {
+    assert.equal(canTake('photos/', ['cat.jpg', 'music/']), true);
+    assert.equal(canTake('', ['photos/cat.jpg']), true);
+    assert.equal(canTake('', ['cat.jpg']), false);
+    assert.equal(canTake('photos/', ['photos/cat.jpg']), false);
+    assert.equal(canTake('photos/', ['photos/']), false);
+    assert.equal(canTake('photos/2026/', ['photos/']), false);
+    assert.equal(canTake('photos/2026/', ['cat.jpg', 'photos/']), false);
+    // A name that merely begins like another.
+    assert.equal(canTake('photos-old/', ['photos/']), true);
+    // Files of other programs have no path.
+    assert.equal(canTake('photos/', []), true);
+  });
+});
+
+describe('Dropped files', () => {
+  const here = { pointed: null, shown: 'here/', isReadOnly: false, isDialogOpen: false, mayWrite: () => true };
+
+  it('go into the folder below the pointer, and anywhere else into the shown one', () => {
+    assert.deepEqual(targetOfFiles(here), { folder: 'here/' });
+    assert.deepEqual(targetOfFiles({ ...here, pointed: 'here/sub/' }), { folder: 'here/sub/' });
+    assert.deepEqual(targetOfFiles({ ...here, pointed: '' }), { folder: '' });
+    assert.deepEqual(targetOfFiles({ ...here, shown: '' }), { folder: '' });
+  });
+
+  it('are refused with a reason where nothing can take them', () => {
+    assert.deepEqual(targetOfFiles({ ...here, isReadOnly: true, isDialogOpen: true }), { refusal: 'readOnly' });
+    assert.deepEqual(targetOfFiles({ ...here, isDialogOpen: true }), { refusal: 'dialogOpen' });
+    assert.deepEqual(targetOfFiles({ ...here, shown: null }), { refusal: 'notLoaded' });
+    assert.deepEqual(targetOfFiles({ ...here, mayWrite: () => false }), { refusal: 'mayNotAdd' });
+    // Not into the shown folder instead of the one that the pointer is at.
+    const mayWrite = (folder: string) => folder === 'here/';
+    assert.deepEqual(targetOfFiles({ ...here, pointed: 'here/sub/', mayWrite }), { refusal: 'mayNotAdd' });
+  });
+});
+
+describe('A drag that rests on a folder', () => {
+  const DWELL_MS = 700;
+
+  it('opens that folder, and no other one before the pointer has moved and rested again', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const opened: string[] = [];
+    const spring = createSpring((folder) => opened.push(folder));
+    const rest = (folder: string | null, x: number, ms = DWELL_MS) => {
+      // A drag sends events all the time, also while the pointer rests.
+      for (let passed = 0; passed < ms; passed += 50) {
+        spring.over(folder, { x, y: 0 });
+        t.mock.timers.tick(50);
+      }
+    };
+    rest('a/', 100);
+    assert.deepEqual(opened, ['a/']);
+    rest('a/b/', 100, 5_000);
+    rest('a/b/', 104, 5_000);
+    assert.deepEqual(opened, ['a/']);
+    rest('a/b/', 110, DWELL_MS - 50);
+    assert.deepEqual(opened, ['a/']);
+    rest('a/b/', 110, 50);
+    assert.deepEqual(opened, ['a/', 'a/b/']);
+  });
+
+  it('opens nothing once it has moved on or ended', (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const opened: string[] = [];
+    const spring = createSpring((folder) => opened.push(folder));
+    spring.over('a/', { x: 0, y: 0 });
+    t.mock.timers.tick(DWELL_MS - 1);
+    spring.over(null, { x: 50, y: 0 });
+    t.mock.timers.tick(DWELL_MS);
+    spring.over('b/', { x: 90, y: 0 });
+    t.mock.timers.tick(DWELL_MS - 1);
+    spring.end();
+    t.mock.timers.tick(DWELL_MS);
+    assert.deepEqual(opened, []);
+  });
 });

@@ -54,7 +54,7 @@ describe('What one may do', () => {
     const { page } = await open(t, '');
     await row(page, 'deep/').click();
     await becomes(() => names(page), ['deep/', 'handbook/', 'inbox/', 'team/']);
-    await becomes(() => tools(page), ['Copy link']);
+    await becomes(() => tools(page), ['Download', 'Copy link']);
     for (const keys of ['F2', 'Delete', 'Alt+n', 'ControlOrMeta+x', 'ControlOrMeta+Shift+m'])
       await page.keyboard.press(keys);
     assert.equal(await page.getByRole('dialog').count(), 0);
@@ -104,9 +104,9 @@ describe('What one may do', () => {
     await page.getByText('Read only').waitFor();
     await becomes(() => tools(page), []);
     await pasteFile(page, picked('pasted.txt', 'pasted'));
-    await messages(page).getByText('You can’t add anything to this folder.').waitFor();
+    await messages(page).getByText('You don’t have permission to add anything to this folder.').waitFor();
     await dragPaths(page, page.locator('.scroller'), [`${site.root}/team/plan.txt`], ['dragEnter', 'dragOver']);
-    await page.locator('.drop-hint').getByText('You can’t add anything to this folder.').waitFor();
+    await page.locator('.drop-hint').getByText('You don’t have permission to add anything to this folder.').waitFor();
     await dragPaths(page, page.locator('.scroller'), [`${site.root}/team/plan.txt`], ['drop']);
     await page.locator('.drop-hint').waitFor({ state: 'detached' });
     await row(page, 'handbook/a.txt').click();
@@ -133,7 +133,7 @@ describe('What one may do', () => {
     const picker = page.getByRole('dialog', { name: /Copy .*plan\.txt/ });
     await picker.waitFor();
     await page.keyboard.press('Backspace');
-    await picker.getByText('You can’t add anything to this folder.').waitFor();
+    await picker.getByText('You don’t have permission to add anything to this folder.').waitFor();
     for (const name of ['Copy 1 item here', 'New folder']) {
       await becomes(() => picker.getByRole('button', { name }).isDisabled(), true);
     }

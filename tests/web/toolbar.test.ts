@@ -151,6 +151,18 @@ describe('The toolbar', () => {
     );
   });
 
+  it('downloads the selected files, and says that folders are left out', async (t) => {
+    const { page } = await openFiles(t);
+    await row(page, 'Docs/').click();
+    await button(toolbar(page), 'Download').click();
+    await page.getByText('Folders can’t be downloaded yet.', { exact: true }).first().waitFor();
+    await row(page, 'one.txt').click({ modifiers: ['Control'] });
+    const download = page.waitForEvent('download');
+    await button(toolbar(page), 'Download').click();
+    assert.equal((await download).suggestedFilename(), 'one.txt');
+    await page.getByText('1 file is downloading. Folders can’t be downloaded yet.').first().waitFor();
+  });
+
   it('has nothing that changes anything where the service is read-only', async (t) => {
     const site = await startSite(t, { store: 'disk', files: FILES, settings: { READ_ONLY: 'true' } });
     const page = await openPage(t, { ...DESKTOP, url: site.url });

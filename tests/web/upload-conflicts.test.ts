@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { assertAccessible } from './axe.ts';
+import { becomes } from './becomes.ts';
+import { photo } from './samples.ts';
 import { openSite, picked, row, storedText, trayTells, upload, uploadFiles } from './uploading.ts';
 
 const question = (page: Page) => page.getByRole('dialog');
@@ -33,7 +35,8 @@ describe('A name that is taken', () => {
   it('is decided once for all that were added together', async (t) => {
     const { site, page } = await openSite(t, { files: FILES });
     await uploadFiles(page, NEW);
-    await question(page).getByRole('checkbox').check();
+    // Of the three others, "d.txt" does not conflict.
+    await question(page).getByRole('checkbox', { name: '2 other conflicts' }).check();
     await assertAccessible(page, t, { state: 'The question about a name that is taken' });
     await question(page).getByRole('button', { name: 'Replace' }).click();
     await trayTells(page, '4 files uploaded');
@@ -43,6 +46,25 @@ describe('A name that is taken', () => {
     await question(page).getByRole('button', { name: 'Skip' }).click();
     await trayTells(page, '1 skipped');
     assert.equal(await storedText(site, 'a.txt'), 'new a');
+  });
+
+  it('shows size, time and picture of both files', async (t) => {
+    const [mine, theirs] = await Promise.all(
+      [1, 2].map((seed) => photo(seed, { width: 40, height: 30, format: 'png' })),
+    );
+    assert.ok(mine && theirs);
+    const { page } = await openSite(t, { files: { 'view.png': theirs } });
+    await uploadFiles(page, { name: 'view.png', mimeType: 'image/png', buffer: mine });
+    const sides = question(page).locator('.side');
+    for (const [index, bytes] of [theirs, mine].entries()) {
+      const side = sides.nth(index);
+      await side.getByText(new RegExp(`${(bytes.length / 1000).toFixed(1)}|${bytes.length} B`)).waitFor();
+      await side.getByText('·').waitFor();
+      const picture = side.locator('img');
+      await becomes(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth > 0), true);
+    }
+    assert.equal(await question(page).getByRole('checkbox').count(), 0);
+    await question(page).getByRole('button', { name: 'Skip' }).click();
   });
 
   it('is found out by the service where the page can’t know, and numbered on until it is free', async (t) => {

@@ -6,7 +6,7 @@ import { createTakenNames, type TakenNames } from '../../web/src/folder/taken-na
 import type { Entry, FileEntry } from '../../web/src/service/service.ts';
 import { ServiceError } from '../../web/src/service/service-error.ts';
 import { createConflicts } from '../../web/src/uploads/conflicts.ts';
-import { createQueue, type QueueOptions } from '../../web/src/uploads/queue.ts';
+import { countOtherConflicts, createQueue, type QueueOptions } from '../../web/src/uploads/queue.ts';
 import { createReadings } from '../../web/src/uploads/readings.ts';
 import { createSending } from '../../web/src/uploads/sending.ts';
 import { createSpeedometer, secondsLeft } from '../../web/src/uploads/speed.ts';
@@ -14,7 +14,7 @@ import { createTally } from '../../web/src/uploads/tally.ts';
 import { type Batch, createItem, type QueuedItem } from '../../web/src/uploads/upload-item.ts';
 import { until } from '../process/until.ts';
 
-const newBatch = (): Batch => ({ decision: null, unfinished: 0 });
+const newBatch = (): Batch => ({ decision: null });
 
 function fileItem(name: string, { size = 4, batch = newBatch(), folder = '' } = {}): QueuedItem {
   return createItem({ folder, name, file: new File([new Uint8Array(size)], name) }, batch);
@@ -185,6 +185,33 @@ describe('A name that is taken', () => {
       queue.items.value.map(({ state }) => state.value),
       ['skipped', 'cancelled', 'skipped'],
     );
+  });
+
+  it('counts the other conflicts, and not the uploads that have none', async () => {
+    const batch = newBatch();
+    const others: number[] = [];
+    const names = namesOf(['a', 'b'], ['c', 'd']);
+    const { promise: sent, resolve: send } = Promise.withResolvers<void>();
+    const { queue, settled } = queueOf({
+      names,
+      send: async (item) => {
+        await sent;
+        return stored(item);
+      },
+      ask: async (item) => {
+        others.push(countOtherConflicts(item, queue.items.value, names));
+        // What the folder has is learnt while the first question is open.
+        await names.learn('');
+        others.push(countOtherConflicts(item, queue.items.value, names));
+        send();
+        return { decision: 'replace', forAll: true };
+      },
+    });
+    const added = ['a', 'b', 'e', 'f', 'g', 'c', 'd'].map((name) => fileItem(name, { batch }));
+    queue.add([...added, fileItem('b', { folder: '' })]);
+    await until('the first is decided', () => others.length >= 2);
+    await settled();
+    assert.deepEqual(others.slice(0, 2), [1, 3]);
   });
 
   it('leaves all as it is where the question is left', async () => {
@@ -521,6 +548,13 @@ describe('An upload whose answer was lost', () => {
       assert.deepEqual(outcome, { path: 'a', etag: '"2"' });
       assert.equal(item.unanswered, undefined);
     }
+  });
+
+  it('is done when the stored file has kept the modification time of the sent one', async () => {
+    const lastModified = Date.UTC(2019, 6, 20, 12, 30, 15, 250);
+    const item = createItem({ folder: '', name: 'a', file: new File(['abcd'], 'a', { lastModified }) }, newBatch());
+    const { outcome } = await sendTo([0, 412], entry(4, '2019-07-20T12:30:15.000Z'), item);
+    assert.deepEqual(outcome, { path: 'a', etag: '"2"' });
   });
 
   it('is asked about where the name is taken by another file', async () => {

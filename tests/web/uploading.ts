@@ -10,7 +10,7 @@ import { type Site, startSite } from './site.ts';
 const DESKTOP = { width: 'desktop', theme: 'light', language: 'en' } as const satisfies Partial<Visit>;
 
 export interface Scene {
-  readonly files?: Readonly<Record<string, string>>;
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
   readonly settings?: Readonly<Record<string, string>>;
   readonly visit?: Partial<Visit>;
   /** The folder that is shown. */

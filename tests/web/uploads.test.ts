@@ -23,6 +23,13 @@ import {
 
 const view = (page: Page) => page.locator('[data-region="list"]');
 
+/** Whether a row is within the visible part of the list. */
+function isInSight(element: Element): boolean {
+  const { top, bottom } = element.getBoundingClientRect();
+  const list = element.closest('[data-scroller]')?.getBoundingClientRect();
+  return list !== undefined && top >= list.top && bottom <= list.bottom;
+}
+
 describe('Uploading files', () => {
   it('stores each byte for byte, and shows it at once', async (t) => {
     const { site, page } = await openSite(t, { folder: 'photos/', files: { 'photos/': '' } });
@@ -33,7 +40,41 @@ describe('Uploading files', () => {
     assert.ok(bytes.equals(await site.read('photos/a.bin')));
     assert.equal((await site.read('photos/empty.txt')).length, 0);
     for (const path of await site.paths()) await row(page, path).waitFor();
+    await upload(page, 'note.md').getByRole('button', { name: 'in folder' }).waitFor();
     await assertAccessible(page, t, { state: 'The tray with what was uploaded' });
+  });
+
+  it('scrolls to what was uploaded, and leads from the tray to its folder', async (t) => {
+    const files = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`box/${100 + at}.txt`, '']));
+    const { page } = await openSite(t, { folder: 'box/', files });
+    await uploadFiles(page, [picked('999.txt', ''), picked('150b.txt', '')]);
+    await trayTells(page, '2 files uploaded');
+    await becomes(() => row(page, 'box/150b.txt').evaluate(isInSight), true);
+    // No more than the first is scrolled to, and nothing is selected: the toolbar stays that of the folder.
+    assert.equal(await page.locator('[aria-selected="true"]').count(), 0);
+    await upload(page, '999.txt').hover();
+    await page.getByRole('navigation').getByRole('link', { name: 'Files', exact: true }).click();
+    await row(page, 'box/').waitFor();
+    await upload(page, '999.txt').getByRole('button', { name: 'in folder' }).click();
+    await becomes(() => row(page, 'box/999.txt').getAttribute('aria-selected'), 'true');
+    await becomes(() => row(page, 'box/999.txt').evaluate(isInSight), true);
+  });
+
+  it('leaves the view where the user is doing something else when an upload ends', async (t) => {
+    const files = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`${100 + at}.txt`, '']));
+    const { page } = await openSite(t, { files });
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    await page.route('**/upload', async (route) => {
+      await released;
+      await route.continue();
+    });
+    await uploadFiles(page, picked('999.txt', ''));
+    await upload(page, '999.txt').waitFor();
+    await row(page, '103.txt').click();
+    release();
+    await trayTells(page, '1 file uploaded');
+    await becomes(() => page.locator('[aria-selected="true"]').getAttribute('data-path'), '103.txt');
+    assert.equal(await page.locator('[data-scroller]').evaluate((element) => element.scrollTop), 0);
   });
 
   it('keeps the folders of a folder that is picked', async (t) => {

@@ -50,7 +50,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const selection = createSelection(folder);
   const clipboard = createClipboard();
   const changes = createChanges({ ...shared, selection, clipboard });
-  const uploads = createUploads({ ...shared, maxUploadSize });
+  const uploads = createUploads({ ...shared, selection, location, maxUploadSize });
 
   takePastedFiles({ uploads, folder, messages, language, rights });
   askBeforeLeaving(computed(() => isBusy() && !account?.isLeaving.value));
@@ -73,7 +73,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     clipboard,
     changes,
     uploads,
-    dragging: createDragging({ folder, location, selection, changes, uploads, urls, language, rights }),
+    dragging: createDragging({ folder, location, selection, changes, uploads, messages, urls, language, rights }),
     details: createDetails(),
     messages,
     dialogs,

@@ -1,12 +1,12 @@
 import type { Need } from '../access/rights.ts';
 import type { IconName } from '../controls/icons.ts';
+import { tellNotLoaded } from '../controls/not-loaded.ts';
 import { isThere } from '../folder/is-there.ts';
 import type { Page } from '../page.ts';
 import { parentOf, ROOT } from '../paths.ts';
 import type { Entry } from '../service/service.ts';
 import type { Text } from '../text/language.ts';
 import { copyLinks } from './copy-links.ts';
-import { download } from './download.ts';
 
 export type ActionId = keyof Text['actions'];
 
@@ -47,8 +47,9 @@ const ALL: readonly Action[] = [
     icon: 'download',
     keys: ['mod+shift+s'],
     group: 'open',
-    isAvailable: (page) => selected(page).some(({ type }) => type === 'file'),
-    run: (page) => void download(page, selected(page)),
+    // Of folders alone, it says why they can't be downloaded.
+    isAvailable: hasSelection,
+    run: (page) => void download(page),
   },
   {
     id: 'copyLink',
@@ -187,6 +188,16 @@ const ALL: readonly Action[] = [
     },
   },
 ];
+
+async function download(page: Page): Promise<void> {
+  const entries = selected(page);
+  try {
+    const { startDownloads } = await import('./download.ts');
+    await startDownloads(page, entries);
+  } catch {
+    await tellNotLoaded(page, () => void download(page));
+  }
+}
 
 /** The actions that there are: those that a person may do in the folder that is shown. */
 export function actionsOf({ rights }: Page): readonly Action[] {

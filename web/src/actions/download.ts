@@ -3,33 +3,35 @@ import type { Entry } from '../service/service.ts';
 import { asServiceError } from '../service/service-error.ts';
 import { reasonOf } from '../text/reason.ts';
 
-/** Milliseconds between two downloads: browsers pass over those that come at once. */
+/** Milliseconds between two downloads: browsers drop those that begin at the same time. */
 const PAUSE = 300;
 
-/** The most files at once: nobody can take back what the browser has begun. */
+/** The maximum number of files at once: nobody can cancel downloads that the browser has begun. */
 const LIMIT = 100;
 
-/** Milliseconds that it may take to learn whether there is something to download. */
+/** Milliseconds to wait for whether the service would send a file. */
 const CHECKED_WITHIN = 60_000;
 
 /**
- * Has the browser download the files among the entries, each as a file of its own; says so where they are too many, or
- * where the service gives nothing. Never throws.
+ * Makes the browser download the files among the entries, each by itself. Says that folders are left out, that there
+ * are too many files, or that the service refuses. Never throws.
  */
-export async function download(page: Page, entries: readonly Entry[]): Promise<void> {
+export async function startDownloads(page: Page, entries: readonly Entry[]): Promise<void> {
   const { urls, messages, language } = page;
+  const { clipboard } = language.value.text;
   const files = entries.filter(({ type }) => type === 'file');
   if (files.length > LIMIT) {
-    messages.say({ kind: 'error', text: language.value.text.clipboard.tooManyDownloads(files.length, LIMIT) });
+    messages.say({ kind: 'error', text: clipboard.tooManyDownloads(files.length, LIMIT) });
     return;
   }
   if (!(await isGiven(page, files))) return;
   for (const [index, { path }] of files.entries()) {
     setTimeout(() => follow(urls.download(path)), index * PAUSE);
   }
+  if (files.length < entries.length) messages.say({ kind: 'error', text: clipboard.foldersLeftOut(files.length) });
 }
 
-/** Browsers say little of a download that is refused, and nobody could sign in for it: so it is asked for before. */
+/** Asks before the download, because the browser would show a refusal, and nobody could sign in for it. */
 async function isGiven({ account, service, messages, language }: Page, [first]: readonly Entry[]): Promise<boolean> {
   if (!account || !first) return true;
   try {

@@ -2,13 +2,22 @@ import type { Rights } from '../access/rights.ts';
 import { askAboutConflict, type ConflictAnswer } from '../controls/conflict-question.tsx';
 import type { Dialogs } from '../controls/dialogs.ts';
 import { isFolderPath, nameOf, parentOf } from '../paths.ts';
+import type { Entry } from '../service/service.ts';
 
 export type Decision = ConflictAnswer['decision'] | 'stop';
 
-/** What a person decides where names are taken, asked one at a time, and once where it is to hold for all. */
+/** What the user decides where names are taken: asked one conflict at a time, and once if the answer is for all. */
 export interface Decisions {
-  /** `destination` is taken, and `remaining` items come after it. */
-  decide(destination: string, remaining: () => number): Promise<Decision>;
+  decide(conflict: TransferConflict): Promise<Decision>;
+}
+
+interface TransferConflict {
+  /** The path that is taken. */
+  readonly destination: string;
+  /** What is copied or moved there; undefined where it is not known. */
+  readonly arriving: Entry | undefined;
+  /** Returns how many other items are known to conflict as well. */
+  readonly others: () => number;
 }
 
 interface Asking {
@@ -21,7 +30,7 @@ export function createDecisions({ dialogs, rights, kindAt }: Asking): Decisions 
   let standing: Standing | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
-  const ask = async (destination: string, remaining: () => number): Promise<Decision> => {
+  const ask = async ({ destination, arriving, others }: TransferConflict): Promise<Decision> => {
     if (standing && standing.decision !== 'replace') return standing.decision;
     const kinds = {
       arriving: isFolderPath(destination) ? 'folder' : 'file',
@@ -32,8 +41,9 @@ export function createDecisions({ dialogs, rights, kindAt }: Asking): Decisions 
       dialogs,
       name: nameOf(destination),
       folder: parentOf(destination),
-      remaining,
+      others,
       kinds,
+      arriving,
       mayReplace: rights.mayIn(parentOf(destination), 'manage'),
     });
     if (answer === null) standing = { decision: 'stop', ...kinds };
@@ -42,8 +52,8 @@ export function createDecisions({ dialogs, rights, kindAt }: Asking): Decisions 
   };
 
   return {
-    decide(destination, remaining) {
-      const decision = last.then(() => ask(destination, remaining));
+    decide(conflict) {
+      const decision = last.then(() => ask(conflict));
       last = decision;
       return decision;
     },
@@ -52,7 +62,7 @@ export function createDecisions({ dialogs, rights, kindAt }: Asking): Decisions 
 
 type Kind = 'file' | 'folder';
 
-/** What holds for all that comes. Replacing holds among its like alone: a folder goes with all that is in it. */
+/** A decision for all later conflicts. "Replace" holds for the same kinds only: a folder is replaced with its content. */
 interface Standing {
   readonly decision: Decision;
   readonly arriving: Kind;

@@ -1,5 +1,7 @@
+import { signal as createSignal } from '@preact/signals';
 import type { TakenNames } from '../folder/taken-names.ts';
 import { freeName, isFolderPath, nameOf, parentOf } from '../paths.ts';
+import { entriesIn } from '../service/find-entry.ts';
 import { asServiceError } from '../service/service-error.ts';
 import type { Attempts } from './attempts.ts';
 import { createDecisions } from './conflicts.ts';
@@ -13,21 +15,20 @@ interface TransportOptions {
   readonly steps: readonly Step[];
 }
 
-/** Puts steps through, and asks what to do where their names are taken at the destination. */
+/** Performs steps, and asks what to do where their names are taken at the destination. */
 export function askingTransport(
-  { dialogs, folder, rights, isFolderThere }: Tools,
+  { service, dialogs, folder, rights, isFolderThere }: Tools,
   kind: TransferKind,
   { names, attempts, steps }: TransportOptions,
 ): Transport {
   const kindAt = async (destination: string) => {
-    const bare = destination.replace(/\/$/, '');
-    const known = folder.entryOf(bare) ?? folder.entryOf(`${bare}/`);
+    const path = bare(destination);
+    const known = folder.entryOf(path) ?? folder.entryOf(`${path}/`);
     if (known) return known.type;
-    return (await isFolderThere(`${bare}/`)) ? 'folder' : 'file';
+    return (await isFolderThere(`${path}/`)) ? 'folder' : 'file';
   };
   const decisions = createDecisions({ dialogs, rights, kindAt });
-  /** Those that may still have to be asked about. */
-  const open = new Set(steps);
+  const conflicts = trackConflicts(service, steps);
 
   const put = async (step: Step, { signal, onProgress, stop, leave }: Under): Promise<Arrival> => {
     const earlier = await attempts.earlierArrival(kind, step);
@@ -43,8 +44,9 @@ export function askingTransport(
       }
       names.take(destination);
       if (!keepsBoth) {
-        const decision = await decisions.decide(destination, () => open.size - 1);
-        open.delete(step);
+        conflicts.found(step);
+        const decision = await decisions.decide({ destination, arriving: step.entry, others: conflicts.others(step) });
+        conflicts.settled(step);
         if (decision === 'stop') stop();
         if (decision === 'stop' || decision === 'skip') {
           leave([step.path, step.destination]);
@@ -61,10 +63,43 @@ export function askingTransport(
       }
     }
   };
-  return (step, under) => put(step, under).finally(() => open.delete(step));
+  return (step, under) => put(step, under).finally(() => conflicts.settled(step));
 }
 
-/** Puts steps through as they are: where a name is taken, they fail. */
+/** Tracks which steps conflict, also those that were not tried yet: the first conflict has their folders listed. */
+function trackConflicts(service: Tools['service'], steps: readonly Step[]) {
+  const open = new Set(steps);
+  const listed = new Set<string>();
+  const conflicting = createSignal<ReadonlySet<Step>>(new Set());
+
+  const list = async (target: string) => {
+    const taken = new Set<string>();
+    for await (const { path } of entriesIn(service, target)) taken.add(bare(path));
+    const more = [...open].filter(({ destination }) => taken.has(bare(destination)));
+    conflicting.value = new Set([...conflicting.value, ...more]);
+  };
+  return {
+    found(step: Step) {
+      conflicting.value = new Set([...conflicting.value, step]);
+      const target = parentOf(step.destination);
+      if (listed.has(target)) return;
+      listed.add(target);
+      // Without the listing, each step still learns of its conflict when it is tried.
+      list(target).catch(() => {});
+    },
+    settled(step: Step) {
+      open.delete(step);
+      if (!conflicting.value.has(step)) return;
+      conflicting.value = new Set([...conflicting.value].filter((other) => other !== step));
+    },
+    /** Returns a function that reads a signal: how many other steps conflict. */
+    others: (step: Step) => () => [...conflicting.value].filter((other) => other !== step).length,
+  };
+}
+
+const bare = (path: string) => path.replace(/\/$/, '');
+
+/** Performs steps as they are: where a name is taken, they fail. */
 export function plainTransport(attempts: Attempts, kind: TransferKind): Transport {
   return (step, { signal, onProgress }) =>
     attempts.transfer(kind, step, { destination: step.destination, overwrite: false, signal, onProgress });

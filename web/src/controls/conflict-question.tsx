@@ -1,9 +1,15 @@
-import { useState } from 'preact/hooks';
-import { useLanguage } from '../page.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { EntryIcon } from '../folder/entry-icon.tsx';
+import { Thumbnail } from '../folder/thumbnail.tsx';
+import { useLanguage, usePage } from '../page.ts';
+import { parentOf } from '../paths.ts';
+import { findEntry } from '../service/find-entry.ts';
+import type { Entry } from '../service/service.ts';
 import { folderName } from '../text/folder-name.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import type { Dialogs } from './dialogs.ts';
+import { useLoaded } from './use-loaded.ts';
 import './conflict-question.css';
 
 type Kind = 'file' | 'folder';
@@ -11,23 +17,25 @@ type Kind = 'file' | 'folder';
 export interface Conflict {
   /** The name that both have. */
   readonly name: string;
-  /** The path of the folder that has the name already. */
+  /** The path of the folder in which the name is taken. */
   readonly folder: string;
-  /** Gives how many items come after this one, of which some may conflict as well; fewer while it is asked. */
-  readonly remaining: () => number;
-  /** What arrives and what is there. A thing of one kind can't take the place of one of the other. */
+  /** Returns how many other items are known to conflict as well; reads signals, since the number changes. */
+  readonly others: () => number;
+  /** Neither kind can replace the other. */
   readonly kinds: { readonly arriving: Kind; readonly there: Kind };
-  /** Whether the one who is asked is allowed to replace what is there. */
+  /** The file to upload, or the entry to copy or move; undefined where nothing more is known of it. */
+  readonly arriving: File | Entry | undefined;
+  /** Whether the user has permission to replace the existing item. */
   readonly mayReplace: boolean;
 }
 
 export interface ConflictAnswer {
   readonly decision: 'replace' | 'keep-both' | 'skip';
-  /** Whether it holds for the remaining items too. */
+  /** Whether the decision holds for all other conflicts too. */
   readonly forAll: boolean;
 }
 
-/** Asks what is to become of a thing whose name is taken; null where a person would rather stop. */
+/** Asks what to do with an item whose name is taken; null if the user cancels. */
 export function askAboutConflict({
   dialogs,
   ...conflict
@@ -42,7 +50,7 @@ interface ConflictQuestionProps {
 
 function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
   const { name, folder, kinds, mayReplace } = conflict;
-  const remaining = conflict.remaining();
+  const others = conflict.others();
   const { text } = useLanguage();
   const [forAll, setForAll] = useState(false);
   const answer = (decision: ConflictAnswer['decision']) => close({ decision, forAll });
@@ -66,18 +74,96 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
       }
     >
       <div class="conflict-question">
+        <Sides conflict={conflict} />
         <p>{canReplace ? text.conflicts.replacing[kinds.there] : why}</p>
-        {remaining > 0 && (
+        {others > 0 && (
           <label>
             <input
               type="checkbox"
               checked={forAll}
               onChange={({ currentTarget }) => setForAll(currentTarget.checked)}
             />
-            <span>{text.conflicts.forAll(remaining)}</span>
+            <span>{text.conflicts.forAll(others)}</span>
           </label>
         )}
       </div>
     </Dialog>
   );
 }
+
+/** What arrives and what is there, one below the other. */
+function Sides({ conflict: { name, folder, kinds, arriving } }: { conflict: Conflict }) {
+  const page = usePage();
+  const { text } = useLanguage();
+  const path = `${folder}${name}${kinds.there === 'folder' ? '/' : ''}`;
+  const known = page.folder.path.value === parentOf(path) ? page.folder.entryOf(path) : undefined;
+  // Another user may just have created it: then the shown folder does not have it yet.
+  const looked = useLoaded(async (signal) => known ?? (await findEntry(page.service, path, signal)));
+  const there = looked.state === 'ready' ? looked.value : known;
+  return (
+    <ul>
+      <Side label={text.conflicts.existing} kind={kinds.there} item={there} />
+      <Side label={text.conflicts.arriving} kind={kinds.arriving} item={arriving} />
+    </ul>
+  );
+}
+
+interface SideProps {
+  label: string;
+  kind: Kind;
+  item: File | Entry | undefined;
+}
+
+function Side({ label, kind, item }: SideProps) {
+  const { text, formats } = useLanguage();
+  const isFile = item !== undefined && 'size' in item;
+  const time = item instanceof File ? item.lastModified : isFile ? item.modified : null;
+  const facts = isFile ? [formats.size(item.size), time === null ? '' : formats.time(new Date(time))] : [];
+  return (
+    <li class="side">
+      <span class="picture">
+        {item instanceof File && <LocalPicture file={item} />}
+        {!(item instanceof File) && <Thumbnail entry={item ?? unknownEntry(kind)} isMoving={false} />}
+      </span>
+      <span class="label">{label}</span>
+      <span class="facts numbers">{kind === 'folder' ? text.types.folder : facts.filter(Boolean).join(' · ')}</span>
+    </li>
+  );
+}
+
+/** Types that browsers show in an `img` element; SVG has no scripts there. */
+const SHOWN = /^image\/(jpeg|png|webp|gif|avif|bmp|svg\+xml)$/;
+
+/** Bytes of a picture that is decoded for the dialog. */
+const MAX_PICTURE_BYTES = 50e6;
+
+/** The picture of a file that is not uploaded yet, or its icon. */
+function LocalPicture({ file }: { file: File }) {
+  const [url, setUrl] = useState<string | null>(null);
+  useEffect(() => {
+    if (!SHOWN.test(file.type) || file.size > MAX_PICTURE_BYTES) return undefined;
+    const created = URL.createObjectURL(file);
+    setUrl(created);
+    return () => URL.revokeObjectURL(created);
+  }, [file]);
+  if (url === null) return <EntryIcon entry={fileOfType(file.type)} />;
+  return (
+    <span class="thumbnail loaded">
+      <img src={url} alt="" decoding="async" draggable={false} onError={() => setUrl(null)} />
+    </span>
+  );
+}
+
+/** An entry of which only the kind is known, for its icon. */
+const unknownEntry = (kind: Kind): Entry =>
+  kind === 'folder' ? { type: 'folder', name: '', path: '/' } : fileOfType('');
+
+const fileOfType = (contentType: string): Entry => ({
+  type: 'file',
+  name: '',
+  path: '',
+  size: 0,
+  modified: null,
+  contentType,
+  etag: '',
+});

@@ -1,30 +1,34 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import type { Rights } from '../access/rights.ts';
 import { isMac } from '../actions/keys.ts';
-import { isText } from '../actions/writing.ts';
+import { isDialogInFront, isText } from '../actions/writing.ts';
 import type { Changes } from '../changes/changes.ts';
 import type { Folder } from '../folder/folder.ts';
+import { isThere } from '../folder/is-there.ts';
 import type { Location } from '../location.ts';
+import type { Messages } from '../messages/messages.ts';
 import type { Selection } from '../selection/selection.ts';
 import type { Urls } from '../service/urls.ts';
 import type { Language } from '../text/language.ts';
 import type { Uploads } from '../uploads/uploads.ts';
 import { createAutoScroll } from './auto-scroll.ts';
 import { beginDrag, type Dragged } from './dragged-entries.ts';
-import { canTake, isOnTheWay } from './drop-target.ts';
+import { canTake, isOnTheWay, type Refusal, targetOfFiles } from './drop-target.ts';
 import { createSpring } from './spring.ts';
 
 /**
- * Dragging entries of the page, and files from elsewhere onto it. Whatever bears `data-drop-folder` takes them, for the
- * folder of that path; whatever bears `data-drag-path` and is `draggable` can be dragged, with all that is selected
- * where it is one of these.
+ * Drags entries of the page, and drops files of other programs. An element with `data-drop-folder` takes both for the
+ * folder of that path; anywhere else, files go into the shown folder. An element with `data-drag-path` that is
+ * `draggable` can be dragged, with the whole selection if it is selected.
  */
 export interface Dragging {
   /** What is dragged over the page; null while nothing is. */
   readonly what: ReadonlySignal<'entries' | 'files' | null>;
-  /** The folder that would take it; null where the pointer is at none that could. */
+  /** The folder that a drop would go to; null where no folder would take it. */
   readonly target: ReadonlySignal<string | null>;
-  /** How many entries are dragged, and whether they would be copied. */
+  /** Why a drop would be refused here; null where it would not, and where dragged entries are at no folder. */
+  readonly refusal: ReadonlySignal<Refusal | null>;
+  /** How many entries are dragged, and whether a drop would copy them. */
   readonly count: ReadonlySignal<number>;
   readonly isCopy: ReadonlySignal<boolean>;
 }
@@ -35,26 +39,36 @@ export interface DraggingOptions {
   readonly selection: Selection;
   readonly changes: Changes;
   readonly uploads: Uploads;
+  readonly messages: Messages;
   readonly urls: Urls;
   readonly language: ReadonlySignal<Language>;
   readonly rights: Rights;
 }
 
-/** Milliseconds without a word of a drag after which it is over: browsers tell of it at least twice as often. */
-const SILENCE = 1_000;
+/** Milliseconds without a drag event after which the drag has ended: browsers send them at least twice as often. */
+const SILENCE_MS = 1_000;
 
 /** Listens for as long as the page lives. */
 export function createDragging(options: DraggingOptions): Dragging {
-  const { folder, location, changes, uploads, rights } = options;
+  const { folder, location, changes, uploads, messages, language, rights } = options;
   const what = signal<'entries' | 'files' | null>(null);
   const target = signal<string | null>(null);
+  const refusal = signal<Refusal | null>(null);
   const count = signal(0);
   const isCopy = signal(false);
-  const spring = createSpring((path) => location.openFolder(path));
   const autoScroll = createAutoScroll();
   /** Kept while the drag is outside of the window: it may come back. */
   let dragged: Dragged | null = null;
   let silence: ReturnType<typeof setTimeout> | undefined;
+  let isMousePressed = false;
+  let isTouch = false;
+
+  /** Whether the drag has opened folders, which are one step of the history together. */
+  let hasOpened = false;
+  const spring = createSpring((path) => {
+    location.go({ folder: path, preview: null }, { replace: hasOpened });
+    hasOpened = true;
+  });
 
   const leave = () => {
     clearTimeout(silence);
@@ -63,81 +77,119 @@ export function createDragging(options: DraggingOptions): Dragging {
     batch(() => {
       what.value = null;
       target.value = null;
+      refusal.value = null;
     });
   };
-  const end = () => {
+  /** Ends the drag; without a drop, the page shows the folder again in which the drag began. */
+  const end = (isDropped = false) => {
     dragged = null;
+    isMousePressed = false;
     leave();
+    if (hasOpened && !isDropped) history.back();
+    hasOpened = false;
   };
+  /** The drag of files that leave the window is over; that of entries ends with `dragend`. */
+  const leaveWindow = () => (dragged ? leave() : end());
 
   /** What an event drags; null for what the page takes nowhere, such as a text or a link. */
   const kindOf = ({ types }: DataTransfer): 'entries' | 'files' | null =>
     dragged ? 'entries' : types.includes('Files') ? 'files' : null;
 
-  /** Takes note of where the drag is, and tells the browser what a drop there would do. */
+  const targetOf = (kind: 'entries' | 'files' | null, pointed: string | null, paths: readonly string[]) => {
+    const { isReadOnly } = rights;
+    const mayWrite = (path: string) => rights.mayIn(path, 'write');
+    if (kind === 'files') {
+      const shown = isThere(folder) ? folder.path.value : null;
+      return targetOfFiles({ pointed, shown, isReadOnly, isDialogOpen: isDialogInFront(), mayWrite });
+    }
+    if (kind && isReadOnly) return { refusal: 'readOnly' } as const;
+    return kind && pointed !== null && canTake(pointed, paths) && mayWrite(pointed) ? { folder: pointed } : {};
+  };
+
+  /** Notes where the drag is, and tells the browser what a drop there would do. */
   const follow = (event: DragEvent, transfer: DataTransfer) => {
     const kind = kindOf(transfer);
-    const candidate = rights.isReadOnly || !kind ? null : folderAt(event.target);
+    const pointed = kind && folderAt(event.target);
     const paths = kind === 'entries' ? (dragged?.paths ?? []) : [];
-    const isTaken = candidate !== null && canTake(candidate, paths) && rights.mayIn(candidate, 'write');
-    const taker = isTaken ? candidate : null;
+    const found: { folder?: string; refusal?: Refusal } = targetOf(kind, pointed, paths);
     const copies = kind === 'files' || dragged?.canMove === false || (isMac ? event.altKey : event.ctrlKey);
     event.preventDefault();
-    transfer.dropEffect = taker === null ? 'none' : copies ? 'copy' : 'move';
+    // Without an effect there is no event `drop`, and so nothing to say about files that are refused.
+    transfer.dropEffect = kind !== 'files' && found.folder === undefined ? 'none' : copies ? 'copy' : 'move';
     batch(() => {
       what.value = kind;
-      target.value = taker;
+      target.value = found.folder ?? null;
+      refusal.value = found.refusal ?? null;
       count.value = paths.length;
       isCopy.value = copies;
     });
-    const leadsOn = candidate !== folder.path.value && !paths.some((path) => isOnTheWay(candidate ?? '', path));
-    spring.over(leadsOn ? candidate : null);
+    const canOpen =
+      pointed !== null &&
+      pointed !== folder.path.value &&
+      !rights.isReadOnly &&
+      !paths.some((path) => isOnTheWay(pointed, path));
+    spring.over(canOpen ? pointed : null, { x: event.clientX, y: event.clientY });
     if (event.target instanceof Element) autoScroll.over(event.target, event.clientY);
     clearTimeout(silence);
-    silence = setTimeout(leave, SILENCE);
+    silence = setTimeout(leaveWindow, SILENCE_MS);
   };
 
+  // Each pointer by itself: a touch while the mouse button is down does not make that a drag by finger.
+  for (const type of ['pointerdown', 'pointerup'] as const) {
+    document.addEventListener(
+      type,
+      ({ pointerType }) => {
+        const isFinger = pointerType === 'touch';
+        if (!isFinger) isMousePressed = type === 'pointerdown';
+        isTouch = isFinger && !isMousePressed;
+      },
+      true,
+    );
+  }
   document.addEventListener('dragstart', (event) => {
+    // A finger that stays selects, and one that moves scrolls: fingers drag nothing.
+    if (isTouch) return event.preventDefault();
     dragged = beginDrag(event, options);
-    // Of a row that is drawn no more, the document is told nothing.
-    dragged?.source.addEventListener('dragend', end, { once: true });
+    // The document does not receive `dragend` from a row that is no longer drawn.
+    dragged?.source.addEventListener('dragend', () => end(), { once: true });
   });
-  // The first is told of every element that the drag comes to, the second many times a second.
+  // `dragenter` comes for every element that the drag enters, `dragover` many times a second.
   for (const type of ['dragenter', 'dragover'] as const) {
     document.addEventListener(type, (event) => {
       const { dataTransfer } = event;
       if (!dataTransfer) return;
-      // Another drag, whose beginning was elsewhere: ours is over, whether or not its end was told.
+      // A drag that began elsewhere: the page's own is over, even if its `dragend` never came.
       if (dragged && !dataTransfer.types.includes(dragged.type)) dragged = null;
-      // A text may be put into another; everything else would have the browser leave the page.
+      // A text may be dropped into a field; anything else would make the browser leave the page.
       if (kindOf(dataTransfer) || !isText(event.target)) follow(event, dataTransfer);
     });
   }
   document.addEventListener('dragleave', (event) => {
-    if (event.relatedTarget === null && isOutside(event)) leave();
+    if (event.relatedTarget === null && isOutside(event)) leaveWindow();
   });
-  document.addEventListener('dragend', end);
+  document.addEventListener('dragend', () => end());
   document.addEventListener('drop', (event) => {
     const { dataTransfer } = event;
     if (!dataTransfer || (!kindOf(dataTransfer) && isText(event.target))) return;
     follow(event, dataTransfer);
-    const [kind, into, paths] = [what.value, target.value, dragged?.paths];
-    end();
+    const [kind, into, why, paths] = [what.value, target.value, refusal.value, dragged?.paths];
+    end(into !== null);
+    if (kind === 'files' && why) messages.say({ kind: 'error', text: language.value.text.dragging[why] });
     if (into === null) return;
     if (kind === 'files') uploads.addFrom(dataTransfer, into);
     else if (paths) void changes.transfer(isCopy.value ? 'copy' : 'move', paths, into);
   });
 
-  return { what, target, count, isCopy };
+  return { what, target, refusal, count, isCopy };
 }
 
-/** The folder for which an element takes what is dropped on it. */
+/** The folder that an element takes drops for. */
 function folderAt(element: EventTarget | null): string | null {
   const taker = element instanceof Element ? element.closest<HTMLElement>('[data-drop-folder]') : null;
   return taker?.dataset['dropFolder'] ?? null;
 }
 
-/** Safari tells of every element that is left as if the window was. */
+/** Safari sends a `dragleave` without a related element for every element, not only for the window. */
 function isOutside({ clientX, clientY }: DragEvent): boolean {
   return clientX <= 0 || clientY <= 0 || clientX >= window.innerWidth || clientY >= window.innerHeight;
 }

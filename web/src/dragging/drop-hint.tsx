@@ -1,3 +1,4 @@
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from '../controls/icon.tsx';
 import { useLanguage, usePage } from '../page.ts';
 import { folderName } from '../text/folder-name.ts';
@@ -5,23 +6,23 @@ import type { Text } from '../text/language.ts';
 import type { Dragging } from './dragging.ts';
 import './drop-hint.css';
 
-/** Says where what is being dragged would go. */
+/** Says where a drop would go, or why it would be refused. */
 export function DropHint() {
-  const { dragging, rights } = usePage();
+  const { dragging } = usePage();
   const { text } = useLanguage();
-  if (dragging.what.value === null) return null;
-  if (rights.isReadOnly) return <Hint icon="warning" words={text.dragging.readOnly} />;
-  const isFreeHere = dragging.target.value !== null || rights.may('write');
-  if (!isFreeHere && dragging.what.value === 'files') return <Hint icon="warning" words={text.dragging.mayNotAdd} />;
   const words = wordsOf(dragging, text);
   if (words === '') return null;
   const isUpload = dragging.what.value === 'files';
-  return <Hint icon={isUpload ? 'upload' : dragging.isCopy.value ? 'copy' : 'move'} words={words} />;
+  const icon = dragging.refusal.value ? 'warning' : isUpload ? 'upload' : dragging.isCopy.value ? 'copy' : 'move';
+  return <Hint icon={icon} words={words} />;
 }
 
 function Hint({ icon, words }: { icon: 'warning' | 'upload' | 'copy' | 'move'; words: string }) {
+  const hint = useRef<HTMLDivElement>(null);
+  // A popover lies above dialogs; browsers without popovers show it as any other element.
+  useLayoutEffect(() => hint.current?.showPopover?.(), []);
   return (
-    <div class="drop-hint">
+    <div class={`drop-hint ${icon}`} popover="manual" ref={hint}>
       <p>
         <Icon name={icon} />
         <span>{words}</span>
@@ -30,10 +31,11 @@ function Hint({ icon, words }: { icon: 'warning' | 'upload' | 'copy' | 'move'; w
   );
 }
 
-function wordsOf({ what, target, count, isCopy }: Dragging, text: Text): string {
+function wordsOf({ what, target, refusal, count, isCopy }: Dragging, text: Text): string {
   const { dragging } = text;
   const folder = target.value;
-  if (folder === null) return what.value === 'files' ? dragging.dropHere : '';
+  if (refusal.value) return dragging[refusal.value];
+  if (folder === null) return '';
   const name = folderName(folder, text);
   if (what.value === 'files') return dragging.drop(name);
   return isCopy.value ? dragging.copy(count.value, name) : dragging.move(count.value, name);

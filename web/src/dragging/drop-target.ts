@@ -1,11 +1,33 @@
 import { isWithin, parentOf } from '../paths.ts';
 
-/** Whether entries can be put into a folder: not where they are already, and no folder into itself or below. */
+/** Returns whether a folder can take entries: not their own folder, and no folder into itself or a descendant. */
 export function canTake(folder: string, paths: readonly string[]): boolean {
   return paths.every((path) => parentOf(path) !== folder && !isOnTheWay(folder, path));
 }
 
-/** Whether a folder is the one that is dragged, or below it: opening it leads nowhere. */
+/** Returns whether a folder is the dragged one or inside it. */
 export function isOnTheWay(folder: string, path: string): boolean {
   return path.endsWith('/') && isWithin(folder, path);
+}
+
+/** Why files cannot be dropped: the key of the message. */
+export type Refusal = 'readOnly' | 'dialogOpen' | 'notLoaded' | 'mayNotAdd';
+
+interface FileDrop {
+  /** The folder below the pointer; null where there is none. */
+  readonly pointed: string | null;
+  /** The folder that is shown; null until the page knows that it exists. */
+  readonly shown: string | null;
+  readonly isReadOnly: boolean;
+  readonly isDialogOpen: boolean;
+  readonly mayWrite: (folder: string) => boolean;
+}
+
+/** Returns where dropped files go: into the folder below the pointer, and anywhere else into the shown folder. */
+export function targetOfFiles(drop: FileDrop): { readonly folder: string } | { readonly refusal: Refusal } {
+  if (drop.isReadOnly) return { refusal: 'readOnly' };
+  if (drop.isDialogOpen) return { refusal: 'dialogOpen' };
+  const folder = drop.pointed ?? drop.shown;
+  if (folder === null) return { refusal: 'notLoaded' };
+  return drop.mayWrite(folder) ? { folder } : { refusal: 'mayNotAdd' };
 }

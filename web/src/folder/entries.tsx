@@ -8,6 +8,7 @@ import { useArrangement } from './arrangement.ts';
 import { useEntryFocus } from './entry-focus.ts';
 import { ListHeader } from './list-header.tsx';
 import { ListRow } from './list-row.tsx';
+import { useCoveredHeight, useRevealed } from './revealed.ts';
 import { useSteadyScroll } from './steady-scroll.ts';
 import type { ThumbnailPriority } from './thumbnail.tsx';
 import { TileRow } from './tile-row.tsx';
@@ -30,16 +31,20 @@ export function Entries({ scroller }: { scroller: RefObject<HTMLDivElement | nul
   const headerRows = view === 'list' && headerHeight > 0 ? 1 : 0;
   const focused = folder.focused.value;
   const tabStop = focused === null ? 0 : Math.max(0, folder.indexOf(focused));
+  const coveredHeight = useCoveredHeight(scroller);
   const virtual = useVirtualRows({
     scroller,
     count: Math.ceil(entries.length / columns),
     rowHeight,
     headerHeight,
+    coveredHeight,
     kept: Math.floor(tabStop / columns),
     overscan: OVERSCAN[view],
   });
   useSteadyScroll(scroller, arrangement);
-  useEntryFocus(grid, arrangement, (index) => virtual.scrollTo(Math.floor(index / columns)));
+  const bringIntoSight = (index: number) => virtual.scrollTo(Math.floor(index / columns));
+  useEntryFocus(grid, arrangement, bringIntoSight);
+  useRevealed(grid, coveredHeight, bringIntoSight);
   const pointing = usePointing();
   const band = useRubberBand(scroller, arrangement);
 

@@ -1,7 +1,7 @@
 import { usePage } from '../page.ts';
 import type { Entry } from '../service/service.ts';
 
-/** How an entry stands, as attributes of its element, which are the same in the list and among the tiles. */
+/** Returns the state of an entry as attributes of its element, for rows and tiles alike. */
 export function useEntryState(entry: Entry, isTabStop: boolean) {
   const { selection, clipboard, changes, dragging } = usePage();
   const { path } = entry;
@@ -13,6 +13,7 @@ export function useEntryState(entry: Entry, isTabStop: boolean) {
     isSelected && 'selected',
     clipboard.isCut(path) && 'cut',
     isTarget && 'target',
+    selection.revealed.value.has(path) && 'revealed',
     selection.count.value > 0 && 'choosing',
   ];
   return {
@@ -24,15 +25,15 @@ export function useEntryState(entry: Entry, isTabStop: boolean) {
       'aria-selected': isSelected,
       tabIndex: isTabStop ? 0 : -1,
       ...(entry.type === 'folder' && { 'data-drop-folder': path }),
-      // What is selected can be dragged anywhere; else a drag that begins beside the name is a rubber band.
+      // A selected entry can be dragged by any part of it; beside the name of another, a rubber band begins.
       ...dragOf(path, isSelected && !isRenamed),
     },
     nameAttributes: dragOf(path, !isRenamed),
   };
 }
 
-/** A finger that stays means selecting, and one that moves means scrolling: they drag nothing. */
-const CAN_DRAG = window.matchMedia('(pointer: fine)');
+/** Any mouse or pen drags, also where fingers are the primary pointer. `createDragging` refuses drags by fingers. */
+const CAN_DRAG = window.matchMedia('(any-pointer: fine)');
 
 function dragOf(path: string, isDraggable: boolean) {
   return isDraggable && CAN_DRAG.matches ? { draggable: true, 'data-drag-path': path } : {};

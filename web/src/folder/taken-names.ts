@@ -1,3 +1,4 @@
+import { entriesIn } from '../service/find-entry.ts';
 import type { Service } from '../service/service.ts';
 import type { Folder } from './folder.ts';
 
@@ -14,9 +15,6 @@ export interface TakenNames {
   forget(): void;
 }
 
-/** Pages of 1,000 entries that are looked up: beyond, the service is asked about each name. */
-const PAGES = 20;
-
 export function createTakenNames(
   service: Pick<Service, 'list'>,
   folder: Pick<Folder, 'path' | 'listing' | 'entryOf'>,
@@ -27,12 +25,7 @@ export function createTakenNames(
   const isThere = (path: string) => taken.has(path) || folder.entryOf(path) !== undefined;
   const look = async (path: string) => {
     const found = taken;
-    let cursor: string | undefined;
-    for (let page = 0; page < PAGES && (page === 0 || cursor !== undefined); page++) {
-      const listing = await service.list(path, { cursor });
-      for (const entry of listing.entries) found.add(entry.path);
-      ({ cursor } = listing);
-    }
+    for await (const entry of entriesIn(service, path)) found.add(entry.path);
   };
 
   return {

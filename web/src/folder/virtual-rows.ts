@@ -26,6 +26,8 @@ interface VirtualRowsOptions {
   readonly rowHeight: number;
   /** Pixels above the rows: of a list, the header, which stays in view. */
   readonly headerHeight: number;
+  /** Pixels at the lower edge that something covers, which `scrollTo` keeps clear. */
+  readonly coveredHeight?: number;
   /** A row that is drawn wherever it is, because the focus is lost with its element. -1 for none. */
   readonly kept: number;
   /** Rows that are drawn above and below those in view. */
@@ -43,7 +45,7 @@ const SCROLL_END_MS = 150;
 
 /** Rows of one height, of which only those in view and around it are drawn. */
 export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
-  const { scroller, count, rowHeight, headerHeight, kept, overscan } = options;
+  const { scroller, count, rowHeight, headerHeight, coveredHeight = 0, kept, overscan } = options;
   const [viewport, setViewport] = useState<Viewport>({ top: 0, height: 0 });
   const [isScrolling, setScrolling] = useState(false);
 
@@ -87,7 +89,7 @@ export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
       const element = scroller.current;
       if (!element) return;
       const atTop = row * rowHeight;
-      const atBottom = atTop + rowHeight + headerHeight - element.clientHeight;
+      const atBottom = atTop + rowHeight + headerHeight + coveredHeight - element.clientHeight;
       element.scrollTop = Math.min(atTop, Math.max(atBottom, element.scrollTop));
     },
   };

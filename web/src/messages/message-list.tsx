@@ -1,5 +1,6 @@
+import type { Signal } from '@preact/signals';
 import type { RefObject } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Button, IconButton } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
 import { useLanguage, usePage } from '../page.ts';
@@ -15,6 +16,7 @@ export function MessageList() {
   const list = useRef<HTMLUListElement>(null);
   const { shown, isHeld } = messages;
   const { drawn, forget } = useDrawnMessages(shown.value);
+  useCoveredHeight(list, messages.covered);
 
   return (
     <>
@@ -55,6 +57,27 @@ export function MessageList() {
       </p>
     </>
   );
+}
+
+/** Keeps the height that the messages cover, so that the list can keep its rows clear of them. */
+function useCoveredHeight(list: RefObject<HTMLElement | null>, covered: Signal<number>): void {
+  useLayoutEffect(() => {
+    const element = list.current;
+    if (!element) return undefined;
+    const set = (height: number) => {
+      document.documentElement.style.setProperty('--messages', `${height}px`);
+      covered.value = height;
+    };
+    const observer = new ResizeObserver(() => {
+      const { height, top } = element.getBoundingClientRect();
+      set(height === 0 ? 0 : window.innerHeight - top);
+    });
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      set(0);
+    };
+  }, []);
 }
 
 interface ItemProps {

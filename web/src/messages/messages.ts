@@ -16,6 +16,8 @@ export interface Messages {
   /** Shows a message: for eight seconds and as long as it is pointed at or focused, an error until it is dismissed. */
   say(message: Omit<Message, 'id'>): void;
   dismiss(id: number): void;
+  /** Pixels above the lower edge of the window that messages cover; 0 without messages. */
+  readonly covered: Signal<number>;
   /** Keeps the messages from going while true. */
   readonly isHeld: Signal<boolean>;
   /** Reads a text out to those who listen to the page, without showing it. */
@@ -33,6 +35,7 @@ export function createMessages(): Messages {
   const announced = signal('');
   const alarmed = signal('');
   const isHeld = signal(false);
+  const covered = signal(0);
   let last = 0;
 
   const dismiss = (id: number) => {
@@ -50,6 +53,7 @@ export function createMessages(): Messages {
   return {
     shown,
     isHeld,
+    covered,
     announced,
     alarmed,
     dismiss,

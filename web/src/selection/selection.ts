@@ -1,4 +1,4 @@
-import { computed, effect, type ReadonlySignal, signal } from '@preact/signals';
+import { computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { Folder } from '../folder/folder.ts';
 import type { Entry } from '../service/service.ts';
 
@@ -8,6 +8,8 @@ export interface Selection {
   /** In the order in which they are shown. */
   readonly entries: ReadonlySignal<readonly Entry[]>;
   readonly count: ReadonlySignal<number>;
+  /** Entries to highlight for a moment; the view scrolls to the first of a new set. */
+  readonly revealed: Signal<ReadonlySet<string>>;
   /** This one and no other; what a range begins at from now on. */
   only(path: string): void;
   toggle(path: string): void;
@@ -39,6 +41,7 @@ export function createSelection(folder: Folder): Selection {
     paths,
     entries,
     count: computed(() => paths.value.size),
+    revealed: signal<ReadonlySet<string>>(new Set()),
     only(path) {
       anchor = path;
       chosen.value = new Set([path]);

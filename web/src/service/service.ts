@@ -1,7 +1,7 @@
 import type { Listing } from '../../../src/http/schemas.ts';
 import { type AskOptions, ask, askWithProgress, type Progress } from './ask.ts';
-import { checkContent, type Part, readContent } from './content.ts';
-import { sendUpload, type Upload, type UploadedFile } from './upload.ts';
+import type { Part } from './content.ts';
+import type { Upload, UploadedFile } from './upload.ts';
 import { escapePath, type Urls } from './urls.ts';
 
 export type { Listing } from '../../../src/http/schemas.ts';
@@ -64,7 +64,11 @@ export function createService(urls: Urls): Service {
       const query = { prefix: folder, ...(cursor !== undefined && { cursor }), ...(limit && { limit: String(limit) }) };
       return ask(urls.endpoint('', query), { signal });
     },
-    upload: (upload) => sendUpload(urls.endpoint('upload'), upload),
+    async upload(upload) {
+      // Loaded already, together with the queue of uploads.
+      const { sendUpload } = await import('./upload.ts');
+      return sendUpload(urls.endpoint('upload'), upload);
+    },
     createFolder: (path, signal) => ask(urls.endpoint('create_folder'), { method: 'POST', body: { path }, signal }),
     async rename(path, newName, { overwrite = false, ...options } = {}) {
       const isFolder = path.endsWith('/');
@@ -84,7 +88,7 @@ export function createService(urls: Urls): Service {
       const route = `${isFolder ? 'delete_folder' : 'delete'}/${escapePath(path)}`;
       return operate(route, isFolder, options, { method: 'DELETE' });
     },
-    read: (path, part) => readContent(urls.file(path), part),
-    check: (path, signal) => checkContent(urls.file(path), signal),
+    read: async (path, part) => (await import('./content.ts')).readContent(urls.file(path), part),
+    check: async (path, signal) => (await import('./content.ts')).checkContent(urls.file(path), signal),
   };
 }

@@ -251,6 +251,8 @@ export const en = {
     notDownloaded: 'Nothing was downloaded',
     tooManyDownloads: (value: number, limit: number) =>
       `${count(value, 'file', 'files')} are too many to download at once: select ${numbers.format(limit)} at most.`,
+    foldersLeftOut: (files: number) =>
+      `${files === 0 ? '' : `${count(files, 'file is', 'files are')} downloading. `}Folders can’t be downloaded yet.`,
   },
 
   conflicts: {
@@ -267,8 +269,9 @@ export const en = {
     replace: 'Replace',
     keepBoth: 'Keep both',
     skip: 'Skip',
-    forAll: (remaining: number) =>
-      remaining === 1 ? 'Do the same for the other item' : `Do the same for the other ${items(remaining)}`,
+    forAll: (others: number) => `Do the same for ${count(others, 'other conflict', 'other conflicts')}`,
+    existing: 'Existing',
+    arriving: 'New',
   },
 
   uploads: {
@@ -298,6 +301,7 @@ export const en = {
       tryingAgain: (problem: string) => `Trying again: ${problem}`,
     },
     cancel: (name: string) => `Cancel ${quoted(name)}`,
+    show: (name: string) => `Show ${quoted(name)} in folder`,
     cancelAll: 'Cancel all',
     retry: (name: string) => `Retry ${quoted(name)}`,
     retryAll: (value: number) => (value === 1 ? 'Retry' : `Retry ${numbers.format(value)}`),
@@ -318,9 +322,10 @@ export const en = {
     drop: (folder: string) => `Drop into ${quoted(folder)}`,
     move: (value: number, folder: string) => `Move ${items(value)} to ${quoted(folder)}`,
     copy: (value: number, folder: string) => `Copy ${items(value)} to ${quoted(folder)}`,
-    dropHere: 'Drop onto a folder to upload',
     readOnly: 'Nothing can be changed here: the service is read-only.',
-    mayNotAdd: 'You can’t add anything to this folder.',
+    mayNotAdd: 'You don’t have permission to add anything to this folder.',
+    dialogOpen: 'To upload, close what is open, then drop the files again.',
+    notLoaded: 'To upload, drop the files when the folder has loaded.',
     items,
   },
 

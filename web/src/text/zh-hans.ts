@@ -242,6 +242,7 @@ export const zhHans: Text = {
     notDownloaded: '未下载任何内容',
     tooManyDownloads: (value, limit) =>
       `${numbers.format(value)} 个文件太多，无法一次下载：最多选择 ${numbers.format(limit)} 个。`,
+    foldersLeftOut: (files) => `${files === 0 ? '' : `正在下载 ${numbers.format(files)} 个文件。`}目前无法下载文件夹。`,
   },
 
   conflicts: {
@@ -258,7 +259,9 @@ export const zhHans: Text = {
     replace: '替换',
     keepBoth: '两者都保留',
     skip: '跳过',
-    forAll: (remaining) => `对其余 ${items(remaining)}执行相同操作`,
+    forAll: (others) => `对其他 ${numbers.format(others)} 个冲突执行相同操作`,
+    existing: '已有',
+    arriving: '新的',
   },
 
   uploads: {
@@ -288,6 +291,7 @@ export const zhHans: Text = {
       tryingAgain: (problem) => `正在重试：${problem}`,
     },
     cancel: (name) => `取消${quoted(name)}`,
+    show: (name) => `在文件夹中显示${quoted(name)}`,
     cancelAll: '全部取消',
     retry: (name) => `重试${quoted(name)}`,
     retryAll: (value) => (value === 1 ? '重试' : `重试 ${numbers.format(value)} 个`),
@@ -308,9 +312,10 @@ export const zhHans: Text = {
     drop: (folder) => `放入${quoted(folder)}`,
     move: (value, folder) => `将 ${items(value)}移动到${quoted(folder)}`,
     copy: (value, folder) => `将 ${items(value)}复制到${quoted(folder)}`,
-    dropHere: '拖放到文件夹上即可上传',
     readOnly: '此处无法更改：服务为只读。',
-    mayNotAdd: '您无法向此文件夹添加内容。',
+    mayNotAdd: '您没有向此文件夹添加内容的权限。',
+    dialogOpen: '如需上传，请先关闭打开的窗口，然后重新拖放文件。',
+    notLoaded: '如需上传，请在文件夹加载完成后再拖放文件。',
     items,
   },
 

@@ -9,8 +9,9 @@ import type { ConflictReply } from './conflicts.ts';
 import { createConnection } from './connection.ts';
 import type { Dropped } from './dropped.ts';
 import { readDropped } from './dropped-folders.ts';
-import { createQueue } from './queue.ts';
+import { countOtherConflicts, createQueue } from './queue.ts';
 import { createReadings } from './readings.ts';
+import { createReveal, entriesOf, watchUser } from './reveal.ts';
 import { createSending } from './sending.ts';
 import { createTally, type UploadSummary } from './tally.ts';
 import { type Batch, canRetry, createItem, type QueuedItem, type UploadItem } from './upload-item.ts';
@@ -26,9 +27,12 @@ export interface AllUploads {
   readonly isOnline: ReadonlySignal<boolean>;
   /** How many files were found so far in folders that are being read; null while none are. */
   readonly reading: ReadonlySignal<number | null>;
-  add(wanted: readonly Wanted[], emptyFolders: readonly string[]): void;
+  /** Adds files; `into` is the folder that the user chose for all of them, by default the shown one. */
+  add(wanted: readonly Wanted[], emptyFolders: readonly string[], into?: string): void;
   /** Adds what was dropped, with all that is in its folders. */
   addDropped(dropped: Dropped, folder: string): Promise<void>;
+  /** Opens the folder of an item that is done, and selects it there. */
+  show(id: number): void;
   cancel(id: number): void;
   cancelAll(): void;
   retry(id: number): void;
@@ -45,7 +49,15 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
   const arrivals = createArrivals(folder, (path) => rights.mayIn(path, 'read'));
   const connection = createConnection();
   const readings = createReadings();
+  const reveal = createReveal(options);
+  /** The folder in which to reveal the items when all are done; null once the user is doing something else. */
+  let revealedIn: string | null = null;
+  watchUser(() => {
+    revealedIn = null;
+  });
   const { summary, isBusy } = tally;
+  // Loads the code that sends now: the service would do so at the first upload, when the network may be gone.
+  void import('../service/upload.ts').catch(() => {});
 
   const send = createSending({
     service,
@@ -59,7 +71,7 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
     turns,
     names,
     refuse: refusalBy(options),
-    ask: questionBy(options, summary),
+    ask: questionBy(options, summary, (item) => countOtherConflicts(item, items.peek(), names)),
     notAsShown: () => language.value.text.uploads.notAsShown,
     onStored: arrivals.stored,
     onUncertain: arrivals.doubt,
@@ -71,15 +83,20 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
     tally.publish();
     if (isBusy.value) return;
     names.forget();
-    untracked(arrivals.settle);
+    untracked(() => {
+      arrivals.settle();
+      if (revealedIn === folder.path.value) reveal.highlight(entriesOf(items.value, revealedIn));
+      revealedIn = null;
+    });
   });
   announceUploads({ summary, isBusy, messages, language });
 
-  const add: AllUploads['add'] = (wanted, emptyFolders) => {
+  const add: AllUploads['add'] = (wanted, emptyFolders, into = folder.path.value) => {
     if (wanted.length + emptyFolders.length === 0) return;
     // What went well before is over: it would be counted among those that are on their way now.
     if (!isBusy.value) queue.remove(({ state }) => state.value !== 'failed');
-    const batch: Batch = { decision: null, unfinished: 0 };
+    revealedIn = into;
+    const batch: Batch = { decision: null };
     const folders = emptyFolders.map((path) => createItem({ folder: parentOf(path), name: nameOf(path) }, batch));
     const added = [...folders, ...wanted.map((file) => createItem(file, batch))];
     arrivals.expect(added);
@@ -97,10 +114,14 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
       const reading = readings.begin();
       const { files, emptyFolders, unreadable } = await readDropped(dropped, into, reading.find);
       reading.end();
-      add(files, emptyFolders);
-      if (unreadable.length === 0) return;
-      const text = language.value.text.uploads.notRead(unreadable.length);
+      add(files, emptyFolders, into);
+      const missing = files.length + emptyFolders.length === 0 ? Math.max(1, unreadable.length) : unreadable.length;
+      if (missing === 0) return;
+      const text = language.value.text.uploads.notRead(missing);
       messages.say({ kind: 'error', text, detail: unreadable.slice(0, 20).join('\n') });
+    },
+    show(id) {
+      for (const item of some(id)) for (const path of entriesOf([item], item.folder)) reveal.show(path);
     },
     cancel: (id) => queue.cancel(some(id)),
     cancelAll: () => queue.cancel(items.value),
@@ -119,17 +140,22 @@ function refusalBy({ language, maxUploadSize }: UploadsOptions) {
   };
 }
 
-/** Asks what becomes of a file whose name is taken. */
-function questionBy({ dialogs, messages, rights, language }: UploadsOptions, summary: ReadonlySignal<UploadSummary>) {
+/** Asks what to do with a file whose name is taken. */
+function questionBy(
+  { dialogs, messages, rights, language }: UploadsOptions,
+  summary: ReadonlySignal<UploadSummary>,
+  countOthers: (item: QueuedItem) => number,
+) {
   const kinds = { arriving: 'file', there: 'file' } as const;
-  return ({ folder, name, batch }: QueuedItem): Promise<ConflictReply> => {
+  return (item: QueuedItem): Promise<ConflictReply> => {
+    const { folder, name, file } = item;
     messages.announce(language.value.text.uploads.announceAsking);
     const mayReplace = rights.mayIn(folder, 'manage');
-    const remaining = () => {
-      // Others go on while it is asked, and there is a new summary when some have ended.
+    const others = () => {
+      // Other uploads go on meanwhile; each change of theirs brings a new summary.
       void summary.value;
-      return batch.unfinished - 1;
+      return countOthers(item);
     };
-    return askAboutConflict({ dialogs, folder, name, remaining, kinds, mayReplace });
+    return askAboutConflict({ dialogs, folder, name, others, kinds, arriving: file, mayReplace });
   };
 }

@@ -96,9 +96,7 @@ export function createQueue(options: QueueOptions): Queue {
     return void keepBoth(item);
   };
 
-  // What may have taken the name itself is for the service to tell.
-  const isNameTaken = ({ kind, mayReplace, mayRename, unanswered, folder, name }: QueuedItem) =>
-    kind === 'file' && !mayReplace && !mayRename && !unanswered && names.isFile(folder, name);
+  const isNameTaken = (item: QueuedItem) => hasTakenName(item, names);
   const next = (): QueuedItem | undefined => {
     while (taken < waiting.length) {
       const item = waiting[taken++];
@@ -169,7 +167,7 @@ export function createQueue(options: QueueOptions): Queue {
       });
     },
     retry(wanted) {
-      const together: Batch = { decision: null, unfinished: 0 };
+      const together: Batch = { decision: null };
       batch(() => {
         for (const item of wanted) {
           if (isUnfinished(item.state.value) || item.state.value === 'done' || refuse(item)) continue;
@@ -190,4 +188,23 @@ export function createQueue(options: QueueOptions): Queue {
       });
     },
   };
+}
+
+/** Whether a file is known to conflict. Of one that may have taken the name itself, only the service can tell. */
+function hasTakenName(item: QueuedItem, names: Pick<TakenNames, 'isFile'>): boolean {
+  const { kind, mayReplace, mayRename, unanswered, folder, name } = item;
+  return kind === 'file' && !mayReplace && !mayRename && !unanswered && names.isFile(folder, name);
+}
+
+/** Returns how many other items of an item's batch are known to conflict, and not decided about. */
+export function countOtherConflicts(
+  item: QueuedItem,
+  items: readonly QueuedItem[],
+  names: Pick<TakenNames, 'isFile'>,
+): number {
+  const isInConflict = (other: QueuedItem) => {
+    const state = other.state.peek();
+    return state === 'asking' || (state === 'waiting' && hasTakenName(other, names));
+  };
+  return items.filter((other) => other !== item && other.batch === item.batch && isInConflict(other)).length;
 }

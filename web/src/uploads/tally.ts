@@ -1,6 +1,6 @@
 import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import { createSpeedometer, secondsLeft } from './speed.ts';
-import { isUnfinished, type QueuedItem, type UploadState } from './upload-item.ts';
+import type { QueuedItem, UploadState } from './upload-item.ts';
 
 /** How the uploads stand in all. Items that failed, or that nobody wants any more, are no part of the bytes. */
 export interface UploadSummary {
@@ -82,7 +82,6 @@ export function createTally(now: () => number = () => performance.now()): Tally 
     size[state] += by * item.size;
     if (state === 'done' && item.kind === 'file') filesDone += by;
     if (countsAsSent(state)) sent += by * item.sent.value;
-    if (isUnfinished(state)) item.batch.unfinished += by;
     isBusy.value = count.waiting + count.asking + count.sending > 0;
     publishSoon();
   };

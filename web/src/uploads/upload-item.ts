@@ -28,8 +28,6 @@ export interface UploadItem {
 export interface Batch {
   /** What becomes of all of them whose names are taken; null while each is asked about. */
   decision: Decision | null;
-  /** How many of them have not ended. */
-  unfinished: number;
 }
 
 export type Decision = 'replace' | 'keep-both' | 'skip';

@@ -65,6 +65,9 @@ function RowAction({ all, item }: { all: AllUploads; item: UploadItem }) {
   if (isUnfinished(state.value)) {
     return <IconButton icon="close" label={text.uploads.cancel(name)} onClick={() => all.cancel(id)} />;
   }
+  if (state.value === 'done') {
+    return <IconButton icon="folder" label={text.uploads.show(item.storedName.value)} onClick={() => all.show(id)} />;
+  }
   if (!canRetry(item, rights)) return null;
   return <IconButton icon="refresh" label={text.uploads.retry(name)} onClick={() => all.retry(id)} />;
 }

@@ -4,7 +4,9 @@ import type { Turns } from '../changes/turns.ts';
 import type { Dialogs } from '../controls/dialogs.ts';
 import { tellNotLoaded } from '../controls/not-loaded.ts';
 import type { Folder } from '../folder/folder.ts';
+import type { Location } from '../location.ts';
 import type { Messages } from '../messages/messages.ts';
+import type { Selection } from '../selection/selection.ts';
 import type { Service } from '../service/service.ts';
 import type { Language } from '../text/language.ts';
 import type { AllUploads } from './all-uploads.ts';
@@ -36,6 +38,8 @@ export interface Uploads {
 export interface UploadsOptions {
   readonly service: Service;
   readonly folder: Folder;
+  readonly selection: Selection;
+  readonly location: Location;
   readonly messages: Messages;
   readonly dialogs: Dialogs;
   /** Taken by what is uploaded as by all that changes what is stored. */

@@ -1,0 +1,37 @@
+import type { RefObject } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
+import { usePage } from '../page.ts';
+
+/** Returns the pixels at the lower edge of the scroller that messages cover. */
+export function useCoveredHeight(scroller: RefObject<HTMLElement | null>): number {
+  const covered = usePage().messages.covered.value;
+  const below = covered > 0 && scroller.current ? scroller.current.getBoundingClientRect().bottom : 0;
+  return Math.max(0, below - (window.innerHeight - covered));
+}
+
+/** Scrolls to entries that are revealed, and keeps the focused entry, which messages are about, clear of them. */
+export function useRevealed(
+  grid: RefObject<HTMLElement | null>,
+  coveredHeight: number,
+  bringIntoSight: (index: number) => void,
+): void {
+  const { folder, selection } = usePage();
+  const revealed = selection.revealed.value;
+  const focused = folder.focused.value;
+
+  useLayoutEffect(() => {
+    const [first] = revealed;
+    const index = first === undefined ? -1 : folder.indexOf(first);
+    if (index >= 0) bringIntoSight(index);
+  }, [revealed]);
+
+  useLayoutEffect(() => {
+    if (coveredHeight === 0 || focused === null) return;
+    const element = grid.current?.querySelector(`[data-path="${CSS.escape(focused)}"]`);
+    // A row that the user has scrolled out of view stays there.
+    if (!element || element.getBoundingClientRect().top >= window.innerHeight) return;
+    const { bottom } = element.getBoundingClientRect();
+    const edge = (grid.current?.closest('[data-scroller]')?.getBoundingClientRect().bottom ?? 0) - coveredHeight;
+    if (bottom > edge) bringIntoSight(folder.indexOf(focused));
+  }, [coveredHeight, focused]);
+}
