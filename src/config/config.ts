@@ -106,6 +106,8 @@ const NEEDED_WITH = [
   ['JWT_ISSUER', 'JWT_AUDIENCE', 'ACCESS_FILE'],
   ['JWT_AUDIENCE', 'JWT_ISSUER'],
   ['JWT_JWKS_URL', 'JWT_ISSUER'],
+  ['SECURITY_CONTACT', 'SECURITY_EXPIRES'],
+  ['SECURITY_EXPIRES', 'SECURITY_CONTACT'],
 ] as const satisfies readonly (readonly [SettingName, ...SettingName[]])[];
 
 function describe(given: string, setting: Setting<unknown>): string {

@@ -197,3 +197,18 @@ export const redisUrl: Reader<string> = (given) => {
   if (parsed && /^rediss?:$/.test(parsed.protocol) && parsed.hostname !== '') return { value: given };
   return { problem: 'must be a URL that begins with redis:// or rediss://' };
 };
+
+/** The URI of a contact (RFC 9116, section 2.5.3). */
+export const contactUri: Reader<string> = (given) =>
+  /^(https:\/\/|mailto:|tel:)[!-~]+$/i.test(given) && URL.canParse(given)
+    ? { value: given }
+    : { problem: 'must be a URI that begins with https://, mailto: or tel:' };
+
+/** An instant with its zone (RFC 3339). */
+export const instant: Reader<Date> = (given) => {
+  const value = new Date(given);
+  const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(given);
+  return isInstant && !Number.isNaN(value.getTime())
+    ? { value }
+    : { problem: 'must be an instant with its zone, as RFC 3339 writes it' };
+};

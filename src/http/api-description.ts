@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { DescribedRoute } from './api-documents.ts';
+import { PERMISSIONS_POLICY } from './headers.ts';
 import type { App } from './service.ts';
 
 /** Where people read about the interface, and programs find it as OpenAPI. */
@@ -34,7 +35,7 @@ export function describeApi(app: App): void {
     const { connection: _connection, date: _date, ...about } = given;
     return reply
       .code(statusCode)
-      .headers(about)
+      .headers({ ...about, 'permissions-policy': PERMISSIONS_POLICY })
       .send(rawPayload.length > 0 ? rawPayload : undefined);
   };
   const options = { config: { access: 'public' }, schema: { hide: true } } as const;

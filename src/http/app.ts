@@ -26,7 +26,7 @@ import { metricsRoute } from './routes/metrics.ts';
 import { endSessionRoutes, sessionRoutes } from './routes/session.ts';
 import { signInRoutes } from './routes/sign-in.ts';
 import { signedRoute } from './routes/signed.ts';
-import { systemRoutes } from './routes/system.ts';
+import { securityTextRoute, systemRoutes } from './routes/system.ts';
 import { thumbnailRoute } from './routes/thumbnail.ts';
 import { transferRoutes } from './routes/transfer.ts';
 import { uploadRoute } from './routes/upload.ts';
@@ -81,7 +81,8 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   tellQuota(app, service);
   setCompilers(app);
   const methodsOf = collectMethods(app);
-  describeApi(app);
+  if (service.apiDocs) describeApi(app);
+  if (service.security) securityTextRoute(app, service, service.security);
   await app.register(async (routes: App) => registerRoutes(routes, service));
   refuseOtherMethods(app, methodsOf);
   return app;

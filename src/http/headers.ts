@@ -57,6 +57,28 @@ export const GENERAL_HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 } as const;
 
+/** Denies documents the devices and data of the browser that none of them needs (Permissions Policy, section 9.1). */
+export const PERMISSIONS_POLICY = [
+  'accelerometer',
+  'bluetooth',
+  'camera',
+  'display-capture',
+  'geolocation',
+  'gyroscope',
+  'hid',
+  'idle-detection',
+  'local-fonts',
+  'magnetometer',
+  'microphone',
+  'midi',
+  'payment',
+  'serial',
+  'usb',
+  'xr-spatial-tracking',
+]
+  .map((feature) => `${feature}=()`)
+  .join(', ');
+
 /**
  * Headers that keep a file which a browser opens from acting in the name of the person who looks at it: beside those
  * that every answer has. `framedBy` is where pages are that may show it in a frame, as a policy names that.
@@ -64,6 +86,7 @@ export const GENERAL_HEADERS = {
 export function isolationHeaders({ disposition, shownAs }: Presentation, framedBy: string): Record<string, string> {
   return {
     'content-security-policy': [...POLICIES[shownAs ?? 'none'], `frame-ancestors ${framedBy}`].join('; '),
+    'permissions-policy': PERMISSIONS_POLICY,
     'referrer-policy': 'no-referrer',
     ...(disposition !== undefined && { 'content-disposition': disposition }),
   };

@@ -36,6 +36,10 @@ export interface Service {
   readonly audit: Audit;
   /** The address by which people reach the service, where it was told. */
   readonly publicUrl: string | undefined;
+  /** Whether the description of the HTTP API is served. */
+  readonly apiDocs: boolean;
+  /** Where to report vulnerabilities; undefined where nobody said. */
+  readonly security: SecurityContact | undefined;
   /** The origin of its own for the contents of files, if there is one. */
   readonly contentOrigin: string | undefined;
   /** How much of it one client, and all of them together, may take. */
@@ -44,6 +48,13 @@ export interface Service {
   readonly metrics?: ServiceMetrics | undefined;
   /** Where requests are traced; undefined where they are not. */
   readonly tracer?: Tracer | undefined;
+}
+
+/** The content of `/.well-known/security.txt`. */
+export interface SecurityContact {
+  /** A URI. */
+  readonly contact: string;
+  readonly expires: Date;
 }
 
 /** What is counted of requests, by all processes that serve together. */

@@ -146,6 +146,11 @@ async function openEverything(
     access,
     audit,
     publicUrl: config.PUBLIC_URL,
+    apiDocs: config.API_DOCS,
+    security:
+      config.SECURITY_CONTACT === undefined || config.SECURITY_EXPIRES === undefined
+        ? undefined
+        : { contact: config.SECURITY_CONTACT, expires: config.SECURITY_EXPIRES },
     contentOrigin: origin,
     limits: limitsOf(config, { redis: redis?.redis, counters: counters?.requests }),
     metrics,

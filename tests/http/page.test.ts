@@ -274,6 +274,7 @@ describe('The web page', () => {
         assert.doesNotMatch(String(headers['content-security-policy']), /unsafe-|\*|data:|https?:/);
         assert.equal(headers['x-content-type-options'], 'nosniff');
         assert.equal(headers['referrer-policy'], 'same-origin');
+        assert.match(String(headers['permissions-policy']), /(^|, )camera=\(\)(, |$)/);
         assert.equal(headers['cross-origin-opener-policy'], 'same-origin');
       }
     });

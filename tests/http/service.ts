@@ -32,7 +32,18 @@ export interface TestService {
 export interface ServiceOptions
   extends Partial<
     FilesOptions &
-      Pick<Service, 'contentOrigins' | 'readOnly' | 'access' | 'audit' | 'publicUrl' | 'contentOrigin' | 'metrics'>
+      Pick<
+        Service,
+        | 'contentOrigins'
+        | 'readOnly'
+        | 'access'
+        | 'audit'
+        | 'publicUrl'
+        | 'contentOrigin'
+        | 'metrics'
+        | 'apiDocs'
+        | 'security'
+      >
   > {
   /** Where they are not those of a service without settings. */
   readonly limits?: Partial<Limits>;
@@ -70,6 +81,8 @@ export async function startService(
     publicUrl,
     contentOrigin,
     metrics,
+    apiDocs = true,
+    security,
     limits,
     port = 0,
     ...options
@@ -100,6 +113,8 @@ export async function startService(
       publicUrl,
       contentOrigin,
       metrics,
+      apiDocs,
+      security,
       limits: { ...LIMITS, ...limits },
     },
     logger,

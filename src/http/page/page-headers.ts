@@ -1,4 +1,4 @@
-import { CACHE_CONTROL } from '../headers.ts';
+import { CACHE_CONTROL, PERMISSIONS_POLICY } from '../headers.ts';
 
 /** The headers of the web page's document, on every status. */
 export function pageHeaders(contentOrigins: readonly string[]): Record<string, string> {
@@ -9,6 +9,7 @@ export function pageHeaders(contentOrigins: readonly string[]): Record<string, s
     vary: 'Accept, Accept-Encoding',
     'content-security-policy': contentSecurityPolicy(contentOrigins),
     'cross-origin-opener-policy': 'same-origin',
+    'permissions-policy': PERMISSIONS_POLICY,
     'referrer-policy': 'same-origin',
   };
 }

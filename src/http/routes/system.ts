@@ -1,6 +1,6 @@
 import type { Files } from '../../domain/files.ts';
 import { Failure, Ready, Success } from '../schemas.ts';
-import type { App, Service } from '../service.ts';
+import type { App, SecurityContact, Service } from '../service.ts';
 import { tokenCheck } from './metrics.ts';
 
 /** Milliseconds for which the outcome of a check of the store is believed: anonymous clients can ask as often as they like. */
@@ -63,4 +63,18 @@ function seldomCheck(files: Pick<Files, 'check'>): () => Promise<void> {
     outcome.then(end, end);
     return outcome;
   };
+}
+
+/**
+ * Serves `/.well-known/security.txt` (RFC 9116). A folder of that name is reached by `?prefix=`. The path is the origin's,
+ * whatever path of its own PUBLIC_URL has.
+ */
+export function securityTextRoute(app: App, { publicUrl }: Service, { contact, expires }: SecurityContact): void {
+  const path = '/.well-known/security.txt';
+  const canonical = publicUrl?.startsWith('https:') ? [`Canonical: ${new URL(path, publicUrl).href}`] : [];
+  const lines = [`Contact: ${contact}`, `Expires: ${expires.toISOString()}`, ...canonical];
+  const text = `${lines.join('\n')}\n`;
+  app.get(path, { config: { access: 'public' }, schema: { hide: true } }, (_request, reply) =>
+    reply.type('text/plain; charset=utf-8').send(text),
+  );
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { PERMISSIONS_POLICY } from '../../../src/http/headers.ts';
 import type { Backend } from '../../contract/backend.ts';
 import { type Answer, assertFailure, escapePath, followLocation, postForm, send, upload } from '../client.ts';
 import { type ServiceOptions, startService, type TestService } from '../service.ts';
@@ -102,6 +103,7 @@ function isolatesFiles(backend: Backend): void {
       );
       const expected = {
         ...GENERAL,
+        'permissions-policy': PERMISSIONS_POLICY,
         'referrer-policy': 'no-referrer',
         'content-security-policy': policy.join('; '),
         'content-disposition': whole.headers['content-disposition'],

@@ -123,7 +123,7 @@ function Side({ label, kind, item }: SideProps) {
     <li class="side">
       <span class="picture">
         {item instanceof File && <LocalPicture file={item} />}
-        {!(item instanceof File) && <Thumbnail entry={item ?? unknownEntry(kind)} isMoving={false} />}
+        {!(item instanceof File) && <Thumbnail entry={item ?? unknownEntry(kind)} />}
       </span>
       <span class="label">{label}</span>
       <span class="facts numbers">{kind === 'folder' ? text.types.folder : facts.filter(Boolean).join(' · ')}</span>
