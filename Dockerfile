@@ -1,8 +1,8 @@
 # Holdall in a container: docker build --tag holdall .
 # What it needs to run, and as what it runs: docs/deployment.md
 
-# The Node.js of the tests, as package.json has it.
-ARG NODE_IMAGE=node:26.10.0-trixie-slim
+# The Node.js of the tests, as package.json has it. The digest pins the content: docs/deployment.md#the-base-image
+ARG NODE_IMAGE=node:26.10.0-trixie-slim@sha256:ec7758ee051e457b468b32bde57b0879010b325bb9862718e9615225ce4aaae1
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /build
@@ -12,8 +12,8 @@ COPY . .
 # Where the history is not at hand, it can be told: --build-arg SOURCE_COMMIT="$(git rev-parse HEAD)"
 ARG SOURCE_COMMIT
 RUN npm run build
-# What the package needs beside it, in the versions of the lockfile.
-RUN cp package-lock.json package/ && npm install --prefix package --ignore-scripts --no-audit --no-fund
+# The dependencies of the package, in the versions and with the checksums of the lockfile.
+RUN node scripts/lock-package.js && npm ci --prefix package --ignore-scripts --no-audit --no-fund
 
 FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="Holdall" \
@@ -31,7 +31,9 @@ ENV LD_PRELOAD=libjemalloc.so.2 \
     MALLOC_CONF=background_thread:true,narenas:2,dirty_decay_ms:1000,muzzy_decay_ms:0 \
     HOST=0.0.0.0 \
     PORT=8080 \
-    DISK_ROOT=/data
+    DISK_ROOT=/data \
+    STATE_DIR=/state \
+    CACHE_DIR=/cache
 COPY --from=build /build/package /app
 WORKDIR /app
 # The user "node", by its number, which orchestrators can tell from root's.

