@@ -19,13 +19,19 @@ const SECRETS = {
   S3_SECRET_ACCESS_KEY: '0123456789abcdef'.repeat(4),
   SIGNING_KEY: '0123456789abcdef'.repeat(4),
   GARAGE_RPC_SECRET: '0123456789abcdef'.repeat(4),
+  REDIS_PASSWORD: '0123456789abcdef'.repeat(4),
 };
 
 interface Service {
   readonly environment?: Record<string, string>;
   readonly stop_grace_period?: string;
   readonly read_only?: boolean;
+  readonly mem_limit?: string | number;
+  readonly pids_limit?: number;
   readonly cap_drop?: readonly string[];
+  readonly tmpfs?: string | readonly string[];
+  readonly command?: readonly string[];
+  readonly networks?: Record<string, { readonly ipv4_address?: string }>;
   readonly volumes?: readonly string[];
   readonly build?: { readonly context: string };
 }
@@ -58,6 +64,7 @@ describe('The files for compose', () => {
     for (const { holdall } of [disk, replicas]) {
       assert.equal(holdall?.read_only, true);
       assert.deepEqual(holdall.cap_drop, ['ALL']);
+      assert.ok(holdall.mem_limit && holdall.pids_limit);
       assert.ok(Number.parseInt(holdall.stop_grace_period ?? '', 10) >= LONGEST_STOP);
     }
   });
@@ -69,6 +76,21 @@ describe('The files for compose', () => {
       // The one with the access file is made by whom the service is for.
       for (const path of paths) if (path.startsWith('/') && !path.endsWith('/config')) await access(path);
     }
+  });
+
+  it('keep what the service remembers outside of the served folder', () => {
+    for (const { holdall } of [disk, replicas]) {
+      const mounts = [...(holdall?.volumes ?? []), ...[holdall?.tmpfs ?? []].flat()].map((each) => each.split(':'));
+      assert.ok(mounts.some((parts) => parts.includes('/state')));
+    }
+  });
+
+  it('trust the proxy alone, and let nobody into Redis without the password', () => {
+    const { holdall, proxy, redis } = replicas;
+    assert.equal(holdall?.environment?.['TRUST_PROXY'], proxy?.networks?.['default']?.ipv4_address);
+    assert.equal(new URL(holdall?.environment?.['REDIS_URL'] ?? '').password, SECRETS.REDIS_PASSWORD);
+    assert.equal(redis?.environment?.['REDIS_PASSWORD'], SECRETS.REDIS_PASSWORD);
+    assert.match(String(redis?.command), /--requirepass "\$+REDIS_PASSWORD"/);
   });
 
   it('have a proxy whose file Caddy takes', async () => {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { HTTPRoute, type IHTTPRoute } from '@kubernetes-models/gateway-api/gateway.networking.k8s.io/v1';
 import { Deployment, type IDeployment } from 'kubernetes-models/apps/v1';
+import { type INetworkPolicy, NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1';
 import { type IPodDisruptionBudget, PodDisruptionBudget } from 'kubernetes-models/policy/v1';
 import { type ISecret, type IService, Secret, Service } from 'kubernetes-models/v1';
 import { parseAllDocuments } from 'yaml';
@@ -20,7 +21,7 @@ import { assertSettings, LONGEST_STOP } from './settings.ts';
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-type Manifest = IDeployment | IService | IPodDisruptionBudget | IHTTPRoute | ISecret;
+type Manifest = IDeployment | IService | IPodDisruptionBudget | INetworkPolicy | IHTTPRoute | ISecret;
 
 /** Where the types of each kind are, and what checks one by the schema that Kubernetes publishes of it. */
 const KINDS = {
@@ -28,6 +29,7 @@ const KINDS = {
   Service: ['kubernetes-models/v1', Service],
   Secret: ['kubernetes-models/v1', Secret],
   PodDisruptionBudget: ['kubernetes-models/policy/v1', PodDisruptionBudget],
+  NetworkPolicy: ['kubernetes-models/networking.k8s.io/v1', NetworkPolicy],
   HTTPRoute: ['@kubernetes-models/gateway-api/gateway.networking.k8s.io/v1', HTTPRoute],
 } as const;
 
@@ -114,6 +116,18 @@ describe('The manifests for Kubernetes', () => {
     const labels = spec?.template.metadata?.labels;
     assert.deepEqual(only('Service').spec?.selector, labels);
     assert.deepEqual(only('PodDisruptionBudget').spec?.selector?.matchLabels, labels);
+  });
+
+  it('let the gateway in alone, and out to what the service needs alone', () => {
+    const policy = only('NetworkPolicy').spec;
+    assert.deepEqual(policy?.podSelector?.matchLabels, only('Deployment').spec?.template.metadata?.labels);
+    assert.deepEqual(policy?.policyTypes, ['Ingress', 'Egress']);
+    const [parent] = only('HTTPRoute').spec.parentRefs ?? [];
+    assert.deepEqual(policy?.ingress?.[0]?.from?.[0]?.namespaceSelector?.matchLabels, {
+      'kubernetes.io/metadata.name': parent?.namespace,
+    });
+    assert.deepEqual(policy?.ingress?.[0]?.ports, [{ port: 'http' }]);
+    for (const { to } of policy?.egress ?? []) assert.ok(to && to.length > 0);
   });
 
   it('keep to the standard "restricted" for pods', () => {

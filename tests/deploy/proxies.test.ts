@@ -56,6 +56,14 @@ describe('The examples for reverse proxies', () => {
     }
   });
 
+  it('have browsers use HTTPS alone', async () => {
+    for (const file of ['nginx.conf', 'Caddyfile', 'compose/Caddyfile', 'kubernetes/holdall.yaml']) {
+      assert.match(await read(file), /Strict-Transport-Security\W.*max-age=31536000/, file);
+    }
+    const { routers, middlewares } = parse(await read('traefik-holdall.yaml')).http;
+    for (const name of routers.holdall.middlewares) assert.equal(middlewares[name].headers.stsSeconds, 31_536_000);
+  });
+
   it('name in the files of Traefik what the other has', async () => {
     const { entryPoints, certificatesResolvers } = parse(await read('traefik.yaml'));
     const { routers, services } = parse(await read('traefik-holdall.yaml')).http;
