@@ -1,14 +1,20 @@
 import { readCursor, writeCursor } from '../domain/cursor.ts';
 import { comparePaths, type FolderPath } from '../domain/path.ts';
 
+/** Sorted items: an array, or something that makes them when asked. */
+export interface Items<Item> {
+  readonly length: number;
+  at(index: number): Item | undefined;
+  slice(start: number, end: number): readonly Item[];
+}
+
 /**
- * One page of `items`, which are in the order of `comparePaths` by the path that `pathOf` gives of each: those behind
- * `cursor`, at most `limit`. For stores that have a whole folder at hand; what is added or removed between two pages
- * shifts nothing.
+ * Returns one page of `items`: at most `limit` of those after `cursor`. The items are in the order of `comparePaths` by
+ * `pathOf`. For stores that have all items of a folder. Items added or removed between two pages shift nothing.
  */
 export function pageOf<Item>(
   folder: FolderPath,
-  items: readonly Item[],
+  items: Items<Item>,
   { cursor, limit = items.length }: { cursor?: string; limit?: number },
   pathOf: (item: Item) => string,
 ): { items: readonly Item[]; cursor?: string } {
@@ -19,11 +25,11 @@ export function pageOf<Item>(
   return { items: page, cursor: writeCursor({ last: pathOf(last) }) };
 }
 
-function firstBehind<Item>(items: readonly Item[], pathOf: (item: Item) => string, path: string): number {
+function firstBehind<Item>(items: Items<Item>, pathOf: (item: Item) => string, path: string): number {
   let [low, high] = [0, items.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
-    const item = items[middle];
+    const item = items.at(middle);
     if (item !== undefined && comparePaths(pathOf(item), path) <= 0) low = middle + 1;
     else high = middle;
   }

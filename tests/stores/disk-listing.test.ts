@@ -3,7 +3,11 @@ import { mkdir, mkdtemp, rename, rm, stat, symlink, utimes, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { comparePaths } from '../../src/domain/path.ts';
+import { createChildrenReader } from '../../src/stores/disk/children.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
+import type { Folder } from '../../src/stores/disk/folder.ts';
+import { packNames } from '../../src/stores/disk/packed-names.ts';
 import { folder } from '../contract/bytes.ts';
 
 /** A time long ago: a folder of that time has been left alone since, and its names are remembered. */
@@ -87,5 +91,50 @@ describe('A listing of a folder on disk that others change', () => {
     const asked = await Promise.all([names('large/'), names('large/'), names('large/')]);
     for (const found of [...asked, await names('large/')]) assert.deepEqual(found, ['folder!', 'folder/', ...long]);
     assert.deepEqual(new Set(warnings.map(({ leftOut }) => leftOut)), new Set([2]));
+  });
+});
+
+describe('The names of a large folder', () => {
+  it('are read once for all pages of a folder of more than 200,000', async () => {
+    const count = 210_000;
+    let reads = 0;
+    const entry = { isFile: () => true, isDirectory: () => false };
+    const huge = {
+      stats: () => ({ dev: 1n, ino: 2n, size: 10_000_000n, mtimeNs: 3n, ctimeNs: 4n, mtimeMs: 0n }),
+      async readNames(_options: unknown, take: (entry: object) => void) {
+        reads++;
+        for (let index = count; index > 0; index--)
+          take({ ...entry, name: Buffer.from(String(index).padStart(6, '0')) });
+      },
+    };
+    const readChildren = createChildrenReader();
+    const [first, second] = await Promise.all(
+      [0, 1].map(() => readChildren(huge as unknown as Folder, folder('huge/'))),
+    );
+    const third = await readChildren(huge as unknown as Folder, folder('huge/'));
+    assert.equal(reads, 1);
+    for (const children of [first, second, third]) {
+      assert.equal(children?.names.length, count);
+      assert.deepEqual(children?.names.slice(99_999, 100_001), ['100000', '100001']);
+    }
+  });
+
+  it('are in the order of listings, whatever characters they have', async () => {
+    const characters = ['a', 'b', '!', '0', 'é', '中', '\u{1f600}', '\ufffd', '\ue000', ' '];
+    const names = Array.from({ length: 40_000 }, (_, index) => {
+      const digits = String((index * 7919) % 100_000).padStart(5, '0');
+      const name = Array.from(digits, (digit) => characters[Number(digit)]).join('');
+      return index % 3 === 0 ? `${name}/` : name;
+    });
+    const packed = await packNames(names.map((name) => Buffer.from(name).toString('latin1')));
+    assert.deepEqual(packed.slice(0, Infinity), names.toSorted(comparePaths));
+    assert.equal(packed.at(-1), undefined);
+    assert.equal(packed.at(names.length), undefined);
+    assert.deepEqual(packed.slice(names.length, Infinity), []);
+  });
+
+  it('are none in an empty folder', async () => {
+    const packed = await packNames([]);
+    assert.deepEqual([packed.length, packed.slice(0, 10)], [0, []]);
   });
 });

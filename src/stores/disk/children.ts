@@ -1,42 +1,43 @@
 import { isUtf8 } from 'node:buffer';
 import { LRUCache } from 'lru-cache';
 import { createSingleFlight } from '../../cache/single-flight.ts';
-import { comparePaths, type FilePath, type FolderPath, foundFile, foundFolder, ROOT } from '../../domain/path.ts';
+import { type FolderPath, foundFile, foundFolder, ROOT } from '../../domain/path.ts';
 import type { Folder } from './folder.ts';
 import { isOwnName, OWN_FOLDER } from './own-folder.ts';
+import { type PackedNames, packNames } from './packed-names.ts';
 
-/**
- * What is in a folder, as the folder tells it: paths from there on, in their order. Strings alone: of a hundred thousand
- * files, objects with whole paths would take five times as much memory.
- */
+/** The children of a folder. */
 export interface Children {
-  readonly names: readonly (FilePath | FolderPath)[];
-  /** How many were left out. */
+  /** Paths relative to the folder, in the order of listings. */
+  readonly names: PackedNames;
+  /** How many entries of the folder were left out. */
   readonly leftOut: number;
 }
 
-/** Names in all folders together that are remembered: some 10 MB. */
-const REMEMBERED = 200_000;
+/** Bytes of the names of all folders that are cached: some two million names. */
+const CACHE_SIZE = 64 * 1024 * 1024;
 
-/** Milliseconds for which they are: somebody who pages through a folder asks for the next page sooner. */
+/** Milliseconds after the last page for which names are cached. A client that pages through a folder asks sooner. */
 const TIME_TO_LIVE = 30_000;
 
 /**
- * Milliseconds that a folder has to have been left alone before it is read: changes within the granularity of its
- * time, ten milliseconds at the most, could not be told from the state before them.
+ * Milliseconds that a folder must have been unchanged before its names are cached. Its time has a granularity of up to
+ * 10 ms: a later change within that would not show.
  */
 const SETTLED = 1_000;
 
 /**
- * Reads the children of folders. Those of a folder that has not changed since are not read and sorted anew: a page of
- * a folder of 100,000 costs what a page costs. Of several who ask at once, one reads them for all.
+ * Reads the children of folders. The names of an unchanged folder are cached, so that a page of a folder of a million
+ * costs what any page costs. Requests at the same time share one read.
  */
 export function createChildrenReader(): (folder: Folder, path: FolderPath) => Promise<Children> {
-  const remembered = new LRUCache<string, Children & { readonly state: string }>({
-    maxSize: REMEMBERED,
-    sizeCalculation: ({ names }) => names.length + 1,
+  const cache = new LRUCache<string, Children & { readonly state: string }>({
+    maxSize: CACHE_SIZE,
+    // Each folder also has a path, and objects around its names.
+    sizeCalculation: ({ names }) => names.size + 1000,
     ttl: TIME_TO_LIVE,
     ttlAutopurge: true,
+    updateAgeOnGet: true,
   });
 
   const underWay = createSingleFlight<Children>();
@@ -44,40 +45,41 @@ export function createChildrenReader(): (folder: Folder, path: FolderPath) => Pr
   return async (folder, path) => {
     const { dev, ino, size, mtimeNs, ctimeNs, mtimeMs } = await folder.stats();
     const state = `${dev} ${ino} ${mtimeNs} ${ctimeNs}`;
-    const known = remembered.get(path);
+    const known = cache.get(path);
     if (known?.state === state) return known;
     const read = () => readChildren(folder, path, { isLarge: size > LARGE });
     if (Date.now() - Number(mtimeMs) < SETTLED) return read();
     return underWay.run(`${path} ${state}`, async () => {
       const found = await read();
-      remembered.set(path, { ...found, state });
+      cache.set(path, { ...found, state });
       return found;
     });
   };
 }
 
-/** Bytes that a folder takes on the disk, from which on it has thousands of names: reading them is left to a thread. */
+/** Bytes of a folder on the disk above which it has thousands of names. Threads read such a folder. */
 const LARGE = 256 * 1024;
 
 async function readChildren(folder: Folder, path: FolderPath, options: { isLarge: boolean }): Promise<Children> {
-  const names: (FilePath | FolderPath)[] = [];
+  const names: string[] = [];
   let leftOut = 0;
   await folder.readNames(options, (entry) => {
     const name = entry.name.toString();
     if (path === ROOT && name === OWN_FOLDER) return;
     const isAddressable = isUtf8(entry.name) && !(path === ROOT && isOwnName(name));
-    const child = isAddressable ? nameOfChild(path, name, entry) : undefined;
-    if (child === undefined) leftOut++;
-    else names.push(child);
+    const suffix = isAddressable ? suffixOfChild(path, name, entry) : undefined;
+    if (suffix === undefined) leftOut++;
+    else names.push(entry.name.toString('latin1') + suffix);
   });
-  return { names: names.toSorted(comparePaths), leftOut };
+  return { names: await packNames(names), leftOut };
 }
 
-function nameOfChild(
+/** What follows the name of an entry in its path: `/` for a folder. Undefined if no path can name the entry. */
+function suffixOfChild(
   folder: FolderPath,
   name: string,
   entry: { isFile(): boolean; isDirectory(): boolean },
-): FilePath | FolderPath | undefined {
-  if (entry.isDirectory()) return foundFolder(folder, name) && foundFolder(ROOT, name);
-  return entry.isFile() ? foundFile(folder, name) && foundFile(ROOT, name) : undefined;
+): '' | '/' | undefined {
+  if (entry.isDirectory()) return foundFolder(folder, name) && '/';
+  return entry.isFile() && foundFile(folder, name) !== undefined ? '' : undefined;
 }

@@ -1,15 +1,15 @@
-import { type FolderPath, isFolder, ROOT, rebase } from '../../domain/path.ts';
+import { type FilePath, type FolderPath, isFolder, ROOT, rebase } from '../../domain/path.ts';
 import type { Entry, Store } from '../../domain/store.ts';
 import { pageOf } from '../page.ts';
-import { type Children, createChildrenReader } from './children.ts';
+import { createChildrenReader } from './children.ts';
 import { entryOf } from './entry.ts';
 import type { Folder } from './folder.ts';
 import type { Root } from './root.ts';
 import { translate } from './translate.ts';
 
 /**
- * The listing of folders. Left out is what no path can name (names that are not UTF-8, or break a rule), and what
- * is neither a file nor a folder (links, devices): counted, and told through `warn`.
+ * Lists folders. Leaves out entries that no path can name (names that are not UTF-8, or break a rule) and those that
+ * are neither files nor folders (links, devices), and reports how many through `warn`.
  */
 export function createLister(root: Root, warn: (message: string, details: object) => void): Store['list'] {
   const readChildren = createChildrenReader();
@@ -30,8 +30,12 @@ export function createLister(root: Root, warn: (message: string, details: object
   };
 }
 
-/** The entries of names in a folder, but for those that went while it was read. */
-async function completeAll(folder: Folder, path: FolderPath, names: Children['names']): Promise<Entry[]> {
+/** Returns the entries of names in a folder, except those that were removed since it was read. */
+async function completeAll(
+  folder: Folder,
+  path: FolderPath,
+  names: readonly (FilePath | FolderPath)[],
+): Promise<Entry[]> {
   const found = (await folder.lookUpAll(names.filter((name) => !isFolder(name)))).values();
   const entries: Entry[] = [];
   for (const name of names) {
