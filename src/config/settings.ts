@@ -439,6 +439,12 @@ export const SETTINGS = {
     example: '1GiB',
     help: 'How many bytes of thumbnails are kept there; 0 keeps none.',
   },
+  THUMBNAIL_MEMORY: {
+    read: size,
+    fallback: null,
+    example: '512MiB',
+    help: 'Maximum memory of all processes that draw large images, divided among the workers. Default: half of the memory. Minimum: 128 MiB for each worker.',
+  },
   LOG_LEVEL: {
     read: oneOf('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'),
     fallback: 'info',

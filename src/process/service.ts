@@ -1,5 +1,5 @@
 import cluster from 'node:cluster';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, totalmem } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
@@ -19,6 +19,7 @@ import { timeLimit } from '../layers/time-limit.ts';
 import { trace } from '../layers/trace.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { type OpenedStore, openStore } from '../stores/create.ts';
+import { MAX_DRAWING_MEMORY, MIN_DRAWING_MEMORY } from '../thumbnails/limits.ts';
 import { createThumbnails } from '../thumbnails/thumbnails.ts';
 import { openAccess } from './access.ts';
 import { openAuditLog } from './audit-log.ts';
@@ -129,7 +130,7 @@ async function openEverything(
     files,
     cacheFolder: config.CACHE_DIR ?? opened.cacheFolder,
     cacheSize: config.CACHE_SIZE,
-    renders: Math.max(1, Math.floor(availableParallelism() / config.WORKERS)),
+    ...drawingLimits(config),
     warn: (message, error) => logger.warn({ err: error }, message),
     given: (from) => metrics?.thumbnailGiven(from),
   });
@@ -169,6 +170,16 @@ function openCounters(logger: Logger): Record<SharedLimit, WindowCounters> | und
     ),
   );
   return { requests: createPrimaryCounters('requests', warn), attempts: createPrimaryCounters('attempts', warn) };
+}
+
+/** How many images each worker draws at once, and how much memory the separate processes for large images may take. */
+function drawingLimits({ WORKERS, THUMBNAIL_MEMORY }: Config) {
+  const renders = Math.max(1, Math.floor(availableParallelism() / WORKERS));
+  const available = Math.min(totalmem(), process.constrainedMemory() || Infinity);
+  const memory = (THUMBNAIL_MEMORY ?? available / 2) / WORKERS;
+  const drawings = Math.min(renders, Math.max(1, Math.floor(memory / MAX_DRAWING_MEMORY)));
+  const memoryLimit = Math.floor(Math.min(MAX_DRAWING_MEMORY, Math.max(MIN_DRAWING_MEMORY, memory)));
+  return { renders, drawings, memoryLimit };
 }
 
 async function openRedis(url: string, logger: Logger): Promise<RedisConnection> {

@@ -14,20 +14,25 @@ const MAX_OUTPUT = 4 * 1024 * 1024;
 
 const run = promisify(execFile);
 
+export interface DrawApartOptions {
+  /** Milliseconds. */
+  readonly timeLimit: number;
+  /** Bytes that the process may have in memory, all that Node.js and libvips take included. */
+  readonly memoryLimit: number;
+  readonly signal?: AbortSignal;
+}
+
 /**
- * Draws a thumbnail as `drawThumbnail` does, SVG too, in a process of its own that is killed after `timeLimit`
- * milliseconds or when `signal` aborts. Settles when that process is gone.
+ * Draws a thumbnail as `drawThumbnail` does, of any format, in a separate process. The process is killed when it
+ * exceeds a limit or `signal` aborts. Settles when the process is gone.
  *
- * An SVG is a program: a kilobyte of nested references and filters takes hours, in one call that nothing but the end
- * of the process stops. In this process it would keep a thread of the pool that all file access shares. The other
- * process also has an empty environment, so that no secret is near what parses a stranger's document.
+ * An SVG is a program: a kilobyte of nested references and filters takes hours, or gigabytes, in one call that only the
+ * end of the process stops. Other formats are decoded as a whole: a few kilobytes may hold a gigabyte. The drawing
+ * process has an empty environment, so that no secret is in reach of a decoder that a malicious file takes over.
  */
-export async function drawApart(
-  image: Buffer,
-  { timeLimit, signal }: { timeLimit: number; signal?: AbortSignal },
-): Promise<Buffer> {
+export async function drawApart(image: Buffer, { timeLimit, memoryLimit, signal }: DrawApartOptions): Promise<Buffer> {
   signal?.throwIfAborted();
-  const running = run(process.execPath, [SCRIPT, String(timeLimit)], {
+  const running = run(process.execPath, [SCRIPT, ...[image.length, timeLimit, memoryLimit].map(String)], {
     encoding: 'buffer',
     env: {},
     timeout: timeLimit,
@@ -49,12 +54,19 @@ export async function drawApart(
   }
 }
 
-/** Reads how the process ended: killed by us, by a fault it named, by a crash of a decoder, or by a fault of ours. */
+/**
+ * Tells how the process ended: killed at the time limit, by a fault that it named, by a signal from elsewhere (Linux
+ * sends SIGKILL when the machine is out of memory), by a crash of a decoder, or by a bug.
+ */
 function asRenderError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const cause = error;
   if ('killed' in error && error.killed) return new RenderError('too-slow', 'The process was killed.', { cause });
-  if ('code' in error && error.code === REFUSED && 'stdout' in error) return parseRenderError(String(error.stdout));
-  if ('signal' in error && error.signal) return new RenderError('damaged', 'The process crashed.', { cause });
+  const { code, signal, stdout } = error as Error & { code?: unknown; signal?: unknown; stdout?: unknown };
+  // A process over its memory limit names its fault, then kills itself.
+  const output = Buffer.isBuffer(stdout) ? stdout.toString() : '';
+  if (code === REFUSED || (signal === 'SIGKILL' && output.startsWith('{'))) return parseRenderError(output);
+  if (signal === 'SIGKILL') return new RenderError('killed', 'Another process killed it.', { cause });
+  if (signal) return new RenderError('damaged', 'The process crashed.', { cause });
   return error;
 }

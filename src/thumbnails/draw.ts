@@ -1,5 +1,5 @@
 import sharp, { type Metadata } from 'sharp';
-import { MAX_PIXELS } from './limits.ts';
+import { MAX_AVIF_PIXELS, MAX_PIXELS } from './limits.ts';
 import { RenderError, type RenderFault } from './render-error.ts';
 
 /** Width and height of every thumbnail, in pixels. */
@@ -17,19 +17,19 @@ sharp.concurrency(1);
 // that it also is.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
-  operation: [
-    'VipsForeignLoadJpegBuffer',
-    'VipsForeignLoadPngBuffer',
-    'VipsForeignLoadWebpBuffer',
-    'VipsForeignLoadNsgifBuffer',
-    'VipsForeignLoadHeifBuffer',
-    'VipsForeignLoadTiffBuffer',
-  ],
+  operation: ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer'],
 });
 
-/** Lets this process open SVG as well, which is blocked at first: see `draw-apart.ts`. */
-export function allowSvg(): void {
-  sharp.unblock({ operation: ['VipsForeignLoadSvgBuffer'] });
+/** Lets this process open all formats. Those blocked until then belong in a separate process: see `draw-apart.ts`. */
+export function allowAllFormats(): void {
+  sharp.unblock({
+    operation: [
+      'VipsForeignLoadNsgifBuffer',
+      'VipsForeignLoadHeifBuffer',
+      'VipsForeignLoadTiffBuffer',
+      'VipsForeignLoadSvgBuffer',
+    ],
+  });
 }
 
 /**
@@ -54,8 +54,8 @@ export async function drawThumbnail(image: Buffer, timeLimit: number): Promise<B
 async function inspect(image: Buffer): Promise<Metadata> {
   try {
     const metadata = await sharp(image, { failOn: 'none', limitInputPixels: false }).metadata();
-    const { width, height } = metadata;
-    if (width * height <= MAX_PIXELS) return metadata;
+    const { width, height, format } = metadata;
+    if (width * height <= (format === 'heif' ? MAX_AVIF_PIXELS : MAX_PIXELS)) return metadata;
     throw new RenderError('too-many-pixels', 'Over the limit.', { dimensions: `${width} × ${height}` });
   } catch (error) {
     throw asRenderError(error);

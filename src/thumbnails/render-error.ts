@@ -6,8 +6,24 @@ export type RenderFault =
   | 'damaged'
   /** It has more pixels than are decoded. */
   | 'too-many-pixels'
+  /** It is compressed, and larger than a source may be when it is unpacked. */
+  | 'too-large-unpacked'
+  /** It needs more memory than a drawing process may take. */
+  | 'too-much-memory'
   /** It takes longer than a render may. */
-  | 'too-slow';
+  | 'too-slow'
+  /** The drawing process was killed by something else, which says nothing of the image. */
+  | 'killed';
+
+const FAULTS: readonly RenderFault[] = [
+  'unsupported',
+  'damaged',
+  'too-many-pixels',
+  'too-large-unpacked',
+  'too-much-memory',
+  'too-slow',
+  'killed',
+];
 
 /**
  * What drawing throws on purpose. It knows of images only, not of the file that one came from; `message` is what
@@ -26,7 +42,7 @@ export class RenderError extends Error {
   }
 }
 
-/** The error as text for another process. */
+/** The error as text for another process, which begins with `{`. */
 export function serializeRenderError({ fault, message, dimensions }: RenderError): string {
   return JSON.stringify({ fault, message, dimensions });
 }
@@ -43,5 +59,5 @@ export function parseRenderError(text: string): RenderError {
 }
 
 function isRenderFault(value: unknown): value is RenderFault {
-  return value === 'unsupported' || value === 'damaged' || value === 'too-many-pixels' || value === 'too-slow';
+  return FAULTS.some((fault) => fault === value);
 }

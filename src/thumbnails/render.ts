@@ -1,14 +1,10 @@
 import { freeMemory } from '../domain/free-memory.ts';
-import { drawApart } from './draw-apart.ts';
+import { type DrawApartOptions, drawApart } from './draw-apart.ts';
+import { MAX_MEMORY_HERE } from './limits.ts';
+import { estimateMemory } from './memory-estimate.ts';
 import { RenderError } from './render-error.ts';
 
-export interface RenderOptions {
-  /** Milliseconds. */
-  readonly timeLimit: number;
-  readonly signal?: AbortSignal;
-}
-
-/** A thumbnail in the making. */
+/** A render in progress. */
 export interface Render {
   /** Settles within the time limit, with a JPEG or a `RenderError`. */
   readonly thumbnail: Promise<Buffer>;
@@ -17,35 +13,36 @@ export interface Render {
 }
 
 /**
- * Starts to draw the thumbnail of an image, which is the render's from now on: its memory, all of an `ArrayBuffer`, is
- * taken back as soon as nothing needs it. `signal` ends the render of an SVG; any other image is drawn to the end,
- * because nothing stops libvips in this process. That end is near: every format but SVG has 100 megapixels decoded
- * within seconds.
+ * Whether an image must be drawn in a separate process, because drawing it may take much memory or much time. Decided
+ * by the image's header alone. Throws `RenderError` if it is not an image.
  */
-export function startRender(image: Buffer<ArrayBuffer>, options: RenderOptions): Render {
-  const drawing = mayBeSvg(image) ? drawApart(image, options) : drawHere(image, options.timeLimit);
+export function needsProcess(image: Buffer): boolean {
+  const memory = estimateMemory(image);
+  if (memory === undefined) throw new RenderError('unsupported', 'The file has the signature of no image format.');
+  return memory > MAX_MEMORY_HERE;
+}
+
+/**
+ * Starts to draw the thumbnail of an image, in a separate process if `needsProcess`. The render owns the image and
+ * frees its memory, all of its `ArrayBuffer`. `signal` ends a separate process; here, an image is drawn to the end
+ * because libvips can't be stopped, which takes seconds at most.
+ */
+export function startRender(image: Buffer<ArrayBuffer>, options: DrawApartOptions & { isApart: boolean }): Render {
+  const drawing = draw(image, options);
   return { thumbnail: withinTime(drawing, options.timeLimit), ended: drawing.then(ignore, ignore) };
 }
 
-/** libvips is loaded with the first image: 50 ms, and 23 MB that a process without one does not hold. */
-async function drawHere(image: Buffer<ArrayBuffer>, timeLimit: number): Promise<Buffer> {
-  const { drawThumbnail } = await import('./draw.ts');
+async function draw(image: Buffer<ArrayBuffer>, options: DrawApartOptions & { isApart: boolean }): Promise<Buffer> {
   try {
-    return await drawThumbnail(image, timeLimit);
+    if (options.isApart) return await drawApart(image, options);
+    // libvips is loaded with the first image: 50 ms, and 23 MB that a process without one does not hold.
+    const { drawThumbnail } = await import('./draw.ts');
+    return await drawThumbnail(image, options.timeLimit);
   } finally {
     // Left to the garbage collector, images of a megabyte make it go through the whole heap after every eighth of
     // them: 3 ms of CPU for each thumbnail, beside the 16 of drawing it.
     freeMemory(image);
   }
-}
-
-/**
- * Whether libvips could take an image for an SVG. It looks for `<svg` in the first thousand bytes, and into what is
- * compressed; so wide a net catches other files too, which are drawn apart as well as here.
- */
-function mayBeSvg(image: Buffer): boolean {
-  const compressed = image[0] === 0x1f && image[1] === 0x8b;
-  return compressed || /<svg/i.test(image.toString('latin1', 0, 1000));
 }
 
 function withinTime(drawing: Promise<Buffer>, timeLimit: number): Promise<Buffer> {

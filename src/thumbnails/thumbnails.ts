@@ -6,26 +6,29 @@ import { createPlaces } from '../domain/places.ts';
 import type { Cancellable, FileEntry } from '../domain/store.ts';
 import { createCache } from './cache.ts';
 import type { Warn } from './disk-cache.ts';
+import { decodeFailure, encodeFailure, isFailure } from './failures.ts';
+import { MAX_DRAWING_MEMORY } from './limits.ts';
 import { asStoreError, requireUsableSize } from './problems.ts';
-import { startRender } from './render.ts';
+import { needsProcess, startRender } from './render.ts';
+import { RenderError } from './render-error.ts';
 import { readSource } from './source.ts';
 
 /** Thumbnails of the files of one store, cached. */
 export interface Thumbnails {
   /**
-   * The JPEG thumbnail of the version of the file that `file` describes, 320 × 320 pixels. The bytes are shared with
-   * others who ask: don't change them.
+   * Returns the JPEG thumbnail of the version of the file that `file` describes, 320 × 320 pixels. Callers share the
+   * bytes and must not change them. A failure that the image itself causes is cached as well.
    *
-   * `invalid-request` when the file is no image that can be read; `too-large` over 50 MB, 100 megapixels or the time
-   * limit; `condition-failed` when the file is another version by now; `unavailable` when too many wait already, or
-   * after `close`; and whatever reading the file throws. Rejects at once with the reason of `signal` when it aborts.
+   * @throws invalid-request if the file is not an image that can be read; too-large over 50 MB, the limits of pixels,
+   * or those of time and memory; condition-failed if the file changed; unavailable if the queue is full, the server
+   * runs out of memory, or after `close`; and any error of reading the file. Rejects at once when `signal` aborts.
    */
   get(file: FileEntry, options?: Cancellable): Promise<Buffer>;
-  /** What `get` would give, where it is in memory. */
+  /** Returns the thumbnail if it is in memory. */
   peek(file: FileEntry): Buffer | undefined;
-  /** How many images wait to be drawn. */
+  /** Returns how many images wait to be drawn. */
   waiting(): number;
-  /** Ends the work under way, whose askers get `unavailable`. When it resolves, nothing is left running. */
+  /** Aborts the work in progress with `unavailable`. When it resolves, nothing is left running. */
   close(): Promise<void>;
 }
 
@@ -35,11 +38,15 @@ export interface ThumbnailsOptions {
   readonly cacheFolder: string;
   /** Bytes in `cacheFolder`; 0 keeps thumbnails in memory only, and the folder is not touched. */
   readonly cacheSize: number;
-  /** How many images are rendered at once by this process. Eight times as many may wait, and no fewer than 64. */
+  /** How many images this process renders at once. Eight times as many may wait, and at least 64. */
   readonly renders: number;
-  /** Is told when the cache can't be read or written, which fails no request. */
+  /** Maximum separate drawing processes at once; one by default. */
+  readonly drawings?: number;
+  /** Maximum memory of each drawing process, in bytes. */
+  readonly memoryLimit?: number;
+  /** Called when the cache can't be read or written, which fails no request. */
   readonly warn?: Warn;
-  /** Is told of each thumbnail that is given where it came from, and of each that can't be made. */
+  /** Called with the source of each thumbnail that is returned, and for each failure. */
   readonly given?: (from: 'memory' | 'cache' | 'render' | 'failed') => void;
   /** Milliseconds that one render may take. */
   readonly renderTimeLimit?: number;
@@ -63,53 +70,69 @@ export function thumbnailEtag(file: FileEntry): string {
 
 export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
   const { files, cacheFolder, cacheSize, renders, warn = () => {}, given = () => {} } = options;
-  const { renderTimeLimit = RENDER_TIME_LIMIT } = options;
+  const { renderTimeLimit = RENDER_TIME_LIMIT, drawings = 1, memoryLimit = MAX_DRAWING_MEMORY } = options;
+  const limits = { timeLimit: renderTimeLimit, memoryLimit };
   const cache = createCache({ folder: cacheFolder, size: cacheSize, warn });
   const places = createPlaces({
     places: renders,
     queue: Math.max(SHORTEST_QUEUE, 8 * renders),
     crowd: 'Too many thumbnails are asked for',
   });
+  // Only renders wait here, so the queue is never full.
+  const processes = createPlaces({ places: drawings, queue: renders, crowd: 'Too many large images are drawn' });
   const flights = createSingleFlight<Buffer>();
   const closed = new StoreError('unavailable', 'The service is stopping. Try again in a second.', { retryAfter: 1 });
   let isClosed = false;
 
   const render = async (file: FileEntry, signal: AbortSignal): Promise<Buffer> => {
     const leave = await places.enter(signal);
-    // The place is held until nothing runs in it, also when the answer is given before.
+    // A place is held until nothing runs in it, also when the request is answered before.
     let ended = Promise.resolve();
+    let leaveProcess = () => {};
     try {
       const image = await readSource(files, file, { signal, timeLimit: READ_TIME_LIMIT });
-      const rendering = startRender(image, { timeLimit: renderTimeLimit, signal });
+      const isApart = needsProcess(image);
+      if (isApart) leaveProcess = await processes.enter(signal);
+      const rendering = startRender(image, { ...limits, signal, isApart });
       ended = rendering.ended;
       return await rendering.thumbnail;
-    } catch (error) {
-      throw asStoreError(error, file.path, renderTimeLimit);
     } finally {
-      void ended.then(leave);
+      void ended.then(leaveProcess).then(leave);
     }
   };
 
+  /** The thumbnail in a cache entry, or undefined if a failure in it is no longer valid. Throws a failure that is. */
+  const resultOf = (entry: Buffer | undefined, file: FileEntry): Buffer | undefined => {
+    if (!entry || !isFailure(entry)) return entry;
+    const failure = decodeFailure(entry, { memoryLimit, now: Date.now() });
+    if (failure) throw asStoreError(failure, file.path, limits);
+    return undefined;
+  };
+
   const make = async (file: FileEntry, key: string, signal: AbortSignal): Promise<Buffer> => {
-    const cached = await cache.get(key);
-    if (cached) {
-      given('cache');
-      return cached;
-    }
     try {
+      const cached = resultOf(await cache.get(key), file);
+      if (cached) {
+        given('cache');
+        return cached;
+      }
       const thumbnail = await render(file, signal);
       cache.set(key, thumbnail);
       given('render');
       return thumbnail;
     } catch (error) {
-      if (!signal.aborted) given('failed');
-      throw error;
+      if (signal.aborted) throw error;
+      given('failed');
+      const failure = error instanceof RenderError && encodeFailure(error, { memoryLimit, now: Date.now() });
+      if (failure) cache.set(key, failure);
+      throw asStoreError(error, file.path, limits);
     }
   };
 
   const peek = (key: string) => {
     const known = cache.peek(key);
-    if (known) given('memory');
+    if (!known || isFailure(known)) return undefined;
+    given('memory');
     return known;
   };
 
@@ -129,7 +152,7 @@ export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
     async close() {
       isClosed = true;
       await flights.abort(closed);
-      await places.free();
+      await Promise.all([places.free(), processes.free()]);
       await cache.close();
     },
   };

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createCache } from '../../src/thumbnails/cache.ts';
 import { createDiskCache } from '../../src/thumbnails/disk-cache.ts';
+import { decodeFailure, encodeFailure } from '../../src/thumbnails/failures.ts';
+import { RenderError, type RenderFault } from '../../src/thumbnails/render-error.ts';
 import { thumbnailEtag } from '../../src/thumbnails/thumbnails.ts';
 import { atEnd, createGallery, temporaryFolder, thumbnailsOf, until } from './gallery.ts';
-import { assertThumbnail, BLUE, GREEN, noise, plain, RED } from './images.ts';
+import { assertThumbnail, BLUE, GREEN, noise, plain, RED, svg } from './images.ts';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -55,6 +57,47 @@ test('another version, or the same under another path, is another thumbnail', as
   await assertThumbnail(await thumbnails.get(changed), [160, 160, BLUE]);
   await thumbnails.get(gallery.put('other', red));
   assert.deepEqual(gallery.reads, ['image', 'image', 'other']);
+});
+
+test('remembers an image that cannot be drawn, for other processes too', async (t) => {
+  const options = await onDisk(t);
+  const gallery = createGallery();
+  const [one, two] = [thumbnailsOf(t, gallery, options), thumbnailsOf(t, gallery, options)];
+  const png = await plain(RED).png().toBuffer();
+  const damaged = gallery.put('damaged.png', png.subarray(0, 60));
+  const refused = { kind: 'invalid-request', message: /"damaged.png" can't be read/ };
+  await assert.rejects(one.get(damaged), refused);
+  await assert.rejects(one.get(damaged), refused);
+  assert.equal(one.peek(damaged), undefined);
+  await until(async () => (await keptIn(options.cacheFolder)).length > 0);
+  await assert.rejects(two.get(damaged), refused);
+  assert.deepEqual(gallery.reads, ['damaged.png']);
+  await assertThumbnail(await one.get(gallery.put('damaged.png', png)), [160, 160, RED]);
+});
+
+test('draws an image again that needed more memory than the limit was', async (t) => {
+  const options = await onDisk(t);
+  const gallery = createGallery();
+  const drawing = gallery.put('red.svg', svg('<rect width="600" height="400" fill="rgb(200,40,40)"/>'));
+  const before = thumbnailsOf(t, gallery, { ...options, memoryLimit: 1 });
+  await assert.rejects(before.get(drawing), { kind: 'too-large', message: /takes more than 0 MiB of memory/ });
+  await before.close();
+  await assertThumbnail(await thumbnailsOf(t, gallery, options).get(drawing), [160, 160, RED]);
+});
+
+test('remembers a failure for a day, a timeout for a minute, and a lost process not at all', () => {
+  const now = Date.now();
+  const memoryLimit = MEGABYTE;
+  const isRemembered = (fault: RenderFault, after: number) => {
+    const entry = encodeFailure(new RenderError(fault, 'text', { dimensions: '1 × 2' }), { now, memoryLimit });
+    const failure = entry && decodeFailure(entry, { now: now + after, memoryLimit });
+    if (failure) assert.deepEqual([failure.fault, failure.dimensions], [fault, '1 × 2']);
+    return failure !== undefined;
+  };
+  const [minute, day] = [60_000, 24 * 60 * 60_000];
+  assert.deepEqual([isRemembered('too-much-memory', day - 1), isRemembered('too-much-memory', day)], [true, false]);
+  assert.deepEqual([isRemembered('too-slow', minute - 1), isRemembered('too-slow', minute)], [true, false]);
+  assert.equal(isRemembered('killed', 0), false);
 });
 
 test('the etag of a thumbnail follows the one of its source', () => {

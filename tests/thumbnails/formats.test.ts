@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import sharp from 'sharp';
+import { allowAllFormats } from '../../src/thumbnails/draw.ts';
 import { thumbnailOf } from './gallery.ts';
 import {
   assertThumbnail,
@@ -16,6 +17,9 @@ import {
   WHITE,
   YELLOW,
 } from './images.ts';
+
+// The tests look at their own images of all formats.
+allowAllFormats();
 
 const QUARTERS: [number, number, Colour][] = [
   [60, 60, RED],

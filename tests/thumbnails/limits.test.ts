@@ -3,8 +3,12 @@ import { type TestContext, test } from 'node:test';
 import sharp from 'sharp';
 import { type ErrorKind, isStoreError, StoreError } from '../../src/domain/error.ts';
 import type { FileEntry } from '../../src/domain/store.ts';
+import { allowAllFormats } from '../../src/thumbnails/draw.ts';
 import { createGallery, thumbnailOf, thumbnailsOf } from './gallery.ts';
 import { assertThumbnail, GREEN, noise, plain, quarters, RED, resizedPng, svg } from './images.ts';
+
+// The tests look at their own images of all formats.
+allowAllFormats();
 
 async function refusal(t: TestContext, image: Buffer, path = 'image'): Promise<StoreError> {
   try {
@@ -196,6 +200,14 @@ const bombs: Record<string, () => Promise<Buffer> | Buffer> = {
   'SVG of a size beyond libvips': () => svg('<path d="M0 0h1v1z"/>', 'width="1e9" height="1e9"'),
   'SVG that is too wide': () => svg('', 'width="40000" height="330"'),
 };
+
+test('refuses an AVIF of more than 50 megapixels', async (t) => {
+  const avif = await plain(RED).avif().toBuffer();
+  const extent = avif.indexOf('ispe');
+  avif.writeUInt32BE(8000, extent + 8);
+  avif.writeUInt32BE(6251, extent + 12);
+  await assertRefused(t, avif, 'too-large', /8000 × 6251 pixels.*an AVIF of up to 50 megapixels/);
+});
 
 for (const [format, make] of Object.entries(bombs)) {
   test(`refuses a huge ${format}`, async (t) => assertRefused(t, await make(), 'too-large', TOO_MANY_PIXELS));

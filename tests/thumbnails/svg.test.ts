@@ -6,7 +6,9 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { isStoreError } from '../../src/domain/error.ts';
+import { largePackedSvg } from './bombs.ts';
 import { createGallery, settled, temporaryFolder, thumbnailOf, thumbnailsOf, until } from './gallery.ts';
 import { assertThumbnail, endlessSvg, plain, RED, svg, WHITE } from './images.ts';
 
@@ -130,9 +132,68 @@ test('ends an SVG when it is closed', async (t) => {
   await asked;
 });
 
+test('refuses an SVG that is too large when it is unpacked', async (t) => {
+  const refused = { kind: 'too-large', message: /larger than 52428800 bytes \(50 MB\) when it is unpacked/ };
+  await assert.rejects(thumbnailOf(t, largePackedSvg()), refused);
+});
+
+test('refuses an SVG that is packed twice', async (t) => {
+  const packed = gzipSync(gzipSync(document('')));
+  await assert.rejects(thumbnailOf(t, packed), { kind: 'invalid-request', message: /is not an image/ });
+});
+
+/** The ids of the drawing processes of this process, which only Linux tells. */
+async function drawingProcesses(): Promise<string[]> {
+  const children = (await readFile(`/proc/self/task/${process.pid}/children`, 'utf8')).trim().split(' ');
+  const isDrawing = async (child: string) => {
+    const command = await readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => '');
+    return command.includes('draw-apart-process');
+  };
+  const found = await Promise.all(
+    children.filter(Boolean).map(async (child) => ((await isDrawing(child)) ? child : '')),
+  );
+  return found.filter(Boolean);
+}
+
+test('draws one SVG at a time however many are requested, and closes with others waiting', async (t) => {
+  if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, { renders: 4, drawings: 1, renderTimeLimit: 600_000 });
+  const asked = [0, 1, 2, 3].map((index) =>
+    assert.rejects(thumbnails.get(gallery.put(`${index}.svg`, endlessSvg())), { kind: 'unavailable' }),
+  );
+  await until(async () => (await drawingProcesses()).length > 0);
+  await settled();
+  assert.equal(gallery.reads.length, 4, 'all were read');
+  assert.equal((await drawingProcesses()).length, 1);
+  await thumbnails.close();
+  assert.equal((await drawingProcesses()).length, 0);
+  await Promise.all(asked);
+});
+
+test('asks to try again when something else killed the drawing process, and remembers nothing', async (t) => {
+  if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, { renderTimeLimit: 600_000 });
+  const file = gallery.put('drawing.svg', endlessSvg());
+  for (let time = 0; time < 2; time++) {
+    const refused = assert.rejects(thumbnails.get(file), { kind: 'unavailable', retryAfter: 5, message: /Try again/ });
+    let child: string | undefined;
+    await until(async () => {
+      [child] = await drawingProcesses();
+      return child !== undefined;
+    });
+    process.kill(Number(child), 'SIGKILL');
+    await refused;
+  }
+  assert.equal(gallery.reads.length, 2);
+});
+
 test('a drawing ends itself when whoever started it is gone', async () => {
   const script = join(import.meta.dirname, '../../src/thumbnails/draw-apart-process.ts');
-  const orphan = spawn(process.execPath, [script, '300'], { stdio: ['pipe', 'ignore', 'ignore'] });
+  const orphan = spawn(process.execPath, [script, String(endlessSvg().length), '300', '1e9'], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   orphan.stdin.end(endlessSvg());
   const [, signal] = await once(orphan, 'exit');
   assert.equal(signal, 'SIGKILL');
@@ -144,10 +205,10 @@ test('gives a drawing none of our environment', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renderTimeLimit: 600_000 });
   const asked = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
-  let child = '';
+  let child: string | undefined;
   await until(async () => {
-    child = (await readFile(`/proc/self/task/${process.pid}/children`, 'utf8')).trim();
-    return child !== '' && (await readFile(`/proc/${child}/cmdline`, 'utf8')).includes('draw-apart-process');
+    [child] = await drawingProcesses();
+    return child !== undefined;
   });
   assert.equal(await readFile(`/proc/${child}/environ`, 'utf8'), '');
   await thumbnails.close();

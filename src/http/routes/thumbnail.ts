@@ -23,7 +23,7 @@ export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnai
         tags: ['Files'],
         summary: 'Fetch the thumbnail of an image',
         description:
-          '320×320 pixels, JPEG. Of JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG up to 50 MB and 100 megapixels.',
+          '320×320 pixels, JPEG. Of JPEG, PNG, WebP, GIF, AVIF (50 megapixels), TIFF and SVG up to 50 MB and 100 megapixels.',
         params: PathParameter,
         response: {
           200: { description: 'The JPEG.', content: { 'image/jpeg': { schema: Type.Any() } } },

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { before, describe, it, type TestContext } from 'node:test';
+import { promisify } from 'node:util';
+import { isStoreError } from '../../src/domain/error.ts';
+import { MAX_MEMORY_HERE } from '../../src/thumbnails/limits.ts';
+import { estimateMemory } from '../../src/thumbnails/memory-estimate.ts';
+import { BOMBS } from './bombs.ts';
+import { createGallery, thumbnailsOf } from './gallery.ts';
+import { noise, plain, RED, resizedPng } from './images.ts';
+
+const MIB = 1024 * 1024;
+
+/** Memory limit of a drawing process here: less than most of the images need. */
+const MEMORY_LIMIT = 128 * MIB;
+
+/** Bytes that a process may take above its limit, since it looks at its memory only now and then. */
+const MARGIN = 24 * MIB;
+
+describe('An image that needs little memory', () => {
+  const staysHere = (image: Buffer) => {
+    const estimate = estimateMemory(image);
+    assert.ok(estimate !== undefined && estimate <= MAX_MEMORY_HERE, `${estimate} bytes`);
+  };
+
+  it('is drawn by the serving process: a JPEG photo, a progressive JPEG, a WebP, a screenshot', async () => {
+    staysHere(resizedJpeg(await noise(1).jpeg().withMetadata({ orientation: 6 }).toBuffer(), 10_000, 8000));
+    staysHere(resizedJpeg(await noise(1).jpeg({ progressive: true }).toBuffer(), 5000, 4000));
+    staysHere(await noise(1).webp().toBuffer());
+    staysHere(await plain(RED, 4000, 3000).webp({ effort: 0 }).withMetadata({ orientation: 6 }).toBuffer());
+    staysHere(resizedPng(await plain(RED).png().toBuffer(), 7680, 4320));
+    staysHere(await plain(RED, 1000, 1000).png({ progressive: true }).withIccProfile('p3').toBuffer());
+  });
+
+  it('is not drawn at all if it is no image', () => {
+    for (const text of ['', 'I', 'plain text', 'IIx', '%PDF-1.7']) {
+      assert.equal(estimateMemory(Buffer.from(text)), undefined, text);
+    }
+  });
+
+  it('has an estimate of a header that is cut off anywhere', async () => {
+    const images = [
+      await noise(1, 50).jpeg({ progressive: true }).toBuffer(),
+      await noise(1, 50).png().toBuffer(),
+      await noise(1, 50).webp({ lossless: true }).toBuffer(),
+      await noise(1, 50).webp().withMetadata({ orientation: 6 }).toBuffer(),
+    ];
+    for (const image of images) {
+      for (let length = 12; length < Math.min(image.length, 1000); length++) {
+        const estimate = estimateMemory(image.subarray(0, length));
+        assert.ok(estimate !== undefined && estimate >= 0, `${length} bytes: ${estimate}`);
+      }
+    }
+  });
+});
+
+// Only Linux tells the peak memory of another process.
+describe('Memory of a small image that is large when decoded', { skip: process.platform !== 'linux' }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdall-bombs-'));
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+
+  // Another process makes the images, so that this one holds none of the memory that takes.
+  before(async () => {
+    const script = `
+      import { writeFile } from 'node:fs/promises';
+      import { BOMBS } from ${JSON.stringify(join(import.meta.dirname, 'bombs.ts'))};
+      for (const [index, make] of Object.values(BOMBS).entries()) await writeFile(String(index), await make());
+    `;
+    await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder });
+  });
+
+  for (const [index, name] of Object.keys(BOMBS).entries()) {
+    it(`stays below the limits of both processes: ${name}`, async (t) => {
+      const image = readFileSync(join(folder, String(index)));
+      const { here, apart, outcome } = await peaks(t, image);
+      t.diagnostic(`${image.length} bytes: ${here / MIB} MiB here, ${apart / MIB} MiB apart, ${outcome}`);
+      assert.ok(here <= MAX_MEMORY_HERE, `${here} bytes more in the serving process`);
+      assert.ok(apart <= MEMORY_LIMIT + MARGIN, `${apart} bytes in the drawing process`);
+    });
+  }
+});
+
+/** Draws one image. Returns how far the memory of this process grew, and the peak memory of a drawing process. */
+async function peaks(t: TestContext, image: Buffer): Promise<{ here: number; apart: number; outcome: string }> {
+  const gallery = createGallery();
+  const thumbnails = thumbnailsOf(t, gallery, { memoryLimit: MEMORY_LIMIT });
+  const file = gallery.put('image', image);
+  writeFileSync('/proc/self/clear_refs', '5');
+  const start = statusOf('self').VmRSS;
+  let apart = 0;
+  const watch = setInterval(() => {
+    for (const child of readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ')) {
+      if (child !== '') apart = Math.max(apart, statusOf(child).VmHWM);
+    }
+  }, 2);
+  let outcome = 'drawn';
+  try {
+    await thumbnails.get(file);
+  } catch (error) {
+    if (!isStoreError(error, 'too-large')) throw error;
+    outcome = error.message;
+  } finally {
+    clearInterval(watch);
+  }
+  return { here: statusOf('self').VmHWM - start, apart, outcome };
+}
+
+/** Bytes. A process that has just ended has none. */
+function statusOf(process: string): { VmRSS: number; VmHWM: number } {
+  try {
+    const status = readFileSync(`/proc/${process}/status`, 'utf8');
+    const read = (name: string) => 1024 * Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1] ?? 0);
+    return { VmRSS: read('VmRSS'), VmHWM: read('VmHWM') };
+  } catch {
+    return { VmRSS: 0, VmHWM: 0 };
+  }
+}
+
+/** The JPEG with another size in its header. */
+function resizedJpeg(jpeg: Buffer, width: number, height: number): Buffer {
+  const changed = Buffer.from(jpeg);
+  const frame = [0xc0, 0xc2]
+    .map((marker) => changed.indexOf(Buffer.from([0xff, marker, 0, 17])))
+    .find((at) => at !== -1);
+  assert.ok(frame !== undefined);
+  changed.writeUInt16BE(height, frame + 5);
+  changed.writeUInt16BE(width, frame + 7);
+  return changed;
+}
