@@ -84,7 +84,8 @@ const MAX_POINTER_BYTES = 1024;
 function isPointer(bytes: Buffer): boolean {
   if (bytes.length > MAX_POINTER_BYTES) return false;
   const text = bytes.toString();
-  return /^\s*version\s+https?:\/\/[^\s]*(git-lfs|hawser|git-media)/i.test(text) && /^\s*oid\s/im.test(text);
+  const namesObject = text.split(/[\r\n]/).some((line) => /^\s*oid\s/i.test(line));
+  return namesObject && /^\s*version\s+https?:\/\/[^\s]*(git-lfs|hawser|git-media)/i.test(text);
 }
 
 /** A pointer gives whoever may read it the object that it names, also one that was uploaded where they may not read. */
