@@ -7,7 +7,8 @@ import {
 import { attachment } from '../domain/attachment.ts';
 import { isStoreError } from '../domain/error.ts';
 import { isLoopback } from '../domain/loopback.ts';
-import { childFile } from '../domain/path.ts';
+import { childFile, childFolder, parseFile } from '../domain/path.ts';
+import { isLack } from '../stores/s3/abilities.ts';
 import type { SendOptions } from '../stores/s3/asking.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
 import { escapePath } from '../stores/s3/keys.ts';
@@ -15,8 +16,8 @@ import { codeOf } from '../stores/s3/translate.ts';
 import { adviceFor } from './advice.ts';
 import { ask } from './asking.ts';
 import { type Check, failed, notTried, ok, warning } from './check.ts';
-import { HOSTILE_NAME } from './probe.ts';
-import { OTHER_ETAG, PLAIN_NAME, SMALL, type StoreSubject } from './store.ts';
+import { HOSTILE_NAME, readProbe, writeProbe } from './probe.ts';
+import { LARGE, LARGE_NAME, OTHER_ETAG, PLAIN_NAME, SMALL, type StoreSubject } from './store.ts';
 
 /** A bucket, asked without what the store does around its requests. */
 export interface BucketSubject extends StoreSubject {
@@ -60,24 +61,28 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
         Key: childFile(probe, 'raw-copy.txt'),
         CopySource: `${bucket.name}/${escapePath(Key)}`,
       };
+      let isUnsupported = false;
       const refuses = async (send: (options: SendOptions) => Promise<unknown>) => {
         try {
           await bucket.ask({ key: Key, signal }, send);
           return false;
         } catch (error) {
-          if (!isStoreError(error, 'condition-failed')) throw error;
-          return true;
+          isUnsupported = isStoreError(error, 'unsupported');
+          if (!isUnsupported && !isStoreError(error, 'condition-failed')) throw error;
+          return !isUnsupported;
         }
       };
       const refusesPut = (condition: Pick<PutObjectCommandInput, 'IfNoneMatch' | 'IfMatch'>) =>
         refuses((options) => bucket.client.send(new PutObjectCommand({ ...put, ...condition }), options));
       if (!(await refusesPut({ IfNoneMatch: '*' }))) {
+        if (isUnsupported) return warning(UNSUPPORTED, CONDITIONS);
         return warning(
           'The store passes over If-None-Match: what arrives in the moment of an upload, copy or move of the same name may be replaced.',
           CONDITIONS,
         );
       }
       if (!(await refusesPut({ IfMatch: OTHER_ETAG }))) {
+        if (isUnsupported) return warning(UNSUPPORTED, CONDITIONS);
         return warning(
           'The store passes over If-Match: of two who change a file at once, one may lose the change.',
           CONDITIONS,
@@ -94,6 +99,39 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
       );
     },
     explain: adviceFor('s3:PutObject'),
+  },
+  {
+    name: 'bucket-copy-names',
+    needs: 'store-write',
+    writes: true,
+    async run(subject, signal) {
+      const { files, probe } = subject;
+      const [from, to] = ['odd a+b%25 & é', 'odd copy'] as const;
+      await writeProbe(subject, `${from}/${HOSTILE_NAME}`, SMALL, { signal });
+      await files.copyFolder(childFolder(probe, from), childFolder(probe, to), { replace: false, signal });
+      if (SMALL.equals(await readProbe(subject, `${to}/${HOSTILE_NAME}`, { signal }))) {
+        return ok('Copied a folder whose names have spaces, "+", "%" and "&" (CopyObject).');
+      }
+      return failed('A copy in a folder has other bytes than its source.', COPIES);
+    },
+    explain: explainCopy,
+  },
+  {
+    name: 'bucket-copy-large',
+    needs: 'store-large',
+    writes: true,
+    timeout: 120_000,
+    async run(subject, signal) {
+      const { files, probe } = subject;
+      const [copy, moved] = ['large copy.txt', 'large moved.txt'] as const;
+      await files.copyFile(parseFile(probe + LARGE_NAME), childFile(probe, copy), { replace: false, signal });
+      await files.moveFile(childFile(probe, copy), childFile(probe, moved), { replace: false, signal });
+      if (LARGE.equals(await readProbe(subject, moved, { signal }))) {
+        return ok('Copied and moved a file of 9 MiB (UploadPartCopy).');
+      }
+      return failed('The copy of a file of 9 MiB has other bytes than its source.', COPIES);
+    },
+    explain: explainCopy,
   },
   {
     name: 'bucket-checksums',
@@ -237,7 +275,33 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     },
     explain: () => 'Correct S3_PUBLIC_URL, or take it away.',
   },
+  {
+    name: 'bucket-abilities',
+    needs: 'store-write',
+    async run({ warnings }) {
+      const lacks = warnings.filter(isLack);
+      if (lacks.length === 0) return ok('No request was refused that Amazon S3 takes.');
+      return warning(
+        lacks.join(' '),
+        'Read docs/stores/s3.md, "Limits": what is safe with such a store, and what is not.',
+      );
+    },
+    explain: adviceFor('s3:PutObject'),
+  },
 ];
+
+/** What to do where a copy fails: of a store that can't copy, or as for every other request. */
+function explainCopy(error: unknown, subject: StoreSubject): string {
+  return isStoreError(error, 'unsupported') || isStoreError(error, 'not-found')
+    ? COPIES
+    : adviceFor('s3:GetObject and s3:PutObject')(error, subject);
+}
+
+const UNSUPPORTED =
+  'The store does not support conditions on PutObject (501): Holdall checks the destination before each write, and what arrives after the check is replaced.';
+
+const COPIES =
+  'Use another store, or a newer version: this one can hold files, and copies, moves and renames of them fail.';
 
 const CONDITIONS =
   'Use a store that knows conditions on writes, or let only one person or program write to one file at a time: docs/stores/s3.md, "Limits".';

@@ -85,12 +85,14 @@ async function openSubject(
   resources: AsyncDisposableStack,
 ): Promise<StoreSubject | undefined> {
   let opened: OpenedStore | undefined;
+  const warnings: string[] = [];
+  const log: StoreLog = { ...SILENT, warn: (message) => void warnings.push(message) };
   const opening: Check<{ config: Config }> = {
     name: 'store-open',
     ...(config.STORAGE_TYPE === 'disk' && { needs: 'disk-root' }),
     async run(_subject, signal) {
       // With a key of its own, so that none is made and kept where there is none yet.
-      const store = await openStore({ ...config, SIGNING_KEY: config.SIGNING_KEY ?? randomBytes(32) }, SILENT);
+      const store = await openStore({ ...config, SIGNING_KEY: config.SIGNING_KEY ?? randomBytes(32) }, log);
       resources.defer(async () => store.store.close?.());
       await store.store.check?.({ signal });
       opened = store;
@@ -102,7 +104,7 @@ async function openSubject(
   await runner.run([opening], { config });
   if (opened === undefined) return undefined;
   const files = createFiles(opened.store, { presignExpires: config.PRESIGN_EXPIRES });
-  return { config, opened, store: opened.store, files, probe: nameProbe() };
+  return { config, opened, store: opened.store, files, probe: nameProbe(), warnings };
 }
 
 /** The clock comes first, as a wrong one may be why nothing else works. */

@@ -15,6 +15,8 @@ export interface StoreSubject {
   readonly store: Store;
   readonly files: Files;
   readonly probe: FolderPath;
+  /** What the store logged as warnings so far. */
+  readonly warnings: readonly string[];
 }
 
 export const PLAIN_NAME = 'plain.txt';

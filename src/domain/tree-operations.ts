@@ -92,7 +92,7 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
     { isNew, skipped, ...options }: FolderOptions & { isNew: boolean; skipped?: Set<string> },
   ): Promise<Copied> => {
     const { replace, signal } = options;
-    const copied = { items: new SeenItems(), isAnyGone: false };
+    const found = { items: new SeenItems(), isAnyGone: false };
     const report = countProgress(options);
     const isCounted = ({ source }: Pair<Item>) => source !== undefined && tree.isFile(source);
     const firstFile = Promise.withResolvers<void>();
@@ -102,7 +102,7 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
       if (source === undefined) return;
       try {
         if (await comparison.isDone(pair, { signal })) skipped?.add(tree.below(source, from));
-        else if (!(await copyItem(source, { from, to, present }, { replace, signal }))) copied.isAnyGone = true;
+        else if (!(await copyItem(source, { from, to, present }, { replace, signal }))) found.isAnyGone = true;
       } finally {
         if (tree.isFile(source)) firstFile.resolve();
       }
@@ -115,7 +115,7 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
       let hasFiles = false;
       for await (const pair of report.counted(comparison.pairs(from, to, { signal }), isCounted)) {
         if (pair.source === undefined) continue;
-        copied.items.add(tree.below(pair.source, from), tree.versionOf(pair.source));
+        found.items.add(tree.below(pair.source, from), tree.versionOf(pair.source));
         if (tree.isFile(pair.source)) {
           hasFiles = true;
           yield pair;
@@ -128,7 +128,7 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
     };
 
     await concurrently(inOrder(), tree.concurrency, copyOne, signal);
-    return copied;
+    return found;
   };
 
   /** Throws unless everything that was copied, and that the source still has as it was, is listed at the destination. */
@@ -153,9 +153,8 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
    * no listing shows it.
    */
   const removeExtras = async (
-    { from, to }: { from: FolderPath; to: FolderPath },
-    before: Survey<Item>,
-    now: Survey<Item>,
+    from: FolderPath,
+    { before, now }: { before: Survey<Item>; now: Survey<Item> },
   ): Promise<void> => {
     if (now.source !== before.source) return;
     const extras = [...now.extras].filter(([below, item]) => {
@@ -195,22 +194,22 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
       const hasExtras = before !== undefined && before.extras.size > 0;
       let now: Survey<Item> | undefined;
       try {
-        const copied = await copyAll(from, to, { ...options, isNew, ...(isNew && { skipped }) });
-        if (hasExtras || copied.isAnyGone) now = await requireCopied(from, to, copied, options);
+        const done = await copyAll(from, to, { ...options, isNew, ...(isNew && { skipped }) });
+        if (hasExtras || done.isAnyGone) now = await requireCopied(from, to, done, options);
       } catch (error) {
         if (isNew) await undoCopy(from, to, skipped);
         throw error;
       }
-      if (before && now) await removeExtras({ from, to }, before, now);
+      if (before && now) await removeExtras(from, { before, now });
     },
 
     async moveFolder(from, to, options) {
       const { isNew, before } = await begin('move', from, to, options);
       await requireRoom(from, to, options);
-      const copied = await copyAll(from, to, { ...options, isNew });
-      const now = await requireCopied(from, to, copied, options);
+      const done = await copyAll(from, to, { ...options, isNew });
+      const now = await requireCopied(from, to, done, options);
       // A destination that had all of the source may have been left by this very move while it was removing.
-      if (before && !before.isAllCopied) await removeExtras({ from, to }, before, now);
+      if (before && !before.isAllCopied) await removeExtras(from, { before, now });
       await removeCopied(from, to);
     },
 

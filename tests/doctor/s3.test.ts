@@ -97,6 +97,25 @@ describe('holdall doctor on a bucket', () => {
     await isEmpty(bucket);
   });
 
+  it('finds that the store cannot copy odd names, and what it lacks', async (t) => {
+    const { bucket, settings } = await openProxied(t, ({ operation, headers }) => {
+      if (operation === 'CopyObject' && String(headers['x-amz-copy-source']).includes('%2B'))
+        return refusal(404, 'NoSuchKey');
+      if (operation === 'UploadPartCopy') return refusal(501, 'NotImplemented');
+      return operation === 'PutObject' && headers['if-none-match'] !== undefined
+        ? refusal(501, 'NotImplemented')
+        : undefined;
+    });
+    const { of, with: having } = await diagnose(settings);
+    assert.deepEqual(having('failed'), ['bucket-copy-names']);
+    assert.deepEqual(having('warning'), ['bucket-conditions', 'bucket-leftovers', 'bucket-abilities']);
+    assert.match(of('bucket-copy-names').found, /The store says that ".*" does not exist, and it does\./);
+    assert.match(of('bucket-copy-names').advice ?? '', /^Use another store, or a newer version:/);
+    assert.match(of('bucket-abilities').found, /conditions on PutObject: .* UploadPartCopy: /);
+    assert.match(of('bucket-conditions').found, /^The store does not support conditions on PutObject \(501\)/);
+    await isEmpty(bucket);
+  });
+
   it('says which permission the key lacks, and where the probe is left', async (t) => {
     const { bucket, settings } = await openProxied(t, ({ operation }) =>
       operation.startsWith('DeleteObject') ? refusal(403, 'AccessDenied') : undefined,

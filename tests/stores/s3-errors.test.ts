@@ -191,3 +191,14 @@ function assertNoSecret(
 ): void {
   assert.ok(!message.includes(accessKeyId) && !message.includes(secretAccessKey), message);
 }
+
+describe('An error response with a code of its own', () => {
+  const kinds = { 404: 'not-found', 412: 'condition-failed', 413: 'too-large', 416: 'range-unsatisfiable' } as const;
+  it('counts by its status: 404, 412, 413, 416', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    for (const [status, kind] of Object.entries(kinds)) {
+      proxy.intercept(() => refusal(Number(status), 'InvalidRequest'));
+      assert.equal((await failureOf(store.read(file('a')))).kind, kind);
+    }
+  });
+});

@@ -22,6 +22,8 @@ function bucketOf(keys: Iterable<string>) {
       sorted ??= [...present].toSorted(comparePaths);
       return list(sorted, query);
     }
+    if (operation === 'HeadObject')
+      return present.has(key) ? { status: 200, headers: { etag: '"e"' } } : { status: 404 };
     if (operation !== 'CopyObject' && operation !== 'DeleteObject') return refusal(501, 'NotImplemented');
     sorted = undefined;
     if (operation === 'CopyObject') present.add(key);
@@ -130,7 +132,7 @@ describe('A look at two large folders', () => {
 });
 
 describe('The move of a large folder', () => {
-  it('lists the source twice and the destination once, and looks at what is left', async (t) => {
+  it('lists the source three times and the destination twice, and looks at what is left', async (t) => {
     const { store, proxy } = await openProxied(t);
     const names = namesOf(3, 500);
     const bucket = bucketOf(below('f/', names));
@@ -139,9 +141,10 @@ describe('The move of a large folder', () => {
     assert.deepEqual(bucket.present, new Set(below('g/', names)));
     const lists = proxy.requests.filter(({ operation }) => operation === 'ListObjectsV2');
     const listsOf = (prefix: string) => lists.filter(({ query }) => query.get('prefix') === prefix).length;
-    // Whether it is there; what is to be copied, in two pages; what is to be removed, in two; what is left.
-    assert.equal(listsOf('f/'), 1 + 2 + 2 + 1);
-    // Whether it is there; what is in the way; what has arrived, in two pages; the beginning of that.
-    assert.equal(listsOf('g/'), 1 + 1 + 2 + 1);
+    // Whether it is there; what is to be copied, in two pages; whether all was, in two; what is to be removed, in two;
+    // what is left.
+    assert.equal(listsOf('f/'), 1 + 2 + 2 + 2 + 1);
+    // Whether it is there; what is in the way; what has arrived, twice in two pages; the beginning of that.
+    assert.equal(listsOf('g/'), 1 + 1 + 2 + 2 + 1);
   });
 });

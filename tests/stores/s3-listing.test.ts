@@ -5,7 +5,7 @@ import type { Entry } from '../../src/domain/store.ts';
 import { file, folder, ofKind, pathsIn, plant, textOf, upload } from '../contract/bytes.ts';
 import { put } from '../servers/objects.ts';
 import { openProxied, type ProxiedBucket } from '../servers/proxied-bucket.ts';
-import { type OwnAnswer, refusal, type S3Request } from '../servers/s3-proxy.ts';
+import { type Interceptor, type OwnAnswer, refusal, type S3Request } from '../servers/s3-proxy.ts';
 
 /** One page as a store may answer it. */
 interface Page {
@@ -140,18 +140,30 @@ describe('Listings of a store that takes liberties', () => {
     assert.deepEqual(await bucket.keys(), []);
   });
 
-  it('is refused for the operations on folders where the store has no order', async (t) => {
-    const { store, proxy, bucket } = await openProxied(t);
-    await plant(store, { 'f/a': '1', 'f/b': '2', 'g/a': '3' });
-    const pages = [{ keys: ['f/b', 'f/a'] }];
-    proxy.intercept((request) => (request.operation === 'ListObjectsV2' ? scripted(pages).answer(request) : undefined));
-    await assert.rejects(async () => store.removeTree?.(folder('f')), ofKind('unsupported'));
-    await assert.rejects(
-      async () => store.moveFolder?.(folder('f'), folder('g'), { replace: true }),
-      ofKind('unsupported'),
-    );
-    proxy.intercept(undefined);
-    assert.deepEqual(await bucket.keys(), ['f/a', 'f/b', 'g/a']);
+  it('without order is refused for the copy and move of a folder, and suffices to delete one', async (t) => {
+    const withinPage = [{ keys: ['f/b', 'f/a'] }];
+    const acrossPages = (query: URLSearchParams) =>
+      query.get('continuation-token') === '1'
+        ? answerOf({ keys: ['f/a'] })
+        : answerOf({ keys: ['f/b'], isTruncated: true, token: '1' });
+    const interceptors: Interceptor[] = [
+      (request) => (request.operation === 'ListObjectsV2' ? scripted(withinPage).answer(request) : undefined),
+      ({ operation, query }) => (operation === 'ListObjectsV2' ? acrossPages(query) : undefined),
+    ];
+    for (const interceptor of interceptors) {
+      const { store, proxy, bucket } = await openProxied(t);
+      await plant(store, { 'f/a': '1', 'f/b': '2', 'g/a': '3' });
+      proxy.intercept(interceptor);
+      for (const transfer of [store.copyFolder, store.moveFolder]) {
+        await assert.rejects(
+          async () => transfer?.(folder('f'), folder('g'), { replace: true }),
+          ofKind('unsupported'),
+        );
+      }
+      assert.deepEqual(await bucket.keys(), ['f/a', 'f/b', 'g/a']);
+      await store.removeTree?.(folder('f'));
+      assert.deepEqual(await bucket.keys(), ['g/a']);
+    }
   });
 
   it('says that a cursor is none where the store refuses its token', async (t) => {

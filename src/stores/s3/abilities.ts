@@ -41,3 +41,6 @@ export function createAbilities(warn: (message: string, details: object) => void
     },
   };
 }
+
+/** Whether a line of the log says that the store lacks something. */
+export const isLack = (message: string): boolean => Object.values<string>(LACKS).includes(message);

@@ -177,8 +177,8 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   };
 
   /** Whether the store refused a conditional copy though its conditions hold: nothing is at `to`, and the source is as seen. */
-  const isUnsupported = async (error: unknown, source: Source, to: Key): Promise<boolean> => {
-    if (!isStoreError(error, 'condition-failed')) return isStoreError(error, 'unsupported');
+  const isUnsupported = async (refusal: unknown, source: Source, to: Key): Promise<boolean> => {
+    if (!isStoreError(refusal, 'condition-failed')) return isStoreError(refusal, 'unsupported');
     const [present, current] = await Promise.all([lookAt(to, {}), lookAt(source.key, {})]);
     return present === undefined && unquote(current?.ETag) === source.etag;
   };
