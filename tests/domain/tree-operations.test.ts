@@ -11,7 +11,7 @@ const DESTINATION = { 'b/': null, 'b/old': 'old', 'b/y': 'older' };
 
 /** A store whose folder operations are composed of single files, and which fails as `faults` say. */
 async function openFaulty(faults: (store: Store) => Partial<Store>) {
-  const { copyFolder, moveFolder, removeTree, ...store } = createMemoryStore();
+  const { copyFolder: _, moveFolder: __, removeTree: ___, ...store } = createMemoryStore();
   await plant(store, { ...SOURCE, ...DESTINATION });
   return { store, folders: createFolderOperations({ ...store, ...faults(store) }) };
 }
