@@ -145,9 +145,9 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
   request.on('aborted', () => fail(cutShort()));
   // Before each piece is parsed, so that a piece in which the file begins is not counted whole.
   request.on('data', (piece: Buffer) => {
-    if (isLimited && received > MAX_BEFORE_FILE) {
-      fail(new StoreError('too-large', `The form has more than ${MAX_BEFORE_FILE / 1024 ** 2} MiB before its file.`));
-    }
+    // A field that its reader refused is the mistake to report, not the bytes that follow until the response is sent.
+    const isRefused = current?.destroyed && !current.readableEnded;
+    if (isLimited && !isRefused && received > MAX_BEFORE_FILE) fail(withoutHeaders > 0 ? longHeaders() : lateFile());
     received += piece.length;
   });
   if (request.destroyed) fail(cutShort());
@@ -232,4 +232,7 @@ export function boundaryOf(contentType: string | undefined): string {
 }
 
 const invalid = (message: string) => new StoreError('invalid-request', message);
+const longHeaders = () => invalid(`A part of the form has headers of more than ${MAX_HEADER / 1024} KiB.`);
+const lateFile = () =>
+  new StoreError('too-large', `The form has more than ${MAX_BEFORE_FILE / 1024 ** 2} MiB before its file.`);
 const cutShort = () => invalid('The body ends in the middle of the form.');
