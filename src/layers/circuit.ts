@@ -85,7 +85,7 @@ function stillGone({ began, error }: Outage, interval: number): StoreError {
   const message = `The store has been out of reach for ${seconds} seconds. ${error.message}`;
   return new StoreError('unavailable', message, {
     cause: error,
-    retryAfter: Math.max(1, Math.ceil(interval / 1000), error.retryAfter ?? 0),
+    retryAfter: Math.max(1, Math.ceil(interval / 1000)),
     isOutOfReach: true,
   });
 }

@@ -384,15 +384,6 @@ describe('circuit', () => {
   const fail = (store: Store, times: number) =>
     Array.fromAsync({ length: times }, async () => outcome(call(store, 'stat', 'a')));
 
-  it('passes on the Retry-After of a store that is gone, where that is later than the next look', async (t) => {
-    const { store, state } = guarded();
-    t.after(() => store.close?.());
-    state.error = new StoreError('unavailable', 'Nobody answers.', { isOutOfReach: true, retryAfter: 30 });
-    const [, , , refused] = await fail(store, 4);
-    state.error = undefined;
-    assert.ok(refused instanceof StoreError && refused.retryAfter === 30);
-  });
-
   it('asks a store that is gone no more, says why, and asks again when it is back', async (t) => {
     const { store, state, back } = guarded();
     t.after(() => store.close?.());
