@@ -14,6 +14,8 @@ import { partsOfWhole, type WholePart } from './whole-form.ts';
 export interface Part extends FormField {
   /** The media type that the part declares. */
   readonly type: string | undefined;
+  /** The `Content-Transfer-Encoding` that the part declares. Only text fields are read by it. */
+  readonly encoding?: string | undefined;
   readonly body: Readable;
   /** Takes back a piece of `body`. */
   readonly release: Release;
@@ -121,8 +123,7 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
       const field = parseFormDisposition(header['content-disposition']?.[0] ?? '');
       if (!field) return fail(invalid('A part of the form has no Content-Disposition: form-data with UTF-8 names.'));
       const encoding = header['content-transfer-encoding']?.[0];
-      if (encoding !== undefined && !isIdentityEncoding(encoding)) return fail(encodedPart(field, encoding));
-      parts.push({ ...field, type: header['content-type']?.[0], body, release: freeWhole });
+      parts.push({ ...field, type: header['content-type']?.[0], encoding, body, release: freeWhole });
       return wake();
     });
   });
@@ -185,7 +186,8 @@ export async function skipPart({ name, body }: Part): Promise<void> {
 }
 
 /** Reads a small part as text, in the charset of its `Content-Type` (RFC 7578, section 4.5), otherwise in UTF-8. */
-export async function readText({ name, type, body }: Part, maxBytes: number): Promise<string> {
+export async function readText({ name, type, encoding, body }: Part, maxBytes: number): Promise<string> {
+  if (encoding !== undefined && !isIdentityEncoding(encoding)) throw encodedField(name, encoding);
   const charset = /;\s*charset\s*=\s*"?([^\s";]*)/i.exec(type ?? '')?.[1] ?? 'utf-8';
   const decoder = decoderOf(charset);
   if (!decoder) throw invalid(`The field ${quoted(name ?? '')} has the unknown charset ${quoted(charset)}. Use UTF-8.`);
@@ -216,7 +218,7 @@ function isIdentityEncoding(encoding: string): boolean {
   return /^\s*(?:7bit|8bit|binary)\s*$/i.test(encoding);
 }
 
-const encodedPart = ({ name }: FormField, encoding: string) =>
+const encodedField = (name: string | undefined, encoding: string) =>
   invalid(
     `The field ${quoted(name ?? '')} has Content-Transfer-Encoding ${quoted(encoding.trim())}. Send its bytes as they are, without this header.`,
   );

@@ -133,11 +133,13 @@ describe('a client that stops in the middle of', () => {
 
 describe('a client that drips', () => {
   it('a JSON body is answered with 408, and nothing is changed, while an upload goes on', async (t) => {
-    const { port } = await serve(t, { bodyTimeout: 0.2 });
+    const { port } = await serve(t, { bodyTimeout: 1 });
     const sending = await openUpload(port, 'slow');
+    // The deadline applies until the first byte of the file arrives.
+    await sending.send(Buffer.from('x'));
     const head = 'POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
     const answer = answerOf(await drip(t, port, `${head}Content-Length: 60000\r\n\r\n{"path": "made", "x": "`));
-    assertFailure(answer, 408, 'The body of the request took longer than 0.2 seconds, and is not whole.');
+    assertFailure(answer, 408, 'The body of the request took longer than 1 seconds, and is not whole.');
     assert.equal(answer.headers.connection, 'close');
     assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: 'slow' });
     assert.deepEqual(await pathsBelow(port), ['slow']);
