@@ -20,6 +20,8 @@ export type Trait =
   | 'stored-types'
   /** Replaces a file under the condition of its etag. */
   | 'conditional-replace'
+  /** Enforces the condition of a write against other writes at the same moment. */
+  | 'atomic-conditions'
   /** Copies keep the etag. */
   | 'etags-of-content'
   /** Knows when a file was written. */
@@ -36,6 +38,8 @@ export type Trait =
   | 'times-of-writes'
   /** Has something to do with the operations that `Files` composes from single files. */
   | 'composed-operations'
+  /** Never says that a file was modified later than now. */
+  | 'past-times'
   /** Gives presigned URLs that are good more than once. */
   | 'lasting-urls'
   /** Gives presigned URLs by which a file comes as an attachment of its name. */

@@ -74,18 +74,23 @@ export function optionalContract(backend: Backend): void {
         'one-kind-per-name',
       );
 
-      ofMember(name, 'lets one of many win where nothing is to be replaced', async (member) => {
-        const sources = Array.from({ length: 8 }, (_, number) => `source ${number}`);
-        for (const source of sources) await store.write(file(source), upload(source));
-        const outcomes = await Promise.allSettled(sources.map((source) => member(file(source), file('to'), keep)));
-        const winners = sources.filter((_, index) => outcomes[index]?.status === 'fulfilled');
-        assert.equal(winners.length, 1);
-        const tree = await treeOf(store);
-        assert.equal(tree['to'], winners[0]);
-        for (const source of sources) {
-          assert.equal(tree[source], name === 'move' && source === winners[0] ? undefined : source);
-        }
-      });
+      ofMember(
+        name,
+        'lets one of many win where nothing is to be replaced',
+        async (member) => {
+          const sources = Array.from({ length: 8 }, (_, number) => `source ${number}`);
+          for (const source of sources) await store.write(file(source), upload(source));
+          const outcomes = await Promise.allSettled(sources.map((source) => member(file(source), file('to'), keep)));
+          const winners = sources.filter((_, index) => outcomes[index]?.status === 'fulfilled');
+          assert.equal(winners.length, 1);
+          const tree = await treeOf(store);
+          assert.equal(tree['to'], winners[0]);
+          for (const source of sources) {
+            assert.equal(tree[source], name === 'move' && source === winners[0] ? undefined : source);
+          }
+        },
+        'atomic-conditions',
+      );
     }
 
     for (const name of ['copyFolder', 'moveFolder'] as const) {

@@ -24,6 +24,11 @@ const backend: Backend = {
     };
     return { store, close };
   },
+  lacks: {
+    ...s3.lacks,
+    'atomic-conditions': 'Swift 2.30 rejects conditions on PutObject, so Holdall checks them before it writes',
+    'past-times': 'Swift rounds Last-Modified up to the next second',
+  },
 };
 
 storeContract(backend);

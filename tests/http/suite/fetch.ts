@@ -259,7 +259,9 @@ function honoursConditions(backend: Backend): void {
 
   const table = (rows: readonly Row[], options: { skip?: boolean | string } = {}) => {
     for (const [status, sent, rule] of rows) {
-      it(`${rule}: ${sent.join(', ')} is a ${status}`, options, async () => {
+      const isOfNow = sent.some((line) => line.includes('NOW'));
+      const skip = options.skip || (isOfNow && unless(backend, 'past-times').skip);
+      it(`${rule}: ${sent.join(', ')} is a ${status}`, { skip }, async () => {
         const now = (await service.get(PATH)).headers;
         const modified = now['last-modified'] ?? new Date().toUTCString();
         const fill = (text: string) =>
@@ -344,27 +346,25 @@ function honoursConditions(backend: Backend): void {
     unless(backend, 'modification-times'),
   );
 
-  it(
-    'dates are taken in the two old forms too, which are in GMT as well (section 5.6.7)',
-    unless(backend, 'modification-times'),
-    async () => {
-      const { headers } = await service.get(PATH);
-      const modified = String(headers['last-modified']);
-      const zone = process.env['TZ'];
-      process.env['TZ'] = 'America/New_York';
-      try {
-        for (const form of [inRfc850, inAsctime]) {
-          const statusSince = async (date: string) =>
-            (await service.get(PATH, { 'if-modified-since': form(date) })).status;
-          assert.equal(await statusSince(modified), 304, form(modified));
-          assert.equal(await statusSince(shifted(modified, -1)), 200, form(shifted(modified, -1)));
-        }
-      } finally {
-        if (zone === undefined) delete process.env['TZ'];
-        else process.env['TZ'] = zone;
+  it('dates are taken in the two old forms too, which are in GMT as well (section 5.6.7)', {
+    skip: unless(backend, 'modification-times').skip || unless(backend, 'past-times').skip,
+  }, async () => {
+    const { headers } = await service.get(PATH);
+    const modified = String(headers['last-modified']);
+    const zone = process.env['TZ'];
+    process.env['TZ'] = 'America/New_York';
+    try {
+      for (const form of [inRfc850, inAsctime]) {
+        const statusSince = async (date: string) =>
+          (await service.get(PATH, { 'if-modified-since': form(date) })).status;
+        assert.equal(await statusSince(modified), 304, form(modified));
+        assert.equal(await statusSince(shifted(modified, -1)), 200, form(shifted(modified, -1)));
       }
-    },
-  );
+    } finally {
+      if (zone === undefined) delete process.env['TZ'];
+      else process.env['TZ'] = zone;
+    }
+  });
 
   it('a condition on a missing file is a 404', async () => {
     for (const [name, value] of [
