@@ -27,7 +27,7 @@ function isDrawnApart(image: Buffer): boolean {
   return /^(?:GIF8|II[*+]\0|MM\0[*+]|\x1f\x8b|[^]{4}ftyp)|<svg/i.test(start);
 }
 
-/** Width and height of a thumbnail; libvips scales down in steps, and holds the rows that a step is made of. */
+/** Width and height of a thumbnail, in pixels. */
 const THUMBNAIL_SIZE = 320;
 
 interface Raster {
@@ -36,7 +36,24 @@ interface Raster {
   readonly bytesPerPixel: number;
 }
 
-/** What libvips holds of an image that is decoded row by row: a band of rows, or all rows of a very wide image. */
+/**
+ * What libvips holds of an image that is decoded row by row. It scales down in steps, and holds the rows that a step is made
+ * of: a band, or all rows of a very wide image. It also holds what is turned upright, if that is more.
+ */
+function rowsHeld(image: Raster): number {
+  return Math.max(bandOfRows(image), turnedWhole(image));
+}
+
+/**
+ * What libvips holds to turn an image upright: all rows, scaled so that the shorter side is that of the thumbnail. A sliver is
+ * turned as it is. Counted for images without an orientation as well; it is little except for very long ones.
+ */
+function turnedWhole({ width, height, bytesPerPixel }: Raster): number {
+  const [shorter, longer] = [Math.max(1, Math.min(width, height)), Math.max(width, height)];
+  const isSliver = shorter < THUMBNAIL_SIZE && longer > 100 * shorter;
+  return bytesPerPixel * (isSliver ? width * height : (THUMBNAIL_SIZE ** 2 * longer) / shorter);
+}
+
 function bandOfRows({ width, height, bytesPerPixel }: Raster): number {
   const scale = Math.max(1, Math.min(width, height) / THUMBNAIL_SIZE);
   const rows = width > 16 * height ? height : Math.min(height, 64 * scale);
@@ -56,7 +73,7 @@ function estimateJpeg(image: Buffer): number {
       const divisor = 2 ** Math.min(3, Math.max(0, Math.floor(Math.log2(Math.min(frame.width, frame.height) / 640))));
       const { components } = frame;
       const [width, height] = [frame.width / divisor, frame.height / divisor];
-      return bandOfRows({ width, height, bytesPerPixel: components }) + (isWhole ? 2 * frame.samples : 0);
+      return rowsHeld({ width, height, bytesPerPixel: components }) + (isWhole ? 2 * frame.samples : 0);
     }
     if (!START_OF_FRAME.has(marker) || offset + 6 > image.length) continue;
     const [height, width] = [image.readUInt16BE(offset + 1), image.readUInt16BE(offset + 3)];
@@ -110,7 +127,7 @@ function estimatePng(image: Buffer): number {
   const [width, height] = [image.readUInt32BE(16), image.readUInt32BE(20)];
   const [depth = 8, colour = 0, , , interlaced] = image.subarray(24, 29);
   const bytesPerPixel = (PNG_CHANNELS[colour] ?? 4) * (depth > 8 ? 2 : 1);
-  let memory = interlaced ? 1.2 * width * height * bytesPerPixel : bandOfRows({ width, height, bytesPerPixel });
+  let memory = interlaced ? 1.2 * width * height * bytesPerPixel : rowsHeld({ width, height, bytesPerPixel });
   for (let position = 8; position + 8 <= image.length; ) {
     const length = image.readUInt32BE(position);
     const type = image.toString('latin1', position + 4, position + 8);

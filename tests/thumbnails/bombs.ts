@@ -11,6 +11,10 @@ export const BOMBS: Readonly<Record<string, () => Promise<Buffer> | Buffer>> = {
   },
   'PNG, interlaced': () => plain(RED, 4900, 4900).png({ progressive: true, compressionLevel: 1 }).toBuffer(),
   'PNG, very wide': () => plain(RED, 1_250_000, 20).png({ compressionLevel: 1 }).toBuffer(),
+  'PNG, very tall, to be turned': () =>
+    plain(RED, 320, 80_000).png({ compressionLevel: 1 }).withMetadata({ orientation: 6 }).toBuffer(),
+  'PNG, a tall sliver, to be turned': () =>
+    plain(RED, 20, 1_250_000).png({ compressionLevel: 1 }).withMetadata({ orientation: 6 }).toBuffer(),
   'PNG with compressed texts': async () => withTexts(await plain(RED).png().toBuffer(), 20),
   'WebP, lossless': async () => {
     const pixels = noise(1, 500).resize(4300, 4300, { kernel: 'nearest' });
