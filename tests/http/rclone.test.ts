@@ -17,6 +17,8 @@ describe('rclone by HTTP', () => {
   let service: TestService;
   const many = Array.from({ length: 1005 }, (_, number) => `many/${number}.txt`);
   const tree = { 'a.txt': 'at the root', 'sub/b.txt': 'below', 'file/hidden.txt': 'hidden' };
+  /** The folder of each page that the service reads. */
+  const lists: string[] = [];
   const odd = PORTABLE.map((name) => [`odd/${name}`, name] as const);
   before(async () => {
     service = await startService({
@@ -27,7 +29,12 @@ describe('rclone by HTTP', () => {
           ...tree,
           ...Object.fromEntries([...odd, ...many.map((path) => [path, ''] as const)]),
         });
-        return opened;
+        const { store } = opened;
+        const list: typeof store.list = (folder, options) => {
+          lists.push(folder);
+          return store.list(folder, options);
+        };
+        return { ...opened, store: { ...store, list } };
       },
     });
   });
@@ -46,6 +53,16 @@ describe('rclone by HTTP', () => {
   it('lists a folder of more than one page as a whole', async () => {
     const paths = (await rclone('lsf', '--http-no-head', '--recursive', ':http:')).split('\n');
     assert.deepEqual(paths.filter((path) => path.startsWith('many/') && path !== 'many/').toSorted(), many.toSorted());
+  });
+
+  it('reads a single page for HEAD, which sends none of it', async () => {
+    const headers = { 'user-agent': 'rclone/v1.60.1' };
+    lists.length = 0;
+    const response = await send(service.port, '/many/', { method: 'HEAD', headers });
+    assert.deepEqual([response.status, response.headers['content-type']], [200, 'text/html; charset=utf-8']);
+    // A second page would be read before the response to the next request.
+    await send(service.port, '/sub/', { headers });
+    assert.deepEqual(lists, ['many/', 'sub/']);
   });
 
   it('reads files with special characters in their names', async () => {

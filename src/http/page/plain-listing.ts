@@ -12,10 +12,13 @@ import { baseOf, fileUrl, folderUrl, isListed } from './links.ts';
 
 /** Whether a request comes from rclone. */
 export function isRclone({ headers }: FastifyRequest): boolean {
-  return /^rclone\//.test(headers['user-agent'] ?? '');
+  return headers['user-agent']?.startsWith('rclone/') ?? false;
 }
 
-/** Sends all entries of a folder as links, page after page. `next` reads the page at a cursor. */
+/**
+ * Sends all entries of a folder as links, page after page. `next` reads the page at a cursor. The response to HEAD has no
+ * entries: Node.js would read every page of the folder, and send none.
+ */
 export function sendPlainListing(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -39,7 +42,7 @@ export function sendPlainListing(
       'content-security-policy': "default-src 'none'",
     })
     .type('text/html; charset=utf-8')
-    .send(Readable.from(lines()));
+    .send(Readable.from(request.method === 'HEAD' ? [] : lines()));
 }
 
 /** The URL that a file below its folder redirects to; undefined where that URL is another route's, or a folder's. */
