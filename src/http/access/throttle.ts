@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto';
-import { normalizeIP } from '@fastify/rate-limit';
 import { deriveKey } from '../../access/sealed.ts';
+import { clientNetwork } from '../limits/client-network.ts';
 import type { WindowCounters } from '../limits/window-counters.ts';
 
 /** An attempt to sign in. */
 export interface Attempt {
   /** The username as it was sent, whether such a user exists or not. */
   readonly name: string;
-  /** The client's IP address. */
+  /** The address of the client, possibly with a port. */
   readonly from: string;
 }
 
@@ -37,10 +37,10 @@ interface Limit {
   readonly seconds: number;
 }
 
-const OF_ADDRESS: Limit = { of: ({ from }) => ['address', networkOf(from)], max: 20, seconds: 60 };
-const OF_BOTH: Limit = { of: ({ name, from }) => ['account', name, networkOf(from)], max: 10, seconds: 60 };
+const OF_ADDRESS: Limit = { of: ({ from }) => ['address', clientNetwork(from)], max: 20, seconds: 60 };
+const OF_BOTH: Limit = { of: ({ name, from }) => ['account', name, clientNetwork(from)], max: 10, seconds: 60 };
 const OF_BOTH_FOR_LONG: Limit = {
-  of: ({ name, from }) => ['account for long', name, networkOf(from)],
+  of: ({ name, from }) => ['account for long', name, clientNetwork(from)],
   max: 30,
   seconds: 15 * 60,
 };
@@ -84,9 +84,4 @@ export function createThrottle({ key, counters }: ThrottleOptions): Throttle {
 
 function waitUntil(ends: number): { retryAfter: number } {
   return { retryAfter: Math.max(1, Math.ceil((ends - Date.now()) / 1000)) };
-}
-
-/** An IPv6 client has all of its 64-bit network (RFC 6177). */
-function networkOf(address: string): string {
-  return normalizeIP(address, 64);
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { normalizeIP } from '@fastify/rate-limit';
 import type { App } from '../service.ts';
+import { clientNetwork } from './client-network.ts';
 import type { Limits } from './limits.ts';
 import { tellSeldom } from './tell-seldom.ts';
 import { trustedPeers } from './trusted-peers.ts';
@@ -40,7 +40,7 @@ function limitClients(app: App, { connectionsPerClient, trustProxy }: Connection
     // It has ended since.
     if (remoteAddress === undefined) return void socket.destroy();
     if (isTrusted(remoteAddress)) return;
-    const client = normalizeIP(remoteAddress, 64);
+    const client = clientNetwork(remoteAddress);
     const count = counts.get(client) ?? 0;
     if (count >= connectionsPerClient) {
       socket.destroy();

@@ -1,6 +1,7 @@
 import rateLimit from '@fastify/rate-limit';
 import { HttpError } from '../errors.ts';
 import type { App } from '../service.ts';
+import { clientNetwork } from './client-network.ts';
 import { leaseStore } from './leases.ts';
 import type { Limits } from './limits.ts';
 import { isLivenessCheck } from './liveness.ts';
@@ -25,7 +26,7 @@ export async function limitRate(app: App, { requestsPerMinute, redis, counters }
     global: false,
     max: requestsPerMinute,
     timeWindow: MINUTE,
-    ipv6Subnet: 64,
+    keyGenerator: ({ ip }) => clientNetwork(ip),
     cache: COUNTED_CLIENTS,
     ...(redis ? { redis, nameSpace: NAME_SPACE, skipOnError: true } : counters && { store: leaseStore(counters) }),
     allowList: isLivenessCheck,

@@ -108,7 +108,10 @@ describe('the sign-in form', () => {
   });
 
   it('refuses the twenty-first attempt from a network, whatever the names', async () => {
-    const from = (host: number) => ({ 'x-forwarded-for': `2001:db8:1:1::${host.toString(16)}` });
+    const from = (host: number) => {
+      const address = `2001:db8:1:1::${host.toString(16)}`;
+      return { 'x-forwarded-for': host % 2 === 0 ? address : `[${address}]:${50_000 + host}` };
+    };
     const names = Array.from({ length: 20 }, (_, index) => `name ${index + 1}`);
     const password = cheapHash('right');
     service.change([ANN, ...names.map((name) => person(name, { password }))]);
