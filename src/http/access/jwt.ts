@@ -1,8 +1,9 @@
-import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import type { Identity } from '../../access/identity.ts';
 import { StoreError } from '../../domain/error.ts';
 import { HttpError } from '../errors.ts';
 import { groupsIn, nameIn } from './claims.ts';
+import { fetchFromProvider, retryAfterOf } from './provider-fetch.ts';
 
 /** The JSON Web Tokens of an issuer. */
 export interface JwtSettings {
@@ -44,8 +45,11 @@ const ALGORITHMS = [
 /** Seconds by which clocks may differ. */
 const CLOCK_TOLERANCE = 30;
 
-export function createJwtCheck({ issuer, audience, jwksUrl, nameClaim, groupsClaim }: JwtSettings): JwtCheck {
-  const keyOf = createKeys(issuer, jwksUrl);
+export function createJwtCheck(
+  { issuer, audience, jwksUrl, nameClaim, groupsClaim }: JwtSettings,
+  { timeout = TIMEOUT }: { readonly timeout?: number } = {},
+): JwtCheck {
+  const keyOf = createKeys(issuer, jwksUrl, timeout);
   const verify = async (token: string): Promise<JWTPayload> => {
     try {
       const { payload, protectedHeader } = await jwtVerify(token, keyOf, {
@@ -59,7 +63,8 @@ export function createJwtCheck({ issuer, audience, jwksUrl, nameClaim, groupsCla
       return payload;
     } catch (error) {
       if (error instanceof errors.JOSEError) throw new HttpError(401, explain(error));
-      throw error;
+      // A key that can't be used, such as one that is too short, is found as late as here.
+      throw keysUnavailable(error);
     }
   };
   return async (token) => {
@@ -91,14 +96,14 @@ function explain(error: errors.JOSEError): string {
 }
 
 /** The keys of the issuer, fetched when they are needed first, and kept for ten minutes. */
-function createKeys(issuer: string, jwksUrl: string | undefined): JWTVerifyGetKey {
-  const options = { timeoutDuration: TIMEOUT, cooldownDuration: COOLDOWN };
+function createKeys(issuer: string, jwksUrl: string | undefined, timeout: number): JWTVerifyGetKey {
+  const options = { timeoutDuration: timeout, cooldownDuration: COOLDOWN, [customFetch]: fetchFromProvider };
   let keys = jwksUrl === undefined ? undefined : createRemoteJWKSet(new URL(jwksUrl), options);
   let discovering: Promise<URL> | undefined;
   return async (header, token) => {
     try {
       if (!keys) {
-        discovering ??= discoverKeys(issuer).finally(() => {
+        discovering ??= discoverKeys(issuer, timeout).finally(() => {
           discovering = undefined;
         });
         keys ??= createRemoteJWKSet(await discovering, options);
@@ -106,21 +111,26 @@ function createKeys(issuer: string, jwksUrl: string | undefined): JWTVerifyGetKe
       return await keys(header, token);
     } catch (error) {
       if (OF_THE_TOKEN.some((kind) => error instanceof kind)) throw error;
-      throw new StoreError('unavailable', 'The keys of the issuer of tokens can not be had now. Try again later.', {
-        cause: error,
-      });
+      throw keysUnavailable(error);
     }
   };
+}
+
+function keysUnavailable(error: unknown): unknown {
+  if (error instanceof HttpError || error instanceof StoreError) return error;
+  const retryAfter = retryAfterOf(error);
+  const message = 'The keys of the issuer of tokens can not be had now. Try again later.';
+  return new StoreError('unavailable', message, { cause: error, ...(retryAfter !== undefined && { retryAfter }) });
 }
 
 /** What is wrong with a token, where all else is wrong with the issuer. */
 const OF_THE_TOKEN = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported] as const;
 
 /** Where the issuer says that its keys are (OpenID Connect Discovery, section 4). */
-async function discoverKeys(issuer: string): Promise<URL> {
-  const response = await fetch(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {
+async function discoverKeys(issuer: string, timeout: number): Promise<URL> {
+  const response = await fetchFromProvider(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {
     redirect: 'error',
-    signal: AbortSignal.timeout(TIMEOUT),
+    signal: AbortSignal.timeout(timeout),
   });
   const found: unknown = await response.json();
   if (!response.ok || typeof found !== 'object' || found === null) throw new Error('The answer is no such document.');

@@ -1,6 +1,7 @@
 import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
 import { quoted, StoreError } from '../../domain/error.ts';
 import { HttpError } from '../errors.ts';
+import { retryAfterOf } from './provider-fetch.ts';
 
 /**
  * Throws what a person is told of a sign-in by a provider that failed; the log is told more. What the provider says is
@@ -10,7 +11,7 @@ export function explainProvider(
   error: unknown,
   warn: (message: string, details: Record<string, unknown>) => void,
 ): never {
-  if (error instanceof HttpError) throw error;
+  if (error instanceof HttpError || error instanceof StoreError) throw error;
   if (error instanceof AuthorizationResponseError) {
     if (!PASSING.has(error.error)) {
       throw new HttpError(400, `The provider could not sign you in: it says ${quoted(error.error)}. ${AGAIN}`);
@@ -18,13 +19,22 @@ export function explainProvider(
   } else if (error instanceof ResponseBodyError) {
     if (error.error === 'invalid_grant')
       throw new HttpError(400, `The provider no longer knows this sign-in. ${AGAIN}`);
-  } else if (error instanceof ClientError && !OUT_OF_REACH.has(error.code ?? '')) {
+  } else if (error instanceof ClientError && isOfCallback(error)) {
     warn('The answer of the OpenID Connect provider to a sign-in is not right.', detailsOf(error));
     throw new HttpError(400, `The answer of the provider is not right, or is not to a sign-in of yours. ${AGAIN}`);
   }
+  throw providerUnavailable(error, warn);
+}
+
+/** Logs why the provider can't be used, and returns the error for the client. */
+export function providerUnavailable(
+  error: unknown,
+  warn: (message: string, details: Record<string, unknown>) => void,
+): StoreError {
   warn('The OpenID Connect provider can not be used.', detailsOf(error));
+  const retryAfter = retryAfterOf(error);
   const message = 'The provider by which people sign in can not be used now. Try again later.';
-  throw new StoreError('unavailable', message, { cause: error });
+  return new StoreError('unavailable', message, { cause: error, ...(retryAfter !== undefined && { retryAfter }) });
 }
 
 const AGAIN = 'Begin again.';
@@ -32,15 +42,16 @@ const AGAIN = 'Begin again.';
 /** What a provider says when it has trouble of its own (RFC 6749, section 4.1.2.1). */
 const PASSING: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable']);
 
-/** Codes of what goes wrong with the provider itself, and not with an answer of its. */
-const OUT_OF_REACH: ReadonlySet<string> = new Set([
-  'OAUTH_TIMEOUT',
-  'OAUTH_ABORT',
-  'OAUTH_RESPONSE_IS_NOT_CONFORM',
-  'OAUTH_RESPONSE_IS_NOT_JSON',
-  'OAUTH_PARSE_ERROR',
-  'OAUTH_HTTP_REQUEST_FORBIDDEN',
-]);
+/**
+ * Whether the query of the callback may have caused an error: a parameter of it is wrong, or its code is of another
+ * sign-in, with another nonce. The provider causes all other errors.
+ */
+function isOfCallback({ code, cause }: ClientError): boolean {
+  if (code === 'OAUTH_JWT_CLAIM_COMPARISON_FAILED' || code === 'OAUTH_UNSUPPORTED_OPERATION') return true;
+  if (code !== 'OAUTH_INVALID_RESPONSE') return false;
+  const subject = cause instanceof Error ? cause.cause : undefined;
+  return typeof subject !== 'object' || subject === null || 'parameters' in subject;
+}
 
 /** The error itself holds answers of the provider, with what is in them. */
 function detailsOf(error: unknown): Record<string, unknown> {

@@ -8,6 +8,7 @@ import {
   ClientSecretPost,
   type Configuration,
   calculatePKCECodeChallenge,
+  customFetch,
   discovery,
   enableNonRepudiationChecks,
   fetchUserInfo,
@@ -19,7 +20,8 @@ import {
 import type { Identity } from '../../access/identity.ts';
 import { HttpError } from '../errors.ts';
 import { groupsIn, nameIn } from './claims.ts';
-import { explainProvider } from './provider-failures.ts';
+import { explainProvider, providerUnavailable } from './provider-failures.ts';
+import { fetchFromProvider } from './provider-fetch.ts';
 import { CALLBACK } from './return-to.ts';
 
 /** An OpenID Connect provider, and what it knows this service as. */
@@ -49,6 +51,8 @@ export interface Provider {
 
 export interface ProviderOptions extends ProviderSettings {
   readonly publicUrl: string;
+  /** Seconds until the provider must have sent a whole response. */
+  readonly timeout?: number;
   readonly warn: (message: string, details: Record<string, unknown>) => void;
 }
 
@@ -66,7 +70,7 @@ export function createProvider(options: ProviderOptions): Provider {
 
   return {
     async begin() {
-      const known = await configuration().catch((error: unknown) => explainProvider(error, warn));
+      const known = await configuration();
       const departure = { state: randomState(), nonce: randomNonce(), verifier: randomPKCECodeVerifier() };
       const url = buildAuthorizationUrl(known, {
         redirect_uri: callback.href,
@@ -114,7 +118,13 @@ function describeNobody(nameClaim: string): string {
 }
 
 /** What the provider says of itself, asked for when it is needed; a failure is not kept. */
-function keepConfiguration({ issuer, clientId, clientSecret }: ProviderSettings): () => Promise<Configuration> {
+function keepConfiguration({
+  issuer,
+  clientId,
+  clientSecret,
+  timeout = TIMEOUT,
+  warn,
+}: ProviderOptions): () => Promise<Configuration> {
   let kept: { readonly configuration: Promise<Configuration>; readonly until: number } | undefined;
   const server = new URL(issuer);
   const extensions = [enableNonRepudiationChecks, ...(server.protocol === 'http:' ? [allowInsecureRequests] : [])];
@@ -122,8 +132,14 @@ function keepConfiguration({ issuer, clientId, clientSecret }: ProviderSettings)
     if (kept && Date.now() < kept.until) return kept.configuration;
     const configuration = discovery(server, clientId, clientSecret, clientAuthentication(clientSecret), {
       execute: extensions,
-      timeout: TIMEOUT,
-    });
+      timeout,
+      [customFetch]: (url, { body = null, ...init }) =>
+        fetchFromProvider(url, { ...init, body: body instanceof Uint8Array ? Buffer.from(body) : body }),
+    })
+      .then((found) => requireEndpoints(found, server))
+      .catch((error: unknown) => {
+        throw providerUnavailable(error, warn);
+      });
     const asked = { configuration, until: Date.now() + TRUST };
     configuration.catch(() => {
       if (kept === asked) kept = undefined;
@@ -131,6 +147,21 @@ function keepConfiguration({ issuer, clientId, clientSecret }: ProviderSettings)
     kept = asked;
     return configuration;
   };
+}
+
+/** Throws if a URL is missing or can't be used that a sign-in needs. Returns the configuration otherwise. */
+function requireEndpoints(found: Configuration, { protocol }: URL): Configuration {
+  const metadata = found.serverMetadata();
+  const required = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const;
+  const optional = metadata.userinfo_endpoint === undefined ? [] : (['userinfo_endpoint'] as const);
+  for (const name of [...required, ...optional]) {
+    const value: unknown = metadata[name];
+    const url = typeof value === 'string' ? URL.parse(value) : null;
+    if (url?.protocol !== 'https:' && url?.protocol !== protocol) {
+      throw new Error(`The discovery document has no usable ${name}.`);
+    }
+  }
+  return found;
 }
 
 /** As the provider takes it: what every one has to (RFC 6749, section 2.3.1), but for those that say otherwise. */
