@@ -113,6 +113,32 @@ describe('translate', () => {
       assert.equal(error.retryAfter, seconds);
     });
   }
+
+  for (const [status, parts, message] of [
+    [407, {}, /^A proxy before the object store demands a username and password \(407\)/],
+    [418, {}, /^The object store answered 418 without a code of S3: look at S3_ENDPOINT and at the proxy\.$/],
+    [499, {}, /answered 499/],
+    [521, {}, /busy or failing/],
+    [530, { code: 'UnknownError' }, /busy or failing/],
+    [600, {}, /busy or failing/],
+    [304, {}, /answered 304/],
+    [
+      302,
+      { headers: { location: 'https://login.example.org/in?secret=1' } },
+      /requests to "https:\/\/login.example.org\/in"/,
+    ],
+    [308, { headers: { location: '/in' } }, /redirects requests \(308\): look at S3_ENDPOINT/],
+    [400, { code: 'OddError' }, /^The object store answered 400 "OddError"/],
+    [0, {}, /answered 0/],
+  ] as const) {
+    it(`returns unavailable for ${status} ${JSON.stringify(parts)}`, () => {
+      const refused = new Refusal({ status, headers: {}, ...parts });
+      const error = translate(refused, asked);
+      assert.ok(isStoreError(error, 'unavailable'), String(error));
+      assert.match(error.message, message);
+      assert.equal(error.cause, refused);
+    });
+  }
 });
 
 const BUSY = 'The object store is busy or failing.';

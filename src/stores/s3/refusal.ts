@@ -12,6 +12,8 @@ export class Refusal extends Error {
   attempts: number;
   /** The seconds after which the store wants to be asked again, where it says so. */
   readonly retryAfter: number | undefined;
+  /** The header `Location`. */
+  readonly location: string | undefined;
   /** Whether it told the store's time, and ours was found to be wrong by it: the next request is signed as of that. */
   readonly isClockCorrected: boolean;
 
@@ -25,6 +27,7 @@ export class Refusal extends Error {
     this.status = status;
     this.attempts = attempts;
     this.retryAfter = parseRetryAfter(headers['retry-after'], headers.date);
+    this.location = headers.location;
     this.isClockCorrected = answer.isClockCorrected ?? false;
   }
 }

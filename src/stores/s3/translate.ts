@@ -1,4 +1,4 @@
-import { StoreError } from '../../domain/error.ts';
+import { quoted, StoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
 import { LATER, networkProblem, SOON } from '../network.ts';
@@ -14,12 +14,12 @@ export interface Asked {
 }
 
 /**
- * What an error of the client or the store means. What a person has to set right names the setting to look at.
- * An answer that is not known here stays a fault, with the store's code for the log.
+ * The error that callers act on, for one of the client or the store. An error that an operator has to set right names the
+ * setting to look at. A response that is not known here is `unavailable`, with its status and code.
  */
 export function translate(error: unknown, asked: Asked): unknown {
   const refusal = refusalOf(error);
-  if (refusal) return ofStore(refusal, asked) ?? unknown(refusal);
+  if (refusal) return ofStore(refusal, asked) ?? unknown(refusal, asked);
   return ofNetwork(error, asked) ?? error;
 }
 
@@ -150,10 +150,23 @@ function busy(error: Refusal): StoreError {
   return new StoreError('unavailable', 'The object store is busy or failing.', { cause: error, retryAfter });
 }
 
-/** An answer of the store that is not foreseen: a fault, whose code the log should have. */
-function unknown(error: Refusal): Error {
-  const message = `The object store answered ${error.message}.`;
-  return new Error(message, { cause: error });
+/** A response that is not known: of a proxy if it has no code of S3, or one with a code of a compatible store. */
+function unknown(error: Refusal, { endpoint }: Asked): StoreError {
+  const { status, code, location = '' } = error;
+  const name = nameStore(endpoint);
+  if (status === 407) {
+    const store = endpoint === undefined ? 'the object store' : `the object store at ${endpoint}`;
+    const message = `A proxy before ${store} demands a username and password (407): allow this machine to pass without.`;
+    return misset(message, error);
+  }
+  if (status > 300 && status < 400 && status !== 304) {
+    // The query of a URL may hold a secret.
+    const url = URL.parse(location);
+    const to = url ? ` to ${quoted(url.origin + url.pathname)}` : '';
+    return misset(`${name} redirects requests${to} (${status}): look at S3_ENDPOINT.`, error);
+  }
+  const what = code === String(status) ? `${status} without a code of S3` : `${status} ${quoted(code)}`;
+  return misset(`${name} answered ${what}: look at S3_ENDPOINT and at the proxy.`, error);
 }
 
 /** What went wrong before there was an answer, or with what came instead of one. */
