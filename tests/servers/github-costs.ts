@@ -46,7 +46,13 @@ export async function serveRepository(
     await hosted.remove();
   };
   const open = async () => ({ store, close });
-  return { ...hosted, ...(await startService({ name: github.name, lacks: github.lacks, open })) };
+  try {
+    return { ...hosted, ...(await startService({ name: github.name, lacks: github.lacks, open })) };
+  } catch (error) {
+    // The servers of a test that could not begin would keep its process running.
+    await close();
+    throw error;
+  }
 }
 
 export function costOf(requests: readonly Pick<AnsweredRequest, 'free'>[]): Cost {
