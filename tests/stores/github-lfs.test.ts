@@ -179,6 +179,14 @@ describe('An upload of a pointer of Git LFS', () => {
     'with an extension': usual.replace('oid', `ext-0-foo sha256:${'cd'.repeat(32)}\noid`),
     'of the pre-release': usual.replace('git-lfs', 'hawser'),
     'of the alpha': usual.replace('https://git-lfs.github.com/spec/v1', 'http://git-media.io/v/2'),
+    'with line separators of Unicode': `${VERSION}x\u2028oid sha256:${'ab'.repeat(32)}\u2028size 5\n`,
+    'with paragraph separators of Unicode': `${VERSION}x\u2029oid sha256:${'ab'.repeat(32)}\u2029size 5\n`,
+    'with CR alone': usual.replaceAll('\n', '\r'),
+    'with a byte order mark': `\ufeff${usual}`,
+    'with NUL behind it': `${usual}\0`,
+    'in upper case': usual.toUpperCase(),
+    'of which git-lfs reads the first 1,024 bytes': usual.padEnd(1024) + 'x',
+    'of which git-lfs reads the first 1,024 bytes, and large': usual.padEnd(1024) + 'x'.repeat(100_000),
     'of 1,024 bytes': usual + ' '.repeat(1024 - usual.length),
   };
   it('is refused, and changes nothing', async (t) => {
@@ -249,6 +257,7 @@ describe('A file that only looks like a pointer of Git LFS', () => {
     'another version': `version https://example.com/v9\n${NO_OBJECT}size 5\n`,
     'something before it': `\n${VERSION}${NO_OBJECT}size 5\n`,
     'more than a pointer can have': `${VERSION}${NO_OBJECT}size 5\n${'x'.repeat(1024)}`,
+    'line separators of Unicode': `${VERSION}x\u2028${NO_OBJECT.trim()}\u2028size 5\n`,
     'no text': `\0${'\u00ff'.repeat(100)}`,
   };
   for (const [name, text] of Object.entries(hostile)) {

@@ -158,9 +158,15 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
 /** The object that a pointer names, if that is what the text is. */
 function parsePointer(text: string): LargeObject | undefined {
   if (!text.startsWith('version https://git-lfs.github.com/spec/v1\n')) return undefined;
-  const id = /^oid sha256:([0-9a-f]{64})$/m.exec(text)?.[1];
-  const size = /^size (\d{1,15})$/m.exec(text)?.[1];
+  // Not by the flag "m": with it, a line also ends at U+2028 and U+2029, and text is a pointer that git-lfs takes for none.
+  const lines = text.split('\n');
+  const id = firstMatch(lines, /^oid sha256:([0-9a-f]{64})$/);
+  const size = firstMatch(lines, /^size (\d{1,15})$/);
   return id === undefined || size === undefined ? undefined : { id, size: Number(size) };
+}
+
+function firstMatch(lines: readonly string[], pattern: RegExp): string | undefined {
+  return lines.map((line) => pattern.exec(line)?.[1]).find((found) => found !== undefined);
 }
 
 /** The value of a JSON text; undefined where it is none. */

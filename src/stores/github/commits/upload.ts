@@ -49,13 +49,13 @@ export function createTakeIn(
     try {
       signal?.throwIfAborted();
       const { chunks, isWhole } = await readBeginning(body);
+      if (isPointer(Buffer.concat(chunks))) throw isPointerUpload();
       if (!isWhole) {
         await prepare(place, { signal });
         return await send(host, uploads, concatenated(chunks, body), { checkSize, signal });
       }
       const bytes = Buffer.concat(chunks);
       checkSize(bytes.length);
-      if (isPointer(bytes)) throw isPointerUpload();
       const sha = shaOfBlob(bytes);
       if (isPlainText(bytes)) return { sha, size: bytes.length, content: bytes.toString() };
       await prepare(place, { signal });
@@ -74,18 +74,23 @@ export function createTakeIn(
   };
 }
 
-/** Bytes above which neither git-lfs nor this store takes a file for a pointer. */
+/** Bytes of a file in which git-lfs looks for a pointer. */
 const MAX_POINTER_BYTES = 1024;
 
+/** Every character at which some program ends a line. */
+const LINE_END = /[\r\n\v\f\u0085\u2028\u2029]/;
+
 /**
- * Whether git-lfs may take bytes for a pointer: a line that names its specification, under any of the names that it had, and
- * one that names an object (github.com/git-lfs/git-lfs, docs/spec.md; lfs/pointer.go trims white space).
+ * Whether git-lfs or this store may take the file that begins with `bytes` for a pointer: a line that names its
+ * specification, under any of the names that it had, and one that names an object (github.com/git-lfs/git-lfs, docs/spec.md).
+ * Of a longer file, git-lfs reads the beginning alone, and trims white space (lfs/pointer.go, `DecodeFrom`).
  */
 function isPointer(bytes: Buffer): boolean {
-  if (bytes.length > MAX_POINTER_BYTES) return false;
-  const text = bytes.toString();
-  const namesObject = text.split(/[\r\n]/).some((line) => /^\s*oid\s/i.test(line));
-  return namesObject && /^\s*version\s+https?:\/\/[^\s]*(git-lfs|hawser|git-media)/i.test(text);
+  const lines = bytes.subarray(0, MAX_POINTER_BYTES).toString().trim().split(LINE_END);
+  const hasOtherLines = lines.some((line) => !/^\s*(version|oid|size|ext-\S+)\s|^\s*$/i.test(line));
+  if (bytes.length > MAX_POINTER_BYTES && hasOtherLines) return false;
+  const namesObject = lines.some((line) => /^\s*oid\s/i.test(line));
+  return namesObject && /^\s*version\s+https?:\/\/[^\s]*(git-lfs|hawser|git-media)/i.test(lines[0] ?? '');
 }
 
 /** A pointer gives whoever may read it the object that it names, also one that was uploaded where they may not read. */
