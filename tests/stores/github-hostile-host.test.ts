@@ -69,6 +69,20 @@ describe('An answer of another shape than that of GitHub', () => {
   }
 
   const SHA = 'ab'.repeat(20);
+
+  for (const [route, change] of [
+    [POST_BLOB, bytesUpload(randomBytes(1000))],
+    [POST_TREE, upload('a')],
+  ] as const) {
+    it(`is unavailable where the host names another object than was sent: ${route}`, async (t) => {
+      const { store, host, repository } = await openRepository(t);
+      host.intercept(answering(route, { status: 201, body: { sha: SHA } }));
+      await assert.rejects(store.write(file('a'), change), unavailable(/GITHUB_API_URL/));
+      assert.equal(sent(host, PATCH_REF).length, 0);
+      assert.equal(await countCommits(repository), 1);
+    });
+  }
+
   const entry = { path: 'a', mode: '100644', type: 'blob', sha: SHA, size: 1, url: '' };
   const trees: readonly (readonly [string, OwnAnswer])[] = [
     ['no entries', { status: 200, body: { sha: SHA, tree: [], truncated: false } }],

@@ -77,7 +77,7 @@ export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log
     if (expected === undefined || tree === expected) return tree;
     log.warn('The host made another tree of texts than was meant: they are sent byte by byte.', { tree, expected });
     const again = await host.createTree(base, await Promise.all(edits.map(inBytes)));
-    if (again !== expected) throw new Error(`The host made the tree ${again}, where ${expected} was meant.`);
+    if (again !== expected) throw host.invalidResponse(`The host made tree ${again} instead of ${expected}.`);
     return again;
   };
 

@@ -62,7 +62,7 @@ export function createTakeIn(
       const stored = await createBlob(host, JSON.stringify({ encoding: 'base64', content: bytes.toString('base64') }), {
         signal,
       });
-      if (stored !== sha) throw new Error(`The host has stored ${stored}, where ${sha} was sent.`);
+      if (stored !== sha) throw host.invalidResponse(`The host stored blob ${stored} instead of ${sha}.`);
       return { sha, size: bytes.length };
     } catch (error) {
       signal?.throwIfAborted();

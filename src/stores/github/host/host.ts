@@ -78,6 +78,8 @@ export interface Host {
   downloadUrl(path: string, commit: string, options: Cancellable): Promise<string | undefined>;
   /** The error that stands for one that was thrown as it is. */
   translate(error: unknown, effect: Asked['effect']): unknown;
+  /** The error for a response of the right form that is wrong nevertheless; `reason` is for the log. */
+  invalidResponse(reason: string): StoreError;
   /** Ends what still waits for its turn. */
   close(): void;
 }
@@ -109,6 +111,7 @@ export function connect(options: GitHubOptions): Host {
     close,
     repository: () => `${here().owner}/${here().repo}`,
     translate,
+    invalidResponse: (reason) => noHost(options.apiUrl, new Error(reason)),
 
     async describe(given) {
       const data = await tell(reads(given), (request) => client.rest.repos.get({ ...here(), request }));
