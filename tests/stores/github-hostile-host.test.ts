@@ -83,6 +83,27 @@ describe('An answer of another shape than that of GitHub', () => {
     });
   }
 
+  it('to the move of the branch is no success where the branch did not move', async (t) => {
+    const { store, host, repository } = await openRepository(t);
+    for (const answer of [{ status: 200, body: {} }, { status: 200, body: { object: { sha: SHA } } }, WEB_PAGE]) {
+      host.intercept(answering(PATCH_REF, answer));
+      await assert.rejects(store.write(file('a'), upload('a')), unavailable(/GITHUB_API_URL/));
+    }
+    assert.equal(await countCommits(repository), 1);
+  });
+
+  it('to the move of the branch is a success where the branch moved', async (t) => {
+    const { store, host, repository } = await openRepository(t);
+    host.intercept(async ({ route, body }) => {
+      if (route !== PATCH_REF) return undefined;
+      await repository.git('update-ref', 'refs/heads/main', String(Object(body).sha));
+      return { status: 200, body: {} };
+    });
+    await store.write(file('a'), upload('a'));
+    assert.equal(await textOf(store, 'a'), 'a');
+    assert.equal(await countCommits(repository), 2);
+  });
+
   const entry = { path: 'a', mode: '100644', type: 'blob', sha: SHA, size: 1, url: '' };
   const trees: readonly (readonly [string, OwnAnswer])[] = [
     ['no entries', { status: 200, body: { sha: SHA, tree: [], truncated: false } }],

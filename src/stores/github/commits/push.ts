@@ -33,8 +33,9 @@ export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log
   const moveOn = async (to: BegunSnapshot, base: string): Promise<BegunSnapshot | undefined> => {
     for (let attempt = 1; ; attempt++) {
       try {
-        await host.moveBranch(to.head);
-        return to;
+        if (await host.moveBranch(to.head)) return to;
+        const error = host.invalidResponse(`The host did not confirm that the branch has commit ${to.head}.`);
+        return await findOut(to, base, error);
       } catch (error) {
         // The response to an earlier try may have been lost, though the branch was moved by it.
         const isLost = isUncertain(error) || wasRepeated(error);

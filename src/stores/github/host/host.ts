@@ -70,8 +70,11 @@ export interface Host {
   createCommit(commit: NewCommit): Promise<string>;
   /** The parents of a commit. */
   parentsOf(commit: string): Promise<readonly string[]>;
-  /** Moves the branch on to a commit that follows its head. What fails is thrown as it is. */
-  moveBranch(commit: string): Promise<void>;
+  /**
+   * Moves the branch on to a commit that follows its head. Returns whether the response confirms it: any other response
+   * of success is not of GitHub, and tells nothing of the branch. What fails is thrown as it is.
+   */
+  moveBranch(commit: string): Promise<boolean>;
   /** Makes a file on the default branch, the one way to the first commit of a repository; false where it has one. */
   createFirstFile(path: string, message: string): Promise<boolean>;
   /** Where the host itself gives a file to whoever has the URL; undefined where it gives none. */
@@ -230,9 +233,10 @@ export function connect(options: GitHubOptions): Host {
     },
 
     async moveBranch(commit) {
-      await ask(writes, (request) =>
+      const { data } = await ask(writes, (request) =>
         client.rest.git.updateRef({ ...here(), ref: `heads/${options.branch}`, sha: commit, force: false, request }),
       );
+      return data?.object?.sha === commit;
     },
 
     async createFirstFile(path, message) {
