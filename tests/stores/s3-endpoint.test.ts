@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { Readable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { isStoreError } from '../../src/domain/error.ts';
@@ -32,6 +33,27 @@ describe('An endpoint that is no object store', () => {
       'check',
       'list',
     ]);
+  });
+
+  it('a web page in place of the response to an upload', async (t) => {
+    const endpoint = await serve(t, (request, response) => {
+      request.resume().on('end', () => {
+        const isBegun = request.method === 'POST' && request.url?.includes('uploads');
+        response.writeHead(200, { 'content-type': isBegun ? 'application/xml' : 'text/html' });
+        response.end(
+          isBegun
+            ? '<InitiateMultipartUploadResult><UploadId>a</UploadId></InitiateMultipartUploadResult>'
+            : '<html><body><p>Hello</p></body></html>',
+        );
+      });
+    });
+    const store = openS3({ ...NOWHERE, endpoint });
+    t.after(() => store.close?.());
+    const message = /does not answer as an object store does: look at S3_ENDPOINT/;
+    for (const bytes of [Buffer.from('text'), Buffer.alloc(20 * 2 ** 20)]) {
+      const body = Readable.from([bytes], { objectMode: false });
+      await assert.rejects(store.write(file('a'), { body, type: 'a/b' }), (error) => isTold(error, message));
+    }
   });
 
   it('a page of XHTML, which is XML', async (t) => {

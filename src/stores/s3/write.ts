@@ -12,7 +12,7 @@ import { quote } from './keys.ts';
 import { uploadParts } from './multipart.ts';
 import { cut, planParts } from './parts.ts';
 import { LONG } from './time-outs.ts';
-import { wasSentBefore } from './translate.ts';
+import { noStore, wasSentBefore } from './translate.ts';
 
 /** Writes of whole files: a small one in one request, a larger one in parts that are sent while it arrives. */
 export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat']): Store['write'] {
@@ -49,7 +49,7 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
       const { ETag } = await bucket.ask({ key: file, timeout: LONG }, (options) =>
         bucket.client.send(command, options),
       );
-      return ETag;
+      return requireStored(ETag, bucket);
     } catch (error) {
       if (!isStoreError(error, 'condition-failed')) throw error;
       const present = await ifThere(stat(file, { signal }));
@@ -133,7 +133,13 @@ async function sendPart(
   const { ETag } = await bucket.ask({ key: file, signal, timeout: LONG }, (options) =>
     bucket.client.send(command, options),
   );
-  return ETag;
+  return requireStored(ETag, bucket);
+}
+
+/** The ETag that every store gives to what it stored. A success without one is of a proxy, and nothing was stored. */
+function requireStored(etag: string | undefined, { endpoint }: Bucket): string {
+  if (etag) return etag;
+  throw noStore(endpoint);
 }
 
 async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
