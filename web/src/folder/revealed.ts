@@ -25,13 +25,22 @@ export function useRevealed(
     if (index >= 0) bringIntoSight(index);
   }, [revealed]);
 
-  useLayoutEffect(() => {
-    if (coveredHeight === 0 || focused === null) return;
-    const element = grid.current?.querySelector(`[data-path="${CSS.escape(focused)}"]`);
+  const keepClear = (path: string) => {
+    const element = grid.current?.querySelector(`[data-path="${CSS.escape(path)}"]`);
     // A row that the user has scrolled out of view stays there.
     if (!element || element.getBoundingClientRect().top >= window.innerHeight) return;
     const { bottom } = element.getBoundingClientRect();
     const edge = (grid.current?.closest('[data-scroller]')?.getBoundingClientRect().bottom ?? 0) - coveredHeight;
-    if (bottom > edge) bringIntoSight(folder.indexOf(focused));
-  }, [coveredHeight, focused]);
+    if (bottom > edge) bringIntoSight(folder.indexOf(path));
+  };
+
+  useLayoutEffect(() => {
+    if (coveredHeight > 0 && focused !== null) keepClear(focused);
+  }, [coveredHeight]);
+
+  useLayoutEffect(() => {
+    // A row that was just pressed must not move before the pointer is released: the click would miss its target.
+    const isPressed = document.activeElement?.closest('[data-path]')?.getAttribute('data-path') === focused;
+    if (coveredHeight > 0 && focused !== null && !isPressed) keepClear(focused);
+  }, [focused]);
 }
