@@ -230,7 +230,7 @@ test('What is deleted, cut off or refused while it is looked at is told of, with
   // What shows it can't be loaded, at first.
   await page.route('**/markdown-preview-*.js', (route) => route.abort());
   await page.goto(`${site.url}?preview=2.md`);
-  await viewer.getByText('What shows this file could not be loaded.').waitFor();
+  await viewer.getByText('Couldn’t load the preview').waitFor();
   await assertAccessible(page, t, { state: 'a preview that was not loaded' });
   await page.unroute('**/markdown-preview-*.js');
   await page.route('**/file/2.md', (route) => route.abort());

@@ -59,15 +59,21 @@ test('The code of the viewer is asked for again when it did not come', async (t)
   );
 });
 
-for (const part of ['viewer', 'text-preview']) {
-  test(`An open page offers to reload when a new version of it has no ${part} of its own version`, async (t) => {
-    const { page } = await visit(t, { 'a.txt': 'first' }, '', { expectedErrors: [/\.js/] });
+for (const [part, file] of [
+  ['viewer', 'a.txt'],
+  ['text-preview', 'a.txt'],
+  ['worker', 'b.md'],
+  ['worker', 'c.csv'],
+] as const) {
+  test(`An open page offers to reload when a new version of it has no ${part} for ${file}`, async (t) => {
+    const files = { 'a.txt': 'first', 'b.md': '# first', 'c.csv': 'first,second' };
+    const { page } = await visit(t, files, '', { expectedErrors: [/\.js/] });
     // After an upgrade, the code of the earlier version is gone: also the script that the page was started with.
     const isGone = (request: Request) => request.method() === 'HEAD' || request.url().includes(`/${part}-`);
     await page.route('**/*.js', (route, request) =>
       isGone(request) ? route.fulfill({ status: 404 }) : route.continue(),
     );
-    await page.goto(`${page.url()}?preview=a.txt`);
+    await page.goto(`${page.url()}?preview=${file}`);
     const alert = page.getByRole('alert').filter({ hasText: 'The service was updated.' });
     await alert.waitFor();
     assert.equal(await alert.getByRole('button', { name: 'Retry' }).count(), 0);

@@ -1,12 +1,13 @@
 import { useLoaded } from '../../controls/use-loaded.ts';
 import { useLanguage } from '../../page.ts';
 import { Loading } from '../loading.tsx';
+import { NotLoadedNotice } from '../not-loaded-notice.tsx';
 import { ElseText } from '../text/else-text.tsx';
 import { FileText } from '../text/file-text.tsx';
 import { TextInstead } from '../text/text-instead.tsx';
 import { WithSource } from '../text/with-source.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
-import { runJob } from '../worker/run-job.ts';
+import { runJob, WorkerNotLoaded } from '../worker/run-job.ts';
 import { Markdown } from './markdown.tsx';
 
 /** Markdown as it is meant to be read. */
@@ -22,6 +23,9 @@ function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
     [source, text],
   );
   if (parsed.state === 'loading') return <Loading />;
+  if (parsed.state === 'failed' && parsed.error instanceof WorkerNotLoaded) {
+    return <NotLoadedNotice retry={parsed.retry} />;
+  }
   const tree = parsed.state === 'ready' ? parsed.value : undefined;
   if (tree === undefined) return <TextInstead {...{ entry, viewer }} reason={markdownFailed} />;
   if (tree === 'nothing') return <TextInstead {...{ entry, viewer }} reason={markdownEmpty} />;

@@ -1,11 +1,12 @@
 import { useLoaded } from '../../controls/use-loaded.ts';
 import { useLanguage } from '../../page.ts';
 import { Loading } from '../loading.tsx';
+import { NotLoadedNotice } from '../not-loaded-notice.tsx';
 import { FileText } from '../text/file-text.tsx';
 import { TextInstead } from '../text/text-instead.tsx';
 import { WithSource } from '../text/with-source.tsx';
 import type { PreviewProps } from '../viewer-tools.ts';
-import { runJob } from '../worker/run-job.ts';
+import { runJob, WorkerNotLoaded } from '../worker/run-job.ts';
 import type { ParsedTable } from './parse-table.ts';
 import './table-preview.css';
 
@@ -22,6 +23,9 @@ function Parsed({ entry, viewer, source }: PreviewProps & { source: string }) {
     [source, name],
   );
   if (parsed.state === 'loading') return <Loading />;
+  if (parsed.state === 'failed' && parsed.error instanceof WorkerNotLoaded) {
+    return <NotLoadedNotice retry={parsed.retry} />;
+  }
   if (parsed.state === 'failed') return <TextInstead {...{ entry, viewer }} reason={text.previews.tableFailed} />;
   return (
     <WithSource name={name} text={source} viewer={viewer}>

@@ -5,13 +5,22 @@ import workerUrl from './worker.ts?worker&url';
 /** The time limit of a job, without loading the worker. */
 const JOB_TIMEOUT_MS = 5_000;
 
-/** Runs a job in a worker of its own. Rejects if it fails, takes too long, or is cancelled by `signal`. */
+/** The code of the worker could not be loaded. */
+export class WorkerNotLoaded extends Error {
+  override readonly name = 'WorkerNotLoaded';
+}
+
+/**
+ * Runs a job in a worker of its own. Rejects with `WorkerNotLoaded`, or with another error if the job fails, takes too
+ * long, or is cancelled by `signal`.
+ */
 export function runJob<Kind extends Job['kind']>(
   job: Extract<Job, { kind: Kind }>,
   signal: AbortSignal,
 ): Promise<Results[Kind]> {
   const { promise, resolve, reject } = Promise.withResolvers<Results[Kind]>();
   const worker = new Worker(trustedUrl(), { type: 'module' });
+  let isReady = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const end = () => {
     clearTimeout(timer);
@@ -25,10 +34,11 @@ export function runJob<Kind extends Job['kind']>(
   signal.addEventListener('abort', cancel);
   worker.addEventListener('error', (event) => {
     end();
-    reject(new Error(event.message || 'The worker could not be loaded.'));
+    reject(isReady ? new Error(event.message) : new WorkerNotLoaded(event.message));
   });
   worker.addEventListener('message', ({ data }: MessageEvent<Message>) => {
     if (data.kind === 'ready') {
+      isReady = true;
       worker.postMessage(job, { transfer: [] });
       timer = setTimeout(cancel, JOB_TIMEOUT_MS);
     } else {
