@@ -1,4 +1,4 @@
-import { isStoreError, isThere, quoted, type StoreError } from '../domain/error.ts';
+import { isStoreError, isThere, quoted, StoreError } from '../domain/error.ts';
 import type { Files, UploadOptions } from '../domain/files.ts';
 import {
   childFile,
@@ -86,11 +86,16 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
 
   /**
    * Makes a change that was allowed, and records how it ended. What is in the way at the `destination` is told only to
-   * users who can read it: others get the same refusal, whatever it is and whichever condition they sent.
+   * users who can read it: others get the same refusal, whatever it is. With `isNew`, the request asked not to replace
+   * anything, and that refusal is a condition that does not hold.
    */
   const change = async <Result>(
     action: string,
-    { path, destination }: { path: FilePath | FolderPath; destination?: FilePath | FolderPath },
+    {
+      path,
+      destination,
+      isNew = false,
+    }: { path: FilePath | FolderPath; destination?: FilePath | FolderPath; isNew?: boolean },
     make: () => Promise<Result>,
   ): Promise<Result> => {
     const about = {
@@ -104,14 +109,13 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
       record({ ...about, outcome: 'done' });
       return result;
     } catch (error) {
-      if (destination !== undefined && isInTheWay(error) && !(await mayTell(error, destination))) {
-        refuse(action, destination, 'replace');
-      }
+      const isHidden = destination !== undefined && isInTheWay(error) && !(await mayTell(error, destination));
+      if (isHidden && !isNew) refuse(action, destination, 'replace');
       // The reason of a refusal was recorded already; other messages may reveal internals.
       if (!(error instanceof AccessDenied)) {
         record({ ...about, outcome: 'failed', ...(isStoreError(error) && { reason: error.message }) });
       }
-      throw error;
+      throw isHidden ? nameTaken(destination) : error;
     }
   };
 
@@ -131,7 +135,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     { condition, mayReplace }: { condition: WriteCondition | undefined; mayReplace: boolean },
     store: (condition: WriteCondition | undefined) => Promise<Result>,
   ): Promise<Result> =>
-    change('upload', { path: file, destination: file }, async () => {
+    change('upload', { path: file, destination: file, isNew: condition === 'absent' }, async () => {
       try {
         return await store(mayReplace ? condition : 'absent');
       } catch (error) {
@@ -276,6 +280,12 @@ const VERBS = { read: 'read', write: 'add to', manage: 'change' } as const satis
 /** Whether a change failed because of what is at its destination. */
 const isInTheWay = (error: unknown): error is StoreError =>
   isStoreError(error, 'already-exists') || isStoreError(error, 'wrong-kind') || isStoreError(error, 'condition-failed');
+
+/** The refusal of a new file, in the same words whatever has its name. */
+function nameTaken(path: FilePath | FolderPath): StoreError {
+  const message = `Something has the name of ${quoted(path)} or of one of its folders. Send another name.`;
+  return new StoreError('condition-failed', message);
+}
 
 /** The files that would be in the way of a path: of the names of its folders. */
 function filesInTheWay(path: FilePath | FolderPath): FilePath[] {

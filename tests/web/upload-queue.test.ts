@@ -256,6 +256,17 @@ describe('A name that is taken', () => {
     assert.equal(queue.items.value[0]?.storedName.value, 'cat (4).jpg');
   });
 
+  it('fails when the service refuses one free name after another', async () => {
+    const { queue, settled } = queueOf({
+      ask: async () => ({ decision: 'keep-both', forAll: false }),
+      send: () => Promise.reject(nameTaken()),
+    });
+    queue.add([fileItem('cat.jpg')]);
+    await settled();
+    assert.equal(queue.items.value[0]?.problem.value?.status, 412);
+    assert.equal(queue.items.value[0]?.storedName.value, 'cat (101).jpg');
+  });
+
   it('is replaced only where a person said so', async () => {
     const sent: string[] = [];
     const { queue, settled } = queueOf({

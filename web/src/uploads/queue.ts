@@ -41,6 +41,9 @@ export interface QueueOptions {
 /** How many are sent at a time: enough to fill a connection with small files, few enough to share it. */
 const LANES = 3;
 
+/** Names to try for one file: where the user can't list the folder, only the service knows which are taken. */
+const MAX_REFUSED_NAMES = 100;
+
 export function createQueue(options: QueueOptions): Queue {
   const { send, tally, turns, names, refuse, ask } = options;
   const items = signal<readonly QueuedItem[]>([]);
@@ -88,6 +91,8 @@ export function createQueue(options: QueueOptions): Queue {
   };
   const refused = (item: QueuedItem, error: ServiceError) => {
     if (error.status !== 412 || item.mayReplace) return fail(item, error);
+    item.refusedNames += 1;
+    if (item.refusedNames > MAX_REFUSED_NAMES) return fail(item, error);
     names.take(pathOf(item));
     // So that those which come after it are not sent in vain.
     void names.learn(item.folder);
@@ -175,6 +180,7 @@ export function createQueue(options: QueueOptions): Queue {
           item.problem.value = null;
           // It was said of what was there then.
           item.mayReplace = false;
+          item.refusedNames = 0;
           tally.move(item, 'waiting');
           begin(item);
         }

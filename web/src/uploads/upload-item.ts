@@ -45,6 +45,8 @@ export interface QueuedItem extends UploadItem {
   mayReplace: boolean;
   /** Whether a person said that it gets a name of its own, however many are taken. */
   mayRename: boolean;
+  /** How many names the service has refused as taken. */
+  refusedNames: number;
   /** Ends the sending of it, while that lasts. */
   sending: AbortController | undefined;
   /** Set while it may have been stored without a word of it. */
@@ -73,6 +75,7 @@ export function createItem(
     batch,
     mayReplace: false,
     mayRename: false,
+    refusedNames: 0,
     sending: undefined,
     unanswered: undefined,
     turn: undefined,
