@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { temporaryFolder } from '../process/holdall.ts';
-import { documentedApache, documentedHaproxy, PATH } from '../servers/documented-proxies.ts';
+import { documentedApache, documentedHaproxy, PATH, startProxy } from '../servers/documented-proxies.ts';
 
 const run = promisify(execFile);
 const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url));
@@ -42,6 +42,15 @@ describe('The examples for reverse proxies', () => {
       const { file, check } = await documented(t, 8080);
       await run(file, check, { env: { PATH } });
     });
+
+    it(`redirect plain HTTP to the same host and path with ${name}`, async (t) => {
+      const proxy = await documented(t, 8080);
+      await startProxy(t, proxy);
+      const url = `http://localhost:${proxy.redirectPort}/a%2Fb%20%25%3F.txt?download=1&x=%2F`;
+      const { status, headers } = await fetch(url, { method: 'POST', redirect: 'manual' });
+      assert.equal(status, 308);
+      assert.equal(headers.get('location'), url.replace('http:', 'https:'));
+    });
   }
 
   it('keep to the schemas that there are of the files of Traefik', async () => {
@@ -57,7 +66,14 @@ describe('The examples for reverse proxies', () => {
   });
 
   it('have browsers use HTTPS alone', async () => {
-    for (const file of ['nginx.conf', 'Caddyfile', 'compose/Caddyfile', 'kubernetes/holdall.yaml']) {
+    for (const file of [
+      'nginx.conf',
+      'apache.conf',
+      'haproxy.cfg',
+      'Caddyfile',
+      'compose/Caddyfile',
+      'kubernetes/holdall.yaml',
+    ]) {
       assert.match(await read(file), /Strict-Transport-Security\W.*max-age=31536000/, file);
     }
     const { routers, middlewares } = parse(await read('traefik-holdall.yaml')).http;

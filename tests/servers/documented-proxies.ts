@@ -17,6 +17,8 @@ interface DocumentedProxy {
   /** Arguments that only check the configuration. */
   readonly check: readonly string[];
   readonly port: number;
+  /** The port for plain HTTP, which redirects to HTTPS. */
+  readonly redirectPort: number;
 }
 
 /** Apache with `deploy/apache.conf` in front of a service. Addresses, TLS and what a distribution adds are other ones. */
@@ -29,7 +31,7 @@ export async function documentedApache(t: TestContext, service: number): Promise
     [/^ *SSL\w+ .*$/gm, ''],
     [/127\.0\.0\.1:8080/, `127.0.0.1:${service}`],
   ]);
-  const modules = ['mpm_event', 'authz_core', 'alias', 'headers', 'proxy', 'proxy_http', 'reqtimeout'];
+  const modules = ['mpm_event', 'authz_core', 'alias', 'headers', 'proxy', 'proxy_http', 'reqtimeout', 'rewrite'];
   const configuration = [
     `ServerRoot ${folder}`,
     'ServerName localhost',
@@ -44,7 +46,13 @@ export async function documentedApache(t: TestContext, service: number): Promise
   ];
   const file = join(folder, 'apache.conf');
   await writeFile(file, configuration.join('\n'));
-  return { file: 'apache2', args: ['-f', file, '-D', 'FOREGROUND'], check: ['-f', file, '-t'], port };
+  return {
+    file: 'apache2',
+    args: ['-f', file, '-D', 'FOREGROUND'],
+    check: ['-f', file, '-t'],
+    port,
+    redirectPort: otherPort,
+  };
 }
 
 /** HAProxy with `deploy/haproxy.cfg` in front of a service. Addresses and TLS are other ones. */
@@ -58,7 +66,13 @@ export async function documentedHaproxy(t: TestContext, service: number): Promis
   ]);
   const file = join(folder, 'haproxy.cfg');
   await writeFile(file, configuration);
-  return { file: 'haproxy', args: ['-db', '-q', '-f', file], check: ['-c', '-q', '-f', file], port };
+  return {
+    file: 'haproxy',
+    args: ['-db', '-q', '-f', file],
+    check: ['-c', '-q', '-f', file],
+    port,
+    redirectPort: otherPort,
+  };
 }
 
 /** Starts a proxy, which ends with the test, and returns its port when it takes connections. */
