@@ -225,7 +225,7 @@ describe('A push by others behind a commit of ours, whose answer is still on its
       assert.deepEqual(await pathsIn(store, ''), everything);
       looking = pathsIn(store, '');
       await asked.happened;
-      return { status: 200, body: {} };
+      return { status: 200, body: { ref: 'refs/heads/main', object: { type: 'commit', sha: body.sha } } };
     });
     await store.write(file('ours'), upload('x'));
     release.happen();
