@@ -4,8 +4,8 @@ import { codeOf } from '../../domain/system-error.ts';
 import { openInside } from './open-inside.ts';
 
 /**
- * Removes a folder and everything in it, file by file, so that the progress can be told. Each folder's names are removed
- * through what was opened: a link that somebody puts in the way is removed itself, and not what it leads to.
+ * Removes a folder and everything in it, file by file, so that it can report progress. Removes names relative to the opened
+ * folder: of a link that another program puts there, it removes the link and never the target.
  */
 export async function removeTree(folder: string, { onProgress }: Reporting = {}): Promise<void> {
   let [done, bytes] = [0, 0];
@@ -17,25 +17,37 @@ export async function removeTree(folder: string, { onProgress }: Reporting = {})
     onProgress?.({ done, total: null, bytes });
   };
 
-  const remove = async (path: Buffer): Promise<void> => {
-    {
-      await using inside = await openInside(path);
-      for (const child of await inside.children()) {
-        const name = inside.at(child.name);
-        if (!child.isDirectory()) await removeFile(name);
-        else {
-          await remove(name).catch(async (error: unknown) => {
-            // No folder any more: a link, perhaps.
-            if (!NO_FOLDER.has(codeOf(error) ?? '')) throw error;
-            await removeFile(name);
-          });
-        }
+  const empty = async (path: Buffer): Promise<void> => {
+    await using inside = await openInside(path);
+    for (const child of await inside.children()) {
+      const name = inside.at(child.name);
+      if (!child.isDirectory()) await removeFile(name);
+      else {
+        await remove(name).catch(async (error: unknown) => {
+          // The folder was replaced, perhaps by a link.
+          if (!NO_FOLDER.has(codeOf(error) ?? '')) throw error;
+          await removeFile(name);
+        });
       }
     }
-    await rmdir(path);
+  };
+
+  const remove = async (path: Buffer): Promise<void> => {
+    for (let attempt = 1; ; attempt++) {
+      await empty(path);
+      try {
+        return await rmdir(path);
+      } catch (error) {
+        // An upload that opened the folder before the removal can still add its file.
+        if (codeOf(error) !== 'ENOTEMPTY' || attempt === ATTEMPTS) throw error;
+      }
+    }
   };
 
   await remove(Buffer.from(folder));
 }
+
+/** How often a folder is emptied to which others add files meanwhile. */
+const ATTEMPTS = 10;
 
 const NO_FOLDER = new Set(['ENOTDIR', 'ELOOP']);
