@@ -29,7 +29,7 @@ export interface CostCase {
 type Files = Readonly<Record<string, Content>>;
 
 /** A repository of a test's own, and the service on it. */
-export interface Served extends HostedRepository, Pick<TestService, 'port' | 'log' | 'stop'> {}
+export interface Served extends HostedRepository, Pick<TestService, 'port' | 'store' | 'log' | 'stop'> {}
 
 /** No case takes so long, however busy the machine is: seconds. */
 const TRUST = 300;
@@ -130,7 +130,7 @@ const ONE_FILE: readonly CostCase[] = [
   { name: 'copy a file of 10 MiB', files: large, ask: (port) => transfer(port, 'copy') },
   { name: 'move a file', files: small, ask: (port) => transfer(port, 'move') },
   { name: 'create a folder three deep', ask: (port) => postJson(port, '/create_folder', { path: 'a/b/c' }) },
-  { name: '`/-/health/ready`', before: async ({ port }) => await ready(port), ask: ready },
+  { name: '`/-/health/ready`', before: async ({ store }) => await store.check?.(), ask: ready },
 ];
 
 const FOLDERS: readonly CostCase[] = [10, 5_000].flatMap((count) => {

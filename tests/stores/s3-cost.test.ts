@@ -10,8 +10,8 @@ const PAGE = new URL('../../docs/stores/s3.md', import.meta.url);
 describe('What the documentation says that requests cost at the store', () => {
   for (const { name, plant, ask } of COST_CASES) {
     it(`is so: ${name}`, async (t) => {
-      const { bucket, proxy, port } = await serveProxied(t);
-      await plant?.(bucket, port);
+      const { bucket, proxy, port, store } = await serveProxied(t);
+      await plant?.(bucket, port, store);
       proxy.forget();
       proxy.intercept(withEtag);
       const { status } = await ask(port);

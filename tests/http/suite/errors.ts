@@ -767,7 +767,9 @@ export function failing(error: () => unknown): (store: Store) => Store {
         throw error();
       },
     ]);
-    return Object.fromEntries(members);
+    // It looks at a path alone and never fails.
+    const { isPrivileged } = store;
+    return { ...Object.fromEntries(members), ...(isPrivileged && { isPrivileged }) };
   };
 }
 

@@ -59,7 +59,12 @@ export function isRefusedTree(error: unknown): error is Refusal {
 
 /** Whether a refusal to move a branch says that no commit can be put on it so: retries would change nothing. */
 export function isForbidden(error: unknown): boolean {
-  return isRefusal(error) && /protected|rule|permission|not accessible|hook declined|archived/i.test(textOf(error));
+  return (
+    isRefusal(error) &&
+    /protected|rule|permission|not accessible|hook declined|archived|pull request|review|status check|signature/i.test(
+      textOf(error),
+    )
+  );
 }
 
 /** Whether a refusal says that a branch does not have the head any more that a commit follows. */
