@@ -6,7 +6,7 @@ import { COMMAND_NAMES, commandsOf, describeCommands, findCommand, helpText } fr
 import { SETTINGS } from './config/settings.ts';
 import { version } from './version.ts';
 
-/** The command `holdall`: settings in, service out. The only reader of the environment. */
+/** Runs the command `holdall`. This is the only code that reads the environment. */
 async function main(): Promise<void> {
   process.stdout.on('error', allowClosedPipe);
   process.stderr.on('error', allowClosedPipe);
@@ -22,22 +22,22 @@ async function main(): Promise<void> {
   if (values.version) return print(`${version}\n`);
 
   const config = await readEnvironment();
-  // For the workers: by glibc's own choice, threads that take turns keep memory of each other's idle (5 MB of each process
-  // at the start, 100 MB and more after thumbnails).
+  // For the workers. By default, each glibc thread arena keeps idle memory (5 MB per process at the start, 100 MB and
+  // more after thumbnails).
   process.env['MALLOC_ARENA_MAX'] ??= '2';
-  // Read by Node when it needs the first thread.
+  // Node.js reads it when it creates the first thread.
   process.env['UV_THREADPOOL_SIZE'] = String(config.UV_THREADPOOL_SIZE);
-  // Loaded here, since it is much, and of no use to the commands.
+  // Loaded here because it is large and the other commands don't need it.
   const { serve } = await import('./process/serve.ts');
   await serve(config, version);
 }
 
-/** Who reads what is printed may have had enough of it, as `head` has. */
+/** Ignores EPIPE: the reader of the output, such as `head`, may close the pipe early. */
 function allowClosedPipe(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
 }
 
-/** Runs a command that does not serve. */
+/** Runs a command other than serving. */
 async function runOther(args: readonly string[]): Promise<void> {
   if (args.includes('--help') || args.includes('-h')) {
     const found = findCommand(args);
@@ -71,8 +71,9 @@ async function readEnvironment(): Promise<Config> {
 const ENVIRONMENT_FILE = '.env';
 
 /**
- * Adds the settings of `.env` in the working directory to the environment. Other variables are ignored: `NODE_OPTIONS` would
- * run code in the workers. Workers inherit the environment of the first process and don't read the file.
+ * Adds the settings of `.env` in the working directory to the environment. Ignores other variables, because
+ * `NODE_OPTIONS` would run code in the workers. Workers inherit the environment of the first process and don't read the
+ * file.
  */
 async function loadEnvironmentFile(): Promise<void> {
   if (cluster.isWorker) return;
@@ -94,8 +95,8 @@ async function loadEnvironmentFile(): Promise<void> {
 }
 
 /**
- * Refuses an `.env` that is in the served folder, where users upload files. The environment wins over the file, so that the
- * file can't name another DISK_ROOT or STORAGE_TYPE to get past this check.
+ * Rejects an `.env` file in the served folder, where users upload files. The environment takes precedence over the
+ * file, so the file can't bypass this check with another DISK_ROOT or STORAGE_TYPE.
  */
 async function requireOutsideServedFolder(settings: Readonly<Record<string, string>>): Promise<void> {
   const { STORAGE_TYPE, DISK_ROOT } = process.env;

@@ -8,8 +8,8 @@ import { readPasswordHash } from './passwords.ts';
 import { keyOf, type Subject } from './policy.ts';
 
 /**
- * All that breaks a rule which is about more than the shape. Whatever the shape of the rest is, each part that has one
- * is looked at, so that somebody is told of everything at once.
+ * Returns all violations of rules other than the shape. Checks every part with a valid shape even if other parts are
+ * invalid, so that one run reports all mistakes.
  */
 export function findBrokenRules(json: LocatedJson, names: NameComparison): Mistake[] {
   const { people, grants } = isRecord(json.value) ? json.value : {};
@@ -38,7 +38,7 @@ export function findBrokenRules(json: LocatedJson, names: NameComparison): Mista
   return mistakes;
 }
 
-/** Whom a grant is for. */
+/** Returns the subject of a grant. */
 export function readSubject(to: SubjectShape): Subject {
   if (typeof to === 'string') return { kind: to };
   return 'person' in to ? { kind: 'person', name: to.person } : { kind: 'group', name: to.group };
@@ -46,7 +46,7 @@ export function readSubject(to: SubjectShape): Subject {
 
 type Report = (path: JsonPath, text: string) => void;
 
-/** `owners` is whose each token is, by its hash. */
+/** Checks one user. `owners` maps each token's hash to its user. */
 function checkPerson(
   name: string,
   { password, tokens }: Readonly<Record<string, unknown>>,

@@ -8,21 +8,21 @@ import { parseInstant } from './instant.ts';
 import { locateJson } from './located-json.ts';
 import { createPolicy, type Grant, type Person, type Policy } from './policy.ts';
 
-/** What an access file says. */
+/** A parsed access file. */
 export interface AccessFile {
   readonly policy: Policy;
   readonly people: readonly Person[];
   readonly grants: readonly Grant[];
-  /** What is right, and perhaps not meant, a line each. */
+  /** Warnings about valid entries that are possibly unintended, one per line. */
   readonly notes: readonly string[];
-  /** The number of the line on which a grant begins. */
+  /** Returns the number of the line on which a grant begins. */
   lineOf(grant: Grant): number;
 }
 
 /**
- * Reads the text of an access file. Throws `AccessFileError` with every mistake in it and its place: line, column and
- * path, as `line 7, column 20 (people.ann.tokens[0].expires): must be …`. No hash is shown. `name` is what messages
- * call the file, and `names` is how the store compares names.
+ * Parses the text of an access file. Throws `AccessFileError` with every mistake and its line, column and path, such as
+ * `line 7, column 20 (people.ann.tokens[0].expires): must be …`. Messages contain no hashes. `name` is the name of the
+ * file in messages; `names` is how the store compares names.
  */
 export function parseAccessFile(text: string, name = 'The access file', names = EXACT_NAMES): AccessFile {
   const json = locateJson(text);

@@ -20,13 +20,13 @@ import type { Right } from './rights.ts';
 import { listVisible } from './visible-folders.ts';
 
 export interface GuardOptions {
-  /** What holds at the moment: it may change while a request is under way. */
+  /** Returns the current policy. It can change while a request is in progress. */
   readonly policy: () => Policy;
-  /** Who asks; undefined for somebody who did not say. */
+  /** The user who sent the request; undefined for an anonymous request. */
   readonly who: Identity | undefined;
-  /** Settles where the asker is still who they were, and throws else: a request may take long to arrive. */
+  /** Resolves if the user still has the same identity, otherwise throws: a request can take long to arrive. */
   readonly confirm: () => Promise<void>;
-  /** Told of each refusal, and of each change when it has ended. */
+  /** Called for each refusal, and for each change after it has ended. */
   readonly record: (event: AuditEvent) => void;
 }
 
@@ -37,9 +37,9 @@ export interface GuardedFiles extends Files {
 }
 
 /**
- * The files as one asker may see and change them: every member decides first, by paths that are parsed already, and
- * throws `AccessDenied`. It is the only way from a request to the files, and so the one place where anything is allowed.
- * docs/access.md has the table of what needs which right.
+ * Returns the files as one user may see and change them. Every member checks the permissions first, by parsed paths,
+ * and throws `AccessDenied`. This is the only way from a request to the files, so permissions are checked in one place.
+ * docs/access.md lists the permission that each action needs.
  */
 export function guardFiles(files: Files, { policy, who, confirm, record }: GuardOptions): GuardedFiles {
   const refuse = (action: string, path: string | undefined, verb: string): never => {
@@ -56,16 +56,16 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     if (right === 'write') needOpenName(action, path);
   };
   /**
-   * Refuses a file with the name of a folder that is closed to the user, whether the folder exists or not: a store that
-   * can't hold both would tell.
+   * Refuses a file with the name of a folder that is closed to the user, whether the folder exists or not. A store that
+   * cannot hold both would reveal the folder.
    */
   const needOpenName = (action: string, path: FilePath | FolderPath) => {
     if (isFolder(path)) return;
-    // Without one, the name is too long for a folder, and no grant has it.
+    // Undefined if the name is too long for a folder: no grant can name it.
     const folder = foundFolder(parentOf(path), nameOf(path));
     if (folder !== undefined && !policy().isVisible(who, folder)) refuse(action, path, VERBS.write);
   };
-  /** For a file that would change how the store treats other files: its folder may be open to users who may not read those. */
+  /** Refuses files that change how the store treats other files, because the user may have no access to those files. */
   const needForContents = (action: string, path: FilePath | FolderPath) => {
     if (isFolder(path) || !files.isPrivileged(path) || policy().may(who, 'manage', ROOT)) return;
     refuse(action, path, 'write, without "manage" on the root, a file that changes how the store treats others:');
@@ -74,7 +74,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     if (!policy().mayThroughout(who, right, folder)) refuse(action, folder, `${VERBS[right]} all of`);
   };
 
-  /** Whether what is in the way at `place` may be told: the user can read what is there. */
+  /** Returns whether the user may learn what conflicts with `place`: the user can read it. */
   const mayTell = async (error: StoreError, place: FilePath | FolderPath): Promise<boolean> => {
     if (!policy().may(who, 'read', place)) return false;
     if (error.kind !== 'wrong-kind') return true;
@@ -85,9 +85,9 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
   };
 
   /**
-   * Makes a change that was allowed, and records how it ended. What is in the way at the `destination` is told only to
-   * users who can read it: others get the same refusal, whatever it is. With `isNew`, the request asked not to replace
-   * anything, and that refusal is a condition that does not hold.
+   * Makes a change that is allowed, and records how it ended. Only users who can read a conflicting file or folder at
+   * `destination` learn what it is. Other users get the same refusal for every conflict. `isNew` means that the request
+   * asked not to replace anything: the refusal is then a failed condition.
    */
   const change = async <Result>(
     action: string,
@@ -111,7 +111,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     } catch (error) {
       const isHidden = destination !== undefined && isInTheWay(error) && !(await mayTell(error, destination));
       if (isHidden && !isNew) refuse(action, destination, 'replace');
-      // The reason of a refusal was recorded already; other messages may reveal internals.
+      // A refusal has been recorded already. Other messages could reveal internals.
       if (!(error instanceof AccessDenied)) {
         record({ ...about, outcome: 'failed', ...(isStoreError(error) && { reason: error.message }) });
       }
@@ -119,17 +119,19 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     }
   };
 
-  /** Whether an upload may replace what is there. Refuses one that may not be made at all. */
+  /**
+   * Returns whether the upload may replace an existing file. Throws `AccessDenied` if the user can't upload the file.
+   */
   const needForUpload = (file: FilePath, condition: WriteCondition | undefined): boolean => {
     need('write', 'upload', file);
     needForContents('upload', file);
     const mayReplace = policy().may(who, 'manage', file);
-    // An etag is that of what is to be replaced.
+    // An ETag condition asks to replace the existing file.
     if (!mayReplace && condition !== undefined && condition !== 'absent') refuse('upload', file, 'replace');
     return mayReplace;
   };
 
-  /** Uploads so that nothing is replaced by somebody who may only add. */
+  /** Uploads a file. Users who may only add files never replace one. */
   const storeUpload = <Result>(
     file: FilePath,
     { condition, mayReplace }: { condition: WriteCondition | undefined; mayReplace: boolean },
@@ -144,7 +146,10 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
       }
     });
 
-  /** What is moved can be read at its destination, even if its folder is closed to reading: so it needs that too. */
+  /**
+   * Requires the permissions for a move or copy. Reading the source is one of them, because its content becomes
+   * readable at the destination.
+   */
   const needForTransfer = async <Path extends FilePath | FolderPath>(
     needFor: (right: Right, action: string, path: Path) => void,
     action: string,
@@ -224,7 +229,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     },
     async renameFile(file, name, options) {
       await confirm();
-      // Grants are for folders, and the file stays in its own: what is allowed before is allowed after.
+      // Grants apply to folders, and the file stays in its folder: the same permissions apply to both names.
       need('manage', 'rename', file);
       const destination = childFile(parentOf(file), name);
       needForContents('rename', destination);
@@ -277,17 +282,17 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
 
 const VERBS = { read: 'read', write: 'add to', manage: 'change' } as const satisfies Record<Right, string>;
 
-/** Whether a change failed because of what is at its destination. */
+/** Returns whether a change failed because of a file or folder at its destination. */
 const isInTheWay = (error: unknown): error is StoreError =>
   isStoreError(error, 'already-exists') || isStoreError(error, 'wrong-kind') || isStoreError(error, 'condition-failed');
 
-/** The refusal of a new file, in the same words whatever has its name. */
+/** Returns the error for a new file whose name is taken, with the same message for every conflict. */
 function nameTaken(path: FilePath | FolderPath): StoreError {
   const message = `Something has the name of ${quoted(path)} or of one of its folders. Send another name.`;
   return new StoreError('condition-failed', message);
 }
 
-/** The files that would be in the way of a path: of the names of its folders. */
+/** Returns the paths at which a file would conflict with a folder of `path`. */
 function filesInTheWay(path: FilePath | FolderPath): FilePath[] {
   const inTheWay: FilePath[] = [];
   for (let folder = isFolder(path) ? path : parentOf(path); folder !== ROOT; folder = parentOf(folder)) {
@@ -297,8 +302,8 @@ function filesInTheWay(path: FilePath | FolderPath): FilePath[] {
 }
 
 /**
- * Whether there is something at a destination. A store may take it for what an interrupted copy left, if it is the same:
- * a user who can't read it could find out by trying what it is.
+ * Returns whether a file or folder exists at a destination. A store can mistake an identical one for the result of an
+ * interrupted copy. A user who can't read it could then test guesses of its content.
  */
 async function isTaken(files: Files, to: FilePath | FolderPath): Promise<boolean> {
   try {

@@ -5,26 +5,26 @@ import { AccessFileError } from './access-file-error.ts';
 import { type AccessFileText, readAccessFile, versionOf } from './access-file-text.ts';
 import type { Policy } from './policy.ts';
 
-/** The policy of an access file that may change at any time. */
+/** The policy of an access file that can change at any time. */
 export interface KeptPolicy {
-  /** What holds: what the file said when it was last right. */
+  /** Returns the policy of the last valid version of the file. */
   current(): Policy;
-  /** Looks at once whether the file has changed, as it is done every second. Never rejects. */
+  /** Checks now whether the file has changed, as every interval does. Never rejects. */
   look(): Promise<void>;
-  /** Ends looking. */
+  /** Stops watching the file. */
   close(): void;
 }
 
-/** Where it is told what becomes of a file that has changed. */
+/** Receives log lines about changes of the file. */
 export interface PolicyLog {
   info(details: object, message: string): void;
   error(details: object, message: string): void;
 }
 
 /**
- * Reads an access file, and takes over every new one that is right, within about a second. One with mistakes, or one
- * that is gone, changes nothing: it is told once, with all its mistakes. Rejects with `AccessFileError` when there is
- * none to begin with. `interval` is in milliseconds; `names` is how the store compares names.
+ * Reads an access file and applies every new valid version within about a second. An invalid or missing file keeps the
+ * current policy, and is logged once with all its mistakes. Rejects with `AccessFileError` if there is no usable file
+ * at the start. `interval` is in milliseconds; `names` is how the store compares names.
  */
 export async function keepPolicy(
   path: string,
@@ -34,9 +34,9 @@ export async function keepPolicy(
   const name = `ACCESS_FILE ${path}`;
   const first = await readAccessFile(path, name);
   let { policy } = parseAccessFile(first.text, name, names);
-  /** What the file was when it was last looked at, right or wrong; undefined where it could not be read. */
+  /** The file at the last check, valid or not; undefined if it was unreadable. */
   let seen: AccessFileText | undefined = first;
-  /** What was told of last, while the file is not usable. */
+  /** The last message that was logged while the file is unusable. */
   let trouble = '';
   let isClosed = false;
 
@@ -67,7 +67,7 @@ export async function keepPolicy(
     await takeOver().catch(tell);
   };
 
-  // One behind the other, however long a file system over a network takes.
+  // Checks run one after another, because a network file system can be slow.
   let looking = Promise.resolve();
   const look = () => (looking = looking.then(lookOnce));
   let timer: NodeJS.Timeout | undefined;

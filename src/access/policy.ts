@@ -3,21 +3,21 @@ import { type FilePath, type FolderPath, ROOT } from '../domain/path.ts';
 import type { Identity } from './identity.ts';
 import type { Right } from './rights.ts';
 
-/** Whom a grant is for. */
+/** The users to which a grant applies. */
 export type Subject =
   | { readonly kind: 'person'; readonly name: string }
   | { readonly kind: 'group'; readonly name: string }
   | { readonly kind: 'signed-in' }
   | { readonly kind: 'everyone' };
 
-/** What somebody may do in a folder and everything below it; with no rights, nothing. */
+/** The permissions of a subject in a folder and everything below it. An empty `rights` denies access. */
 export interface Grant {
   readonly folder: FolderPath;
   readonly to: Subject;
   readonly rights: readonly Right[];
 }
 
-/** A token that stands for its person, known by the hash of it. */
+/** A token of a user, identified by its hash. */
 export interface Token {
   readonly name: string;
   readonly hash: string;
@@ -26,55 +26,58 @@ export interface Token {
 
 export interface Person {
   readonly name: string;
-  /** As `passwords.ts` writes it; without one, there is no signing in by a password. */
+  /** Hash in the format of `passwords.ts`. Undefined if the user can't sign in with a password. */
   readonly password: string | undefined;
   readonly groups: readonly string[];
   readonly tokens: readonly Token[];
 }
 
-/** Who may do something, and by which grants. */
+/** The result of a permission check, with the grants that decided it. */
 export interface Decision {
   readonly allowed: boolean;
-  /** Those that hold: they apply, and none overrules them. */
+  /** Grants that apply and that no other grant overrules. */
   readonly holding: readonly Grant[];
-  /** Those that apply, and the one that overrules each. */
+  /** Grants that apply but are overruled, each with the grant that overrules it. */
   readonly overruled: readonly { readonly grant: Grant; readonly by: Grant }[];
 }
 
-/** What an access file says: who there is, and what they may do. */
+/** The content of an access file: users and their permissions. */
 export interface Policy {
   /** How the store compares names. */
   readonly names: NameComparison;
-  /** Whether anybody has a password. */
+  /** Whether any user has a password. */
   readonly hasPasswords: boolean;
   person(name: string): Person | undefined;
-  /** The person of the token with this hash, and the token; expired ones too. */
+  /** Returns the token with this hash and its user, also if the token has expired. */
   tokenOf(hash: string): { readonly person: Person; readonly token: Token } | undefined;
   /**
-   * Whether somebody may do something to one file or folder. A grant applies to its folder and everything below it, by
-   * whole segments, and to those it is for. Of those that apply, one overrules another when its folder is the same or
-   * deeper and it is for the same subject or a closer one: a person is closer than a group, a group than all who are
-   * signed in. What everyone may is overruled only by what everyone may, since signing in never takes anything
-   * away. Somebody may what any grant that holds gives; nothing, where none applies.
+   * Decides whether a user has a permission for one file or folder. A grant applies to its folder and everything below
+   * it, by whole path segments.
+   *
+   * Among the grants that apply, one overrules another if its folder is the same or deeper and its subject is the same
+   * or more specific. A user is more specific than a group, and a group is more specific than all signed-in users. Only
+   * grants for everyone overrule grants for everyone, so signing in never removes permissions.
+   *
+   * A user's permissions are the union of all grants that remain. Without a matching grant, access is denied.
    */
   decide(who: Identity | undefined, right: Right, path: FilePath | FolderPath): Decision;
   may(who: Identity | undefined, right: Right, path: FilePath | FolderPath): boolean;
-  /** Whether somebody may do something to a folder and to everything that could be in it. */
+  /** Returns whether a user has a permission for a folder and for everything that could be in it. */
   mayThroughout(who: Identity | undefined, right: Right, folder: FolderPath): boolean;
-  /** Whether somebody may do something anywhere. */
+  /** Returns whether a user has a permission for any folder. */
   maySomewhere(who: Identity | undefined, right: Right): boolean;
-  /** Whether a folder shows: something may be done in it, or somewhere below it. */
+  /** Returns whether a folder is visible: the user has a permission in it or in a folder below it. */
   isVisible(who: Identity | undefined, folder: FolderPath): boolean;
   /**
-   * The folders strictly below one that grants to somebody name, whatever these give. Each begins with `folder` as it is
-   * spelled in the argument.
+   * Returns the folders strictly below `folder` that grants for the user name, whatever their permissions. Each path
+   * begins with `folder` as it is spelled in the argument.
    */
   namedBelow(who: Identity | undefined, folder: FolderPath): readonly FolderPath[];
 }
 
 /**
- * Creates a policy for a store that compares names as `names` does. Where the store folds names, a grant gives rights only in
- * spellings that are certain to name its folder; every other spelling that may name it is closed.
+ * Creates a policy for a store that compares names as `names` does. If the store folds names, a grant gives permissions
+ * only in spellings that certainly name its folder. Every other spelling that may name it is closed.
  */
 export function createPolicy(
   people: readonly Person[],
@@ -92,7 +95,7 @@ export function createPolicy(
     subjects.map((subject) => indexed.get(keyOf(subject))).filter((mine) => mine !== undefined);
   const grantsForAll = grantsOf([{ kind: 'everyone' }]);
 
-  /** The grants that are for somebody, by subject. */
+  /** Returns the grants that apply to a user, by subject. */
   const grantsFor = (who: Identity | undefined): readonly SubjectGrants[] => {
     if (!who) return grantsForAll;
     const groups = new Set([...who.groups, ...(byName.get(who.name)?.groups ?? [])]);
@@ -129,18 +132,18 @@ export function createPolicy(
   return policy;
 }
 
-/** The grants for one subject: found by their folders, however many there are. Keys are of `NameComparison.possible`. */
+/** The grants of one subject, indexed by folder. Keys are those of `NameComparison.possible`. */
 interface SubjectGrants {
   readonly byFolder: ReadonlyMap<string, readonly IndexedGrant[]>;
-  /** In the order of `<`, in which all that is below a folder stands together. */
+  /** Sorted by `<`, so that all folders below one folder are adjacent. */
   readonly folders: readonly string[];
 }
 
 interface IndexedGrant {
   readonly grant: Grant;
-  /** The folder's key of `NameComparison.certain`. */
+  /** The `NameComparison.certain` key of the folder. */
   readonly certain: string;
-  /** The grant without its rights, for spellings that only may name its folder. */
+  /** The grant without permissions, for spellings that only possibly name its folder. */
   readonly closed: Grant;
 }
 
@@ -161,7 +164,7 @@ function indexGrants(grants: readonly Grant[], names: NameComparison): ReadonlyM
 
 const compareUnits = (left: string, right: string) => (left < right ? -1 : Number(left > right));
 
-/** A grant whose folder has a path in it, and the depth of that folder. */
+/** A grant whose folder contains a path, and the depth of that folder. */
 interface Applying {
   readonly grant: Grant;
   readonly depth: number;
@@ -196,7 +199,7 @@ function decide(applying: readonly Applying[], right: Right): Decision {
 
 const givesAny = ({ holding }: Decision) => holding.some(({ rights }) => rights.length > 0);
 
-/** The folders that a path is within, from the root on, itself too if it is one. */
+/** Returns the folders that contain a path, from the root down, including the path itself if it is a folder. */
 function foldersAbove(path: string): readonly string[] {
   const folders: string[] = [ROOT];
   for (let slash = path.indexOf('/'); slash !== -1; slash = path.indexOf('/', slash + 1)) {
@@ -205,7 +208,7 @@ function foldersAbove(path: string): readonly string[] {
   return folders;
 }
 
-/** The folders strictly below one that grants name, spelled as `folder` as far as that. */
+/** Returns the folders strictly below `folder` that grants name, each with `folder` as its prefix. */
 function namedBelow(mine: readonly SubjectGrants[], folder: FolderPath, names: NameComparison): readonly FolderPath[] {
   const key = names.possible(folder);
   const depth = folder.split('/').length - 1;
@@ -223,7 +226,7 @@ function namedBelow(mine: readonly SubjectGrants[], folder: FolderPath, names: N
   return [...found];
 }
 
-/** The index of the first of sorted folders that does not come before `folder`. */
+/** Returns the index of the first of the sorted folders that is not before `folder`. */
 function firstFrom(folders: readonly string[], folder: string): number {
   let low = 0;
   let high = folders.length;
@@ -235,10 +238,10 @@ function firstFrom(folders: readonly string[], folder: string): number {
   return low;
 }
 
-/** How closely a grant speaks to somebody. */
+/** How specific a subject is. */
 const CLOSENESS = { everyone: 0, 'signed-in': 1, group: 2, person: 3 } as const;
 
-/** Whether one of the grants that apply to a path overrules another. The folders of both have the path in them. */
+/** Returns whether `one` overrules `other`. Both grants apply to the same path. */
 function overrules(one: Applying, other: Applying): boolean {
   if (one === other || one.depth < other.depth) return false;
   const [closer, further] = [one.grant.to, other.grant.to];
@@ -248,5 +251,5 @@ function overrules(one: Applying, other: Applying): boolean {
   return CLOSENESS[closer.kind] > CLOSENESS[further.kind];
 }
 
-/** Names a subject unlike any other: no kind has a `:` in it. */
+/** Returns a unique key of a subject. No kind contains a `:`. */
 export const keyOf = (subject: Subject) => ('name' in subject ? `${subject.kind}:${subject.name}` : subject.kind);

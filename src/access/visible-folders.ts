@@ -12,8 +12,8 @@ import type { Policy } from './policy.ts';
 type ListOptions = { cursor?: string; limit?: number } & Cancellable;
 
 /**
- * A page of a folder with what shows of it to somebody: all of it but the folders that are closed to them where they
- * may read, else only the folders through which they come to what they may do.
+ * Returns a page of a folder with the entries that a user may see. With read permission, that is everything except
+ * closed folders. Otherwise, it is only the folders that lead to a folder for which the user has permissions.
  */
 export async function listVisible(
   files: Files,
@@ -23,7 +23,7 @@ export async function listVisible(
   options: ListOptions = {},
 ): Promise<Listing> {
   if (!policy.may(who, 'read', folder)) return listWays(files, policy, who, folder, options);
-  // Below a folder that no grant names, all is as it is there.
+  // No grant names a folder below: the permissions of this folder apply to all its entries.
   if (policy.namedBelow(who, folder).length === 0) return files.list(folder, options);
   const shows = ({ kind, path }: Entry) => kind === 'file' || policy.isVisible(who, path);
   let { cursor, limit } = options;
@@ -33,18 +33,18 @@ export async function listVisible(
     if (page.cursor === undefined || last === page.entries.length - 1) {
       return { ...page, entries: page.entries.filter(shows) };
     }
-    // A cursor may name the last entry of its page, and so the page ends with one that shows.
+    // A cursor may name the last entry of its page, so the page ends with a visible entry.
     if (last === -1) cursor = page.cursor;
     else limit = last + 1;
   }
 }
 
-/** How many folders are looked for at once. */
+/** Maximum number of folders that are checked in parallel. */
 const LOOKS = 8;
 
 /**
- * The folders through which somebody comes to what they may do. Pages are by the path of their last entry: there are
- * only as many as grants name. Whether the folder itself is there is not told.
+ * Lists the folders that lead to a folder for which the user has permissions. There are only as many as grants name, so
+ * cursors are the path of the last entry. Does not reveal whether the folder itself exists.
  */
 async function listWays(
   files: Files,
@@ -54,7 +54,7 @@ async function listWays(
   { cursor, limit = MAX_PAGE, signal }: ListOptions,
 ): Promise<Listing> {
   const after = cursor === undefined ? undefined : readCursor(cursor, folder).last;
-  // Grants may spell one folder differently: it is listed once.
+  // Grants can spell one folder differently, but it is listed once.
   const named = new Map(
     policy
       .namedBelow(who, folder)
@@ -87,7 +87,7 @@ async function isThere(files: Files, folder: FolderPath, signal: AbortSignal | u
   }
 }
 
-/** The folder in `folder` through which one comes to `below`. */
+/** Returns the child of `folder` that contains `below`. */
 function childTowards(folder: FolderPath, below: FolderPath): FolderPath {
   return below.slice(0, below.indexOf('/', folder.length) + 1) as FolderPath;
 }

@@ -3,7 +3,7 @@ import { SETTINGS, type Setting, type SettingName, type Settings } from './setti
 
 export type Config = Settings;
 
-/** All mistakes in the settings, a line each. */
+/** All mistakes in the settings, one per line. */
 export class SettingsError extends Error {
   override readonly name = 'SettingsError';
   readonly problems: readonly string[];
@@ -21,7 +21,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   const problems: string[] = [];
   const config: Partial<Record<SettingName, unknown>> = {};
   for (const [name, setting] of Object.entries(SETTINGS) as [SettingName, Setting<unknown>][]) {
-    // STORAGE_TYPE is the first of the list, and read by then.
+    // STORAGE_TYPE is the first setting, so its value is already known.
     const given = environment[name] || (setting.fallbackFor?.[config.STORAGE_TYPE as string] ?? setting.fallback);
     if (given === null) continue;
     const reading = setting.read(given);
@@ -33,7 +33,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   return config as Config;
 }
 
-/** What the kind of store that was chosen needs and has not; a setting that is wrong was told already. */
+/**
+ * Returns the settings that the selected storage type needs and that are missing. Invalid settings are already
+ * reported.
+ */
 function findLacking(config: Partial<Config>, problems: readonly string[]): string[] {
   const type = config.STORAGE_TYPE;
   const isLacking = (name: SettingName) =>
@@ -62,7 +65,7 @@ function findLacking(config: Partial<Config>, problems: readonly string[]): stri
   return [...told, ...findContradictions(config, isLacking)];
 }
 
-/** What is wrong with settings of access that are right by themselves. */
+/** Returns conflicts between access settings that are valid on their own. */
 function findContradictions(config: Partial<Config>, isLacking: (name: SettingName) => boolean): string[] {
   const example = (name: SettingName) => `Example: ${name}=${SETTINGS[name].example}`;
   const told: string[] = [];
@@ -95,10 +98,10 @@ function findContradictions(config: Partial<Config>, isLacking: (name: SettingNa
   return told;
 }
 
-/** Settings that say that others reach the service. */
+/** Settings that imply that other machines reach the service. */
 const FOR_OTHERS = ['PUBLIC_URL', 'TRUST_PROXY'] as const satisfies readonly SettingName[];
 
-/** Settings that make no sense without others. */
+/** Settings that require others: the first name needs the rest. */
 const NEEDED_WITH = [
   ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'PUBLIC_URL', 'ACCESS_FILE'],
   ['OIDC_CLIENT_ID', 'OIDC_ISSUER'],
@@ -111,7 +114,7 @@ const NEEDED_WITH = [
 ] as const satisfies readonly (readonly [SettingName, ...SettingName[]])[];
 
 function describe(given: string, setting: Setting<unknown>): string {
-  // An address may have a password or a token in it by mistake.
+  // A URL can contain a password or a token by mistake.
   const mayHoldSecret = setting.isSecret || /[@?]/.test(given);
   return mayHoldSecret ? '' : `, and is ${JSON.stringify(given)}`;
 }

@@ -2,15 +2,18 @@ import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { SETTINGS } from './settings.ts';
 
-/** What an environment file sets. */
+/** The variables of an environment file. */
 export interface EnvironmentFile {
   /** The values of settings. */
   readonly settings: Readonly<Record<string, string>>;
-  /** The names of variables that are no settings of Holdall. They are not to be put into the environment of a process. */
+  /** Names of variables that are not Holdall settings. They must not reach the environment of a process. */
   readonly ignored: readonly string[];
 }
 
-/** Reads a file of `NAME=value` lines. Returns undefined where there is none; throws the system's error where it can't be read. */
+/**
+ * Reads a file of `NAME=value` lines. Returns undefined if it does not exist. Throws the system's error if it is
+ * unreadable.
+ */
 export function readEnvironmentFile(path: string): EnvironmentFile | undefined {
   let text: string;
   try {

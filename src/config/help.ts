@@ -1,6 +1,6 @@
 import { SETTINGS, type Setting } from './settings.ts';
 
-/** The commands beside the service itself: how each is written, with the space before it, and what it does. */
+/** The commands other than the service itself: their arguments, with a leading space, and their description. */
 export const COMMANDS = {
   'token new': {
     usage: ' [--name NAME] [--expires 90d|2027-01-01]',
@@ -28,22 +28,22 @@ export type CommandName = keyof typeof COMMANDS;
 
 export const COMMAND_NAMES = Object.keys(COMMANDS) as CommandName[];
 
-/** The commands that begin with a word. */
+/** Returns the commands that begin with a word. */
 export function commandsOf(word: string | undefined): CommandName[] {
   return COMMAND_NAMES.filter((name) => name.split(' ')[0] === word);
 }
 
-/** The command that the first words of the arguments name. */
+/** Returns the command that the first arguments name. */
 export function findCommand(args: readonly string[]): CommandName | undefined {
   return COMMAND_NAMES.find((name) => name.split(' ').every((word, index) => args[index] === word));
 }
 
-/** How commands are written and what they do. */
+/** Returns the usage and description of commands. */
 export function describeCommands(names: readonly CommandName[] = COMMAND_NAMES): string {
   return names.map((name) => `  holdall ${name}${COMMANDS[name].usage}\n      ${COMMANDS[name].help}\n`).join('');
 }
 
-/** What `--help` prints. */
+/** Returns the output of `--help`. */
 export function helpText(version: string): string {
   const settings = Object.entries(SETTINGS).map(([name, setting]: [string, Setting<unknown>]) => {
     const fallback = setting.fallback === null ? '' : ` [${setting.fallback}]`;

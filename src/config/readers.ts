@@ -1,10 +1,10 @@
 import { isIP } from 'node:net';
 import { isLoopback } from '../domain/loopback.ts';
 
-/** What a setting's text means, or what is wrong with it. */
+/** The value of a setting, or the reason why its text is invalid. */
 export type Reading<Value> = { readonly value: Value } | { readonly problem: string };
 
-/** Reads the text of one setting; it is never empty. */
+/** Reads the text of one setting, which is never empty. */
 export type Reader<Value> = (text: string) => Reading<Value>;
 
 export const text: Reader<string> = (value) => ({ value });
@@ -26,15 +26,15 @@ export const integer =
     return { problem: `must be a whole number from ${least} to ${most}` };
   };
 
-/** A part of a whole. */
+/** Reads a number from 0 to 1. */
 export const ratio: Reader<number> = (given) => {
   const value = Number(given);
   return /^(?:\d*\.)?\d+$/.test(given) && value <= 1 ? { value } : { problem: 'must be a number from 0 to 1' };
 };
 
 /**
- * Names and values as `name=value,name=value`, with values escaped as in a URL: so OpenTelemetry writes them, after the
- * header `baggage` of the W3C.
+ * Reads names and values as `name=value,name=value`, with percent-encoded values. This is the OpenTelemetry format,
+ * which follows the W3C header `baggage`.
  */
 export const pairs: Reader<Readonly<Record<string, string>>> = (given) => {
   const entries = given.split(',').map((pair) => PAIR.exec(pair.trim()));
@@ -45,7 +45,7 @@ export const pairs: Reader<Readonly<Record<string, string>>> = (given) => {
   }
 };
 
-/** A name that a header may have, and a value in ASCII. */
+/** A valid header name, and an ASCII value. */
 const PAIR = /^([\w!#$%&'*+.^`|~-]+) *= *((?:[\x21-\x7e][\x20-\x7e]*)?)$/;
 
 export const yesOrNo: Reader<boolean> = (given) =>
@@ -64,7 +64,7 @@ const UNITS = {
   TIB: 2 ** 40,
 };
 
-/** A number of bytes, with a unit or without. */
+/** Reads a number of bytes, with or without a unit. */
 export const size: Reader<number> = (given) => {
   const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?) ?([a-z]*)$/i.exec(given) ?? [];
   const factor = Object.entries(UNITS).find(([name]) => name === unit.toUpperCase())?.[1];
@@ -73,7 +73,7 @@ export const size: Reader<number> = (given) => {
   return { problem: 'must be a number of bytes, with or without a unit: B, kB, MB, GB, TB, KiB, MiB, GiB or TiB' };
 };
 
-/** An address by HTTP, with a path or without, and no `/` at its end. */
+/** Reads an HTTP or HTTPS URL, with or without a path, and removes trailing slashes. */
 export const url =
   ({ path }: { path: boolean }): Reader<string> =>
   (given) => {
@@ -88,31 +88,31 @@ export const url =
     return { problem: 'must be a URL without a path: the name of a host, and a port at the most' };
   };
 
-/** The name of a bucket: what stands in a URL as one segment, so that a path or an address is noticed. */
+/** Reads a bucket name. It must be a single URL segment, so that a path or URL is rejected. */
 export const bucketName: Reader<string> = (given) =>
   /^[A-Za-z0-9][\w.-]{0,254}$/.test(given)
     ? { value: given }
     : { problem: "must be the bucket's name alone, of letters, digits, dots and hyphens" };
 
-/** The name of a region. */
+/** Reads the name of a region. */
 export const region: Reader<string> = (given) =>
   /^[\w-]{1,64}$/.test(given)
     ? { value: given }
     : { problem: 'must be the name of a region, of letters, digits and hyphens' };
 
-/** The name of a person or an organisation on GitHub; Enterprise has `_` in names as well. */
+/** Reads the name of a GitHub user or organization. Names in GitHub Enterprise can also contain `_`. */
 export const ownerName: Reader<string> = (given) =>
   /^[A-Za-z0-9](?:[\w-]{0,38})$/.test(given)
     ? { value: given }
     : { problem: 'must be the name of a person or an organisation, of letters, digits and hyphens' };
 
-/** The name of a repository, so that an address, or a name with its owner, is noticed. */
+/** Reads the name of a repository. Rejects a URL, and a name with its owner. */
 export const repositoryName: Reader<string> = (given) =>
   /^[\w.-]{1,100}$/.test(given) && !/^\.{1,2}$/.test(given)
     ? { value: given }
     : { problem: "must be the repository's name alone, of letters, digits, dots, hyphens and underscores" };
 
-/** The name of a branch, as `git check-ref-format` has it. */
+/** Reads the name of a branch, by the rules of `git check-ref-format`. */
 export const branchName: Reader<string> = (given) =>
   BRANCH.test(given) && !/(^|\/)\.|\.lock(\/|$)|\.\.|\/\/|@\{/.test(given)
     ? { value: given }
@@ -120,7 +120,7 @@ export const branchName: Reader<string> = (given) =>
 
 const BRANCH = /^(?!refs\/)(?!@$)(?![-/])[^\u0000-\u0020\u007f~^:?*[\\]{1,255}(?<![/.])$/;
 
-/** A text that has no line breaks or other control characters. */
+/** Reads a text without line breaks and other control characters. */
 export const oneLine: Reader<string> = (given) =>
   /^[^\u0000-\u001f\u007f]{1,500}$/.test(given) && given.trim() !== ''
     ? { value: given }
@@ -129,11 +129,11 @@ export const oneLine: Reader<string> = (given) =>
 export const emailAddress: Reader<string> = (given) =>
   /^[^\s@<>]+@[^\s@<>]+$/.test(given) ? { value: given } : { problem: 'must be an e-mail address' };
 
-/** A secret as it is. */
+/** Reads a secret unchanged. */
 export const password: Reader<string> = (given) =>
   /^[\x21-\x7e]+$/.test(given) ? { value: given } : { problem: 'must have no spaces, and none but ASCII characters' };
 
-/** A secret as it is, long enough to be one. */
+/** Reads a secret unchanged, with a minimum length. */
 export const secret =
   (leastBytes: number): Reader<Buffer> =>
   (given) => {
@@ -142,7 +142,7 @@ export const secret =
     return { problem: `must have at least ${leastBytes} bytes, and has ${value.length}` };
   };
 
-/** An address of a provider of identities: on https, as its answers say who people are, or on this machine. */
+/** Reads the URL of an identity provider: HTTPS, because its responses identify users, or loopback. */
 export const issuer: Reader<string> = (given) => {
   const parsed = URL.parse(given);
   if (!parsed || parsed.username || parsed.password || parsed.search || parsed.hash) {
@@ -153,18 +153,20 @@ export const issuer: Reader<string> = (given) => {
   return { problem: 'must be a URL that begins with https://' };
 };
 
-/** An origin for contents: one that a Content-Security-Policy can name, which addresses of IPv6 are not. */
+/**
+ * Reads an origin for file contents. A Content-Security-Policy must be able to name it, which excludes IPv6 addresses.
+ */
 export const contentOrigin: Reader<string> = (given) => {
   const reading = url({ path: false })(given);
   if (!('value' in reading) || URL.parse(given)?.hostname.startsWith('[') !== true) return reading;
   return { problem: 'must have the name of a host, or an address of IPv4' };
 };
 
-/** The name of a claim. */
+/** Reads the name of a claim. */
 export const claim: Reader<string> = (given) =>
   /^[\x21-\x7e]{1,200}$/.test(given) ? { value: given } : { problem: 'must be the name of a claim, without spaces' };
 
-/** Addresses, networks and `loopback`, with commas between them. */
+/** Reads a comma-separated list of addresses, networks and `loopback`. */
 export const proxies: Reader<readonly string[]> = (given) => {
   const value = given.split(',').map((part) => part.trim());
   if (value.some((part) => /^[\da-f.:]+\/0+$/i.test(part))) {
@@ -185,26 +187,26 @@ function isProxy(given: string): boolean {
   );
 }
 
-/** Where a log goes: a file is known by its `/`, so that a word which means nothing is noticed. */
+/** Reads the destination of a log. A file path must contain a `/`, so that a misspelled keyword is rejected. */
 export const logDestination: Reader<string> = (given) =>
   given === 'stdout' || given === 'off' || (given.includes('/') && !given.endsWith('/'))
     ? { value: given }
     : { problem: 'must be stdout, off, or the path of a file with a "/" in it, such as ./audit.log' };
 
-/** The address of a Redis. */
+/** Reads the URL of a Redis server. */
 export const redisUrl: Reader<string> = (given) => {
   const parsed = URL.parse(given);
   if (parsed && /^rediss?:$/.test(parsed.protocol) && parsed.hostname !== '') return { value: given };
   return { problem: 'must be a URL that begins with redis:// or rediss://' };
 };
 
-/** The URI of a contact (RFC 9116, section 2.5.3). */
+/** Reads the URI of a contact (RFC 9116, section 2.5.3). */
 export const contactUri: Reader<string> = (given) =>
   /^(https:\/\/|mailto:|tel:)[!-~]+$/i.test(given) && URL.canParse(given)
     ? { value: given }
     : { problem: 'must be a URI that begins with https://, mailto: or tel:' };
 
-/** An instant with its zone (RFC 3339). */
+/** Reads an instant with its time zone (RFC 3339). */
 export const instant: Reader<Date> = (given) => {
   const value = new Date(given);
   const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(given);

@@ -29,36 +29,36 @@ import {
   yesOrNo,
 } from './readers.ts';
 
-/** One setting: an environment variable, how it is read, and what a person is told of it. */
+/** One setting: an environment variable, its reader and its documentation. */
 export interface Setting<Type> {
   readonly read: Reader<Type>;
-  /** What holds where the variable is missing or empty, given as it would be written; required where undefined. */
+  /** Default if the variable is missing or empty, in the syntax of the variable. Null if there is no default. */
   readonly fallback: string | null;
   readonly example: string;
   readonly help: string;
-  /** What holds instead for these values of `STORAGE_TYPE`. */
+  /** Defaults that differ for these values of `STORAGE_TYPE`. */
   readonly fallbackFor?: Readonly<Record<string, string>>;
-  /** Its value is never printed. */
+  /** The value is never printed. */
   readonly isSecret?: true;
-  /** Without it, `STORAGE_TYPE` can't be one of these. */
+  /** Values of `STORAGE_TYPE` that require this setting. */
   readonly neededFor?: readonly string[];
 }
 
-/** Bytes of a token that nobody guesses, at the least. */
+/** Minimum length of a token in bytes, so that it can't be guessed. */
 const MIN_TOKEN_BYTES = 16;
 
-/** The values of `STORAGE_TYPE` that mean a bucket. */
+/** Values of `STORAGE_TYPE` for a bucket. */
 const BUCKETS = ['s3', 'r2'] as const;
 
-/** The value of `STORAGE_TYPE` that means a repository. */
+/** Value of `STORAGE_TYPE` for a repository. */
 const REPOSITORY = 'github';
 
-/** Workers where nothing is set: one for each core, and not so many that their memory counts. */
+/** Default number of workers: one per core, at most 8 to limit their memory. */
 const DEFAULT_WORKERS = Math.min(availableParallelism(), 8);
 
 /**
- * Every setting: the one list behind reading, `--help` and the documentation, in the order in which a person
- * wants them. A `fallback` of null means that the setting has no value unless it is set.
+ * All settings. Reading, `--help` and the documentation use this list and its order. A `fallback` of null means that
+ * the setting has no value unless it is set.
  */
 export const SETTINGS = {
   STORAGE_TYPE: {
@@ -538,7 +538,7 @@ export type SettingName = keyof typeof SETTINGS;
 
 type Value<Name extends SettingName> = (typeof SETTINGS)[Name] extends Setting<infer Type> ? Type : never;
 
-/** The settings by their names, as read. One without a fallback may be undefined. */
+/** The values of all settings by name. A setting without a fallback can be undefined. */
 export type Settings = {
   readonly [Name in SettingName]: (typeof SETTINGS)[Name]['fallback'] extends string
     ? Value<Name>

@@ -3,12 +3,12 @@ import type { DescribedRoute } from './api-documents.ts';
 import { PERMISSIONS_POLICY } from './headers.ts';
 import type { App } from './service.ts';
 
-/** Where people read about the interface, and programs find it as OpenAPI. */
+/** Path of the API documentation, as HTML and OpenAPI. */
 export const DOCS = '/-/docs';
 
 /**
- * Describes the routes that are registered from now on as an OpenAPI document, and shows it at `DOCS`. Both are made when
- * somebody asks for them first: they would be 25 ms of each start, and 15 MB of each process.
+ * Describes all routes registered from now on in an OpenAPI document, and serves it at `DOCS`. Both are created on the
+ * first request, because they cost 25 ms per start and 15 MB per process.
  */
 export function describeApi(app: App): void {
   const routes: DescribedRoute[] = [];
@@ -23,7 +23,7 @@ export function describeApi(app: App): void {
     return made;
   };
   const show = async ({ raw, headers }: FastifyRequest, reply: FastifyReply) => {
-    // What would be another address, were it resolved as a link is, is none of those that are there.
+    // A path that URL resolution would change is not the path of any document.
     const [path = ''] = (raw.url ?? '').split('?');
     if (URL.parse(path, 'http://localhost')?.pathname !== path) return reply.callNotFound();
     const { statusCode, headers: given, rawPayload } = await (await documents()).inject({ url: raw.url, headers });
@@ -40,7 +40,7 @@ export function describeApi(app: App): void {
   };
   const options = { config: { access: 'public' }, schema: { hide: true } } as const;
   app.get(DOCS, options, show);
-  // By whatever method what is not there is asked for, it is not there.
+  // Other methods get the same 404 as GET.
   app.all(`${DOCS}/*`, options, (request, reply) =>
     request.method === 'GET' || request.method === 'HEAD' ? show(request, reply) : reply.callNotFound(),
   );

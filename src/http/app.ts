@@ -32,19 +32,16 @@ import { transferRoutes } from './routes/transfer.ts';
 import { uploadRoute } from './routes/upload.ts';
 import type { App, Service } from './service.ts';
 
-/** Bytes of a JSON body: two paths of the longest kind, with every character escaped, fit. */
+/** Maximum size of a JSON body. Two paths of maximum length fit, even with every character escaped. */
 const BODY_LIMIT = 64 * 1024;
 
-/** Characters of a URL's path that the router takes; Node limits the whole head of a request to 16 KiB. */
+/** Maximum characters of a URL path for the router. Node.js limits all headers of a request to 16 KiB. */
 const MAX_PATH = 16 * 1024;
 
-/** Milliseconds of silence after which the system asks whether a client is still there. */
+/** Milliseconds of silence after which the system probes whether a client is still connected (TCP keep-alive). */
 const KEEP_ALIVE_PROBE = 60_000;
 
-/**
- * The service as an application that can be listened with. Closing it waits for the requests and the folder
- * operations that are under way.
- */
+/** Creates the application. Closing it waits for requests and folder operations that are in progress. */
 export async function buildApp(service: Service, logger: FastifyBaseLogger): Promise<App> {
   const limits = limitOptions(service.limits);
   const requestIds = createRequestIds(service.limits);
@@ -55,7 +52,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
     bodyLimit: BODY_LIMIT,
     routerOptions: { maxParamLength: MAX_PATH },
     ...setsItsCompilers,
-    // A request that comes while the service stops is answered; its connection is closed after it.
+    // A request that arrives during shutdown gets its response; then its connection closes.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     ...routeMalformedUrls.options,
@@ -67,7 +64,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
-  // Hooks that have nothing to wait for take `done`: ten promises were half of what the smallest answer cost.
+  // Synchronous hooks take `done` because ten promises took half the time of the smallest response.
   closeWhatIsAnswered(app);
   continueWhenRead(app);
   answerFailures(app, requestIds);
@@ -89,8 +86,8 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
 }
 
 /**
- * While the service stops: an answer that had begun before promised to keep its connection, which nobody would end
- * then. Those that begin later say that it closes.
+ * Closes connections during shutdown. A response that began before has promised to keep its connection open, and
+ * nothing else would close it. Later responses announce that the connection closes.
  */
 function closeWhatIsAnswered(app: App): void {
   let isClosing = false;
@@ -98,7 +95,7 @@ function closeWhatIsAnswered(app: App): void {
     isClosing = true;
   });
   app.addHook('onResponse', (_request, _reply, done) => {
-    // Only in the next turn the server takes the connection for idle.
+    // The server treats the connection as idle only in the next turn of the event loop.
     if (isClosing) setImmediate(() => app.server.closeIdleConnections());
     done();
   });
@@ -110,7 +107,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
 
   await app.register(async (upload: App) => uploadRoute(upload, service));
   await app.register(async (bodiless: App) => {
-    // Programs send a Content-Type with no body, or "{}", or anything: it says nothing here, and is not looked at.
+    // Clients send a Content-Type without a body, with "{}" or with anything else. These routes ignore it.
     bodiless.addHook('onRequest', ({ headers }, _reply, done) => {
       delete headers['content-type'];
       done();
@@ -139,7 +136,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
   if (service.signer) signedRoute(app, service, service.signer);
 }
 
-/** JSON that is not UTF-8 is refused: read leniently, it would give files other names than were sent. */
+/** Rejects JSON that is not UTF-8. Lenient decoding would change the names of files. */
 function takeJson(app: App): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
@@ -150,7 +147,7 @@ function takeJson(app: App): void {
   });
 }
 
-/** Keys that the framework refuses, and tells no differently than what is no JSON. */
+/** Error for keys that the framework rejects with the same error as invalid JSON. */
 const poisoned = () =>
   new HttpError(400, 'The body has a key "__proto__", or "prototype" in a "constructor", which no request needs.');
 
@@ -163,14 +160,14 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Bodies are taken as they are, a wrong type is a mistake; what stands in a query is text until it is read. */
+/** Sets the validators: no type coercion, except for query strings, which are text. */
 function setCompilers(app: App): void {
   const options = {
     strictTypes: false,
     verbose: true,
     removeAdditional: false,
     useDefaults: false,
-    // The schemas are made by TypeBox: to hold them to the schema of schemas would be 30 ms of each start.
+    // TypeBox creates valid schemas; validating them would add 30 ms to each start.
     validateSchema: false,
     meta: false,
   } as const;

@@ -1,22 +1,24 @@
 /** The names in the header of one form part. */
 export interface FormField {
   readonly name: string | undefined;
-  /** Defined, though perhaps empty, on a part that is a file. */
+  /** Defined, possibly empty, if the part is a file. */
   readonly filename: string | undefined;
-  /** The parameter that gives the file name in an unsupported way, such as `filename*`. `filename` is then undefined. */
+  /**
+   * A parameter that gives the file name in an unsupported format, such as `filename*`. `filename` is then undefined.
+   */
   readonly unreadable?: string;
 }
 
 /**
  * Parses the `Content-Disposition` of a part of `multipart/form-data`, given as Latin-1 text.
  *
- * Browsers and curl write names as the HTML standard has it ("multipart form data"): raw UTF-8, with `"`, CR and LF
- * as `%22`, `%0D` and `%0A`, and a backslash as itself. Older programs write a quoted string with backslashes
- * before `"` and `\` instead. A `"` inside the quotes identifies the second form; the first never has one.
+ * Browsers and curl write names as the HTML standard requires ("multipart form data"): raw UTF-8, with `"`, CR and LF
+ * as `%22`, `%0D` and `%0A`, and an unescaped backslash. Older programs write a quoted string with backslashes before
+ * `"` and `\` instead. A `"` inside the quotes identifies the second form, because the first never contains one.
  *
  * .NET and Spring send an RFC 2047 `filename` for old servers, and the real name in `filename*` (RFC 8187), which then
- * counts. Without such a `filename`, `filename*` is ignored, because forms must not have it (RFC 7578, section 4.2).
- * An RFC 2047 `filename` alone is a literal name: browsers send such names unchanged.
+ * takes precedence. Without such a `filename`, `filename*` is ignored, because forms must not use it (RFC 7578, section
+ * 4.2). An RFC 2047 `filename` alone is a literal name: browsers send such names unchanged.
  *
  * Returns undefined for another disposition, for names that are not UTF-8, and for a field name in `name*` alone.
  */
@@ -47,15 +49,15 @@ function fileNameIn(parameters: ReadonlyMap<string, string>): Omit<FormField, 'n
   return extended === undefined ? { filename: undefined, unreadable } : { filename: extended };
 }
 
-/** The first parameter that gives `name` in an extended form: `name*` (RFC 8187) or `name*0`, `name*0*` (RFC 2231). */
+/** Returns the first extended form of `name`: `name*` (RFC 8187), or `name*0` or `name*0*` (RFC 2231). */
 function extendedForm(parameters: ReadonlyMap<string, string>, name: string): string | undefined {
   return [...parameters.keys()].find((key) => key.startsWith(`${name}*`));
 }
 
-/** Encoded words and nothing else (RFC 2047, section 2). */
+/** Only encoded words (RFC 2047, section 2). */
 const ENCODED_WORDS = /^=\?[^?\s]+\?[bq]\?[^?\s]*\?=(?:\s+=\?[^?\s]+\?[bq]\?[^?\s]*\?=)*$/i;
 
-/** Decodes an extended value (RFC 8187, section 3.2.1) in UTF-8 or Latin-1; undefined for everything else. */
+/** Decodes an extended value (RFC 8187, section 3.2.1) in UTF-8 or Latin-1. Returns undefined for everything else. */
 function decodeExtended(value: string): string | undefined {
   const [, charset = '', encoded = ''] = /^(utf-8|iso-8859-1)'[^']*'((?:[^%]|%[\da-f]{2})*)$/i.exec(value) ?? [];
   if (charset === '') return undefined;
@@ -69,18 +71,18 @@ function decodeExtended(value: string): string | undefined {
   }
 }
 
-/** The name of a parameter, up to the beginning of its value. */
+/** A parameter name up to the start of its value. */
 const OPENING = /^\s*;\s*([\w*-]+)\s*=\s*("?)/;
 
 /**
- * A quote that ends a value: a parameter follows it, or nothing. No two runs of spaces in it can share what they match,
- * so that the time stays in proportion to the length.
+ * A quote that ends a value: a parameter or the end of the header follows. No two runs of spaces can match the same
+ * text, so matching takes linear time.
  */
 const CLOSING = /"\s*(?:$|;\s*(?:$|[\w*-]+\s*=))/;
 
 interface Value {
   readonly text: string;
-  /** Characters of the header that it takes up. */
+  /** Characters of the header that the value occupies. */
   readonly length: number;
 }
 

@@ -4,17 +4,17 @@ import type { FileEntry } from '../domain/store.ts';
 import { HttpError } from './errors.ts';
 import { lastModified, quote } from './preconditions.ts';
 
-/** How a file is to be shown. */
+/** How a browser receives a file. */
 export interface Showing {
-  /** Not at all: it is kept. */
+  /** Whether the browser saves the file instead of displaying it. */
   readonly download: boolean;
-  /** Where pages are that may have it in a frame, as a policy names that. */
+  /** Origins that may embed the file in a frame, as a Content-Security-Policy source. */
   readonly framedBy: string;
 }
 
 /**
- * The headers of an answer with a file, the same on 200, 206 and on HEAD. They are remembered with the entry, for stores
- * that remember that: made anew, they are a fifth of the work for a small file.
+ * Returns the headers of a file response, the same for 200, 206 and HEAD. They are cached per entry, for stores that
+ * cache entries: creating them takes a fifth of the time for a small file.
  */
 export function contentHeaders(file: FileEntry, { download, framedBy }: Showing): Readonly<Record<string, string>> {
   const known = made.get(file);
@@ -29,13 +29,13 @@ export function contentHeaders(file: FileEntry, { download, framedBy }: Showing)
   return headers;
 }
 
-/** Those that were made of an entry last. */
+/** The last headers of each entry. */
 const made = new WeakMap<
   FileEntry,
   { readonly showing: Showing; readonly headers: Readonly<Record<string, string>> }
 >();
 
-/** What describes a file itself. */
+/** Returns the headers that describe the file itself. */
 export function fileHeaders(file: FileEntry): Record<string, string> {
   const modified = lastModified(file);
   return {
@@ -46,18 +46,18 @@ export function fileHeaders(file: FileEntry): Record<string, string> {
   };
 }
 
-/** What may be kept, but has to be asked after each time, and not by caches that serve several people. */
+/** Caches must revalidate each time, and shared caches must not store the response. */
 export const CACHE_CONTROL = 'private, no-cache';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** What every answer has: its type is not guessed, and pages of other origins can't take it in (Fetch, section 3.7). */
+/** Headers of every response: no MIME sniffing, and no embedding by other origins (Fetch, section 3.7). */
 export const GENERAL_HEADERS = {
   'x-content-type-options': 'nosniff',
   'cross-origin-resource-policy': 'same-origin',
 } as const;
 
-/** Denies documents the devices and data of the browser that none of them needs (Permissions Policy, section 9.1). */
+/** Denies documents the device and browser features that none of them needs (Permissions Policy, section 9.1). */
 export const PERMISSIONS_POLICY = [
   'accelerometer',
   'bluetooth',
@@ -80,8 +80,8 @@ export const PERMISSIONS_POLICY = [
   .join(', ');
 
 /**
- * Headers that keep a file which a browser opens from acting in the name of the person who looks at it: beside those
- * that every answer has. `framedBy` is where pages are that may show it in a frame, as a policy names that.
+ * Returns headers that prevent a file opened in a browser from acting as the user, in addition to `GENERAL_HEADERS`.
+ * `framedBy` names the origins that may embed it, as a Content-Security-Policy source.
  */
 export function isolationHeaders({ disposition, shownAs }: Presentation, framedBy: string): Record<string, string> {
   return {
@@ -92,29 +92,29 @@ export function isolationHeaders({ disposition, shownAs }: Presentation, framedB
   };
 }
 
-/** Nothing is loaded or sent, and no script runs; how a document looks, it may say itself. */
+/** Loads and sends nothing, and runs no script. A document can contain its own styles. */
 const INERT = ["default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'"];
 
-/** What the documents need that browsers make of files. An SVG in a page has the policy of an attachment. */
+/** The needs of the documents that browsers create for files. An SVG in a page gets the policy of an attachment. */
 const POLICIES = {
   none: ['sandbox', ...INERT, 'img-src data:', 'font-src data:'],
   text: ['sandbox', ...INERT],
   image: ['sandbox', ...INERT, "img-src 'self'"],
-  // What is played is asked for once more, by the document: in a sandbox without an origin, as a foreign site would.
+  // The document requests the media again. In a sandbox without an origin, that request would be cross-site.
   media: ['sandbox allow-same-origin', ...INERT, "media-src 'self'"],
-  // The viewers are programs of the browsers, and refuse to run in a sandbox.
+  // Browsers' PDF viewers refuse to run in a sandbox.
   pdf: [...INERT, "object-src 'self'"],
 } satisfies Record<Shown | 'none', readonly string[]>;
 
 /**
- * Destinations of a request (Fetch, section 2.2.5) whose answer would act in the page: run, or say how it looks. All of
- * what the service's own pages run has other addresses.
+ * Request destinations (Fetch, section 2.2.5) whose response would run or style the page. The service's own scripts and
+ * styles have other URLs.
  */
 const ACTIVE = new Set(['script', 'style', 'worker', 'sharedworker', 'serviceworker', 'audioworklet', 'paintworklet']);
 
 /**
- * Refuses a file to a page of the service's own that would run it: a policy can't tell uploaded files from the page's
- * own scripts, since both are of one origin. Pages of other origins do as they like in their own name.
+ * Refuses a file that a page of this service would run. A Content-Security-Policy can't distinguish uploaded files from
+ * the page's own scripts, because both have one origin. Pages of other origins act only as themselves.
  */
 export function refuseToRun(headers: IncomingHttpHeaders): void {
   const destination = headers['sec-fetch-dest'];
@@ -123,8 +123,8 @@ export function refuseToRun(headers: IncomingHttpHeaders): void {
 }
 
 /**
- * `target`, a path of the service's own, relative to the URL that was asked for: so that it holds too where a
- * proxy serves the whole service under a path of its own.
+ * Returns `target`, a path of the service, relative to the URL of the request. The result also holds if a reverse proxy
+ * serves the service under a path prefix.
  */
 export function relativeTo(requestUrl: string, target: string): string {
   const [path = ''] = requestUrl.split('?');

@@ -2,13 +2,13 @@ import { HttpError } from './errors.ts';
 import { unknownRoute } from './failures.ts';
 import type { App } from './service.ts';
 
-/** Remembers which methods each path gets, from now on. */
+/** Records the methods of each path that is registered from now on. */
 export function collectMethods(app: App): ReadonlyMap<string, ReadonlySet<string>> {
   const methodsOf = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
     const methods = methodsOf.get(url) ?? new Set();
     for (const name of [method].flat()) methods.add(name);
-    // A plugin's own root has two paths, of which Fastify tells the second with its HEAD alone.
+    // Fastify reports the second path of a plugin's root only with its HEAD route.
     if (methods.has('HEAD')) methods.add('GET');
     methodsOf.set(url, methods);
   });
@@ -16,8 +16,8 @@ export function collectMethods(app: App): ReadonlyMap<string, ReadonlySet<string
 }
 
 /**
- * Answers the methods that paths do not have: with 405 and `Allow`; OPTIONS with `Allow` alone. Below `/-/`,
- * what has no route is a 404, and no folder.
+ * Responds to methods that a path does not support: 405 with `Allow`, or 204 with `Allow` for OPTIONS. Below `/-/`, a
+ * path without a route is a 404, not a folder.
  */
 export function refuseOtherMethods(app: App, methodsOf: ReadonlyMap<string, ReadonlySet<string>>): void {
   app.all(
@@ -25,7 +25,7 @@ export function refuseOtherMethods(app: App, methodsOf: ReadonlyMap<string, Read
     {
       config: { access: 'public' },
       schema: { hide: true },
-      // Before a body is read.
+      // Before the body is read.
       onRequest: async (request) => {
         throw unknownRoute(request);
       },
@@ -42,7 +42,7 @@ export function refuseOtherMethods(app: App, methodsOf: ReadonlyMap<string, Read
       url,
       config: { access: 'public' },
       schema: { hide: true },
-      // Before a body is looked at: whatever it is, it is not wanted.
+      // Before the body is validated, because it is irrelevant.
       onRequest: async (request, reply) => {
         reply.header('allow', allow);
         if (request.method === 'OPTIONS') return reply.code(204).send();

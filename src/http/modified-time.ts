@@ -4,11 +4,13 @@ import { quoted, StoreError } from '../domain/error.ts';
 import type { FileEntry } from '../domain/store.ts';
 
 /*
- * The modification time that a client gives a file: in the header of ownCloud and Nextcloud, which rclone, Cyberduck and
- * their own clients send, or in a field of the form.
+ * The modification time that a client sets for a file: in the `X-OC-Mtime` header of ownCloud and Nextcloud, which
+ * rclone, Cyberduck and their own clients send, or in a form field.
  */
 
-/** Returns the time of `X-OC-Mtime`, in Unix seconds with an optional fraction; `invalid-request` for everything else. */
+/**
+ * Returns the time of `X-OC-Mtime`: Unix seconds with an optional fraction. Throws `invalid-request` for anything else.
+ */
 export function modifiedInHeader(headers: IncomingHttpHeaders): Date | undefined {
   const header = headers['x-oc-mtime']?.toString();
   if (header === undefined) return undefined;
@@ -21,7 +23,7 @@ export function modifiedInHeader(headers: IncomingHttpHeaders): Date | undefined
   );
 }
 
-/** Parses the field `modified`: a date and time of RFC 3339. Throws `invalid-request` for everything else. */
+/** Parses the field `modified`: an RFC 3339 date and time. Throws `invalid-request` for anything else. */
 export function parseModified(text: string): Date {
   const time = parseInstant(text);
   if (time && isInRange(time)) return time;
@@ -31,12 +33,15 @@ export function parseModified(text: string): Date {
   );
 }
 
-/** Whether a file has the modification time that its client gave, as exactly as file systems keep times (FAT: two seconds). */
+/**
+ * Returns whether a file has the modification time that its client set, within the resolution of file systems (FAT: two
+ * seconds).
+ */
 export function isKept(given: Date | undefined, { modified }: FileEntry): boolean {
   return given !== undefined && modified !== null && Math.abs(modified.getTime() - given.getTime()) <= 2_000;
 }
 
-/** Whether the time has a year of four digits, as dates of JSON and of HTTP have. */
+/** Returns whether the year has four digits, as dates in JSON and HTTP require. */
 function isInRange(time: Date): boolean {
   return time >= FIRST && time <= LAST;
 }

@@ -10,62 +10,64 @@ import { type FormField, parseFormDisposition } from './content-disposition.ts';
 import { HttpError } from './errors.ts';
 import { partsOfWhole, type WholePart } from './whole-form.ts';
 
-/** One part of a form. Its body is read to the end, or resumed, before the next part comes. */
+/** One part of a form. Its body must be read to the end, or resumed, before the next part arrives. */
 export interface Part extends FormField {
   /** The media type that the part declares. */
   readonly type: string | undefined;
-  /** The `Content-Transfer-Encoding` that the part declares. Only text fields are read by it. */
+  /** The `Content-Transfer-Encoding` that the part declares. Only text fields evaluate it. */
   readonly encoding?: string | undefined;
   readonly body: Readable;
-  /** Takes back a piece of `body`. */
+  /** Recycles a chunk of `body`. */
   readonly release: Release;
 }
 
-/** More parts than any form of ours has; many small ones cost more than their bytes. */
+/** Maximum number of parts, more than any valid form has. Many small parts cost more than their bytes. */
 const MAX_PARTS = 100;
 
-/** Bytes of the headers of one part, and how many of them are looked at: two mean something. */
+/** Maximum bytes of the headers of one part, and maximum number of headers that are parsed. Two are relevant. */
 const MAX_HEADER = 16 * 1024;
 const MAX_HEADERS = 50;
 
-/** Bytes of the smallest piece whose memory is worth being freed. */
+/** Minimum size of a chunk in bytes for which freeing its memory is worthwhile. */
 const WORTH_FREEING = 4 * 1024;
 
-/** Bytes of a form that may come whole, before anybody reads it. */
+/** Maximum bytes of a form that is parsed at once if it has arrived whole. */
 const SMALL = 64 * 1024;
 
-/** Bytes of a part that nobody asked for. */
+/** Maximum bytes of an unknown part. */
 const MAX_UNKNOWN = 1024 * 1024;
 
-/** Bytes before the first boundary: RFC 2046 has them ignored, and no program of today sends any. */
+/**
+ * Maximum bytes before the first boundary. RFC 2046 requires parsers to ignore them, and no current client sends any.
+ */
 const MAX_PREAMBLE = 4 * 1024;
 
-/** Bytes before the file part, with the headers of all parts. */
+/** Maximum bytes before the file part, including the headers of all parts. */
 const MAX_BEFORE_FILE = 2 * MAX_UNKNOWN;
 
-/** A form as it arrives. */
+/** A form that is being received. */
 export interface Form {
-  /** The parts in their order; undefined behind the last, and only when the whole request has been received. */
+  /** Returns the next part; undefined after the last one, once the whole request has been received. */
   next(): Promise<Part | undefined>;
-  /** Lifts the limit on bytes: the current part is the file. */
+  /** Lifts the limit on bytes, because the current part is the file. */
   beginFile(): void;
-  /** What is wrong with the form, if something is: it tells more than the failure of what is made of its parts. */
+  /** Returns the error of the form, if any. It is more specific than errors that result from it elsewhere. */
   problem(): StoreError | HttpError | undefined;
 }
 
 /**
- * Reads the `multipart/form-data` body of a request. One that is cut short, is no form, or has too many parts ends
- * the parts, and the body of the one at hand, with an error, and has a `problem`. The request itself is never
- * destroyed: it still has to be answered.
+ * Reads the `multipart/form-data` body of a request. A truncated or invalid form, or one with too many parts, fails:
+ * `next()` rejects, the current part's body ends with an error, and `problem()` returns it. Never destroys the request,
+ * because it still needs a response.
  */
 export async function readForm(request: IncomingMessage): Promise<Form> {
   const boundary = boundaryOf(request.headers['content-type']);
-  // By then, what came in one piece with the headers is there.
+  // Data that arrived together with the headers is available after this turn.
   await setImmediate();
   return readAtOnce(request, boundary) ?? readInPieces(request, boundary);
 }
 
-/** Reads a small form that has come whole: undefined, and nothing is read, for every other. */
+/** Parses a small form that has arrived whole. For any other form, returns undefined and leaves the request unread. */
 function readAtOnce(request: IncomingMessage, boundary: string): Form | undefined {
   if (!request.complete || request.readableLength > SMALL) return undefined;
   const bytes: Buffer | null = request.read();
@@ -77,7 +79,7 @@ function readAtOnce(request: IncomingMessage, boundary: string): Form | undefine
 
 function partAtHand({ bytes, ...field }: WholePart): Part {
   const body = new Readable({ read() {} });
-  // Whoever destroys it has a reason of their own.
+  // The code that destroys the body handles the error.
   body.on('error', () => {});
   body.push(bytes);
   body.push(null);
@@ -116,7 +118,7 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
     if (++count > MAX_PARTS) return fail(invalid(`The form has more than ${MAX_PARTS} parts.`));
     current = body;
     withoutHeaders++;
-    // Dicer tells of a body that is cut short by itself, and whoever destroys a body has a reason of their own.
+    // Dicer reports a truncated body separately, and code that destroys a body handles the error.
     body.on('error', () => {});
     body.on('header', (header: Record<string, string[] | undefined>) => {
       withoutHeaders--;
@@ -132,21 +134,21 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
     wake();
   };
   dicer.on('finish', () => {
-    // As where a file has the boundary in it: what is stored of it would be cut short there.
+    // A file that contains the boundary ends like this too: it would be stored truncated.
     if (withoutHeaders > 0) return fail(invalid('A part of the form ends in the midst of its headers.'));
     if (request.readableEnded) return end();
-    // What follows the form's end is nothing, but a client that still sends it could not read an answer.
+    // The epilogue is ignored, but a client that still sends it could not read a response.
     request.once('end', end);
     request.unpipe(dicer);
     return request.resume();
   });
   dicer.on('error', () => fail(cutShort()));
-  // That the client is slow is told in words of its own; what else ends a request is that it was cut short.
+  // A slow client has its own error. Every other error means that the request is truncated.
   request.on('error', (error) => fail(error instanceof HttpError ? error : cutShort()));
   request.on('aborted', () => fail(cutShort()));
-  // Before each piece is parsed, so that a piece in which the file begins is not counted whole.
+  // Runs before each chunk is parsed, so that the chunk in which the file begins is not counted.
   request.on('data', (piece: Buffer) => {
-    // A field that its reader refused is the mistake to report, not the bytes that follow until the response is sent.
+    // If the reader rejected a field, report that error instead of the bytes that arrive until the response is sent.
     const isRefused = current?.destroyed && !current.readableEnded;
     if (isLimited && !isRefused && received > MAX_BEFORE_FILE) fail(withoutHeaders > 0 ? longHeaders() : lateFile());
     received += piece.length;
@@ -167,14 +169,14 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
 }
 
 /**
- * Frees the memory of a piece, where it has all of what came from the socket at once: beside another one, Dicer may have
- * found the rest of a part, or the next. What Dicer itself keeps of a boundary is shorter than what is freed.
+ * Frees the memory of a chunk that owns its whole buffer. If chunks share a buffer, Dicer may have found the rest of a
+ * part, or the next part, in it. The boundary bytes that Dicer keeps are shorter than any chunk freed here.
  */
 function freeWhole(piece: Buffer): void {
   if (piece.length >= WORTH_FREEING && piece.length === piece.buffer.byteLength) freeMemory(piece);
 }
 
-/** Reads past a part that means nothing to the form; `too-large` for one that is no mere extra field. */
+/** Skips an unknown part. Throws `too-large` if it is larger than an extra field could be. */
 export async function skipPart({ name, body }: Part): Promise<void> {
   let size = 0;
   await eachPiece(body, (piece) => {
@@ -213,7 +215,10 @@ function decoderOf(charset: string): TextDecoder | undefined {
   }
 }
 
-/** Whether bytes in this `Content-Transfer-Encoding` are the bytes themselves. Forms must not use others (RFC 7578, section 4.7). */
+/**
+ * Returns whether a `Content-Transfer-Encoding` leaves bytes unchanged. Forms must not use others (RFC 7578, section
+ * 4.7).
+ */
 function isIdentityEncoding(encoding: string): boolean {
   return /^\s*(?:7bit|8bit|binary)\s*$/i.test(encoding);
 }
@@ -223,7 +228,7 @@ const encodedField = (name: string | undefined, encoding: string) =>
     `The field ${quoted(name ?? '')} has Content-Transfer-Encoding ${quoted(encoding.trim())}. Send its bytes as they are, without this header.`,
   );
 
-/** The boundary that a form's `Content-Type` announces; `invalid-request` for everything that is no form. */
+/** Returns the boundary of a form's `Content-Type`. Throws `invalid-request` for anything else than a form. */
 export function boundaryOf(contentType: string | undefined): string {
   const match = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]{1,70})"|([^\s";]{1,70}))/i.exec(
     contentType ?? '',

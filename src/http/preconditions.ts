@@ -3,10 +3,10 @@ import { quoted, StoreError } from '../domain/error.ts';
 import { parseDate } from '../domain/http-date.ts';
 import type { FileEntry, WriteCondition } from '../domain/store.ts';
 
-/** What the conditions of a request ask for: to answer as usual, that nothing changed (304), or to refuse (412). */
+/** The result of the preconditions: respond normally, with 304, or with 412. */
 export type Verdict = 'proceed' | 'not-modified' | 'failed';
 
-/** Whether a request has conditions on the state of the file. */
+/** Returns whether a request has preconditions on the state of the file. */
 export function hasPreconditions(headers: IncomingHttpHeaders): boolean {
   return CONDITIONS.some((name) => headers[name] !== undefined);
 }
@@ -16,8 +16,8 @@ const CONDITIONS = ['if-match', 'if-unmodified-since', 'if-none-match', 'if-modi
 type Version = Pick<FileEntry, 'etag' | 'modified' | 'changed'>;
 
 /**
- * Returns the time to send as `Last-Modified`. It is never in the future (RFC 9110, section 8.8.2.1), where an uploader may
- * have set the file's own time.
+ * Returns the time to send as `Last-Modified`. It is never in the future (RFC 9110, section 8.8.2.1), even if the
+ * uploader set a future modification time.
  */
 export function lastModified({ modified, changed }: Pick<Version, 'modified' | 'changed'>): Date | null {
   const now = new Date();
@@ -25,7 +25,7 @@ export function lastModified({ modified, changed }: Pick<Version, 'modified' | '
   return changed && changed <= now ? changed : now;
 }
 
-/** Evaluates the conditions of a GET or HEAD, in the order of RFC 9110, section 13.2.2. */
+/** Evaluates the preconditions of a GET or HEAD request, in the order of RFC 9110, section 13.2.2. */
 export function evaluate(headers: IncomingHttpHeaders, version: Version): Verdict {
   const { etag } = version;
   const ifMatch = headers['if-match'];
@@ -40,8 +40,8 @@ export function evaluate(headers: IncomingHttpHeaders, version: Version): Verdic
 }
 
 /**
- * Returns whether `If-Range` permits a range response: without the header, always (RFC 9110, section 13.1.5). A date that an
- * uploader chose is no strong validator: several versions may have it.
+ * Returns whether `If-Range` permits a range response: always without the header (RFC 9110, section 13.1.5). A date
+ * that an uploader set is not a strong validator, because several versions can share it.
  */
 export function allowsRange(header: string | undefined, { etag, modified, changed }: Version): boolean {
   if (header === undefined) return true;
@@ -51,8 +51,8 @@ export function allowsRange(header: string | undefined, { etag, modified, change
 }
 
 /**
- * The condition on a write. Throws `unsupported` for a condition that makes no sense there, since one that is
- * not honoured must not pass in silence.
+ * Returns the precondition of a write. Throws `unsupported` for a precondition that the write can't honor, because
+ * ignoring it would be unsafe.
  */
 export function writeCondition(headers: IncomingHttpHeaders): WriteCondition | undefined {
   const [ifNoneMatch, ifMatch, since] = (['if-none-match', 'if-match', 'if-unmodified-since'] as const).map(
@@ -66,7 +66,7 @@ export function writeCondition(headers: IncomingHttpHeaders): WriteCondition | u
       `The ETag ${quoted(etag)} of If-Match has characters that no ETag here has.`,
     );
   }
-  // With If-Match, If-Unmodified-Since is to be ignored (RFC 9110, section 13.1.4).
+  // With If-Match, If-Unmodified-Since must be ignored (RFC 9110, section 13.1.4).
   if (ifNoneMatch === undefined && etag !== undefined) return { etag };
   if (ifNoneMatch?.trim() === '*' && ifMatch === undefined && since === undefined) return 'absent';
   throw new StoreError(
@@ -75,7 +75,7 @@ export function writeCondition(headers: IncomingHttpHeaders): WriteCondition | u
   );
 }
 
-/** An etag as it stands in headers. */
+/** Returns an ETag in header syntax. */
 export function quote(etag: string): string {
   return `"${etag}"`;
 }
@@ -87,9 +87,10 @@ function matches(header: string, etag: string, comparison: 'strong' | 'weak'): b
 }
 
 /**
- * Returns whether the file has not changed since the date in a header; undefined without a date, or without a time of the file.
- * The date is the file's `Last-Modified`, or not before its modification and its arrival at this path: a new version may be
- * dated before the one that it replaced.
+ * Returns whether the file is unchanged since the date in a header; undefined without a date or a modification time.
+ *
+ * The date must equal `Last-Modified`, or be no earlier than the modification and the arrival at this path. A new
+ * version can have an earlier modification time than the version it replaced.
  */
 function isUnmodifiedSince(version: Version, header: string | undefined): boolean | undefined {
   const date = parseDate(header);

@@ -4,8 +4,8 @@ import './access/request-access.ts';
 import type { App, Service } from './service.ts';
 
 /**
- * Adds the store's quota to responses for which the client prefers it (RFC 7240). With an access file, only signed-in users
- * get it.
+ * Adds the store's quota to responses if the client prefers it (RFC 7240). With an access file, only signed-in users
+ * receive it.
  */
 export function tellQuota(app: App, { files, access: { mode } }: Pick<Service, 'files' | 'access'>): void {
   app.addHook('onSend', ({ headers, access }, reply, _payload, done) => {
@@ -17,21 +17,24 @@ export function tellQuota(app: App, { files, access: { mode } }: Pick<Service, '
 }
 
 /**
- * Whether one of the preferences is `quota` (RFC 7240, section 2). With an empty value it is the same; with another one,
- * or with parameters, it asks for what is not known here, and is ignored.
+ * Returns whether a preference is `quota` (RFC 7240, section 2). An empty value is equivalent to none. A `quota` with
+ * another value or with parameters is unknown and therefore ignored.
  */
 export function prefersQuota({ prefer }: IncomingHttpHeaders): boolean {
   if (prefer === undefined) return false;
   const preferences = [prefer].flat().join(',').match(PREFERENCE) ?? [];
-  // Of a preference that comes more than once, only the first counts.
+  // If a preference is repeated, only the first one counts.
   const first = preferences.find((preference) => /^[ \t]*quota[ \t]*(?:[=;]|$)/i.test(preference));
   return first !== undefined && /^[ \t]*quota[ \t]*(?:=[ \t]*""[ \t]*)?$/i.test(first);
 }
 
-/** What stands between two commas that are in no quoted string; one that is never closed goes on to the end. */
+/**
+ * Matches one element of a comma-separated list; commas in quoted strings don't separate. An unclosed string extends to
+ * the end.
+ */
 const PREFERENCE = /(?:"(?:[^"\\]|\\.?)*(?:"|$)|[^",])+/g;
 
-/** The moment of the reset in seconds since 1970, as the headers of hosts have it. */
+/** Returns the quota header. `reset` is in seconds since 1970, as in the headers of hosting APIs. */
 export function quotaHeader({ limit, remaining, reset }: Quota): string {
   return `limit=${limit}, remaining=${remaining}, reset=${Math.ceil(reset.getTime() / 1000)}`;
 }

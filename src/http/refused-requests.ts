@@ -1,14 +1,15 @@
 import type { App } from './service.ts';
 
-/** Milliseconds between two lines. */
+/** Milliseconds between two log lines. */
 const INTERVAL = 10_000;
 
-/** Clients that a line names. */
+/** Maximum number of clients that a line names. */
 const MAX_CLIENTS = 5;
 
 /**
- * Logs requests that are refused with 429: the first at once, then one line every ten seconds with how many there were
- * and a few of their clients. A client that sends too many must not fill the log. Call the result for each of them.
+ * Logs requests that are refused with 429: the first one at once, then one line per ten seconds with their number and
+ * some clients. A client that sends too many requests must not flood the log. Call the returned function for each
+ * refused request.
  */
 export function countRefused(app: App): (client: string) => void {
   const clients = new Set<string>();

@@ -9,12 +9,13 @@ import type { App, Service } from './service.ts';
 
 export const REQUEST_ID = 'x-request-id';
 
-/** Gives each request its id. */
+/** Returns the id of a request. */
 export type RequestIds = (request: IncomingMessage) => string;
 
 /**
- * The id of a request is the one that a proxy in `TRUST_PROXY` sent, if it is safe in a log and a header; otherwise a new
- * one. Other clients could give many requests one id, or that of another request.
+ * Returns the function that gives a request its id: the id that a proxy in `TRUST_PROXY` sent, if it is safe in a log
+ * and a header; otherwise a new one. Other clients could reuse one id for many requests, or copy the id of another
+ * request.
  */
 export function createRequestIds({ trustProxy }: Pick<Limits, 'trustProxy'>): RequestIds {
   const isTrusted = trustedPeers(trustProxy);
@@ -25,29 +26,32 @@ export function createRequestIds({ trustProxy }: Pick<Limits, 'trustProxy'>): Re
   };
 }
 
-/** The status in the log of a request whose client left before it was answered, as nginx writes it. */
+/** The logged status of a request whose client disconnected before the response, as in nginx. */
 const CLIENT_LEFT = 499;
 
-/** The status of an answer that has ended, however it did. */
+/** Returns the status of a response that has ended. */
 export const statusOf = ({ raw }: FastifyReply): number => (raw.writableFinished ? raw.statusCode : CLIENT_LEFT);
 
-/** The path of a request, without the query, which may hold a signature, and the host, which may hold a password. */
+/**
+ * Returns the path of a request. Omits the query, which can contain a signature, and the host, which can contain a
+ * password.
+ */
 export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string =>
   (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '')).split('?')[0] ?? '';
 
-/** Characters of a path in a line of the log: all of any path that exists, unless most of it is percent-encoded. */
+/** Maximum length of a logged path in characters. Fits every existing path, unless most of it is percent-encoded. */
 const MAX_LOGGED_PATH = 1024;
 
-/** A text that a client chose, as it stands in the log: cut, with the length that it had. */
+/** Returns a client's text for the log, truncated with its original length. */
 const shortened = (text: string): string =>
   text.length > MAX_LOGGED_PATH ? `${text.slice(0, MAX_LOGGED_PATH)}… (cut off: ${text.length} characters)` : text;
 
-/** The levels of a log that has lines of level `info`. */
+/** The log levels that include level `info`. */
 const INFORMED: readonly string[] = ['info', 'debug', 'trace'];
 
 /**
- * Logs one line for each request when it has ended, however it ended, and counts it in the metrics. Requests that are
- * refused with 429 have lines together. Every response carries the id of its request.
+ * Logs one line for each request when it has ended, and counts it in the metrics. Requests that are refused with 429
+ * share log lines. Every response carries the id of its request.
  */
 export function logRequests(app: App, { metrics }: Pick<Service, 'metrics'>): void {
   const isLogged = INFORMED.includes(app.log.level);
@@ -59,7 +63,7 @@ export function logRequests(app: App, { metrics }: Pick<Service, 'metrics'>): vo
   });
 }
 
-/** How much of what came over a connection has been counted: the head of a request comes before anybody looks. */
+/** Bytes already counted per connection. The headers of a request arrive before any hook runs. */
 const counted = new WeakMap<Socket, number>();
 
 function followRequest(

@@ -6,13 +6,13 @@ import { trustedPeers } from './limits/trusted-peers.ts';
 import { pathOf, statusOf } from './request-log.ts';
 import type { App, Service } from './service.ts';
 
-/** The levels of a log that has lines of calls of the store, which name the request that they are made for. */
+/** The log levels that include lines for store calls, which name the request that caused them. */
 const DETAILED: readonly string[] = ['debug', 'trace'];
 
 /**
- * Makes a request available to the code that runs for it (`currentRequest`). Where requests are traced, its span lasts
- * from its headers to the end of its response. Health checks are not traced. A `traceparent` counts only if a proxy in
- * `TRUST_PROXY` sent it: other clients could decide what is traced, and add spans to the traces of others.
+ * Makes a request available to the code that runs for it (`currentRequest`). With tracing, its span lasts from its
+ * headers to the end of its response. Health checks are not traced. A `traceparent` counts only if a proxy in
+ * `TRUST_PROXY` sent it. Other clients could otherwise decide what is traced, and add spans to other traces.
  */
 export function traceRequests(app: App, { tracer, limits }: Pick<Service, 'tracer' | 'limits'>): void {
   if (!tracer && !DETAILED.includes(app.log.level)) return;

@@ -2,8 +2,8 @@ import { type Static, Type } from 'typebox';
 import { MAX_PAGE } from '../domain/page-size.ts';
 
 /*
- * The JSON shapes of the interface: one source for validation, types and the OpenAPI document. The web page takes its
- * types from here, and so there is nothing here, nor in what is imported, that a browser does not have.
+ * The JSON shapes of the HTTP API: the single source for validation, types and the OpenAPI document. The web UI imports
+ * its types from here, so this file and its imports must work in browsers.
  */
 
 export const Failure = Type.Object(
@@ -46,7 +46,7 @@ export const Uploaded = successWith('path', 'The path of the file.');
 export const FileRenamed = successWith('newKey', 'The new path of the file.');
 export const FolderRenamed = successWith('newPrefix', 'The new path of the folder, with a trailing "/".');
 
-/** One line of what an operation on a folder tells of itself as it goes on. */
+/** One progress line of a folder operation. */
 const ProgressLine = Type.Union([
   Type.Object(
     {
@@ -69,7 +69,7 @@ const ProgressLine = Type.Union([
   ),
 ]);
 
-/** A JSON answer that comes as lines of progress as well, for who accepts those. */
+/** Adds a progress stream to a JSON response, for clients that accept it. */
 export function withProgress<Schema>(schema: Schema) {
   return { content: { 'application/json': { schema }, 'application/x-ndjson': { schema: ProgressLine } } };
 }
@@ -132,24 +132,24 @@ export const ListingQuery = Type.Object({
   ),
 });
 
-/** What the web page is told by the document that it comes in. */
+/** The data that the web UI's document embeds. */
 export interface Embedded {
-  /** The root of the service, relative to the URL of the document, with a `/` at its end. */
+  /** The root of the service, relative to the URL of the document, with a trailing `/`. */
   readonly base: string;
-  /** The folder that was asked for; empty for the root, and where the URL names none. */
+  /** The requested folder; empty for the root, and if the URL names no folder. */
   readonly folder: string;
-  /** The status that the answer has as JSON, and the document too. */
+  /** The status of the JSON response, which the document also has. */
   readonly status: number;
   readonly answer: Listing | Failure;
   /** Whether every change is refused. */
   readonly readOnly: boolean;
-  /** Bytes of the largest upload; null where only the store has a limit. */
+  /** Maximum size of an upload in bytes; null if only the store has a limit. */
   readonly maxUploadSize: number | null;
-  /** Who asks, and how they could sign in; null where there is nobody to be. */
+  /** The user, and the available sign-in methods; null if access control has no users. */
   readonly access: { readonly name: string | null; readonly signIn: SignIn } | null;
 }
 
-/** By what people can sign in: a name and a password, a provider. */
+/** The available sign-in methods: password, identity provider. */
 export const SignIn = Type.Object({ password: Type.Boolean(), provider: Type.Boolean() });
 export type SignIn = Static<typeof SignIn>;
 
@@ -193,5 +193,5 @@ export const Upload = Type.Object({
   ),
 });
 
-/** The path parameter of the routes that name a file or folder; it may contain "/". */
+/** The path parameter of routes for a file or folder. It can contain "/". */
 export const PathParameter = Type.Object({ '*': Type.String({ description: 'The path; it may contain "/".' }) });

@@ -16,37 +16,37 @@ import type { AccessControl } from './access/access-control.ts';
 import type { Limits } from './limits/limits.ts';
 import type { WebPage } from './page/web-page.ts';
 
-/** What the routes serve. */
+/** Everything that the routes need. */
 export interface Service {
   readonly files: Files;
   readonly thumbnails: Thumbnails;
-  /** Checks the URLs that the service signed itself; absent where the store's presigned URLs lead elsewhere. */
+  /** Verifies the service's own signed URLs; undefined if the store's presigned URLs lead elsewhere. */
   readonly signer?: UrlSigner | undefined;
-  /** What people get who open a folder in a browser. */
+  /** The web UI, for users who open a folder in a browser. */
   readonly page: WebPage;
-  /** Where the store's presigned and public URLs lead, if not to the service itself. */
+  /** The origins of the store's presigned and public URLs, except the service's own. */
   readonly contentOrigins: readonly string[];
-  /** Whether every change is refused, so that nobody is offered one. */
+  /** Whether every change is refused. The web UI then offers none. */
   readonly readOnly: boolean;
-  /** Bytes of the largest upload; undefined where only the store has a limit. */
+  /** Maximum size of an upload in bytes; undefined if only the store has a limit. */
   readonly maxUploadSize?: number | undefined;
-  /** Who may reach the service, and what they may do. */
+  /** Authentication and permissions. */
   readonly access: AccessControl;
-  /** Where sign-ins, refusals and changes are written down. */
+  /** Records sign-ins, refusals and changes. */
   readonly audit: Audit;
-  /** The address by which people reach the service, where it was told. */
+  /** The URL at which users reach the service, if it is configured. */
   readonly publicUrl: string | undefined;
   /** Whether the description of the HTTP API is served. */
   readonly apiDocs: boolean;
-  /** Where to report vulnerabilities; undefined where nobody said. */
+  /** Where to report vulnerabilities; undefined if not configured. */
   readonly security: SecurityContact | undefined;
-  /** The origin of its own for the contents of files, if there is one. */
+  /** The separate origin for file contents, if there is one. */
   readonly contentOrigin: string | undefined;
-  /** How much of it one client, and all of them together, may take. */
+  /** The limits for one client and for all clients together. */
   readonly limits: Limits;
-  /** What is counted, and who may read it; undefined where nothing is. */
+  /** The metrics and their token; undefined if metrics are disabled. */
   readonly metrics?: ServiceMetrics | undefined;
-  /** Where requests are traced; undefined where they are not. */
+  /** Traces requests; undefined if tracing is disabled. */
   readonly tracer?: Tracer | undefined;
 }
 
@@ -57,15 +57,15 @@ export interface SecurityContact {
   readonly expires: Date;
 }
 
-/** What is counted of requests, by all processes that serve together. */
+/** Request metrics of all processes of the service. */
 export interface ServiceMetrics extends Pick<Metrics, 'requestBegan' | 'requestEnded'> {
-  /** What a reader has to send. */
+  /** The token that a client must send to read the metrics. */
   readonly token: Buffer;
-  /** What all processes have counted, as Prometheus takes it. */
+  /** The metrics of all processes in the Prometheus text format. */
   format(): Promise<{ type: string; text: string }>;
 }
 
-/** The application, with the types that its schemas give. */
+/** The application, with the types that its schemas provide. */
 export type App = FastifyInstance<
   RawServerDefault,
   RawRequestDefaultExpression,

@@ -1,21 +1,21 @@
 import { type FormField, parseFormDisposition } from './content-disposition.ts';
 
-/** A part of a form that is in memory. */
+/** A part of a form in memory. */
 export interface WholePart extends FormField {
   readonly type: string | undefined;
   readonly bytes: Buffer;
 }
 
-/** Bytes of the headers of one part, and lines: a browser writes two, of which the names take the most. */
+/** Maximum bytes and lines of the headers of one part. A browser writes two lines, mostly names. */
 const MAX_HEADER = 1024;
 const MAX_LINES = 4;
 
-/** Parts that are no sign of anything odd. */
+/** Maximum number of parts of an ordinary form. */
 const MAX_PARTS = 8;
 
 /**
- * The parts of a form that is there from its first byte to its last, written as browsers and curl write it. Undefined for
- * one that has anything else about it, right or wrong: that is left to who knows all ways to write one.
+ * Returns the parts of a complete form in the format of browsers and curl. Returns undefined for any other form, valid
+ * or not: the full parser then handles it.
  */
 export function partsOfWhole(form: Buffer, boundary: string): WholePart[] | undefined {
   const delimiter = `\r\n--${boundary}`;

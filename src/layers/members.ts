@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import type { Store } from '../domain/store.ts';
 
-/** What a member of `Store` does to what is stored. */
+/** The effect of a member of `Store` on stored data. */
 export type Effect = 'reads' | 'writes' | 'neither';
 
 /**
- * Every member and its effect, for wrappers: a member that is added to `Store` does not compile until it stands
- * here, so that no layer lets one through that it never heard of.
+ * Every member and its effect, for wrappers. A new member of `Store` does not compile until it is listed here. No layer
+ * can therefore pass on a member that it does not know.
  */
 export const EFFECTS = {
   list: 'reads',
@@ -33,18 +33,18 @@ export const EFFECTS = {
 
 export type Member = keyof Store;
 
-/** The members that need not give a promise: what a layer does around a call, it can't do around these. */
+/** The members that need not return a promise. A layer can't wrap these calls. */
 const IMMEDIATE = ['walk', 'quota', 'atHand', 'isPrivileged'] as const satisfies readonly Member[];
 
-/** Every other member. */
+/** All other members. */
 export type Call = Exclude<Member, (typeof IMMEDIATE)[number]>;
 
-/** Runs a call of a member with its arguments; a layer may run it more than once, or not at all. */
+/** Runs a call of a member with its arguments. A layer may run it several times, or not at all. */
 export type Around = <Result>(member: Call, run: () => Promise<Result>, args: readonly unknown[]) => Promise<Result>;
 
 /**
- * The same store with `around` about each call. Members that the store lacks are lacking here too. Those that need not
- * give a promise pass as they are.
+ * Returns the store with `around` applied to each call. Optional members that the store lacks stay undefined.
+ * Members in `IMMEDIATE` stay unchanged.
  */
 export function wrap(store: Store, around: Around): Store {
   const wrapped: Partial<Record<Member, unknown>> = {};
@@ -59,7 +59,7 @@ export function wrap(store: Store, around: Around): Store {
 
 const isCall = (member: Member): member is Call => !IMMEDIATE.some((each) => each === member);
 
-/** The body among the arguments of a call that brings one. */
+/** Returns the body among the arguments of a call, if there is one. */
 export function bodyIn(args: readonly unknown[]): Readable | undefined {
   const upload = args.find((each) => typeof each === 'object' && each !== null && 'body' in each);
   return upload?.body instanceof Readable ? upload.body : undefined;

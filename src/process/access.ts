@@ -11,8 +11,8 @@ import type { WindowCounters } from '../http/limits/window-counters.ts';
 import { type OpenedStore, unusableState } from '../stores/create.ts';
 
 /**
- * Who may reach the service, as the settings have it. What it holds goes with `resources`. Throws `AccessFileError` when
- * the access file can't be used, and `SettingsError` when nothing can be remembered.
+ * Creates the access control that the settings describe. `resources` closes everything it holds. Throws
+ * `AccessFileError` if the access file is unusable, and `SettingsError` if ended sessions can't be stored.
  */
 export async function openAccess(
   config: Config,
@@ -23,7 +23,7 @@ export async function openAccess(
   if (config.ACCESS_FILE === undefined) {
     return { mode: config.ACCESS ?? 'local', policy: () => OPEN_POLICY, waysIn: undefined };
   }
-  // Loaded where they are needed: a start takes long enough.
+  // Loaded on demand to keep the start short.
   const { keepPolicy } = await import('../access/kept-policy.ts');
   const { createWaysIn } = await import('../http/access/ways-in.ts');
   const kept = await keepPolicy(config.ACCESS_FILE, logger, { names: opened.names });

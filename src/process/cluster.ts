@@ -5,16 +5,16 @@ import { gatherForWorkers } from './gathering.ts';
 import { countForWorkers } from './shared-counters.ts';
 import { START_FAILED, STOP_SIGNALS, writesFiles } from './signals.ts';
 
-/** Milliseconds before a worker that died is replaced: soon, and not in a loop that eats the machine. */
+/** Milliseconds before a worker that died is replaced, so that a crash loop does not overload the machine. */
 const RESTART_DELAY = 1000;
 
-/** Milliseconds beyond the time for requests in flight after which a worker that does not stop is killed. */
+/** Milliseconds after the drain timeout before a worker that does not stop is killed. */
 const KILL_DELAY = 5000;
 
 /**
- * Runs `config.WORKERS` processes on one port: the first, and when it is ready, the others. One that dies is
- * replaced; a first one that can't start has told its reason and ends all. After a signal to stop, this ends with 0 when
- * all workers have.
+ * Runs `config.WORKERS` processes on one port: one first, and the others when it is ready. Replaces workers that die.
+ * If the first one can't start, it has logged the reason and all processes exit. After a stop signal, exits with 0 when
+ * all workers have exited.
  */
 export function runCluster(config: Config, logger: Logger): void {
   let isStopping = false;
@@ -57,7 +57,7 @@ export function runCluster(config: Config, logger: Logger): void {
   cluster.fork();
 }
 
-/** Passes SIGHUP on to the workers that are ready; gives what has to be told of each that is. */
+/** Forwards SIGHUP to the workers that are ready. Returns a function to call with each worker that becomes ready. */
 function passOnHangUps(): (worker: Worker) => void {
   const ready = new WeakSet<Worker>();
   let isHungUp = false;
@@ -67,7 +67,7 @@ function passOnHangUps(): (worker: Worker) => void {
   });
   return (worker) => {
     ready.add(worker);
-    // Before, it would have ended it; but the file that it has opened may have been moved since.
+    // Earlier, SIGHUP would have ended the worker. The log file that it opened may have been moved since.
     if (isHungUp) worker.process.kill('SIGHUP');
   };
 }

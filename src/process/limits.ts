@@ -3,18 +3,18 @@ import type { Config } from '../config/config.ts';
 import type { Limits } from '../http/limits/limits.ts';
 import type { WindowCounters } from '../http/limits/window-counters.ts';
 
-/** Requests of one client in a minute, where nothing is set: a hundred in a second is more than a person causes. */
+/** Default limit of requests per client and minute: a hundred per second, more than a user causes. */
 const DEFAULT_RATE = 6000;
 
-/** The part of the connections of a process that one client may have. */
+/** The share of a process's connections that one client may have. */
 const CLIENT_SHARE = 1 / 4;
 
-/** Seconds for a body that is no upload. It has 64 KiB at most: ten kilobits in a second are enough. */
+/** Seconds for a body that is not an upload. It has at most 64 KiB, so ten kilobits per second suffice. */
 const BODY_TIMEOUT = 60;
 
 /**
- * The limits that the settings ask for. Where this machine alone is served, its requests are not counted unless that is
- * set, and it may have all connections.
+ * Returns the limits that the settings define. If only this machine has access, its requests are not counted by
+ * default, and it may use all connections.
  */
 export function limitsOf(
   config: Config,

@@ -6,7 +6,7 @@ import { foldNames } from '../domain/name-comparison.ts';
 import { isLocalFileSystem } from '../stores/disk/local.ts';
 import { isOwnName } from '../stores/disk/own-folder.ts';
 
-/** Holdall's own files, and what a user who may read or write them would have. */
+/** Holdall's own files, and what a user with access to them would obtain. */
 const PRIVATE = {
   STATE_DIR: 'the key of all sessions',
   ACCESS_FILE: 'the hashes of passwords, and all rights',
@@ -15,8 +15,8 @@ const PRIVATE = {
 } as const;
 
 /**
- * Requires that Holdall's own files are outside DISK_ROOT, or in the hidden folder there. Throws `SettingsError` with a
- * line for each setting that says otherwise.
+ * Requires that Holdall's own files are outside DISK_ROOT, or in its hidden folder. Throws `SettingsError` with a line
+ * for each setting that breaks this rule.
  */
 export async function requirePrivatePaths(config: Config): Promise<void> {
   if (config.STORAGE_TYPE !== 'disk') return;
@@ -33,8 +33,8 @@ export async function requirePrivatePaths(config: Config): Promise<void> {
 }
 
 /**
- * Returns whether a path leads through the served folder, other than through the hidden folder there, or ends in it. A
- * link that leads out of the served folder counts: whoever may write there can replace it.
+ * Returns whether a path leads through the served folder or ends in it, except through its hidden folder. A link that
+ * leads out of the served folder counts, because users with write permission can replace it.
  */
 export async function isServed(path: string, diskRoot: string): Promise<boolean> {
   const root = (await wayTo(diskRoot)).at(-1) ?? resolve(diskRoot);
@@ -55,8 +55,9 @@ export async function isServed(path: string, diskRoot: string): Promise<boolean>
 }
 
 /**
- * Returns a function that tells whether a folder is `root`, also under another spelling or through a bind mount. Network and
- * FUSE file systems may give each spelling an inode number of its own: there, paths that differ only in case are one.
+ * Returns a function that tells whether a folder is `root`, also under another spelling or through a bind mount.
+ * Network and FUSE file systems can give each spelling its own inode number. There, paths that differ only in case are
+ * treated as equal.
  */
 async function comparisonWith(root: string): Promise<(folder: string) => Promise<boolean>> {
   const identity = await stat(root, { bigint: true }).catch(() => undefined);
@@ -76,8 +77,8 @@ async function comparisonWith(root: string): Promise<(folder: string) => Promise
 const MAX_LINKS = 40;
 
 /**
- * Returns the paths that the system resolves on the way to `path`, each without symbolic links above it: every segment,
- * every link, and at the end the target. Missing segments count as folders.
+ * Returns the paths that the system resolves for `path`, each without symbolic links above it: every segment, every
+ * link, and finally the target. Missing segments count as folders.
  */
 async function wayTo(path: string): Promise<string[]> {
   const places: string[] = [];

@@ -1,29 +1,29 @@
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 
-/** A Redis that services share, whether it can be reached at this moment or not. */
+/** A Redis connection that services share. It can be temporarily unreachable. */
 export interface RedisConnection {
   readonly redis: Redis;
-  /** Ends the connection at once: what is still asked fails. */
+  /** Closes the connection at once. Commands in progress fail. */
   close(): void;
 }
 
-/** Milliseconds for the answer to one command: nobody waits longer for what the service can do without. */
+/** Milliseconds until a command must have its response. A longer wait would delay requests that have a fallback. */
 const COMMAND_TIMEOUT = 1000;
 
-/** Milliseconds without any answer after which the connection is given up, and a new one tried. */
+/** Milliseconds without a response after which the connection is closed and a new one is opened. */
 const SOCKET_TIMEOUT = 2000;
 
-/** Milliseconds for a connection to stand. */
+/** Milliseconds to establish a connection. */
 const CONNECT_TIMEOUT = 3000;
 
-/** Milliseconds before a connection is tried again, at the most. */
+/** Maximum milliseconds between two connection attempts. */
 const LONGEST_RETRY = 5000;
 
 /**
- * Connects to a Redis, and again whenever the connection is lost. A command fails within a second when there is no
- * answer, and at once while there is no connection: none is kept for later. When it is lost, and when it is back, is
- * logged, once each, without the URL.
+ * Connects to Redis, and reconnects when the connection is lost. A command fails within a second without a response,
+ * and at once without a connection: commands are not queued. Logs once when the connection is lost and once when it is
+ * restored, without the URL.
  */
 export function connectRedis(url: string, logger: Pick<Logger, 'info' | 'warn'>): RedisConnection {
   const redis = new Redis(url, {
@@ -42,7 +42,7 @@ export function connectRedis(url: string, logger: Pick<Logger, 'info' | 'warn'>)
   const lose = (reason: string) => {
     if (isReached === false || isClosing) return;
     isReached = false;
-    // Only the message: an error of a command has its parameters beside it, and those of AUTH are the password.
+    // Log only the message: a command error also has the parameters, and those of AUTH contain the password.
     const until =
       'requests are not limited, each machine counts attempts to sign in for itself, and requests with a session are a 503';
     logger.warn({ reason }, `Redis is not reached: until it is, ${until}.`);

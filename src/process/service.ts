@@ -32,43 +32,43 @@ import { createPrimaryCounters, type SharedLimit } from './shared-counters.ts';
 import { createStoreLog, type ToldStore } from './store-log.ts';
 import { openTracer } from './tracing.ts';
 
-/** The service of one process, listening. */
+/** The running service of one process. */
 export interface RunningService {
-  /** Where it is reached. */
+  /** The URL of the service. */
   readonly url: string;
-  /** What it serves, as a person would name it. */
+  /** A description of the store for users. */
   readonly serves: string;
-  /** Who may do what, in a few words. */
+  /** A short description of the access control. */
   readonly access: string;
-  /** Opens anew the files that are written to, after somebody has moved them away. */
+  /** Reopens the log files, after they were moved (log rotation). */
   reopenLogs(): void;
   /**
-   * Takes no new connections, and settles when what was under way has ended, or the time for it is over; says
-   * which.
+   * Accepts no more connections and drains requests in progress. Resolves when they have ended or the deadline has
+   * passed, and tells which.
    */
   stop(): Promise<'finished' | 'cut short'>;
 }
 
-/** Milliseconds beyond that for giving back what the store and the cache hold: a disk may never answer. */
+/** Milliseconds beyond the drain timeout to close the store and the cache, because a disk may never respond. */
 const RELEASE_TIMEOUT = 3000;
 
-/** Asks of a store that is not available: the first time, and twice more within half a second. */
+/** Attempts of a store call while the store is unavailable: three within half a second. */
 const RETRIES = { attempts: 3, delay: 100 };
 
-/** Milliseconds in which a disk answers: seconds, when it slept, and more when it has gigabytes to make durable. */
+/** Timeouts in milliseconds for disk calls. A sleeping disk takes seconds; syncing gigabytes takes minutes. */
 const TIME_LIMITS = { call: 60_000, afterBody: 10 * 60_000 };
 
-/** When a store counts as gone, in calls and milliseconds without an answer, and how often it is looked at then. */
+/** The circuit breaker: failures and milliseconds without a response until it opens, and the interval of its probes. */
 const GONE = { failures: 5, span: 2000, interval: 1000 };
 
-/** Who may do what, as the log tells it. */
+/** Descriptions of the access control for the log. */
 const ACCESS = {
   local: 'this machine alone, everything',
   open: 'everybody, everything',
   file: 'as ACCESS_FILE says',
 } as const satisfies Record<Service['access']['mode'], string>;
 
-/** Opens the store and listens. Throws an error that a person can act on when either is not possible. */
+/** Opens the store and listens. Throws an error with instructions if either fails. */
 export async function startService(config: Config, logger: Logger): Promise<RunningService> {
   const page = await readWebPage(BUILT_PAGE);
   await using opening = new AsyncDisposableStack();
@@ -93,7 +93,7 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
   };
 }
 
-/** What the application serves. All that is held for it goes with `resources`, the last first. */
+/** Opens everything that the application needs. `resources` closes it in reverse order. */
 async function openEverything(
   config: Config,
   page: WebPage,
@@ -102,7 +102,7 @@ async function openEverything(
   await requirePrivatePaths(config);
   const metrics = config.METRICS_TOKEN && (await openMetrics(config.METRICS_TOKEN));
   const tracer = await openTracer(config, logger);
-  // The last to be closed: what is under way until then has its spans.
+  // Closed last, so that all earlier work still has its spans.
   resources.defer(() => tracer?.close());
   const storeLog = createStoreLog(logger, { metrics, isTraced: tracer !== undefined });
   const opened = await openStore(config, storeLog);
@@ -160,7 +160,7 @@ async function openEverything(
   };
 }
 
-/** Counters that all workers share; undefined in a process without a primary. */
+/** Returns counters that all workers share; undefined in a process without a primary. */
 function openCounters(logger: Logger): Record<SharedLimit, WindowCounters> | undefined {
   if (!cluster.isWorker) return undefined;
   const warn = tellSeldom((times) =>
@@ -172,7 +172,7 @@ function openCounters(logger: Logger): Record<SharedLimit, WindowCounters> | und
   return { requests: createPrimaryCounters('requests', warn), attempts: createPrimaryCounters('attempts', warn) };
 }
 
-/** How many images each worker draws at once, and how much memory the separate processes for large images may take. */
+/** Returns how many images each worker renders at once, and the memory for the processes that render large images. */
 function drawingLimits({ WORKERS, THUMBNAIL_MEMORY }: Config) {
   const renders = Math.max(1, Math.floor(availableParallelism() / WORKERS));
   const available = Math.min(totalmem(), process.constrainedMemory() || Infinity);
@@ -187,7 +187,7 @@ async function openRedis(url: string, logger: Logger): Promise<RedisConnection> 
   return connectRedis(url, logger);
 }
 
-/** Counts from now on, for whoever sends the token. */
+/** Creates the metrics, which are readable with the token. */
 async function openMetrics(token: Buffer): Promise<Metrics & ServiceMetrics> {
   const { createMetrics, formatMetrics } = await import('../metrics/metrics.ts');
   const metrics = createMetrics(String(cluster.worker?.id ?? 1));
@@ -216,7 +216,7 @@ function layer(
   return observe(config.READ_ONLY ? readOnly(guarded) : guarded, called);
 }
 
-/** What the work gives, or undefined when it takes longer than so many milliseconds. */
+/** Returns the result of the work, or undefined if it takes longer than the given milliseconds. */
 async function within<Result>(milliseconds: number, work: Promise<Result>): Promise<Result | undefined> {
   const deadline = new AbortController();
   const late = delay(milliseconds, undefined, { signal: deadline.signal }).catch(() => undefined);

@@ -8,28 +8,30 @@ import {
 } from '../http/limits/window-counters.ts';
 
 /**
- * The limits that the workers of one machine share. Each has windows of its own, so that a client that fills the one
- * can't drop windows of the other.
+ * The limits that the workers of one machine share. Each limit has its own windows, so that a client that fills one
+ * limit cannot evict windows of the other.
  */
 export type SharedLimit = 'requests' | 'attempts';
 
-/** Milliseconds that the primary has to respond. Afterwards, a worker counts for itself. */
+/** Milliseconds that the primary has to respond. Afterwards, a worker counts on its own. */
 const RESPONSE_TIMEOUT = 1000;
 
 type Ask = readonly [id: string, request: TakeRequest];
 
-/** Messages between a worker and the primary. `window` tells the other workers of a change. */
+/** Messages between a worker and the primary. `window` notifies the other workers of a change. */
 type Message =
   | { readonly kind: 'take'; readonly limit: SharedLimit; readonly batch: number; readonly asks: readonly Ask[] }
   | { readonly kind: 'taken'; readonly limit: SharedLimit; readonly batch: number; readonly taken: readonly Taken[] }
   | { readonly kind: 'give-back'; readonly limit: SharedLimit; readonly id: string }
   | { readonly kind: 'window'; readonly limit: SharedLimit; readonly id: string; readonly window: Window };
 
-/** In the primary: counts for all workers, so that a limit is that of the service and outlives a worker. */
+/** Counts for all workers, in the primary. A limit therefore applies to the whole service and outlives a worker. */
 export function countForWorkers(): void {
   const counted = { requests: new FixedWindows(), attempts: new FixedWindows() };
 
-  /** Tells the other workers of a window of attempts. Windows of requests change too often, and nobody peeks at them. */
+  /**
+   * Sends a window of attempts to the other workers. Windows of requests change too often, and no worker peeks at them.
+   */
   const announce = (from: Worker, limit: SharedLimit, id: string, { count, ends }: Window) => {
     if (limit === 'requests') return;
     for (const worker of Object.values(cluster.workers ?? {})) {
@@ -55,7 +57,7 @@ export function countForWorkers(): void {
 }
 
 function tell(worker: Worker, message: Message): void {
-  // A worker that dies meanwhile gets no response.
+  // The worker can exit before the message is sent.
   if (worker.isConnected()) worker.send(message, undefined, undefined, () => {});
 }
 
@@ -65,11 +67,11 @@ interface Waiting {
 }
 
 /**
- * In a worker: counters that the primary keeps. All asks of one turn of the event loop go in one message. While the
- * primary does not respond, this process counts for itself, and `warn` is called.
+ * Creates counters that the primary keeps, in a worker. All units that one turn of the event loop takes go into one
+ * message. While the primary does not respond, this process counts on its own and calls `warn`.
  */
 export function createPrimaryCounters(limit: SharedLimit, warn: () => void): WindowCounters {
-  /** What this process counts itself, and what it knows of the primary's windows. */
+  /** `own` holds what this process counted itself; `known` holds what it knows of the primary's windows. */
   const own = new FixedWindows();
   const known = new FixedWindows();
   const sent = new Map<number, { readonly asks: readonly Waiting[]; readonly timer: NodeJS.Timeout }>();
@@ -122,7 +124,7 @@ export function createPrimaryCounters(limit: SharedLimit, warn: () => void): Win
   };
 }
 
-/** Without `onFailure`, a channel that was just closed would be an uncaught error. */
+/** Sends a message to the primary. `onFailure` also prevents an uncaught error if the channel was just closed. */
 function send(message: Message, onFailure: () => void): void {
   process.send?.(message, undefined, undefined, (error) => {
     if (error) onFailure();

@@ -5,29 +5,29 @@ import { HttpError } from '../errors.ts';
 import { groupsIn, nameIn } from './claims.ts';
 import { fetchFromProvider, retryAfterOf } from './provider-fetch.ts';
 
-/** The JSON Web Tokens of an issuer. */
+/** Settings for the JSON Web Tokens of an issuer. */
 export interface JwtSettings {
   readonly issuer: string;
   readonly audience: string;
-  /** Where its keys are; without it, its discovery document says. */
+  /** URL of the issuer's keys. If undefined, the discovery document provides it. */
   readonly jwksUrl: string | undefined;
   readonly nameClaim: string;
   readonly groupsClaim: string;
 }
 
-/** Whom a token stands for. Throws 401 where it stands for nobody, and `unavailable` where that can't be known. */
+/** Returns the user of a token. Throws 401 if the token is invalid, and `unavailable` if that is unknown. */
 export type JwtCheck = (token: string) => Promise<Identity>;
 
-/** Milliseconds that the issuer has for an answer. */
+/** Milliseconds until the issuer must have responded. */
 const TIMEOUT = 5000;
 
 /**
- * Milliseconds after which a token with a key that is not known has the keys fetched anew: an issuer that changes them
- * is followed soon, and somebody who makes such tokens up does not make the service ask all the time.
+ * Minimum milliseconds between two fetches of the keys. A token with an unknown key triggers a fetch, so that a key
+ * rotation takes effect soon. Forged tokens can't make the service fetch the keys all the time.
  */
 const COOLDOWN = 5000;
 
-/** Those of a key pair. With a shared secret, whoever can check a token could make one. */
+/** Asymmetric algorithms only. With a shared secret, every service that verifies tokens could also issue them. */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -42,7 +42,7 @@ const ALGORITHMS = [
   'Ed25519',
 ];
 
-/** Seconds by which clocks may differ. */
+/** Maximum clock difference in seconds. */
 const CLOCK_TOLERANCE = 30;
 
 export function createJwtCheck(
@@ -63,7 +63,7 @@ export function createJwtCheck(
       return payload;
     } catch (error) {
       if (error instanceof errors.JOSEError) throw new HttpError(401, explain(error));
-      // A key that can't be used, such as one that is too short, is found as late as here.
+      // An unusable key, such as one that is too short, is only detected here.
       throw keysUnavailable(error);
     }
   };
@@ -76,7 +76,7 @@ export function createJwtCheck(
   };
 }
 
-/** What is for something else than asking a service: proving a sign-in to the one that asked for it, or a key. */
+/** Rejects tokens that are not meant for an API: ID tokens and tokens bound to a key. */
 function requireAccessToken(typ: string | undefined, claims: JWTPayload): void {
   const type = (typ ?? 'JWT').toLowerCase().replace(/^application\//, '');
   const isOther = ['nonce', 'at_hash', 'c_hash', 'cnf'].some((claim) => claim in claims);
@@ -84,7 +84,7 @@ function requireAccessToken(typ: string | undefined, claims: JWTPayload): void {
   throw new HttpError(401, 'The token is of a kind that is not for the use as Authorization: Bearer.');
 }
 
-/** What is wrong with a token, without anything that it says itself. */
+/** Returns why a token is invalid. The message contains nothing from the token itself. */
 function explain(error: errors.JOSEError): string {
   if (error instanceof errors.JWTExpired) return 'The token has expired.';
   if (error instanceof errors.JWTClaimValidationFailed)
@@ -95,7 +95,7 @@ function explain(error: errors.JOSEError): string {
   return 'The token is neither one of this service nor a valid JSON Web Token.';
 }
 
-/** The keys of the issuer, fetched when they are needed first, and kept for ten minutes. */
+/** Returns the keys of the issuer. They are fetched on first use and cached for ten minutes. */
 function createKeys(issuer: string, jwksUrl: string | undefined, timeout: number): JWTVerifyGetKey {
   const options = { timeoutDuration: timeout, cooldownDuration: COOLDOWN, [customFetch]: fetchFromProvider };
   let keys = jwksUrl === undefined ? undefined : createRemoteJWKSet(new URL(jwksUrl), options);
@@ -123,10 +123,10 @@ function keysUnavailable(error: unknown): unknown {
   return new StoreError('unavailable', message, { cause: error, ...(retryAfter !== undefined && { retryAfter }) });
 }
 
-/** What is wrong with a token, where all else is wrong with the issuer. */
+/** Errors that the token causes. All other errors are the issuer's. */
 const OF_THE_TOKEN = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported] as const;
 
-/** Where the issuer says that its keys are (OpenID Connect Discovery, section 4). */
+/** Returns the URL of the keys from the issuer's discovery document (OpenID Connect Discovery, section 4). */
 async function discoverKeys(issuer: string, timeout: number): Promise<URL> {
   const response = await fetchFromProvider(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`, {
     redirect: 'error',
@@ -136,7 +136,7 @@ async function discoverKeys(issuer: string, timeout: number): Promise<URL> {
   if (!response.ok || typeof found !== 'object' || found === null) throw new Error('The answer is no such document.');
   if (!('issuer' in found) || found.issuer !== issuer) throw new Error('The document is of another issuer.');
   const url = 'jwks_uri' in found && typeof found.jwks_uri === 'string' ? URL.parse(found.jwks_uri) : null;
-  // An issuer on this machine may have its keys here as well.
+  // An issuer on loopback can also have its keys there, without HTTPS.
   if (!url || (url.protocol !== 'https:' && !issuer.startsWith('http:'))) {
     throw new Error('The document does not say where the keys are, by an address of https.');
   }

@@ -4,8 +4,8 @@ import { HttpError } from '../errors.ts';
 import { retryAfterOf } from './provider-fetch.ts';
 
 /**
- * Throws what a person is told of a sign-in by a provider that failed; the log is told more. What the provider says is
- * text of somebody else's, and the callback of a sign-in can be called with any.
+ * Throws the error that a user sees when a sign-in with the identity provider fails, and logs the details. Text from
+ * the provider is untrusted, and anyone can call the callback with any query.
  */
 export function explainProvider(
   error: unknown,
@@ -39,12 +39,12 @@ export function providerUnavailable(
 
 const AGAIN = 'Begin again.';
 
-/** What a provider says when it has trouble of its own (RFC 6749, section 4.1.2.1). */
+/** Error codes for a failure of the provider itself (RFC 6749, section 4.1.2.1). */
 const PASSING: ReadonlySet<string> = new Set(['server_error', 'temporarily_unavailable']);
 
 /**
- * Whether the query of the callback may have caused an error: a parameter of it is wrong, or its code is of another
- * sign-in, with another nonce. The provider causes all other errors.
+ * Returns whether the query of the callback can have caused an error: a parameter is invalid, or the code belongs to
+ * another sign-in, with another nonce. The provider causes all other errors.
  */
 function isOfCallback({ code, cause }: ClientError): boolean {
   if (code === 'OAUTH_JWT_CLAIM_COMPARISON_FAILED' || code === 'OAUTH_UNSUPPORTED_OPERATION') return true;
@@ -53,7 +53,7 @@ function isOfCallback({ code, cause }: ClientError): boolean {
   return typeof subject !== 'object' || subject === null || 'parameters' in subject;
 }
 
-/** The error itself holds answers of the provider, with what is in them. */
+/** Returns what to log of an error. The error itself contains responses of the provider, so it is not logged. */
 function detailsOf(error: unknown): Record<string, unknown> {
   if (error instanceof ResponseBodyError) return { reason: error.message, code: quoted(error.error) };
   if (!(error instanceof Error)) return { reason: 'unknown' };

@@ -1,12 +1,12 @@
 import { parseRetryAfter } from '../../domain/http-date.ts';
 
-/** Bytes of a response of an identity provider. Documents, key sets and user info take a few KiB. */
+/** Maximum size of a response of an identity provider. Documents, key sets and user info take a few KiB. */
 const MAX_RESPONSE_BYTES = 2 ** 20;
 
-/** A response of an identity provider that says that it is overloaded or failing: 429 or 5xx. */
+/** Thrown when an identity provider responds with 429 or 5xx: it is overloaded or fails. */
 export class ProviderBusy extends Error {
   override readonly name = 'ProviderBusy';
-  /** Seconds after which the provider wants the next request, if its response has a valid `Retry-After`. */
+  /** Seconds until the provider wants the next request, if its response has a valid `Retry-After`. */
   readonly retryAfter: number | undefined;
 
   constructor({ status, headers }: Response) {
@@ -15,7 +15,7 @@ export class ProviderBusy extends Error {
   }
 }
 
-/** Fetches from an identity provider, with the body in memory. Throws for a larger body, and `ProviderBusy`. */
+/** Fetches from an identity provider and buffers the body. Throws for a larger body, and `ProviderBusy`. */
 export async function fetchFromProvider(url: string, init: RequestInit): Promise<Response> {
   const response = await fetch(url, init);
   const { status, body, headers } = response;
@@ -36,7 +36,7 @@ export async function fetchFromProvider(url: string, init: RequestInit): Promise
   return new Response(Buffer.concat(chunks), { status, headers });
 }
 
-/** Returns the seconds of the `ProviderBusy` that caused an error; undefined without one. */
+/** Returns the seconds of the `ProviderBusy` that caused an error; undefined if there is none. */
 export function retryAfterOf(error: unknown): number | undefined {
   for (let current = error; current instanceof Error; current = current.cause) {
     if (current instanceof ProviderBusy) return current.retryAfter && Math.max(1, current.retryAfter);

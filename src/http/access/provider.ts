@@ -24,7 +24,7 @@ import { explainProvider, providerUnavailable } from './provider-failures.ts';
 import { fetchFromProvider } from './provider-fetch.ts';
 import { CALLBACK } from './return-to.ts';
 
-/** An OpenID Connect provider, and what it knows this service as. */
+/** An OpenID Connect provider and the registration of this service with it. */
 export interface ProviderSettings {
   readonly issuer: string;
   readonly clientId: string;
@@ -34,18 +34,18 @@ export interface ProviderSettings {
   readonly groupsClaim: string;
 }
 
-/** What has to be remembered of a sign-in until the provider sends its person back. */
+/** The state of a sign-in that must be stored until the callback. */
 export interface Departure {
   readonly state: string;
   readonly nonce: string;
   readonly verifier: string;
 }
 
-/** Signs people in by a provider. All that goes wrong is an error that a person can be shown. */
+/** Signs users in with an identity provider. All errors are suitable for users. */
 export interface Provider {
-  /** Where to send somebody, and what is needed when they come back. */
+  /** Returns the URL to redirect the user to, and the state that the callback needs. */
   begin(): Promise<{ readonly url: URL; readonly departure: Departure }>;
-  /** Who came back, with this query, after `departure`. */
+  /** Returns the user of a callback with this query, for the sign-in that `departure` began. */
   finish(query: string, departure: Departure): Promise<Identity>;
 }
 
@@ -56,10 +56,10 @@ export interface ProviderOptions extends ProviderSettings {
   readonly warn: (message: string, details: Record<string, unknown>) => void;
 }
 
-/** Seconds that the provider has for each answer. */
+/** Seconds until the provider must have responded. */
 const TIMEOUT = 10;
 
-/** Milliseconds for which what the provider says of itself is believed. */
+/** Milliseconds for which the discovery document is cached. */
 const TRUST = 60 * 60 * 1000;
 
 /** The authorization code flow with PKCE (OpenID Connect Core, section 3.1; RFC 7636). */
@@ -117,7 +117,7 @@ function describeNobody(nameClaim: string): string {
     : `The provider does not tell your name: its claim "${nameClaim}" is missing, or can't be a name.`;
 }
 
-/** What the provider says of itself, asked for when it is needed; a failure is not kept. */
+/** Fetches the discovery document on first use. Failures are not cached. */
 function keepConfiguration({
   issuer,
   clientId,
@@ -149,7 +149,7 @@ function keepConfiguration({
   };
 }
 
-/** Throws if a URL is missing or can't be used that a sign-in needs. Returns the configuration otherwise. */
+/** Throws if a URL that a sign-in needs is missing or unusable. Otherwise returns the configuration. */
 function requireEndpoints(found: Configuration, { protocol }: URL): Configuration {
   const metadata = found.serverMetadata();
   const required = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const;
@@ -164,7 +164,10 @@ function requireEndpoints(found: Configuration, { protocol }: URL): Configuratio
   return found;
 }
 
-/** As the provider takes it: what every one has to (RFC 6749, section 2.3.1), but for those that say otherwise. */
+/**
+ * Returns the client authentication that the provider accepts: HTTP Basic, which all must support (RFC 6749, section
+ * 2.3.1), unless its metadata excludes it.
+ */
 function clientAuthentication(secret: string | undefined): ClientAuth {
   if (secret === undefined) return None();
   const [basic, post] = [ClientSecretBasic(secret), ClientSecretPost(secret)];

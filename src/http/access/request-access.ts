@@ -12,25 +12,25 @@ import { nameOf, requireKnownHost } from './hosts.ts';
 import type { Proof, WaysIn } from './ways-in.ts';
 
 /**
- * What a route needs of who asks. `files`: what it does goes through `RequestAccess.files`, which allows it or not.
- * `signature`: the URL carries its own permission. `public`: nothing, as it gives away nothing of the files. `health`:
- * nothing either, and under whatever name the service is asked, as by those who watch over it.
+ * The access control of a route. `files`: every action goes through `RequestAccess.files`, which checks permissions.
+ * `signature`: the URL carries its own permission. `public`: the route reveals nothing about files. `health`: also
+ * public, and accepted with any Host header, for health checks.
  */
 export type RouteAccess = 'files' | 'signature' | 'public' | 'health';
 
-/** Who sent a request, and what they may do. */
+/** The user of a request and their permissions. */
 export interface RequestAccess {
   readonly who: Identity | undefined;
   readonly way: Way | undefined;
   /** The only way from a request to the files. */
   readonly files: GuardedFiles;
-  /** What the asker may do in a folder; undefined where there is nobody to be. */
+  /** Returns the user's permissions for a folder; undefined if access control has no users. */
   rightsAt(folder: FolderPath): Right[] | undefined;
-  /** Writes an event of this request down. */
+  /** Records an audit event of this request. */
   record(event: AuditEvent): void;
-  /** Writes down that the request was refused, unless it was written down already. */
+  /** Records that the request was refused, unless that is already recorded. */
   recordRefusal(reason: string): void;
-  /** The values of `WWW-Authenticate`. */
+  /** Returns the values of `WWW-Authenticate`. */
   challenges(): string[];
 }
 
@@ -39,21 +39,21 @@ declare module 'fastify' {
     access?: RouteAccess;
   }
   interface FastifyRequest {
-    /** Absent only where a request was refused before the guard. */
+    /** Undefined only if a request was refused before the guard ran. */
     access?: RequestAccess;
   }
 }
 
 /**
- * The one guard of all routes: for whom the request is, who sent it, and what they may do. Every route says in its
- * `config` what it needs; the application does not start with one that says nothing.
+ * Installs the access control of all routes: the host, the authentication and the permissions of every request. Every
+ * route declares its access in `config`; otherwise the application does not start.
  */
 export function guardRequests(app: App, service: Service): void {
   requireDeclarations(app);
   app.decorateRequest('access');
   const { access, publicUrl, contentOrigin } = service;
   const isLocal = access.mode === 'local';
-  // Contents have a host of their own beside that of the page.
+  // File contents have their own host, separate from the web UI.
   const addresses = publicUrl === undefined ? [] : [publicUrl, ...(contentOrigin === undefined ? [] : [contentOrigin])];
   const known = addresses.map((address) => nameOf(new URL(address).host));
 
@@ -68,20 +68,20 @@ export function guardRequests(app: App, service: Service): void {
     if (needed !== 'health') requireKnownHost(request, { isLocal, known });
     const isPrivate = needed !== 'signature' && (isLocal || hasAmbientCredentials(request));
     refuseForeignSite(request, { publicUrl, isPrivate });
-    // Whoever signs out must be able to while it can't be told who they are.
+    // Users must be able to sign out even if they can't be authenticated.
     const isOfAsker = needed !== 'health' && needed !== 'signature' && needed !== 'public';
     if (access.waysIn && isOfAsker) recognise(access.waysIn, request, reply).then(() => done(), done);
     else done();
   });
 }
 
-/** What `guardRequests` found of a request that has come to its route. */
+/** Returns the access of a request that has reached its route. */
 export function accessOf({ access }: FastifyRequest): RequestAccess {
   if (access) return access;
   throw new Error('A request came to its route without passing the guard.');
 }
 
-/** What the page is told of who asks. */
+/** Returns the user information that the web UI gets. */
 export function describeAsker({ access }: Service, request: FastifyRequest) {
   if (!access.waysIn) return null;
   return { name: request.access?.who?.name ?? null, signIn: access.waysIn.signIn() };
@@ -98,12 +98,12 @@ function requireDeclarations(app: App): void {
   });
 }
 
-/** Milliseconds after which a request is old: who sent it is asked anew before it changes something. */
+/** Milliseconds after which a request is stale: its user is authenticated again before it changes anything. */
 const STALE = 1000;
 
 /**
- * A class, as there is one for each request: getters of object literals make a hidden class of their own for each object,
- * which keeps its request in memory until the next full collection.
+ * A class, because one is created per request. Getters of object literals create a hidden class per object, which keeps
+ * the request in memory until the next full collection.
  */
 class AskerAccess implements RequestAccess {
   readonly #service: Service;
@@ -160,7 +160,7 @@ class AskerAccess implements RequestAccess {
     return this.#service.access.waysIn?.challenges(this.#request) ?? [];
   }
 
-  /** Throws where the asker is not who they were any more, if the request is old. */
+  /** Throws if the request is stale and its user no longer has the same identity. */
   async #confirm(): Promise<void> {
     if (this.#asker === undefined || performance.now() - this.#began < STALE) return;
     const { waysIn } = this.#service.access;
@@ -173,7 +173,7 @@ class AskerAccess implements RequestAccess {
   }
 }
 
-/** Whether the request has credentials that a browser adds by itself, whoever made it send the request. */
+/** Returns whether the request has credentials that browsers send automatically, even for requests from other sites. */
 function hasAmbientCredentials({ headers }: FastifyRequest): boolean {
   return /(?:^|;\s*)(?:__Host-)?holdall=/.test(headers.cookie ?? '') || /^basic\s/i.test(headers.authorization ?? '');
 }

@@ -5,7 +5,7 @@ import type { WindowCounters } from '../limits/window-counters.ts';
 
 /** An attempt to sign in. */
 export interface Attempt {
-  /** The username as it was sent, whether such a user exists or not. */
+  /** The username as it was sent, whether or not such a user exists. */
   readonly name: string;
   /** The address of the client, possibly with a port. */
   readonly from: string;
@@ -13,14 +13,14 @@ export interface Attempt {
 
 /** Bounds how often clients can guess passwords. */
 export interface Throttle {
-  /** Counts an attempt. Returns `retryAfter`, in seconds, if it is one too many. */
+  /** Counts an attempt. Returns `retryAfter`, in seconds, if the attempt exceeds a limit. */
   take(attempt: Attempt): Promise<{ readonly retryAfter?: number }>;
-  /** Uncounts an attempt that was no guess. */
+  /** Removes an attempt from the count, because it was not a guess. */
   giveBack(attempt: Attempt): Promise<void>;
   /**
-   * Checks credentials that were right before, without counting them. Returns `retryAfter` if the address, or the account
-   * from this address, has no attempts left: a client that has none must not tell a right password from a wrong one.
-   * Attempts from other addresses don't matter.
+   * Checks the limits for credentials that were correct before, without counting them. Returns `retryAfter` if the
+   * address, or the account from this address, has no attempts left. Otherwise such a client could distinguish a
+   * correct password from a wrong one. Attempts from other addresses don't count.
    */
   look(attempt: Attempt): { readonly retryAfter?: number };
 }
@@ -30,7 +30,7 @@ export interface ThrottleOptions {
   readonly counters: WindowCounters;
 }
 
-/** Attempts that are allowed in so many seconds. */
+/** Maximum number of attempts in `seconds` seconds. */
 interface Limit {
   readonly of: (attempt: Attempt) => readonly string[];
   readonly max: number;
@@ -47,8 +47,8 @@ const OF_BOTH_FOR_LONG: Limit = {
 const OF_ACCOUNT: Limit = { of: ({ name }) => ['account', name], max: 100, seconds: 15 * 60 };
 
 /**
- * In this order: an attempt that exceeds one limit is not counted for the next, so that one address alone locks no
- * account, and the names that it sends take no memory.
+ * Checked in this order. An attempt that exceeds one limit is not counted for the next. A single address therefore
+ * cannot lock an account, and the names that it sends take no memory.
  */
 const LIMITS = [OF_ADDRESS, OF_BOTH, OF_BOTH_FOR_LONG, OF_ACCOUNT];
 
@@ -56,7 +56,7 @@ const LIMITS_OF_ADDRESS = [OF_ADDRESS, OF_BOTH, OF_BOTH_FOR_LONG];
 
 export function createThrottle({ key, counters }: ThrottleOptions): Throttle {
   const ownKey = deriveKey(key, 'throttle');
-  // Users type passwords into the field for the username: nothing that is kept may show them.
+  // Users type passwords into the username field, so names are only kept as keyed hashes.
   const idOf = (parts: readonly string[]) =>
     createHmac('sha256', ownKey).update(JSON.stringify(parts)).digest('base64url');
 

@@ -18,49 +18,49 @@ import { createProviderSignIn, type ProviderSignIn } from './provider-sign-in.ts
 import { createSessionCookie } from './session-cookie.ts';
 import { createThrottle } from './throttle.ts';
 
-/** How people prove who they are. */
+/** Authenticates requests and manages sessions. */
 export interface WaysIn {
   /**
-   * Who sent the request; undefined where it does not say. Throws for credentials that are wrong, but for a session that
-   * has ended: that one counts as none, and its cookie is taken away. Asked again, it gives the same answer.
+   * Returns the authenticated user of a request; undefined if it has no credentials. Throws for invalid credentials. An
+   * ended session counts as no credentials, and its cookie is cleared. Returns the same result for the same request.
    */
   authenticate(request: FastifyRequest, reply: FastifyReply): Promise<Proof | undefined>;
-  /** As `authenticate`, by what holds at this moment. */
+  /** Authenticates again, against the current state. */
   authenticateAnew(request: FastifyRequest, reply: FastifyReply): Promise<Proof | undefined>;
-  /** By what people can sign in at the page. */
+  /** Returns the sign-in methods of the web UI. */
   signIn(): SignIn;
-  /** The values of `WWW-Authenticate` for a request that has to say who sent it. */
+  /** Returns the values of `WWW-Authenticate` for a request that must authenticate. */
   challenges(request: FastifyRequest): string[];
-  /** Begins a session for the person whose password this is. Throws 401 where it is nobody's. */
+  /** Starts a session for the user with these credentials. Throws 401 if they are wrong. */
   signInByPassword(credentials: Credentials, request: FastifyRequest, reply: FastifyReply): Promise<Identity>;
-  /** Signs in by a provider; undefined where there is none. */
+  /** Sign-in with an identity provider; undefined if none is configured. */
   readonly provider: ProviderSignIn | undefined;
   /** Ends the session of the request, if it has one. */
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<Session | undefined>;
   close(): Promise<void>;
 }
 
-/** What was proven, and how. */
+/** An authenticated user and the authentication method. */
 export interface Proof {
   readonly who: Identity;
   readonly way: Way;
 }
 
 export interface WaysInOptions {
-  /** What holds at this moment. */
+  /** Returns the current policy. */
   readonly policy: () => Policy;
-  /** The key of the service; what is done with it here are other keys, made from it. */
+  /** The key of the service. All keys in use are derived from it. */
   readonly key: Buffer;
   /** Seconds that a session lasts. */
   readonly sessionLifetime: number;
-  /** The folder whose `ended-sessions` holds what its name says. */
+  /** The folder that contains `ended-sessions`, the sessions that users have ended. */
   readonly endedSessionsFolder: string;
   readonly publicUrl: string | undefined;
   readonly provider?: ProviderSettings | undefined;
   readonly jwt?: JwtSettings | undefined;
-  /** What services on several machines share. Its commands give up by themselves when it does not answer. */
+  /** Shared by services on several machines. Its commands time out if it does not respond. */
   readonly redis?: Redis | undefined;
-  /** Counts attempts to sign in for the processes of this machine; this process counts for itself if undefined. */
+  /** Counts sign-in attempts of all processes on this machine. If undefined, this process counts on its own. */
   readonly counters?: WindowCounters | undefined;
   readonly warn: (message: string, details: Record<string, unknown>) => void;
 }
@@ -78,14 +78,14 @@ export function createWaysIn(options: WaysInOptions): WaysIn {
   const checkJwt = options.jwt && createJwtCheck(options.jwt);
   const cookie = createSessionCookie({ ...options, sessions });
 
-  /** The person whose credentials these are. What is tried is written down; of a program, not with each request. */
+  /** Returns the user of these credentials. Records the attempt; for a program, not every request. */
   const signInWith = async (
     action: 'password' | 'basic',
     credentials: Credentials,
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<Person> => {
-    // Of those that are nobody's, people may have typed a password.
+    // Record only names of existing users: an unknown name can be a password that a user typed in the wrong field.
     const name = policy().person(credentials.name)?.name;
     const about = { event: 'sign-in', action, ...(name !== undefined && { name }) } as const;
     try {
@@ -144,12 +144,15 @@ export function createWaysIn(options: WaysInOptions): WaysIn {
   };
 }
 
-/** A browser that was told of Basic would show a window of its own, instead of what the page says. */
+/**
+ * Returns the challenges. Browsers get no Basic challenge, because they would show their own dialog instead of the
+ * page.
+ */
 function challengesFor(request: FastifyRequest): string[] {
   const { headers } = request;
   const isBrowser = headers['sec-fetch-mode'] !== undefined || prefers(headers.accept, 'text/html', 'application/json');
   const basic = isConfidential(request) && !isBrowser ? ['Basic realm="Holdall", charset="UTF-8"'] : [];
-  // RFC 6750, section 3.1: of a request without a token nothing is said.
+  // RFC 6750, section 3.1: no error code for a request without a token.
   const error = /^bearer\s/i.test(headers.authorization ?? '') ? ', error="invalid_token"' : '';
   return [`Bearer realm="Holdall"${error}`, ...basic];
 }

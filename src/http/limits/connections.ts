@@ -7,24 +7,21 @@ import { trustedPeers } from './trusted-peers.ts';
 
 type ConnectionLimits = Pick<Limits, 'connections' | 'connectionsPerClient' | 'trustProxy'>;
 
-/**
- * Closes connections beyond those that the process, or one client, may have as soon as they come, which costs next to
- * nothing.
- */
+/** Closes new connections at once if the process or the client has too many, which costs almost nothing. */
 export function limitConnections(app: App, limits: ConnectionLimits): void {
   const { connections } = limits;
   const warn = tellSeldom((dropped) =>
     app.log.warn({ dropped, connections }, 'Connections are closed, as there are as many as MAX_CONNECTIONS allows.'),
   );
-  // Workers that are all full would else pass a connection around among them without end.
+  // Otherwise, workers that are all full would pass a connection around endlessly.
   Object.assign(app.server, { maxConnections: connections, dropMaxConnection: true });
   app.server.on('drop', () => warn());
   if (limits.connectionsPerClient < connections) limitClients(app, limits);
 }
 
 /**
- * A client is an address, and of IPv6 a network of 64 bits, which is what one customer has. A proxy that is trusted
- * speaks for many.
+ * Limits the connections of each client: an IPv4 address, or a 64-bit IPv6 network, which is what one customer has. A
+ * trusted proxy is exempt, because it serves many clients.
  */
 function limitClients(app: App, { connectionsPerClient, trustProxy }: ConnectionLimits): void {
   const counts = new Map<string, number>();
@@ -37,7 +34,7 @@ function limitClients(app: App, { connectionsPerClient, trustProxy }: Connection
   );
   app.server.on('connection', (socket: Socket) => {
     const { remoteAddress } = socket;
-    // It has ended since.
+    // The connection has closed in the meantime.
     if (remoteAddress === undefined) return void socket.destroy();
     if (isTrusted(remoteAddress)) return;
     const client = clientNetwork(remoteAddress);

@@ -1,16 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import type { WindowCounters } from './window-counters.ts';
 
-/** Clients of which a process holds leases. The least recently used are dropped, with what is left of their leases. */
+/** Clients for which a process holds leases. The least recently used are dropped, with the rest of their leases. */
 const MAX_CLIENTS = 10_000;
 
 /**
- * The part of a limit that a process takes at once. A larger part costs fewer round trips; a smaller one leaves less
- * unused in processes that a client no longer reaches.
+ * The share of a limit that a process takes at once. A larger share needs fewer round trips. A smaller share leaves
+ * less unused in processes that a client no longer reaches.
  */
 const LEASE_SHARE = 1 / 200;
 
-/** Units of one window that this process may use without asking. */
+/** Units of one window that this process may use without a round trip. */
 interface Lease {
   left: number;
   ends: number;
@@ -19,20 +19,20 @@ interface Lease {
   asking: Promise<void> | undefined;
   /** Requests that wait for more units. */
   waiting: number;
-  /** Requests that the last units were not enough for, and that ask again. */
+  /** Requests that got no unit from the last renewal and retry. */
   unserved: number;
 }
 
-/** What `@fastify/rate-limit` is told: more than `max`, and the request is refused for `ttl` milliseconds. */
+/** The verdict for `@fastify/rate-limit`: if `current` exceeds `max`, requests are refused for `ttl` milliseconds. */
 export interface Verdict {
   readonly current: number;
   readonly ttl: number;
 }
 
 /**
- * The store of `@fastify/rate-limit` for processes that share `counters`. Together they never let through more than the
- * limit. Each takes units in leases, so that most requests need no round trip: of a limit of 6000, one in 30 does. A
- * limit below 400 is taken one by one.
+ * Returns a store for `@fastify/rate-limit` whose processes share `counters`. Together they never let through more than
+ * the limit. Each process takes units in leases, so that most requests need no round trip. With a limit of 6000, one
+ * request in 30 does. A limit below 400 is taken unit by unit.
  */
 export function leaseStore(counters: WindowCounters) {
   const leases = new LRUCache<string, Lease>({ max: MAX_CLIENTS });

@@ -10,49 +10,46 @@ import { endSlowBodies } from './slow-bodies.ts';
 import { endStalledConnections } from './stalled-connections.ts';
 import type { WindowCounters } from './window-counters.ts';
 
-/** How much of the service one client, and all of them together, may take. */
+/** The limits for one client and for all clients together. */
 export interface Limits {
-  /** Requests that one client may send in a minute; 0 is without limit. */
+  /** Maximum requests per client and minute; 0 for no limit. */
   readonly requestsPerMinute: number;
   /** Counts requests for services on several machines. */
   readonly redis: Redis | undefined;
-  /** Counts requests for the processes of this machine, without Redis; undefined if there is only this process. */
+  /** Counts requests of all processes on this machine, without Redis. Undefined if there is only this process. */
   readonly counters: WindowCounters | undefined;
-  /** Connections that a process has at once. */
+  /** Maximum concurrent connections of a process. */
   readonly connections: number;
-  /** Those of them that one client has; trusted proxies may have all. */
+  /** Maximum concurrent connections of one client. Trusted proxies are exempt. */
   readonly connectionsPerClient: number;
-  /** Seconds within which the head of a request must have come. */
+  /** Seconds until all headers of a request must have arrived. */
   readonly headersTimeout: number;
-  /** Seconds of silence after which a client that has to send, or to take, something is given up. */
+  /** Seconds without progress after which a stalled client is disconnected. */
   readonly idleTimeout: number;
-  /** Seconds within which a body that is no upload must have come. */
+  /** Seconds until the body of a request that is not an upload must have arrived. */
   readonly bodyTimeout: number;
-  /** Milliseconds by which the process may lag behind before it refuses requests; 0 never does. */
+  /** Event loop delay in milliseconds above which the process refuses requests; 0 for no limit. */
   readonly eventLoopDelay: number;
-  /**
-   * The proxies that are believed when they tell whom a request comes from: addresses, networks, or `loopback`; false
-   * for none.
-   */
+  /** The proxies whose headers about the client are trusted: addresses, networks, or `loopback`; false for none. */
   readonly trustProxy: readonly string[] | false;
 }
 
-/** Seconds between two looks for heads that are late, at the most. */
+/** Maximum seconds between two checks for late headers. */
 const LONGEST_CHECK = 5;
 
 /**
- * Seconds for which a connection without a request is kept: longer than the 60 of common proxies and load balancers, so
- * that it is they who close it. If it were this end, a request could be on its way just then, and be lost.
+ * Seconds until an idle connection closes. Longer than the 60 seconds of common proxies and load balancers, so that
+ * they close it first. If the service closed it, a request already on its way would be lost.
  */
 const KEEP_ALIVE = 72;
 
-/** What the framework has to be told of the limits when it is made. */
+/** Returns the options of the framework for these limits. */
 export function limitOptions({ headersTimeout, idleTimeout, trustProxy }: Limits) {
   return {
     trustProxy: trustProxy && [...trustProxy],
     connectionTimeout: idleTimeout * 1000,
     keepAliveTimeout: KEEP_ALIVE * 1000,
-    // A large upload takes hours; what stalls is ended by `endStalledConnections`, other bodies by `endSlowBodies`.
+    // A large upload takes hours. `endStalledConnections` ends stalled uploads and `endSlowBodies` other slow bodies.
     requestTimeout: 0,
     http: {
       requestTimeout: 0,
@@ -62,7 +59,7 @@ export function limitOptions({ headersTimeout, idleTimeout, trustProxy }: Limits
   } satisfies FastifyHttpOptions<Server>;
 }
 
-/** Keeps every request from now on within the limits, whatever route it is for, and before anything else is done for it. */
+/** Applies the limits to all later requests, for any route, before other handlers run. */
 export async function limitRequests(app: App, limits: Limits): Promise<void> {
   limitConnections(app, limits);
   endStalledConnections(app, limits);

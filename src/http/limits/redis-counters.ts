@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { FixedWindows, type Taken, type WindowCounters } from './window-counters.ts';
 
-/** Takes up to ARGV[1] units of ARGV[2]. The first unit of a window sets its end. */
+/** Takes up to ARGV[1] units of at most ARGV[2]. The first unit of a window sets its end. */
 const TAKE = `
   local count = tonumber(redis.call('GET', KEYS[1]) or '0')
   local granted = math.max(0, math.min(tonumber(ARGV[1]), tonumber(ARGV[2]) - count))
@@ -17,8 +17,8 @@ const GIVE_BACK = `
 `;
 
 /**
- * Counters that services on several machines share. While Redis does not respond, `fallback` counts. `peek` knows what
- * this process saw last.
+ * Counters that services on several machines share. While Redis does not respond, `fallback` counts. `peek` returns the
+ * state that this process saw last.
  */
 export function createRedisCounters(
   redis: Pick<Redis, 'eval'>,
@@ -35,7 +35,7 @@ export function createRedisCounters(
       known.note(id, taken);
       return taken;
     } catch {
-      // The owner of the connection logs that it is lost.
+      // The owner of the connection logs the failure.
       return undefined;
     }
   };

@@ -8,21 +8,20 @@ import { isLivenessCheck } from './liveness.ts';
 
 const MINUTE = 60_000;
 
-/** Clients whose requests a single process counts. The least recently used are dropped. */
+/** Clients whose requests one process counts. The least recently used are dropped. */
 const COUNTED_CLIENTS = 10_000;
 
-/** Prefix of the keys of requests in Redis. */
+/** Prefix of the Redis keys for requests. */
 const NAME_SPACE = 'holdall:requests:';
 
 /**
- * Refuses the requests of one client beyond `requestsPerMinute` with 429, also those for unknown routes. A client is an
- * address; for IPv6, a 64-bit network, which is what one customer has. While Redis does not respond, all requests are let
- * through.
+ * Refuses requests beyond `requestsPerMinute` per client with 429, also for unknown routes. A client is an IPv4 address
+ * or a 64-bit IPv6 network, which is what one customer has. While Redis does not respond, all requests are accepted.
  */
 export async function limitRate(app: App, { requestsPerMinute, redis, counters }: Limits): Promise<void> {
   if (requestsPerMinute === 0) return;
   await app.register(rateLimit, {
-    // On routes, the hook would come after those of the whole application, which check passwords.
+    // Route hooks would run after the hooks of the application, which check passwords.
     global: false,
     max: requestsPerMinute,
     timeWindow: MINUTE,

@@ -4,19 +4,19 @@ import type { Limits } from './limits.ts';
 import { hasBody } from './request-form.ts';
 import { isAwaited, tellOff } from './stalled-connections.ts';
 
-/** Requests with a body of any length, which may take hours. */
+/** Requests whose body can take hours to arrive. */
 const long = new WeakSet<IncomingMessage>();
 
-/** Exempts a request from the deadline for its body until the response has been sent. */
+/** Exempts a request from the body deadline until the response has been sent. */
 export function allowLongBody(request: IncomingMessage): void {
   long.add(request);
 }
 
 /**
- * Ends requests whose body has not arrived within `bodyTimeout` seconds, though bytes keep coming: with 408, or at once
- * if the response has been sent. An upload may take as long as it needs once its file part has begun.
+ * Ends requests whose body has not arrived within `bodyTimeout` seconds, even if bytes keep arriving. Responds with
+ * 408, or closes the connection if the response has been sent. An upload has no deadline once its file part has begun.
  *
- * A body that nobody reads is given the same time again: then the service is what it waits for.
+ * The deadline starts again if the service does not read the body, because the client then waits for the service.
  */
 export function endSlowBodies(app: App, { bodyTimeout }: Pick<Limits, 'bodyTimeout'>): void {
   app.addHook('onRequest', (request, { raw: response }, done) => {

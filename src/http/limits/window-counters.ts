@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache';
 
-/** Counters of fixed time windows. A window begins with the first unit that is taken, and is forgotten when it ends. */
+/** Counters of fixed time windows. A window begins with the first unit taken from it, and is dropped when it ends. */
 export interface WindowCounters {
-  /** Takes up to `wanted` units of the window of `id`, of which it has `max`; grants 0 when none are left. */
+  /** Takes up to `wanted` units of the window of `id`, which has `max` units. Grants 0 if none are left. */
   take(id: string, request: TakeRequest): Promise<Taken>;
-  /** Returns one unit. Does nothing after the end of the window. */
+  /** Returns one unit. Has no effect after the end of the window. */
   giveBack(id: string): Promise<void>;
-  /** Returns the last known state of a window without a round trip. Undefined if none is known. */
+  /** Returns the last known state of a window without a round trip; undefined if none is known. */
   peek(id: string): Window | undefined;
 }
 
@@ -27,7 +27,9 @@ export interface Taken extends Window {
   readonly granted: number;
 }
 
-/** Windows that are kept. The least recently used are dropped; a window under attack is used all the time. */
+/**
+ * Maximum number of windows. The least recently used are dropped; a window under attack stays, because it is in use.
+ */
 const MAX_WINDOWS = 50_000;
 
 /** The windows that one process counts. */
@@ -46,7 +48,7 @@ export class FixedWindows {
     return { granted, count: window.count, ends: window.ends };
   }
 
-  /** Returns the window as it is afterwards. */
+  /** Returns one unit. The result is the window afterwards; undefined if it has ended. */
   giveBack(id: string): Window | undefined {
     const window = this.#windows.get(id);
     if (!window || window.ends <= Date.now()) return undefined;
@@ -59,13 +61,13 @@ export class FixedWindows {
     return window && window.ends > Date.now() ? window : undefined;
   }
 
-  /** Takes over a state that was counted elsewhere. */
+  /** Stores a state that was counted elsewhere. */
   note(id: string, { count, ends }: Window): void {
     if (ends > Date.now()) this.#windows.set(id, { count, ends });
   }
 }
 
-/** Counters of this process alone. */
+/** Creates counters for this process only. */
 export function createLocalCounters(): WindowCounters {
   const windows = new FixedWindows();
   return {

@@ -1,10 +1,10 @@
 import { CACHE_CONTROL, PERMISSIONS_POLICY } from '../headers.ts';
 
-/** The headers of the web page's document, on every status. */
+/** Returns the headers of the web UI's document, for every status. */
 export function pageHeaders(contentOrigins: readonly string[]): Record<string, string> {
   return {
     'content-type': 'text/html; charset=utf-8',
-    // Asked after each time, and still kept by browsers for going back, which `no-store` would forbid.
+    // Browsers revalidate each time, and still restore the page on back navigation, which `no-store` would prevent.
     'cache-control': CACHE_CONTROL,
     vary: 'Accept, Accept-Encoding',
     'content-security-policy': contentSecurityPolicy(contentOrigins),
@@ -15,8 +15,8 @@ export function pageHeaders(contentOrigins: readonly string[]): Record<string, s
 }
 
 /**
- * What the page may load: its own scripts and styles, and the contents of files, which a redirect may take to the
- * store's hosts. No text becomes a script, wherever it ends up (`require-trusted-types-for`).
+ * Allows the page to load its own scripts and styles, and file contents, which a redirect may lead to the store's
+ * hosts. No string can become a script (`require-trusted-types-for`).
  */
 function contentSecurityPolicy(contentOrigins: readonly string[]): string {
   const contents = ["'self'", ...contentOrigins.filter(isSource)].join(' ');
@@ -38,8 +38,8 @@ function contentSecurityPolicy(contentOrigins: readonly string[]): string {
 }
 
 /**
- * Whether a policy can name this origin (CSP Level 3, section 2.3.1). Addresses of IPv6 it can't, and a `;` or a `,`,
- * which hosts in URLs may have, would begin another directive or policy.
+ * Returns whether a policy can name this origin (CSP Level 3, section 2.3.1). It can't name IPv6 addresses. URL hosts
+ * can contain a `;` or a `,`, which would begin another directive or policy.
  */
 export function isSource(origin: string): boolean {
   return /^https?:\/\/[\w.-]+(:\d+)?$/.test(origin);

@@ -6,18 +6,19 @@ import { CACHE_CONTROL } from '../headers.ts';
 import { baseOf, fileUrl, folderUrl, isListed } from './links.ts';
 
 /*
- * Listings for the http backend of rclone, which sends no `Accept`, reads `text/html` alone, ignores scripts and what is in
- * `noscript`, and follows links one level below the folder that have no query. It has no notion of further pages.
+ * Listings for the http backend of rclone. It sends no `Accept`, reads only `text/html`, and ignores scripts and the
+ * content of `noscript`. It follows links one level below the folder that have no query, and does not support further
+ * pages.
  */
 
-/** Whether a request comes from rclone. */
+/** Returns whether a request comes from rclone. */
 export function isRclone({ headers }: FastifyRequest): boolean {
   return headers['user-agent']?.startsWith('rclone/') ?? false;
 }
 
 /**
- * Sends all entries of a folder as links, page after page. `next` reads the page at a cursor. The response to HEAD has no
- * entries: Node.js would read every page of the folder, and send none.
+ * Sends all entries of a folder as links. `next` reads the page at a cursor. The response to HEAD has no entries,
+ * because Node.js would read every page of the folder and send none.
  */
 export function sendPlainListing(
   request: FastifyRequest,
@@ -45,13 +46,19 @@ export function sendPlainListing(
     .send(Readable.from(request.method === 'HEAD' ? [] : lines()));
 }
 
-/** The URL that a file below its folder redirects to; undefined where that URL is another route's, or a folder's. */
+/**
+ * Returns the URL to which a file's link below its folder redirects; undefined if the path names another route or a
+ * folder.
+ */
 export function fileBehind(request: FastifyRequest, folder: FolderPath): string | undefined {
   const [path = ''] = request.url.split('?');
   return path.endsWith('/') ? undefined : fileUrl(baseOf(request.url), withoutSlash(folder));
 }
 
-/** A file is linked below its folder, from where it is redirected, unless that URL means something else. */
+/**
+ * Returns the link of an entry. A file is linked below its folder and redirected from there, unless that URL has
+ * another meaning.
+ */
 function urlOf(base: string, { kind, path }: Entry, folders: ReadonlySet<string>): string {
   if (kind === 'folder') return folderUrl(base, path);
   const below = folderUrl(base, path);

@@ -66,7 +66,7 @@ export function listingRoutes(app: App, service: Service): void {
   );
 }
 
-/** Answers a listing that can't be given with the reason, in the form that the listing would have had. */
+/** Responds to a failed listing with the error, in the format that the listing would have had. */
 export async function failListing(
   service: Service,
   error: unknown,
@@ -77,7 +77,7 @@ export async function failListing(
   return answerListing(service, request, reply, { folder: folderAsked(request), answer });
 }
 
-/** A JSON answer that comes as the web page as well, which has it embedded. */
+/** Describes a JSON response that is also available as the web UI, which embeds it. */
 export function asPageToo<Schema>(schema: Schema) {
   return { content: { 'application/json': { schema }, 'text/html': { schema: Type.String() } } };
 }
@@ -86,7 +86,10 @@ async function checkQuery(request: FastifyRequest): Promise<void> {
   requireUtf8Query(request);
 }
 
-/** The router's parser of queries leaves escapes that are not UTF-8 as they are, as if they were names. */
+/**
+ * Rejects queries with escapes that are not UTF-8. The router's parser would leave them unchanged, as if they were
+ * names.
+ */
 function requireUtf8Query({ url }: FastifyRequest): void {
   try {
     decodeURIComponent(url.slice(url.indexOf('?') + 1));
@@ -95,7 +98,7 @@ function requireUtf8Query({ url }: FastifyRequest): void {
   }
 }
 
-/** The folder that a path and `?prefix=` name together: one of them, or both the same. */
+/** Returns the folder that the path or `?prefix=` names. Throws 400 if they name different folders. */
 function folderOf(path: string, prefix: string | undefined): FolderPath {
   const byPath = parseFolder(path);
   if (prefix === undefined || prefix === '') return byPath;
@@ -107,7 +110,7 @@ function folderOf(path: string, prefix: string | undefined): FolderPath {
   );
 }
 
-/** The folder that a request is about, whatever is wrong with it; empty where it can't be told. */
+/** Returns the requested folder, even of an invalid request; empty if it is unknown. */
 function folderAsked(request: FastifyRequest): string {
   try {
     requireUtf8Query(request);

@@ -7,7 +7,7 @@ import { JSON_TYPE } from '../headers.ts';
 import { Failure } from '../schemas.ts';
 import type { App, ServiceMetrics } from '../service.ts';
 
-/** What the service has counted, for Prometheus. */
+/** Serves the metrics for Prometheus. */
 export function metricsRoute(app: App, { token, format }: ServiceMetrics): void {
   const isReader = tokenCheck(token);
   app.get(
@@ -37,7 +37,7 @@ export function metricsRoute(app: App, { token, format }: ServiceMetrics): void 
   );
 }
 
-/** Whether a request has the token as `Authorization: Bearer`. */
+/** Returns a function that checks whether a request has the token as `Authorization: Bearer`. */
 export function tokenCheck(token: Buffer): (request: Pick<FastifyRequest, 'headers'>) => boolean {
   const expected = digest(token);
   return ({ headers }) => {
@@ -48,5 +48,5 @@ export function tokenCheck(token: Buffer): (request: Pick<FastifyRequest, 'heade
 
 const UNKNOWN = 'Metrics are given to who sends METRICS_TOKEN: "Authorization: Bearer …".';
 
-/** Of one length, as the comparison needs it. */
+/** The constant-time comparison needs values of equal length. */
 const digest = (text: string | Buffer): Buffer => createHash('sha256').update(text).digest();

@@ -3,10 +3,13 @@ import { Failure, Ready, Success } from '../schemas.ts';
 import type { App, SecurityContact, Service } from '../service.ts';
 import { tokenCheck } from './metrics.ts';
 
-/** Milliseconds for which the outcome of a check of the store is believed: anonymous clients can ask as often as they like. */
+/**
+ * Milliseconds for which the result of a store check is cached, because anonymous clients can send any number of
+ * requests.
+ */
 const CHECK_LIFETIME = 2000;
 
-/** What the service tells of itself, under `/-/`. */
+/** Registers the system routes under `/-/`. */
 export function systemRoutes(app: App, { files, metrics }: Service): void {
   const check = seldomCheck(files);
   const isReader = metrics ? tokenCheck(metrics.token) : () => false;
@@ -47,7 +50,7 @@ export function systemRoutes(app: App, { files, metrics }: Service): void {
   );
 }
 
-/** Checks the store for all who ask: one check at a time, whose outcome is believed for two seconds. */
+/** Returns a function that checks the store: one check at a time, whose result is shared and cached for two seconds. */
 function seldomCheck(files: Pick<Files, 'check'>): () => Promise<void> {
   let outcome: Promise<void> | undefined;
   let ended: number | undefined;
@@ -56,7 +59,7 @@ function seldomCheck(files: Pick<Files, 'check'>): () => Promise<void> {
   };
   return () => {
     const age = ended === undefined ? 0 : Date.now() - ended;
-    // A clock that was put back must not make an outcome last.
+    // If the clock is set back, the cached result must not last longer.
     if (outcome && age >= 0 && age < CHECK_LIFETIME) return outcome;
     ended = undefined;
     outcome = files.check();
@@ -66,8 +69,8 @@ function seldomCheck(files: Pick<Files, 'check'>): () => Promise<void> {
 }
 
 /**
- * Serves `/.well-known/security.txt` (RFC 9116). A folder of that name is reached by `?prefix=`. The path is the origin's,
- * whatever path of its own PUBLIC_URL has.
+ * Serves `/.well-known/security.txt` (RFC 9116). A folder of that name is available with `?prefix=`. The path is
+ * relative to the origin, even if PUBLIC_URL has a path.
  */
 export function securityTextRoute(app: App, { publicUrl }: Service, { contact, expires }: SecurityContact): void {
   const path = '/.well-known/security.txt';

@@ -40,7 +40,8 @@ export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnai
         try {
           return await sendThumbnail(request, reply, file, thumbnails);
         } catch (error) {
-          // Replaced since the look at it: the new file is looked at. Conditions of the request end elsewise.
+          // The file was replaced after its metadata was read: retry with the new file. Preconditions of the request
+          // throw `HttpError`.
           if (!isStoreError(error, 'condition-failed')) throw error;
           if (attempt === ATTEMPTS) throw beingChanged(error);
         }
@@ -49,7 +50,7 @@ export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnai
   );
 }
 
-/** How often a file that changes between the look at it and its reading is looked at again. */
+/** Maximum number of attempts for a file that changes between its metadata and its content. */
 const ATTEMPTS = 5;
 
 async function sendThumbnail(
@@ -61,10 +62,10 @@ async function sendThumbnail(
   const etag = thumbnailEtag(file);
   reply.headers({ etag: quote(etag), 'cache-control': CACHE_CONTROL });
   const verdict = evaluate(request.headers, { etag, modified: null });
-  // Who names the etag was given the thumbnail before. Every other condition is on one that can be made at all.
+  // A matching ETag proves that the client already has the thumbnail. Other preconditions need an existing thumbnail.
   const isKnown = verdict === 'not-modified' && request.headers['if-none-match']?.trim() !== '*';
   if (isKnown) return sendNotModified(reply);
-  // From memory nothing is waited for, and so nobody has to watch whether the client leaves.
+  // A thumbnail from memory needs no abort signal, because nothing is awaited.
   const jpeg = thumbnails.peek(file) ?? (await thumbnails.get(file, { signal: clientSignal(reply) }));
   if (verdict === 'not-modified') return sendNotModified(reply);
   if (verdict === 'failed') {

@@ -13,13 +13,15 @@ import { quote, writeCondition } from '../preconditions.ts';
 import { Failure, Upload, Uploaded } from '../schemas.ts';
 import type { App, Service } from '../service.ts';
 
-/** Bytes of the field `prefix`: enough for an error that names the rule of paths instead of this one. */
+/**
+ * Bytes of the field `prefix`. Enough that a too long path fails with the error of the path rule instead of this limit.
+ */
 const MAX_PREFIX = 8 * 1024;
 
-/** Bytes of the field `modified`: more than any date has. */
+/** Bytes of the field `modified`. Every valid date is shorter. */
 const MAX_MODIFIED = 1024;
 
-/** Milliseconds in which a client that still sends, though it was refused, can read why. */
+/** Milliseconds that a client has to read the response to a rejected upload while it still sends. */
 const LINGER = 5_000;
 
 export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): void {
@@ -38,9 +40,9 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
         body: Upload,
         response: { 200: Uploaded, '4xx': Failure, '5xx': Failure },
       },
-      // The body is read as it arrives, and its rules are kept below.
+      // The handler reads the body as it arrives and validates it itself.
       validatorCompiler: () => () => true,
-      // Before the body: a client that can't upload anything must not hold a connection open with one.
+      // Before the body is read: a client that can't upload must not keep the connection open with a body.
       onRequest: async (request, reply) => {
         try {
           accessOf(request).files.requireUpload();
@@ -57,7 +59,7 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
       const inHeader = modifiedInHeader(request.headers);
       const form = await readForm(request.raw);
       const fields: Fields = {};
-      // A field is more exact than the seconds of the header.
+      // The field has a higher resolution than the seconds of the header.
       const modified = () => fields.modified ?? inHeader;
       try {
         const onFile = () => {
@@ -82,7 +84,9 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
   );
 }
 
-/** Bytes of the whole form, where the client says: its file can't have more. */
+/**
+ * Returns the `Content-Length` of the whole form, an upper bound of the size of its file; undefined without the header.
+ */
 function lengthOf({ headers }: IncomingMessage): number | undefined {
   return headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
 }
@@ -92,20 +96,20 @@ type StoreOptions = UploadOptions & { readonly sizeAtMost: number | undefined };
 /** `onFile` is called when the file part begins. */
 type ReceiveOptions = StoreOptions & { readonly onFile: () => void };
 
-/** The fields of a form beside its file, as far as they have arrived. */
+/** The fields that have arrived so far, without the file. */
 interface Fields {
   prefix?: FolderPath;
   modified?: Date;
 }
 
-/** What is known about the file beside its part. */
+/** Metadata of the file that other parts and headers carry. */
 interface Metadata {
   readonly fields: Fields;
   /** Returns the modification time to keep, once the whole form has arrived. */
   readonly modified: () => Date | undefined;
 }
 
-/** Stores the file of a form. Nothing is changed before the whole form has arrived and is found to be right. */
+/** Stores the file of a form. Changes nothing before the whole form has arrived and is valid. */
 async function receive(
   files: Files,
   form: Form,
@@ -131,7 +135,7 @@ async function storeFile(
   const name = fileName(part);
   const { body, release, type: declaredType } = part;
   const incoming = { body, release, declaredType, modified };
-  // A wrong name is found before the bytes are taken in.
+  // Rejects an invalid name before the bytes are read.
   const file = childFile(fields.prefix ?? ROOT, name);
   if (fields.prefix !== undefined) {
     const atEnd = () => readRest(rest, fields);
@@ -146,7 +150,7 @@ async function storeFile(
   }
 }
 
-/** Reads what follows the file: perhaps fields, and no second file. */
+/** Reads the parts after the file: optional fields, and no second file. */
 async function readRest(rest: Form, fields: Fields): Promise<void> {
   for (let part = await rest.next(); part; part = await rest.next()) {
     if (isFile(part))
@@ -163,7 +167,7 @@ function isFile({ name, filename, unreadable }: Part): boolean {
   );
 }
 
-/** Reads a part that is not the file. It may have a file name: Python's `files=` gives one to every field. */
+/** Reads a part that is not the file. It can have a file name: Python's `files=` adds one to every field. */
 async function readField(part: Part, fields: Fields): Promise<void> {
   const { name } = part;
   if (name !== 'prefix' && name !== 'modified') return skipPart(part);
@@ -172,7 +176,7 @@ async function readField(part: Part, fields: Fields): Promise<void> {
   else fields.modified = parseModified(await readText(part, MAX_MODIFIED));
 }
 
-/** The last segment of the file name: some programs send the whole path. */
+/** Returns the last segment of the file name, because some clients send the whole path. */
 function fileName({ filename = '' }: Part): string {
   const name = filename.slice(filename.lastIndexOf('/') + 1);
   if (name !== '') return name;
@@ -180,13 +184,14 @@ function fileName({ filename = '' }: Part): string {
 }
 
 /**
- * Reads on without keeping anything, so that a client that is still sending can read its answer, and ends the
- * connection when it does not stop.
+ * Reads and drops the rest of the body, so that a client that is still sending can read the response. Closes the
+ * connection if the client does not stop.
  */
 function discardRest(request: IncomingMessage): void {
   if (request.destroyed) return;
   request.unpipe();
-  // Also one that has come whole: what is not read to its end is never closed, and with it all that was made of it stays.
+  // Also drain a body that has arrived whole: an unread stream never closes, and everything that refers to it stays in
+  // memory.
   request.resume();
   if (request.complete) return;
   const timer = setTimeout(() => request.destroy(), LINGER);
