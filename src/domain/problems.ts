@@ -6,12 +6,12 @@ import type { FileEntry, WriteCondition } from './store.ts';
  * What every store may find, in the same words whichever store finds it.
  */
 
-/** Nothing of the kind that `path` names is there. */
+/** Returns the error for a missing file or folder. */
 export function notFound(path: FilePath | FolderPath, cause?: unknown): StoreError {
   return new StoreError('not-found', `There is no ${kindOf(path)} ${quoted(path)}.`, { cause });
 }
 
-/** The conflict that `overwrite` settles. */
+/** Returns the conflict that `overwrite` resolves. */
 export function existsAlready(path: FilePath | FolderPath, cause?: unknown): StoreError {
   const message = `There is a ${kindOf(path)} ${quoted(path)} already; send "overwrite": true to replace it.`;
   return new StoreError('already-exists', message, { cause });
@@ -24,12 +24,12 @@ export function otherKindInTheWay(path: FilePath | FolderPath, cause?: unknown):
   return new StoreError('wrong-kind', message, { cause });
 }
 
-/** A folder that has to be empty is not. */
+/** Returns the error for a folder that must be empty but is not. */
 export function notEmpty(folder: FolderPath, cause?: unknown): StoreError {
   return new StoreError('already-exists', `The folder ${quoted(folder)} is not empty.`, { cause });
 }
 
-/** The condition `absent` does not hold. */
+/** Returns the error for a failed `absent` condition. */
 export function presentAgainstCondition(file: FilePath, cause?: unknown): StoreError {
   const message = `There is a file ${quoted(file)} already, and the request asked not to replace one.`;
   return new StoreError('condition-failed', message, { cause });
@@ -60,7 +60,7 @@ export function readOnlyError(): StoreError {
   return new StoreError('denied', 'This service is read-only.');
 }
 
-/** The file is not the version that the request was about. */
+/** Returns the error for a file that has changed since the version in the request. */
 export function changedMeanwhile(file: FilePath): StoreError {
   return new StoreError('condition-failed', `The file ${quoted(file)} is not the version that the request is about.`);
 }
@@ -77,7 +77,7 @@ export function copyNotFound(path: string): StoreError {
   return new StoreError('unavailable', message, { retryAfter: 5 });
 }
 
-/** The listing of a folder lacks an item that is there. */
+/** Returns the error for a folder listing that lacks an existing item. */
 export function listingIncomplete(path: string): StoreError {
   const message = `The store does not list ${quoted(path)}, which exists. Nothing was removed. Send the request again; if it fails again, run "holdall doctor" to test the store.`;
   return new StoreError('unavailable', message, { retryAfter: 5 });

@@ -1,16 +1,16 @@
 /**
- * What Amazon S3 supports and this store was found to lack. Each process learns it once, from responses; later requests
- * go without what was refused.
+ * Features of Amazon S3 that this store lacks. Each process learns them from responses; later requests omit the
+ * unsupported features.
  */
 export interface Abilities {
   has(ability: Ability): boolean;
-  /** Remembers that the store lacks it, and logs that once. `details` says how the store refused it. */
+  /** Records that the store lacks the ability and logs it once. `details` describes the store's error. */
   lose(ability: Ability, details: object): void;
 }
 
 export type Ability = keyof typeof LACKS;
 
-/** What the log says, and with it the doctor. */
+/** Messages for the log and the doctor. */
 const LACKS = {
   putConditions:
     'The object store does not support conditions on PutObject: Holdall checks the destination before each write.',
@@ -42,5 +42,5 @@ export function createAbilities(warn: (message: string, details: object) => void
   };
 }
 
-/** Whether a line of the log says that the store lacks something. */
+/** Returns whether a log message reports a missing ability. */
 export const isLack = (message: string): boolean => Object.values<string>(LACKS).includes(message);

@@ -13,28 +13,28 @@ import { locate } from './site.ts';
 import { CONNECT_TIMEOUT, QUICK, STALL } from './time-outs.ts';
 import { translate } from './translate.ts';
 
-/** What a request is about, for its errors, and how long it may take. */
+/** The object of a request, for error messages, and the timeout. */
 export interface Request extends Cancellable {
-  /** The object that is asked for; the bucket as a whole where undefined. */
+  /** The requested object; undefined for the whole bucket. */
   readonly key?: Key;
-  /** Milliseconds until the head of the answer. */
+  /** Milliseconds until the response headers arrive. */
   readonly timeout?: number;
 }
 
-/** One bucket, and the one way to ask it. */
+/** A bucket and its clients. All requests to the store go through it. */
 export interface Bucket {
   readonly name: string;
-  /** The store's address; that of AWS where undefined. */
+  /** The URL of the store; undefined for AWS. */
   readonly endpoint: string | undefined;
-  /** For what is asked often: a tenth of the CPU that the client takes. */
+  /** Sends frequent requests, with a tenth of the CPU time of `client`. */
   readonly objects: Objects;
-  /** For everything else. */
+  /** Sends all other requests. */
   readonly client: S3Client;
-  /** Told of what a person should know of though no request fails for it. */
+  /** Logs a problem that fails no request but that the operator should know. */
   readonly warn: S3Options['warn'];
-  /** What the store was found to lack. */
+  /** The features of Amazon S3 that the store supports, as far as is known. */
   readonly abilities: Abilities;
-  /** Sends a command. Every error is a `StoreError` where it was foreseen, or what `signal` was aborted with. */
+  /** Sends a command. Throws a `StoreError` for expected errors, or the abort reason of `signal`. */
   ask<Output>(request: Request, send: (options: SendOptions) => Promise<Output>): Promise<Output>;
   close(): void;
 }
@@ -77,7 +77,7 @@ export function connect(options: S3Options): Bucket {
 }
 
 function configure({ endpoint, region, accessKeyId, secretAccessKey, addressing, warn }: S3Options) {
-  // A connection is kept by every client that reads slowly: none must wait for another's.
+  // Slow readers hold their connections. Without a limit, no request waits for a free connection.
   const agent = { keepAlive: true, maxSockets: Number.POSITIVE_INFINITY };
   return {
     region,
@@ -85,13 +85,13 @@ function configure({ endpoint, region, accessKeyId, secretAccessKey, addressing,
     forcePathStyle: addressing === 'path',
     credentials: { accessKeyId, secretAccessKey },
     maxAttempts: ATTEMPTS,
-    // Compatible stores refuse the trailing checksums that the client adds on its own (411 on Ceph 16).
+    // Some S3-compatible stores reject the trailing checksums that the client adds by default (411 on Ceph 16).
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    // A store that never answers "100 Continue" would hold up each part for seconds.
+    // A store that never sends "100 Continue" would delay each part for seconds.
     expectContinueHeader: false,
     cacheMiddleware: true,
-    // A region that is not the bucket's is a mistake to be told, not to be guessed around.
+    // A wrong region is a configuration error. Report it instead of following the redirect.
     followRegionRedirects: false,
     requestHandler: {
       connectionTimeout: CONNECT_TIMEOUT,
@@ -106,8 +106,8 @@ function configure({ endpoint, region, accessKeyId, secretAccessKey, addressing,
 }
 
 /**
- * Headers that others gave an object may hold UTF-8, which is signed as such: what goes over the wire are its bytes,
- * which Node wants as one character each. It comes last, behind the signing.
+ * Encodes non-ASCII header values as UTF-8 bytes, one character per byte, as Node expects them. Other tools may have
+ * stored such values with an object. The signature covers the UTF-8 text, so this middleware runs after signing.
  */
 function sendUtf8(client: S3Client): void {
   client.middlewareStack.add(
@@ -117,7 +117,7 @@ function sendUtf8(client: S3Client): void {
         const headers = request.headers as Record<string, string>;
         for (const [name, value] of Object.entries(headers)) {
           if (NON_ASCII.test(value)) headers[name] = asBytes(value);
-          // Node reads this one as bytes of UTF-8 itself, but only in requests that have a body (lib/_http_outgoing.js).
+          // Node decodes this header from UTF-8 bytes, but only in requests with a body (lib/_http_outgoing.js).
           const isReadAgain = name === 'content-disposition' && Number(headers['content-length'] ?? 0) > 0;
           if (isReadAgain) headers[name] = asBytes(headers[name] ?? '');
         }
@@ -129,8 +129,8 @@ function sendUtf8(client: S3Client): void {
 }
 
 /**
- * What was signed by a clock that the answer shows to be wrong is signed by the right one, and sent again. By its own rule
- * the client gives up where a clock was set right, and sends again all that is refused, for any reason, while one is wrong.
+ * Retries a request with a corrected clock if the response shows that the clock was wrong at signing. By default, the
+ * client doesn't retry once the clock is corrected, and retries every rejected request while the clock is wrong.
  */
 function signAnew({ config, middlewareStack }: S3Client): void {
   middlewareStack.addRelativeTo(
@@ -141,7 +141,7 @@ function signAnew({ config, middlewareStack }: S3Client): void {
           return await next(given);
         } catch (error) {
           if (error instanceof S3ServiceException) {
-            // By this the client knows what to send again, whatever the refusal is.
+            // The client retries errors with this flag, whatever their code.
             const clockSkewCorrected = Math.abs(config.systemClockOffset - offset) >= WRONG;
             Object.assign(error.$metadata, { clockSkewCorrected });
           }
@@ -152,7 +152,7 @@ function signAnew({ config, middlewareStack }: S3Client): void {
   );
 }
 
-/** The client tells how often it sent a request only when it is done with it. */
+/** Reports retries when a request completes, because the client reports its attempts only then. */
 function tellRetries(client: S3Client, retried: () => void): void {
   const tell = (told: unknown) => {
     for (let attempt = attemptsIn(told); attempt > 1; attempt--) retried();
@@ -172,7 +172,7 @@ function tellRetries(client: S3Client, retried: () => void): void {
   );
 }
 
-/** Each request, as it goes over the wire. */
+/** Reports each HTTP request that the client sends. */
 function tellRequests({ config: { requestHandler } }: S3Client, asked: TellRequest): void {
   const handle = requestHandler.handle.bind(requestHandler);
   requestHandler.handle = (request, options) => {
@@ -183,7 +183,7 @@ function tellRequests({ config: { requestHandler } }: S3Client, asked: TellReque
   };
 }
 
-/** Requests that were sent for an answer, or an error, of the client. */
+/** Returns the number of attempts behind a result or an error of the client. */
 function attemptsIn(told: unknown): number {
   if (typeof told !== 'object' || told === null || !('$metadata' in told)) return 0;
   return (told.$metadata as { attempts?: number } | undefined)?.attempts ?? 0;

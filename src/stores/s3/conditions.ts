@@ -3,18 +3,18 @@ import type { Ability } from './abilities.ts';
 import type { Bucket } from './bucket.ts';
 import { codeOf } from './translate.ts';
 
-/** The condition of a write as the commands take it. */
+/** The condition of a write, as command input. */
 export interface ConditionHeaders {
   readonly IfMatch?: string;
   readonly IfNoneMatch?: string;
 }
 
 /**
- * Sends a write under a condition. Where the store does not support it, `check` looks at the destination right before
- * the write, which is then sent without the condition: what arrives in between is replaced.
+ * Sends a conditional write. If the store does not support the condition, `check` tests the destination right before an
+ * unconditional write. That write replaces objects that arrive in between.
  *
- * Some stores return 501 for conditions, and some return 412 though the condition holds. A 412 counts as such if `check`
- * passes after it, twice: once, the destination may have been changed and changed back.
+ * Some stores return 501 for conditions, and some return 412 although the condition holds. The condition counts as
+ * unsupported if `check` passes after two 412 responses. After only one, the destination may have changed temporarily.
  *
  * @param check throws `condition-failed` unless the condition holds
  */

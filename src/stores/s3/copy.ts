@@ -24,7 +24,7 @@ import type { Remover } from './remove.ts';
 import { LONG } from './time-outs.ts';
 import { codeOf, wasSentBefore } from './translate.ts';
 
-/** The object to copy, as it was seen: no other version of it is copied, where the store looks at that. */
+/** The version of an object to copy. Stores that support conditions on copy sources copy no other version. */
 export interface Source {
   readonly key: Key;
   readonly size: number;
@@ -34,35 +34,37 @@ export interface Source {
 
 export interface Copier {
   /**
-   * Copies an object, type and metadata included, and gives the etag of the copy. With `exclusive` nothing is
-   * replaced, not even what arrives meanwhile (`condition-failed`). `condition-failed` as well where the source is
-   * another version by now; `not-found` without a source.
+   * Copies an object with its media type and metadata, and returns the ETag of the copy. With `exclusive`, the copy
+   * replaces no object, not even one that arrives during the copy.
+   *
+   * @throws condition-failed if the source has changed, or if the destination exists and `exclusive` is set
+   * @throws not-found if the source does not exist
    */
   copy(source: Source, to: Key, options: { exclusive: boolean } & Cancellable): Promise<string>;
   /**
-   * As `copy`, in one request where that can be: for the many objects of a folder. With `exclusive`, it depends on the
-   * store whether it minds what arrives at the destination meanwhile.
+   * Copies an object like `copy`, in one request if possible. Used for the many objects of a folder. With `exclusive`,
+   * the copy may replace an object that arrives meanwhile if the store does not support If-None-Match.
    */
   copyQuickly(source: Source, to: Key, options: { exclusive: boolean } & Cancellable): Promise<string>;
-  /** The object as it is now, if there is one. */
+  /** Returns the current version of the object, or undefined if it does not exist. */
   find(key: Key, options: Cancellable): Promise<Source | undefined>;
-  /** Whether the object at `key` was made here as a copy of an object with this etag. */
+  /** Returns whether Holdall created the object at `key` as a copy of an object with this ETag. */
   isCopyOf(key: Key, etag: string, options: Cancellable): Promise<boolean>;
 }
 
-/** Bytes up to which a store copies in one request (Amazon S3 and R2: 5 GB). */
+/** Maximum bytes that a store copies in one request (Amazon S3 and R2: 5 GB). */
 const COPY_LIMIT = 5 * 2 ** 30;
 
-/** Bytes of a part that is copied: few enough that each is done in seconds. More where 10,000 of them would not suffice. */
+/** Bytes per copied part, so that each takes seconds. Parts are larger if 10,000 parts would not suffice. */
 const COPY_PART = 2 ** 29;
 const PARTS_AT_ONCE = 4;
 
-/** Bytes up to which an exclusive copy goes through the service: fewer than the least part of an upload. */
+/** Holdall reads and writes exclusive copies below this many bytes (the minimum part size of an upload). */
 const THROUGH_LIMIT = 5 * 2 ** 20;
 
 export function createCopier(bucket: Bucket, removeObject: Remover['removeObject'], copyLimit = COPY_LIMIT): Copier {
   const { abilities } = bucket;
-  /** Whether a copy in one request was always found with the etag of its source. */
+  /** Whether every copy in one request has kept the ETag of its source so far. */
   let copiesKeepEtags = true;
 
   const describe = (key: Key, { signal }: Cancellable): Promise<HeadObjectCommandOutput> =>
@@ -75,10 +77,10 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
 
   const copySourceOf = ({ key }: Source) => `${encodeURIComponent(bucket.name)}/${escapePath(key)}`;
 
-  /** Whether a copy of the object will have its etag, as far as is known. */
+  /** Returns whether a copy is expected to keep the ETag of the source. */
   const keepsEtag = ({ etag }: Source) => copiesKeepEtags && !etag.includes('-');
 
-  /** What the source has beside its bytes. Older stores pass over a condition on it, so it is looked at here as well. */
+  /** Returns the headers of the source. Also checks its ETag, because older stores ignore conditions on the source. */
   const describeSource = async (source: Source, options: Cancellable): Promise<HeadObjectCommandOutput> => {
     const described = await describe(source.key, options);
     if (unquote(described.ETag) !== source.etag) throw changedMeanwhile(source.key as FilePath);
@@ -86,12 +88,12 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   };
 
   /**
-   * Sends a copy of the source in this version. A copy that was begun is not cancelled: the store would continue it, and
-   * create an object, or a part, after the caller has cleaned up.
+   * Sends a copy request for this version of the source. A running copy is not cancelled: the store would continue it
+   * and create an object or a part after the caller has cleaned up.
    *
-   * Some stores return 412 for large objects though the condition on the source holds. Then, and where the store does not
-   * support the condition, the source is looked at right before a copy without it. What is written to the source in
-   * between is copied in its new version, which callers notice by the etag of the copy.
+   * Some stores return 412 for large objects although the condition on the source holds. In this case, or if the store
+   * does not support the condition, Holdall checks the source and then copies it unconditionally. If the source changes
+   * in between, the store copies the new version. Callers detect that by the ETag of the copy.
    */
   const begin = async <Output>(
     source: Source,
@@ -114,7 +116,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     const present = await lookAt(source.key, { signal });
     if (unquote(present?.ETag) !== source.etag) throw refusal ?? changedMeanwhile(source.key as FilePath);
     const output = await sendWith(undefined).catch((error: unknown) => {
-      // It was not the condition on the source that failed.
+      // Without the condition on the source, the request fails in the same way: another condition failed.
       throw refusal && isStoreError(error, refusal.kind) ? refusal : error;
     });
     abilities.lose('sourceConditions', { code: codeOf(refusal?.cause) });
@@ -122,8 +124,8 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   };
 
   /**
-   * The etag of a copy that was made although its request failed: its answer was lost, and what it made was in its own
-   * way when it was sent again. Throws `error` where that is not so.
+   * Returns the ETag of a copy that succeeded although its request failed. This happens when the response is lost and
+   * the retry finds the copy of the first attempt. Otherwise throws `error`.
    */
   const findDone = async (error: unknown, source: Source, to: Key): Promise<string> => {
     const mayBeDone = isStoreError(error, 'condition-failed') && wasSentBefore(error.cause);
@@ -141,7 +143,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
         options,
       );
 
-  /** With attributes of its own instead of those of the source. */
+  /** Copies the object with `attributes` instead of those of the source. */
   const copyAnew =
     (source: Source, to: Key, isConditional: boolean, attributes: Attributes) =>
     async (options: SendOptions, sourceIfMatch: string | undefined) => {
@@ -166,7 +168,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     try {
       const told = unquote(await begin(source, { signal, isConditional }, send));
       const etag = told === '' ? await etagOfCopy(source, to, { isKept }) : told;
-      // Older stores pass over the condition on the source: the copy must not say that it is of another version.
+      // Older stores ignore the condition on the source. The metadata of the copy must not name a different version.
       if (!isKept) await requireUnchanged(source, to, { etag, isNew: exclusive });
       return etag;
     } catch (error) {
@@ -176,7 +178,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     }
   };
 
-  /** Whether the store refused a conditional copy though its conditions hold: nothing is at `to`, and the source is as seen. */
+  /** Returns whether the store rejected a conditional copy although `to` does not exist and the source is unchanged. */
   const isUnsupported = async (refusal: unknown, source: Source, to: Key): Promise<boolean> => {
     if (!isStoreError(refusal, 'condition-failed')) return isStoreError(refusal, 'unsupported');
     const [present, current] = await Promise.all([lookAt(to, {}), lookAt(source.key, {})]);
@@ -184,8 +186,8 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   };
 
   /**
-   * The etag of a copy that the response does not tell. Throws where nothing was copied: a store that ignores
-   * `x-amz-copy-source` takes the request for an empty PutObject, and returns 200.
+   * Returns the ETag of a copy if the response contains none. Throws if the store copied nothing: a store that ignores
+   * `x-amz-copy-source` treats the request as an empty PutObject and returns 200.
    */
   const etagOfCopy = async (source: Source, to: Key, { isKept }: { isKept: boolean }): Promise<string> => {
     const described = await lookAt(to, {});
@@ -198,8 +200,8 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     const isKept = keepsEtag(source);
     const etag = await copyInOneRequest(source, to, options);
     if (!isKept || etag === source.etag) return etag;
-    // Either the source is another version by now, or this store gives an encrypted object an etag of its own: then
-    // what a copy was made of is kept with it from now on.
+    // Either the source has changed, or this store assigns new ETags to encrypted objects. In the second case, copies
+    // store the ETag of their source as metadata from now on.
     await requireUnchanged(source, to, { etag, isNew: options.exclusive });
     copiesKeepEtags = false;
     try {
@@ -210,7 +212,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     }
   };
 
-  /** Throws unless the source is still what was copied; a copy that is new then goes, since nobody would know it. */
+  /** Throws if the source has changed since the copy. Then first removes a new copy, which would be orphaned. */
   const requireUnchanged = async (source: Source, to: Key, { etag, isNew }: { etag: string; isNew: boolean }) => {
     try {
       await describeSource(source, {});
@@ -220,13 +222,13 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     }
   };
 
-  /** Removes the copy with this etag, and nothing that somebody else put there meanwhile. */
+  /** Removes the copy with this ETag. Keeps an object that another client has written there meanwhile. */
   const takeBack = async (key: Key, etag: string): Promise<void> => {
     const present = await lookAt(key, {});
     if (unquote(present?.ETag) === etag) await removeObject(key, { ifMatch: etag });
   };
 
-  /** Copies an object in parts, which the store copies by itself if it can. */
+  /** Copies an object in parts, inside the store if it supports UploadPartCopy. */
   const copyByParts = async (source: Source, to: Key, options: Options): Promise<string> => {
     let refusal: StoreError | undefined;
     if (abilities.has('partCopies')) {
@@ -243,7 +245,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     return etag;
   };
 
-  /** As `copyByParts`, without UploadPartCopy: in one request up to the limit for that, else through the service. */
+  /** Copies an object in one request up to `copyLimit`. Otherwise, Holdall reads and writes it in parts. */
   const copyWithoutParts = async (source: Source, to: Key, options: Options): Promise<string> => {
     const { exclusive, signal } = options;
     if (exclusive && (await lookAt(to, { signal }))) throw presentAgainstCondition(to as FilePath);
@@ -257,7 +259,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
       const command = new UploadPartCopyCommand({ Bucket: bucket.name, Key: to, ...from, ...place });
       return bucket.client.send(command, options);
     });
-    // A store that ignores the copy source takes the request for an UploadPart of no bytes, and tells its etag elsewhere.
+    // A store that ignores the copy source treats the request as an empty UploadPart, with the ETag in a header.
     if (!output.CopyPartResult?.ETag) throw copiedNothing();
     return output.CopyPartResult.ETag;
   };
@@ -286,16 +288,16 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
       signal,
       send: (range: string, place) => send(range, { source, to, place, signal }),
       async verify() {
-        // All parts are of one version.
+        // Ensures that all parts come from the same version.
         await describeSource(source, { signal });
-        // Older stores pass over a condition on the completion, so it is looked at just before as well.
+        // Older stores ignore conditions on the completion, so check the destination right before it.
         if (exclusive && (await lookAt(to, { signal }))) throw presentAgainstCondition(to as FilePath);
       },
     });
     return unquote(etag);
   };
 
-  /** Opens the source in this version, or a range of it. */
+  /** Opens this version of the source, or a range of it. */
   const open = async (source: Source, options: { Range?: string }, { signal }: Cancellable) => {
     const get = new GetObjectCommand({ Bucket: bucket.name, Key: source.key, IfMatch: quote(source.etag), ...options });
     const { Body: body, ...described } = await bucket.ask({ key: source.key, signal }, (sending) =>
@@ -305,7 +307,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     return { body, described };
   };
 
-  /** Reads the source and writes it: conditions on PutObject are those that most stores support. */
+  /** Reads and writes the source, because most stores support conditions on PutObject. */
   const copyThrough = async (source: Source, to: Key, { signal }: Cancellable): Promise<string> => {
     const { body, described } = await open(source, {}, { signal });
     const object = {
@@ -356,7 +358,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
 
 type Options = { readonly exclusive: boolean } & Cancellable;
 
-/** Gives a range of the source its place in an upload in parts, and returns the etag of the part. */
+/** Uploads a range of the source as a part of a multipart upload. Returns the ETag of the part. */
 type SendPart = (
   range: string,
   part: { source: Source; to: Key; place: { UploadId: string; PartNumber: number } } & Cancellable,

@@ -35,7 +35,7 @@ export interface Objects {
   ): Promise<string | undefined>;
   /** DeleteObject. */
   remove(key: Key, conditions: { ifMatch?: string | undefined }, options: SendOptions): Promise<void>;
-  /** A URL for GetObject or HeadObject, with the headers that the store is to answer with. */
+  /** Returns a presigned URL for GetObject or HeadObject that sets headers of the response. */
   presign(
     method: 'GET' | 'HEAD',
     key: Key,
