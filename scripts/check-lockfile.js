@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
 /*
- * Fails for an entry of the lockfile whose content npm would not verify, and for one that runs a script at install: such a
- * script can fetch what no checksum covers. Excepted are build tools for platforms whose packages the registry that made the
- * lockfile lacks: they are never installed on another platform, and never published.
+ * Fails for lockfile entries without a checksum, and for entries with an install script: a script can download
+ * content that no checksum covers. Build tools of other platforms are exempt if the registry that made the lockfile
+ * lacks them. They are never installed on this platform, and never published.
  */
 
 const { packages } = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8'));

@@ -22,8 +22,8 @@ const EXEMPT: readonly { readonly file: string; readonly source: string; readonl
 ];
 
 /**
- * Expressions with counted repetitions are checked by fuzzing: the same way each time, whatever else the machine does.
- * Only the time limit of the whole check remains.
+ * Checks expressions with counted repetitions by fuzzing. A fixed seed makes the result independent of the machine's
+ * load. The only timeout is that of the whole check.
  */
 const PARAMETERS = { randomSeed: 1, attackTimeout: null, incubationTimeout: null, timeout: 120_000 };
 
@@ -69,7 +69,7 @@ function collect(file: string): void {
     },
     Property({ key, value }) {
       if (key.type !== 'Identifier' || key.name !== 'pattern') return;
-      // Ajv compiles patterns of JSON Schema with the flag `u`.
+      // Ajv compiles JSON Schema patterns with the flag `u`.
       if (value.type === 'Literal' && typeof value.value === 'string') add(value, value.value, 'u');
       else refuse(value);
     },
@@ -82,7 +82,7 @@ function lineOf(code: string, { start }: ESTree.Span): number {
   return code.slice(0, start).split('\n').length;
 }
 
-/** Returns what is wrong with an expression; undefined if matching takes linear time. */
+/** Returns the problem of an expression; undefined if matching takes linear time. */
 async function judge({ file, line, pattern, flags }: Expression): Promise<string | undefined> {
   const result = await check(pattern, flags, PARAMETERS);
   const place = `${file}:${line}: /${pattern}/${flags}`;

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /*
- * Tools ship a package for each platform, as optional dependencies. Where a registry's mirror lacks those of other
- * platforms, `npm install` leaves them out of the lockfile, and `npm ci` then refuses it. This script adds them:
- * run it after a change of dependencies. Existing entries stay as they are. With `--integrity`, it asks the registry
- * for the checksums that are missing, one request each.
+ * Adds missing platform packages to the lockfile. Run it after a change of dependencies. Tools ship one optional
+ * dependency for each platform. If a registry mirror lacks those of other platforms, `npm install` omits them from
+ * the lockfile, and `npm ci` then rejects it. Existing entries remain unchanged. With `--integrity`, the script
+ * requests each missing checksum from the registry.
  */
 
 const LOCKFILE = new URL('../package-lock.json', import.meta.url);
@@ -42,7 +42,7 @@ lock.packages = Object.fromEntries(byName);
 writeFileSync(LOCKFILE, `${JSON.stringify(lock, null, 2)}\n`);
 
 /**
- * Returns the checksum that the registry has of a package; undefined where it has no such package.
+ * Returns the checksum of a package from the registry; undefined if the registry does not have the package.
  *
  * @param {string} spec
  */

@@ -63,7 +63,7 @@ function stopServices(services) {
   if (usesSystemd && services.length > 0) {
     execFileSync('systemctl', ['disable', '--now', ...services], { stdio: ['ignore', 'ignore', 'inherit'] });
   }
-  // A container's policy may have kept the service from starting: then the command fails, which is fine.
+  // Ignores a failure: the policy of a container may have prevented the service from starting.
   if (!usesSystemd) for (const service of services) spawnSync(`/etc/init.d/${service}`, ['stop'], { stdio: 'ignore' });
 }
 

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /*
- * Writes the lockfile of what is published (`package/`): the part of the lockfile of the checkout that its dependencies
- * need, with the versions and checksums there, so that `npm ci` installs it.
+ * Writes the lockfile of the published package (`package/`), so that `npm ci` can install it. It contains the
+ * package's dependencies from the project's lockfile, with their versions and checksums.
  */
 
 const read = (/** @type {string} */ path) => JSON.parse(readFileSync(new URL(`../${path}`, import.meta.url), 'utf8'));
@@ -20,7 +20,7 @@ const lock = { name, version, lockfileVersion, requires: true, packages: { '': r
 writeFileSync(new URL('../package/package-lock.json', import.meta.url), `${JSON.stringify(lock, null, 2)}\n`);
 
 /**
- * Adds what the package at a place in `node_modules` needs.
+ * Adds the dependencies of the package at a path in `node_modules`.
  *
  * @param {string} place
  * @param {Readonly<Record<string, string>>} needed
@@ -37,7 +37,7 @@ function addAll(place, needed) {
 }
 
 /**
- * Returns where Node.js finds a package: in the nearest `node_modules`.
+ * Returns the path at which Node.js finds a package: in the nearest `node_modules`.
  *
  * @param {string} place
  * @param {string} needed

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-// By its default export: a Node.js that is too old lacks `globSync`, and would not get as far as saying so.
+// A default import, because old Node.js versions lack `globSync`: a named import would fail before `requireNode`
+// reports the version.
 import fs from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -12,10 +13,10 @@ import { requireChineseFont, requireCommands } from './debian-packages.js';
 
 requireNode();
 
-// Keeps compiled code for the next process: the tests start hundreds of processes that load the whole service.
+// Caches compiled code for later processes: the tests start hundreds of processes that load the whole service.
 const COMPILED = fileURLToPath(new URL('../node_modules/.cache/compiled', import.meta.url));
 
-/** The programs that read what is in `deploy`, and what brings them. */
+/** The programs that check the files in `deploy`, with their Debian packages. */
 const DEPLOYING = {
   promtool: 'prometheus',
   nginx: 'nginx-light',
@@ -27,7 +28,7 @@ const DEPLOYING = {
   setpriv: 'util-linux',
 };
 
-/** The programs that make and mount file systems which ignore case, and what brings them. */
+/** The programs that create and mount case-insensitive file systems, with their Debian packages. */
 const IGNORING_CASE = {
   'lowntfs-3g': 'ntfs-3g',
   'mkfs.exfat': 'exfatprogs',
@@ -43,13 +44,13 @@ const all = given.includes('--long') ? 'tests/long/*.test.ts' : 'tests/!(long)/*
 const files = named.length > 0 ? named : [all];
 const matching = [...files, ...fs.globSync(files)];
 
-/** Milliseconds that one test, or one file, may take. */
+/** The timeout of one test or one test file. */
 const TEST_TIMEOUT_MS = willRun('tests/long/') ? 3_600_000 : 300_000;
 
 const interrupted = new AbortController();
 /** @type {NodeJS.Signals | undefined} */
 let interruptedBy;
-// Kept for good: a second Ctrl-C must not cut short how the object store is stopped.
+// The handlers stay installed, because a second Ctrl-C must not interrupt the shutdown of the object store.
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
   process.on(signal, () => {
     interruptedBy ??= signal;
@@ -96,10 +97,10 @@ async function runTests() {
 }
 
 /**
- * Builds what the service does not start without, nor do its tests.
+ * Runs a build script. The service and its tests require its output.
  *
- * @param {string} name of the script
- * @param {string} failure
+ * @param {string} name the path of the script
+ * @param {string} failure the error message
  */
 async function build(name, failure) {
   const script = fileURLToPath(new URL(name, import.meta.url));
@@ -108,7 +109,7 @@ async function build(name, failure) {
 }
 
 /**
- * Whether a test will run whose path has this in it: `s3` for those that need an object store.
+ * Returns whether a test will run whose path contains `part`, for example `s3` for tests that need an object store.
  *
  * @param {string} part
  */
@@ -116,13 +117,13 @@ function willRun(part) {
   return matching.some((file) => file.includes(part));
 }
 
-/** The one that opens the page in the tests, and characters for each language that the page speaks. */
+/** Installs the browser for the tests, and fonts for all languages of the page. */
 function requireBrowser() {
   requireCommands({ chromium: 'chromium' });
   requireChineseFont();
 }
 
-/** Those that stop its daemon have a Ceph of their own. */
+/** Installs the commands for the replica tests, which stop daemons and therefore start their own Ceph. */
 async function provideForReplicas() {
   const { CEPH_COMMANDS } = await import('../tests/servers/ceph.ts');
   provide(() => requireCommands({ nginx: DEPLOYING.nginx, ...CEPH_COMMANDS }));
@@ -133,7 +134,7 @@ async function provideSwift() {
   provide(() => requireCommands(SWIFT_COMMANDS));
 }
 
-/** Starts one Ceph for the whole run, because each takes two seconds and 120 MB. */
+/** Starts one Ceph for the whole run, because each instance takes two seconds and 120 MB. */
 async function startOwnCeph() {
   const { CEPH_COMMANDS, startCeph } = await import('../tests/servers/ceph.ts');
   const { HOW_TO_NAME_ANOTHER } = await import('../tests/servers/object-store.ts');
@@ -148,7 +149,7 @@ async function startOwnCeph() {
 
 /**
  * @param {() => void} require installs what is missing, or throws
- * @param {string} alternative what else would do
+ * @param {string} alternative the alternative to the installation, for the message
  */
 function provide(require, alternative = '') {
   try {
@@ -159,9 +160,9 @@ function provide(require, alternative = '') {
 }
 
 /**
- * Runs the files to their end, and returns the exit code.
+ * Runs the test files and returns the exit code.
  *
- * @param {Readonly<Record<string, string>>} environment variables beside our own
+ * @param {Readonly<Record<string, string>>} environment additional variables
  */
 async function runFiles(environment) {
   interrupted.signal.throwIfAborted();
@@ -169,7 +170,7 @@ async function runFiles(environment) {
     process.execPath,
     [
       '--test',
-      // One more than there are cores: much of the time of the tests is waiting.
+      // One more than the number of cores, because tests spend much of their time waiting.
       `--test-concurrency=${availableParallelism() + 1}`,
       `--test-timeout=${TEST_TIMEOUT_MS}`,
       ...options,
@@ -177,7 +178,7 @@ async function runFiles(environment) {
     ],
     { stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: COMPILED, ...environment } },
   );
-  // For a signal that was sent to us alone. Ctrl-C reaches the runner as well, which does not mind being told twice.
+  // Forwards signals sent only to this process. After Ctrl-C, the runner receives the signal twice, which is harmless.
   interrupted.signal.addEventListener('abort', () => runner.kill('SIGTERM'));
   const [code] = await once(runner, 'exit');
   return typeof code === 'number' ? code : 1;

@@ -16,7 +16,7 @@ export interface Ceph extends ObjectStore {
   startGateway(): Promise<void>;
   /** Applies the lifecycle rules of all buckets now, with seconds instead of days. */
   applyLifecycles(): Promise<void>;
-  /** Ends the cluster and removes all its data. The cluster ends with this process too, however that ends. */
+  /** Stops the cluster and removes all its data. The cluster also stops when this process ends, for any reason. */
   stop(): Promise<void>;
 }
 
@@ -31,9 +31,9 @@ export const CEPH_COMMANDS = {
 } as const;
 
 /**
- * Starts an empty cluster in a new folder below `parent`, on free ports of 127.0.0.1, with the gateway on `address`. Takes
- * about two seconds. Rejects with the output of the daemons if the cluster does not come up, and with the reason of the
- * signal if that aborts; nothing is left behind then.
+ * Starts an empty cluster in a new folder below `parent`, on free ports of 127.0.0.1, with the gateway on `address`.
+ * Takes about two seconds. Rejects with the output of the daemons if the start fails, and with the signal's reason if
+ * the signal aborts. A failed start leaves no processes or files.
  */
 export function startCeph(signal?: AbortSignal, parent?: string, address = '127.0.0.1'): Promise<Ceph> {
   const environment = (folder: string) => ({
@@ -51,7 +51,7 @@ async function bringUp(cluster: StoreProcesses, address: string): Promise<Omit<C
   const monitorPort = await findFreePort();
   await mkdir(join(cluster.folder, 'disk'));
   await writeFile(join(cluster.folder, CONFIGURATION_FILE), configuration(cluster.folder, clusterId, monitorPort));
-  // The slowest step, and the only one that needs no monitor, so it runs while the monitor starts.
+  // Formatting is the slowest step and needs no monitor, so it runs while the monitor starts.
   const formatting = cluster.start('ceph-osd', '--id', '0', '--mkfs', '--osd-uuid', diskId);
   const { pid: monitor } = await startMonitor(cluster, clusterId, monitorPort);
   const { code, description } = await formatting.ended;
@@ -101,7 +101,7 @@ async function createUser(
   await cluster.run('radosgw-admin', 'user', 'create', ...user, ...key);
 }
 
-/** The configuration that keeps everything in the folder instead of /etc, /var and /run. */
+/** Returns a configuration that keeps all files in the folder instead of /etc, /var and /run. */
 function configuration(folder: string, clusterId: string, monitorPort: number): string {
   return `
 [global]

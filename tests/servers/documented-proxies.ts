@@ -10,18 +10,21 @@ import { until } from '../process/until.ts';
 import { findFreePort } from './free-port.ts';
 import { takesConnections } from './takes-connections.ts';
 
-/** A proxy program and its command line, with the file of `deploy/` that it is configured by. */
+/** A proxy program, its command line and its ports. */
 interface DocumentedProxy {
   readonly file: string;
   readonly args: readonly string[];
-  /** Arguments that only check the configuration. */
+  /** The arguments that only check the configuration. */
   readonly check: readonly string[];
   readonly port: number;
   /** The port for plain HTTP, which redirects to HTTPS. */
   readonly redirectPort: number;
 }
 
-/** Apache with `deploy/apache.conf` in front of a service. Addresses, TLS and what a distribution adds are other ones. */
+/**
+ * Returns Apache with `deploy/apache.conf` in front of a service. Replaces addresses, TLS and the distribution's
+ * settings.
+ */
 export async function documentedApache(t: TestContext, service: number): Promise<DocumentedProxy> {
   const folder = await temporaryFolder(t);
   const [port, otherPort] = [await findFreePort(), await findFreePort()];
@@ -55,7 +58,7 @@ export async function documentedApache(t: TestContext, service: number): Promise
   };
 }
 
-/** HAProxy with `deploy/haproxy.cfg` in front of a service. Addresses and TLS are other ones. */
+/** Returns HAProxy with `deploy/haproxy.cfg` in front of a service. Replaces addresses and TLS. */
 export async function documentedHaproxy(t: TestContext, service: number): Promise<DocumentedProxy> {
   const folder = await temporaryFolder(t);
   const [port, otherPort] = [await findFreePort(), await findFreePort()];
@@ -75,7 +78,7 @@ export async function documentedHaproxy(t: TestContext, service: number): Promis
   };
 }
 
-/** Starts a proxy, which ends with the test, and returns its port when it takes connections. */
+/** Starts a proxy, waits until it accepts connections and returns its port. The proxy stops at the end of the test. */
 export async function startProxy(t: TestContext, { file, args, port }: DocumentedProxy): Promise<number> {
   const child = spawn(file, args, { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, PATH } });
   const errors = text(child.stderr);
@@ -91,7 +94,7 @@ export async function startProxy(t: TestContext, { file, args, port }: Documente
   return port;
 }
 
-/** Where Debian has programs of the system. */
+/** The search path, including the folders in which Debian installs system programs. */
 export const PATH = `${process.env['PATH']}:/usr/sbin:/sbin`;
 
 const read = (file: string) => readFile(new URL(`../../deploy/${file}`, import.meta.url), 'utf8');

@@ -6,35 +6,35 @@ import { BLUE, plain } from '../thumbnails/images.ts';
 import type { AnsweredRequest, Content } from './github.ts';
 import { type HostedRepository, hostRepository } from './hosted-repository.ts';
 
-/** What a request of the service costs at the host. */
+/** The cost of one request to the service, in GitHub API requests. */
 export interface Cost {
-  /** Calls of the API that count. */
+  /** The number of API requests that count against the rate limit. */
   readonly calls: number;
-  /** Those that don't, because nothing had changed (304). */
+  /** The number of API requests that are free because nothing has changed (304). */
   readonly free: number;
 }
 
-/** One case: what is there before, and what the service is asked. Gives the status of its answer. */
+/** A case: the initial state and the measured request, which resolves with the status of the response. */
 export interface CostCase {
-  /** As the documentation has it. */
+  /** The name in the documentation. */
   readonly name: string;
   readonly files?: () => Promise<Files> | Files;
-  /** What the service was asked before; nothing but a listing where undefined. */
+  /** Requests before the measured one. Default: one listing. */
   readonly before?: (served: Served) => Promise<unknown>;
-  /** Seconds, where it is another time than that of all others. */
+  /** `GITHUB_TRUST` in seconds. Default: `TRUST`. */
   readonly trust?: number;
   readonly ask: (port: number) => Promise<{ readonly status: number }>;
 }
 
 type Files = Readonly<Record<string, Content>>;
 
-/** A repository of a test's own, and the service on it. */
+/** A repository of one test, and the service for it. */
 export interface Served extends HostedRepository, Pick<TestService, 'port' | 'store' | 'log' | 'stop'> {}
 
-/** No case takes so long, however busy the machine is: seconds. */
+/** Seconds. Longer than any case, even on a busy machine. */
 const TRUST = 300;
 
-/** Opens the store as `stores/create.ts` does, but for what only takes time. */
+/** Opens the store like `stores/create.ts`, except for options that only add delays. */
 export async function serveRepository(
   files: Files | undefined,
   { trust = TRUST, gatherFor = 0 }: { readonly trust?: number | undefined; readonly gatherFor?: number } = {},
@@ -49,7 +49,7 @@ export async function serveRepository(
   try {
     return { ...hosted, ...(await startService({ name: github.name, lacks: github.lacks, open })) };
   } catch (error) {
-    // The servers of a test that could not begin would keep its process running.
+    // Running servers would keep the process of the failed test alive.
     await close();
     throw error;
   }
@@ -150,7 +150,7 @@ const FOLDERS: readonly CostCase[] = [10, 5_000].flatMap((count) => {
 
 export const COST_CASES: readonly CostCase[] = [...ONE_FILE, ...FOLDERS];
 
-/** Brings about what a case begins with. */
+/** Starts the service for a case and performs its preparation. */
 export async function serveCase({ files, trust, before }: CostCase): Promise<Served> {
   const served = await serveRepository(await files?.(), { trust });
   await (before ? before(served) : look(served.port));

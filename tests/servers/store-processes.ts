@@ -15,18 +15,18 @@ export interface Daemon {
 /** The processes of one object store on this machine, and the temporary folder that holds everything they write. */
 export interface StoreProcesses {
   readonly folder: string;
-  /** Aborts when a daemon ends unasked. Everything that is waited for here aborts with it. */
+  /** Aborts when a daemon ends unexpectedly, and cancels every wait on this object. */
   readonly failed: AbortSignal;
-  /** Runs a command to its end. Rejects unless the exit code is 0. */
+  /** Runs a command until it exits. Rejects unless the exit code is 0. */
   run(file: string, ...args: string[]): Promise<void>;
-  /** Starts a command. `stop` ends it at the latest. */
+  /** Starts a command, which runs until it exits or `stop` is called. */
   start(file: string, ...args: string[]): OwnedProcess;
   /** Starts a daemon, which runs in the foreground until it is killed or `stop` is called. */
   startDaemon(file: string, ...args: string[]): Daemon;
   until(what: string, condition: () => Promise<boolean>): Promise<void>;
   /** Returns the error with the last output of each process. */
   describe(error: unknown): string;
-  /** Ends all processes and removes the folder. */
+  /** Stops all processes and removes the folder. */
   stop(): Promise<void>;
 }
 
@@ -35,15 +35,15 @@ interface StartOptions {
   readonly name: string;
   /** The folder in which the store's own folder is created. Default: the system's temporary folder. */
   readonly parent?: string;
-  /** Environment variables of all processes, made from the store's folder. */
+  /** Returns environment variables for all processes, given the store's folder. */
   readonly environment?: (folder: string) => Readonly<Record<string, string>>;
   /** Aborts the start. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Starts a store: creates a folder and calls `bringUp`. If that fails, nothing is left behind, and the error carries what
- * the processes wrote last. The processes end with this process too, however it ends.
+ * Starts a store: creates a folder and calls `bringUp`. A failed start leaves no processes or files, and its error
+ * contains the last output of each process. The processes also stop when this process ends, for any reason.
  */
 export async function startStore<Store extends object>(
   { name, parent = tmpdir(), environment = () => ({}), signal = new AbortController().signal }: StartOptions,
@@ -118,7 +118,7 @@ function createProcesses(
     },
     async stop() {
       isStopping = true;
-      // The last one started ends first: it tells the earlier ones that it leaves and waits for their response.
+      // Stops the newest process first, because it notifies the earlier ones and waits for their responses.
       for (const { owned } of started.toReversed()) await owned.stop();
       await rm(folder, { recursive: true, force: true });
     },

@@ -8,7 +8,7 @@ import { type StoreProcesses, startStore } from './store-processes.ts';
 
 /** An OpenStack Swift on this machine, with its S3 middleware (s3api): one disk, one replica. */
 export interface Swift extends ObjectStore {
-  /** Ends Swift and removes all its data. Swift ends with this process too, however that ends. */
+  /** Stops Swift and removes all its data. Swift also stops when this process ends, for any reason. */
   stop(): Promise<void>;
 }
 
@@ -24,13 +24,13 @@ export const SWIFT_COMMANDS = {
 
 /**
  * Starts an empty Swift in a temporary folder, whose file system must support extended attributes, on free ports of
- * 127.0.0.1. Takes about five seconds. Rejects with the output of the servers if Swift does not come up.
+ * 127.0.0.1. Takes about five seconds. Rejects with the output of the servers if the start fails.
  */
 export function startSwift(): Promise<Swift> {
   return startStore({ name: 'Swift' }, bringUp);
 }
 
-/** The servers that keep data. Each has a ring: the file that says on which disk an item lies. */
+/** The storage servers. Each has a ring: the file that maps items to disks. */
 const STORAGE_SERVERS = ['account', 'container', 'object'] as const;
 
 async function bringUp(swift: StoreProcesses): Promise<ObjectStore> {
@@ -69,7 +69,7 @@ async function buildRing(swift: StoreProcesses, server: string, port: number): P
 async function startServer(swift: StoreProcesses, server: string, configuration: string): Promise<void> {
   const file = join(swift.folder, `${server}.conf`);
   await writeFile(file, configuration);
-  // Debian's Python, whatever else is on the PATH. The server commands themselves insist on /etc/swift/swift.conf.
+  // Swift needs Debian's Python, not the one on the PATH. The server commands only read /etc/swift/swift.conf.
   swift.startDaemon('/usr/bin/python3', '-c', LAUNCHER, swift.folder, file, `${server}-server`);
 }
 
@@ -89,7 +89,7 @@ name = one
 default = yes
 `;
 
-/** With no workers, a server handles requests in its first process. */
+/** Returns the common settings. With `workers = 0`, a server handles requests in its main process. */
 function defaults(folder: string, port: number): string {
   return `
 [DEFAULT]
@@ -114,7 +114,7 @@ use = egg:swift#${server}
 `;
 }
 
-/** The pipeline that the documentation of s3api recommends, without the filters that the tests don't need. */
+/** Returns the pipeline that the documentation of s3api recommends, without the filters that the tests don't need. */
 function proxyConfiguration(
   folder: string,
   { port, cachePort, secret }: { readonly port: number; readonly cachePort: number; readonly secret: string },

@@ -15,7 +15,7 @@ import { TopBar } from './shell/top-bar.tsx';
 import { Tray } from './tray/tray.tsx';
 import './app.css';
 
-/** The page as a whole; for whoever may see nothing of it without signing in, only the way to do that. */
+/** The page. Shows only the sign-in form if the user can see nothing without signing in. */
 export function App() {
   const { account } = usePage();
   return account?.isShutOut ? <SignInFirst account={account} /> : <WholePage />;
@@ -46,12 +46,15 @@ function WholePage() {
   );
 }
 
-/** What lies over the page at its lower edge: messages at the left and the tray at the right, on a phone above it. */
+/**
+ * The elements above the lower edge: messages at the left, the upload tray at the right; on a phone, the tray is
+ * below.
+ */
 function Floating() {
   const { location } = usePage();
   return (
     <div class="floating">
-      {/* The preview has the messages in itself, since nothing outside of its dialog can be reached. */}
+      {/* The preview shows the messages itself, because elements outside its modal dialog are inert. */}
       {location.place.value.preview === null && <MessageList />}
       <Tray />
     </div>

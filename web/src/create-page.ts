@@ -20,7 +20,10 @@ import { askBeforeLeaving } from './tray/ask-before-leaving.ts';
 import { takePastedFiles } from './uploads/pasted-files.ts';
 import { createUploads } from './uploads/uploads.ts';
 
-/** Makes the page's models, when its language can be spoken, and has them listen for as long as the page lives. */
+/**
+ * Creates the page's models once the texts of the language are loaded. Their listeners stay for the lifetime of the
+ * page.
+ */
 export async function createPage(embedded: Embedded): Promise<Page> {
   const { folder: path, answer, maxUploadSize } = embedded;
   const urls = createUrls(new URL(embedded.base, window.location.href.replace(/[?#].*$/s, '')));
@@ -35,7 +38,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   const isBusy = (): boolean => uploads.isBusy.value || changes.running.value.length > 0;
   const { account, rights, service } = createAccess({ embedded, location, urls, dialogs, messages, language, isBusy });
   const folder = createFolder(service, { order: preferences.order, compareNames }, { path, answer });
-  // What came with the page is a part of the folder from somewhere in the middle, as for people without scripts.
+  // With these parameters, the embedded listing is only one part of the folder, made for browsers without scripts.
   if (asked.has('cursor') || asked.has('limit')) void folder.refresh();
   const shared = { service, folder, messages, dialogs, turns: createTurns(), rights, language };
 
@@ -58,7 +61,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
     const { folder: next } = location.place.value;
     untracked(() => folder.open(next));
   });
-  // Others may see more of it, and do more in it.
+  // After signing in as another user, the permissions and the visible entries may differ.
   effect(() => {
     if (account && account.times.value > 0 && !account.isShutOut) untracked(() => void folder.refresh());
   });
@@ -83,7 +86,7 @@ export async function createPage(embedded: Embedded): Promise<Page> {
   };
 }
 
-/** Storage may be forbidden as a whole. */
+/** Returns the local storage; undefined if the browser denies access to it. */
 function storage(): Storage | undefined {
   try {
     return window.localStorage;

@@ -10,18 +10,18 @@ import { copyLinks } from './copy-links.ts';
 
 export type ActionId = keyof Text['actions'];
 
-/** Something that a person can do, by the toolbar, the menu and the keyboard alike. */
+/** A user action, available from the toolbar, the menu and the keyboard. */
 export interface Action {
   readonly id: ActionId;
   readonly icon: IconName;
-  /** The keys that do it, the one that is shown first. */
+  /** The keyboard shortcuts. Menus show the first one. */
   readonly keys: readonly string[];
-  /** Items of one group stand together in menus. */
+  /** Menus show the items of one group together. */
   readonly group: 'open' | 'clipboard' | 'change' | 'create' | 'show';
   readonly isDangerous?: boolean;
-  /** What a person has to be allowed in the folder that is shown; without that, there is no such action. */
+  /** The permissions that the action requires in the shown folder. Without them, the action is hidden. */
   readonly needs?: readonly Need[];
-  /** Whether it can be done now; what can't is not shown. */
+  /** Whether the action is currently possible. Otherwise it is hidden. */
   readonly isAvailable: (page: Page) => boolean;
   readonly run: (page: Page) => void;
 }
@@ -32,7 +32,7 @@ const hasSelection = (page: Page) => page.selection.count.value > 0;
 const only = (page: Page): Entry | undefined => (page.selection.count.value === 1 ? selected(page)[0] : undefined);
 const always = () => true;
 
-/** Every action, in the order in which menus show them. */
+/** All actions, in the order of the menus. */
 const ALL: readonly Action[] = [
   {
     id: 'open',
@@ -47,7 +47,7 @@ const ALL: readonly Action[] = [
     icon: 'download',
     keys: ['mod+shift+s'],
     group: 'open',
-    // Of folders alone, it says why they can't be downloaded.
+    // With only folders selected, the action explains why folders can't be downloaded.
     isAvailable: hasSelection,
     run: (page) => void download(page),
   },
@@ -80,7 +80,7 @@ const ALL: readonly Action[] = [
   {
     id: 'paste',
     icon: 'paste',
-    // Done by the event `paste`, which brings files from elsewhere as well.
+    // The `paste` event performs it, because it also carries files of other programs.
     keys: ['mod+v'],
     group: 'clipboard',
     needs: ['write'],
@@ -199,18 +199,20 @@ async function download(page: Page): Promise<void> {
   }
 }
 
-/** The actions that there are: those that a person may do in the folder that is shown. */
+/** Returns the actions that the user's permissions in the shown folder allow. */
 export function actionsOf({ rights }: Page): readonly Action[] {
   return ALL.filter(({ needs = [] }) => needs.every(rights.may));
 }
 
-/** One action, where there is it and it can be done now. */
+/** Returns the action if it is allowed and currently possible. */
 export function availableAction(page: Page, id: ActionId): Action | undefined {
   const action = actionsOf(page).find((candidate) => candidate.id === id);
   return action?.isAvailable(page) ? action : undefined;
 }
 
-/** A folder is renamed by moving all that is in it. */
+/**
+ * Returns whether the user may rename the entry. Renaming a folder moves its content, which requires read and write.
+ */
 function mayRename({ rights }: Page, entry: Entry | undefined): boolean {
   return entry?.type === 'file' || (entry !== undefined && rights.may('read') && rights.may('write'));
 }
@@ -221,11 +223,11 @@ export function open({ location }: Page, entry: Entry | undefined): void {
   else if (entry) location.openPreview(entry.path);
 }
 
-/** Copies or moves what was cut or copied into the folder that is shown, where that is there. */
+/** Copies or moves the entries of the clipboard into the shown folder, if that folder exists. */
 export function paste({ clipboard, changes, folder }: Page): void {
   const clip = clipboard.clip.value;
   if (!clip || !isThere(folder)) return;
-  // What was moved is elsewhere now, and can't be moved from here again.
+  // A cut entry can be moved only once: afterwards its path is different.
   if (clip.kind === 'move') clipboard.clear();
   void changes.transfer(clip.kind, clip.paths, folder.path.value);
 }

@@ -3,18 +3,18 @@ import type { Entry } from '../service/service.ts';
 import { asServiceError } from '../service/service-error.ts';
 import { reasonOf } from '../text/reason.ts';
 
-/** Milliseconds between two downloads: browsers drop those that begin at the same time. */
+/** Milliseconds between two downloads: browsers drop downloads that start at the same time. */
 const PAUSE = 300;
 
-/** The maximum number of files at once: nobody can cancel downloads that the browser has begun. */
+/** The maximum number of files per action: the page can't cancel downloads that the browser has started. */
 const LIMIT = 100;
 
-/** Milliseconds to wait for whether the service would send a file. */
+/** Timeout of the check whether the service allows the download. */
 const CHECKED_WITHIN = 60_000;
 
 /**
- * Makes the browser download the files among the entries, each by itself. Says that folders are left out, that there
- * are too many files, or that the service refuses. Never throws.
+ * Downloads the files among the entries one by one. Shows a message if folders are skipped, if there are too many
+ * files, or if the service denies access. Never throws.
  */
 export async function startDownloads(page: Page, entries: readonly Entry[]): Promise<void> {
   const { urls, messages, language } = page;
@@ -31,7 +31,10 @@ export async function startDownloads(page: Page, entries: readonly Entry[]): Pro
   if (files.length < entries.length) messages.say({ kind: 'error', text: clipboard.foldersLeftOut(files.length) });
 }
 
-/** Asks before the download, because the browser would show a refusal, and nobody could sign in for it. */
+/**
+ * Checks access before the download. Otherwise the browser would show the error response, and the user could not sign
+ * in.
+ */
 async function isGiven({ account, service, messages, language }: Page, [first]: readonly Entry[]): Promise<boolean> {
   if (!account || !first) return true;
   try {

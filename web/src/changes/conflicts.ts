@@ -6,17 +6,17 @@ import type { Entry } from '../service/service.ts';
 
 export type Decision = ConflictAnswer['decision'] | 'stop';
 
-/** What the user decides where names are taken: asked one conflict at a time, and once if the answer is for all. */
+/** Decides name conflicts: asks the user about each conflict, or once if the decision applies to all. */
 export interface Decisions {
   decide(conflict: TransferConflict): Promise<Decision>;
 }
 
 interface TransferConflict {
-  /** The path that is taken. */
+  /** The path that already exists. */
   readonly destination: string;
-  /** What is copied or moved there; undefined where it is not known. */
+  /** The entry to copy or move; undefined if unknown. */
   readonly arriving: Entry | undefined;
-  /** Returns how many other items are known to conflict as well. */
+  /** Returns the number of other items that are known to conflict. */
   readonly others: () => number;
 }
 
@@ -62,7 +62,10 @@ export function createDecisions({ dialogs, rights, kindAt }: Asking): Decisions 
 
 type Kind = 'file' | 'folder';
 
-/** A decision for all later conflicts. "Replace" holds for the same kinds only: a folder is replaced with its content. */
+/**
+ * A decision for all later conflicts. "Replace" applies only between equal kinds, because a folder is replaced with
+ * its content.
+ */
 interface Standing {
   readonly decision: Decision;
   readonly arriving: Kind;

@@ -15,7 +15,7 @@ interface TransportOptions {
   readonly steps: readonly Step[];
 }
 
-/** Performs steps, and asks what to do where their names are taken at the destination. */
+/** Performs steps and asks the user about name conflicts at the destination. */
 export function askingTransport(
   { service, dialogs, folder, rights, isFolderThere }: Tools,
   kind: TransferKind,
@@ -56,7 +56,7 @@ export function askingTransport(
         keepsBoth = decision === 'keep-both';
       }
       if (keepsBoth) {
-        // What is at the wanted path is not what was shown there.
+        // The entry at the destination is not the one that the folder showed.
         leave([step.destination]);
         await names.learn(parentOf(destination));
         destination = freeDestination(destination, names);
@@ -66,7 +66,7 @@ export function askingTransport(
   return (step, under) => put(step, under).finally(() => conflicts.settled(step));
 }
 
-/** Tracks which steps conflict, also those that were not tried yet: the first conflict has their folders listed. */
+/** Tracks which steps conflict, including steps not yet tried: the first conflict lists their folders. */
 function trackConflicts(service: Tools['service'], steps: readonly Step[]) {
   const open = new Set(steps);
   const listed = new Set<string>();
@@ -84,7 +84,7 @@ function trackConflicts(service: Tools['service'], steps: readonly Step[]) {
       const target = parentOf(step.destination);
       if (listed.has(target)) return;
       listed.add(target);
-      // Without the listing, each step still learns of its conflict when it is tried.
+      // If the listing fails, each step detects its own conflict when it runs.
       list(target).catch(() => {});
     },
     settled(step: Step) {
@@ -92,20 +92,20 @@ function trackConflicts(service: Tools['service'], steps: readonly Step[]) {
       if (!conflicting.value.has(step)) return;
       conflicting.value = new Set([...conflicting.value].filter((other) => other !== step));
     },
-    /** Returns a function that reads a signal: how many other steps conflict. */
+    /** Returns a function that reads a signal and returns the number of other conflicting steps. */
     others: (step: Step) => () => [...conflicting.value].filter((other) => other !== step).length,
   };
 }
 
 const bare = (path: string) => path.replace(/\/$/, '');
 
-/** Performs steps as they are: where a name is taken, they fail. */
+/** Performs steps without questions: a step fails if its name is taken. */
 export function plainTransport(attempts: Attempts, kind: TransferKind): Transport {
   return (step, { signal, onProgress }) =>
     attempts.transfer(kind, step, { destination: step.destination, overwrite: false, signal, onProgress });
 }
 
-/** The path of the first free name like the wanted one, which is taken from now on. */
+/** Returns the path of the first free name similar to `wanted`, and reserves it. */
 export function freeDestination(wanted: string, names: TakenNames): string {
   const folder = parentOf(wanted);
   const name = freeName(nameOf(wanted), (tried) => names.isTaken(folder, tried), isFolderPath(wanted));

@@ -15,15 +15,15 @@ import './conflict-question.css';
 type Kind = 'file' | 'folder';
 
 export interface Conflict {
-  /** The name that both have. */
+  /** The name of both items. */
   readonly name: string;
-  /** The path of the folder in which the name is taken. */
+  /** The path of the folder that contains the existing item. */
   readonly folder: string;
-  /** Returns how many other items are known to conflict as well; reads signals, since the number changes. */
+  /** Returns the number of other items that are known to conflict. Reads signals, because the number changes. */
   readonly others: () => number;
-  /** Neither kind can replace the other. */
+  /** An item can replace only an item of the same kind. */
   readonly kinds: { readonly arriving: Kind; readonly there: Kind };
-  /** The file to upload, or the entry to copy or move; undefined where nothing more is known of it. */
+  /** The file to upload, or the entry to copy or move; undefined if unknown. */
   readonly arriving: File | Entry | undefined;
   /** Whether the user has permission to replace the existing item. */
   readonly mayReplace: boolean;
@@ -31,11 +31,11 @@ export interface Conflict {
 
 export interface ConflictAnswer {
   readonly decision: 'replace' | 'keep-both' | 'skip';
-  /** Whether the decision holds for all other conflicts too. */
+  /** Whether the decision applies to all other conflicts too. */
   readonly forAll: boolean;
 }
 
-/** Asks what to do with an item whose name is taken; null if the user cancels. */
+/** Asks what to do with an item whose name is taken. Returns null if the user cancels. */
 export function askAboutConflict({
   dialogs,
   ...conflict
@@ -91,13 +91,13 @@ function ConflictQuestion({ conflict, close }: ConflictQuestionProps) {
   );
 }
 
-/** What arrives and what is there, one below the other. */
+/** Shows the new item and the existing item, one below the other. */
 function Sides({ conflict: { name, folder, kinds, arriving } }: { conflict: Conflict }) {
   const page = usePage();
   const { text } = useLanguage();
   const path = `${folder}${name}${kinds.there === 'folder' ? '/' : ''}`;
   const known = page.folder.path.value === parentOf(path) ? page.folder.entryOf(path) : undefined;
-  // Another user may just have created it: then the shown folder does not have it yet.
+  // Another user may just have created the item, so the shown folder may not list it yet.
   const looked = useLoaded(async (signal) => known ?? (await findEntry(page.service, path, signal)));
   const there = looked.state === 'ready' ? looked.value : known;
   return (
@@ -131,13 +131,13 @@ function Side({ label, kind, item }: SideProps) {
   );
 }
 
-/** Types that browsers show in an `img` element; SVG has no scripts there. */
+/** Types that browsers show in an `img` element. SVG scripts don't run there. */
 const SHOWN = /^image\/(jpeg|png|webp|gif|avif|bmp|svg\+xml)$/;
 
-/** Bytes of a picture that is decoded for the dialog. */
+/** The maximum size of a picture that the dialog decodes. */
 const MAX_PICTURE_BYTES = 50e6;
 
-/** The picture of a file that is not uploaded yet, or its icon. */
+/** The picture of a local file before its upload, otherwise its icon. */
 function LocalPicture({ file }: { file: File }) {
   const [url, setUrl] = useState<string | null>(null);
   useEffect(() => {
@@ -154,7 +154,7 @@ function LocalPicture({ file }: { file: File }) {
   );
 }
 
-/** An entry of which only the kind is known, for its icon. */
+/** Returns a placeholder entry for the icon of an item of which only the kind is known. */
 const unknownEntry = (kind: Kind): Entry =>
   kind === 'folder' ? { type: 'folder', name: '', path: '/' } : fileOfType('');
 

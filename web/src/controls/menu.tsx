@@ -32,7 +32,7 @@ export function Menu({ menu }: { menu: OpenMenu }) {
     };
   }, [menu]);
 
-  // The focus is back where it was before anything else happens: what an item opens can return it there in its turn.
+  // Returns the focus before the action runs, so that a dialog opened by the action can return it to the same element.
   const close = () => {
     layer.current?.close();
     menus.close();
@@ -132,7 +132,7 @@ function Item({ item, choose }: { item: MenuItem; choose: (item: MenuItem) => vo
   );
 }
 
-/** Lets what lies under the layer that is gone now open its own menu. */
+/** Opens the context menu of the element below the closed menu. */
 function passOn({ clientX, clientY }: MouseEvent): void {
   const init = { bubbles: true, cancelable: true, clientX, clientY, button: 2 };
   document.elementFromPoint(clientX, clientY)?.dispatchEvent(new MouseEvent('contextmenu', init));

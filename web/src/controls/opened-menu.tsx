@@ -11,7 +11,7 @@ async function load(): Promise<void> {
   Menu ??= (await import('./menu.tsx')).Menu;
 }
 
-/** The menu that is open. Its code loads when the browser is idle, or when the first menu opens. */
+/** The open menu. Its code loads when the browser is idle, or when the first menu opens. */
 export function OpenedMenu() {
   const page = usePage();
   const menu = page.menus.shown.value;

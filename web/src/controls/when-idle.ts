@@ -1,7 +1,7 @@
-/** Milliseconds after which browsers without `requestIdleCallback` count as idle. */
+/** Delay for browsers without `requestIdleCallback`. */
 const REST = 2_000;
 
-/** Runs something once the browser is idle. Returns a function that cancels it. */
+/** Calls `run` once the browser is idle. Returns a function that cancels the call. */
 export function whenIdle(run: () => void): () => void {
   if (!('requestIdleCallback' in window)) {
     const timer = setTimeout(run, REST);

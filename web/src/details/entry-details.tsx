@@ -10,7 +10,7 @@ import { folderName } from '../text/folder-name.ts';
 import { CopyButton } from './copy-button.tsx';
 import { ItemCount } from './item-count.tsx';
 
-/** All that is known of one entry. */
+/** All details of one entry. */
 export function EntryDetails({ entry }: { entry: Entry }) {
   return (
     <>
@@ -25,7 +25,7 @@ export function EntryDetails({ entry }: { entry: Entry }) {
   );
 }
 
-/** The same of a folder that need not be an entry: the root is none. */
+/** The details of a folder that may have no entry, such as the root. */
 export function FolderDetails({ path }: { path: string }) {
   const { text } = useLanguage();
   const name = nameOf(path);
@@ -42,7 +42,7 @@ export function FolderDetails({ path }: { path: string }) {
   );
 }
 
-/** The number of several entries, and the size of the files among them. */
+/** The number of the entries and the total size of the files among them. */
 export function SeveralDetails({ entries }: { entries: readonly Entry[] }) {
   const { text, formats } = useLanguage();
   const files = entries.filter(({ type }) => type === 'file');

@@ -4,7 +4,7 @@ import { useLoaded } from '../controls/use-loaded.ts';
 import { usePage } from '../page.ts';
 import type { Entry } from '../service/service.ts';
 
-/** The details of some entries. Their code is loaded when the sheet is opened for the first time. */
+/** The details of entries. The code loads when the user opens the sheet for the first time. */
 export function LazyDetails({ entries }: { entries: readonly Entry[] }) {
   const { details, messages, language } = usePage();
   const loaded = useLoaded(() => import('./details-sheet.tsx'));

@@ -17,18 +17,18 @@ import { canTake, isOnTheWay, type Refusal, targetOfFiles } from './drop-target.
 import { createSpring } from './spring.ts';
 
 /**
- * Drags entries of the page, and drops files of other programs. An element with `data-drop-folder` takes both for the
- * folder of that path; anywhere else, files go into the shown folder. An element with `data-drag-path` that is
- * `draggable` can be dragged, with the whole selection if it is selected.
+ * Drags entries of the page and accepts files of other programs. An element with `data-drop-folder` is a drop target
+ * for both; elsewhere, files go into the shown folder. A `draggable` element with `data-drag-path` can be dragged,
+ * together with the selection if it is selected.
  */
 export interface Dragging {
-  /** What is dragged over the page; null while nothing is. */
+  /** The kind of the dragged items; null without a drag over the page. */
   readonly what: ReadonlySignal<'entries' | 'files' | null>;
-  /** The folder that a drop would go to; null where no folder would take it. */
+  /** The destination folder of a drop; null if no folder accepts it. */
   readonly target: ReadonlySignal<string | null>;
-  /** Why a drop would be refused here; null where it would not, and where dragged entries are at no folder. */
+  /** Why a drop would fail here; null if it would succeed, and for dragged entries that are not over a folder. */
   readonly refusal: ReadonlySignal<Refusal | null>;
-  /** How many entries are dragged, and whether a drop would copy them. */
+  /** The number of dragged entries. */
   readonly count: ReadonlySignal<number>;
   readonly isCopy: ReadonlySignal<boolean>;
 }
@@ -45,10 +45,10 @@ export interface DraggingOptions {
   readonly rights: Rights;
 }
 
-/** Milliseconds without a drag event after which the drag has ended: browsers send them at least twice as often. */
+/** Milliseconds without a drag event after which the drag has ended. Browsers send them at least twice as often. */
 const SILENCE_MS = 1_000;
 
-/** Listens for as long as the page lives. */
+/** Creates the drag handlers. Its listeners stay for the lifetime of the page. */
 export function createDragging(options: DraggingOptions): Dragging {
   const { folder, location, changes, uploads, messages, language, rights } = options;
   const what = signal<'entries' | 'files' | null>(null);
@@ -57,13 +57,13 @@ export function createDragging(options: DraggingOptions): Dragging {
   const count = signal(0);
   const isCopy = signal(false);
   const autoScroll = createAutoScroll();
-  /** Kept while the drag is outside of the window: it may come back. */
+  /** Kept while the drag is outside the window, because it may return. */
   let dragged: Dragged | null = null;
   let silence: ReturnType<typeof setTimeout> | undefined;
   let isMousePressed = false;
   let isTouch = false;
 
-  /** Whether the drag has opened folders, which are one step of the history together. */
+  /** Whether the drag has opened folders, which together are one history entry. */
   let hasOpened = false;
   const spring = createSpring((path) => {
     location.go({ folder: path, preview: null }, { replace: hasOpened });
@@ -80,7 +80,7 @@ export function createDragging(options: DraggingOptions): Dragging {
       refusal.value = null;
     });
   };
-  /** Ends the drag; without a drop, the page shows the folder again in which the drag began. */
+  /** Ends the drag. Without a drop, the page returns to the folder in which the drag began. */
   const end = (isDropped = false) => {
     dragged = null;
     isMousePressed = false;
@@ -88,10 +88,10 @@ export function createDragging(options: DraggingOptions): Dragging {
     if (hasOpened && !isDropped) history.back();
     hasOpened = false;
   };
-  /** The drag of files that leave the window is over; that of entries ends with `dragend`. */
+  /** A drag of files ends when it leaves the window; a drag of entries ends with `dragend`. */
   const leaveWindow = () => (dragged ? leave() : end());
 
-  /** What an event drags; null for what the page takes nowhere, such as a text or a link. */
+  /** Returns the kind of the dragged items; null for items that the page doesn't accept, such as text or links. */
   const kindOf = ({ types }: DataTransfer): 'entries' | 'files' | null =>
     dragged ? 'entries' : types.includes('Files') ? 'files' : null;
 
@@ -106,7 +106,7 @@ export function createDragging(options: DraggingOptions): Dragging {
     return kind && pointed !== null && canTake(pointed, paths) && mayWrite(pointed) ? { folder: pointed } : {};
   };
 
-  /** Notes where the drag is, and tells the browser what a drop there would do. */
+  /** Updates the drop target and sets the drop effect of the event. */
   const follow = (event: DragEvent, transfer: DataTransfer) => {
     const kind = kindOf(transfer);
     const pointed = kind && folderAt(event.target);
@@ -114,7 +114,7 @@ export function createDragging(options: DraggingOptions): Dragging {
     const found: { folder?: string; refusal?: Refusal } = targetOf(kind, pointed, paths);
     const copies = kind === 'files' || dragged?.canMove === false || (isMac ? event.altKey : event.ctrlKey);
     event.preventDefault();
-    // Without an effect there is no event `drop`, and so nothing to say about files that are refused.
+    // With the effect `none`, no `drop` event fires, and the page could not explain why it rejects files.
     transfer.dropEffect = kind !== 'files' && found.folder === undefined ? 'none' : copies ? 'copy' : 'move';
     batch(() => {
       what.value = kind;
@@ -134,7 +134,8 @@ export function createDragging(options: DraggingOptions): Dragging {
     silence = setTimeout(leaveWindow, SILENCE_MS);
   };
 
-  // Each pointer by itself: a touch while the mouse button is down does not make that a drag by finger.
+  // Tracks each pointer separately: a touch while the mouse button is down does not turn a mouse drag into a touch
+  // drag.
   for (const type of ['pointerdown', 'pointerup'] as const) {
     document.addEventListener(
       type,
@@ -147,20 +148,20 @@ export function createDragging(options: DraggingOptions): Dragging {
     );
   }
   document.addEventListener('dragstart', (event) => {
-    // A finger that stays selects, and one that moves scrolls: fingers drag nothing.
+    // A long press selects and a moving finger scrolls, so touch never drags.
     if (isTouch) return event.preventDefault();
     dragged = beginDrag(event, options);
-    // The document does not receive `dragend` from a row that is no longer drawn.
+    // The document does not receive `dragend` from a row that is no longer rendered.
     dragged?.source.addEventListener('dragend', () => end(), { once: true });
   });
-  // `dragenter` comes for every element that the drag enters, `dragover` many times a second.
+  // `dragenter` fires for each element that the drag enters, `dragover` many times a second.
   for (const type of ['dragenter', 'dragover'] as const) {
     document.addEventListener(type, (event) => {
       const { dataTransfer } = event;
       if (!dataTransfer) return;
-      // A drag that began elsewhere: the page's own is over, even if its `dragend` never came.
+      // A drag from elsewhere proves that the page's own drag has ended, even without a `dragend`.
       if (dragged && !dataTransfer.types.includes(dragged.type)) dragged = null;
-      // A text may be dropped into a field; anything else would make the browser leave the page.
+      // Text can be dropped into a field. For anything else, the browser would navigate away.
       if (kindOf(dataTransfer) || !isText(event.target)) follow(event, dataTransfer);
     });
   }
@@ -183,13 +184,13 @@ export function createDragging(options: DraggingOptions): Dragging {
   return { what, target, refusal, count, isCopy };
 }
 
-/** The folder that an element takes drops for. */
+/** Returns the destination folder of the element; null if it is no drop target. */
 function folderAt(element: EventTarget | null): string | null {
   const taker = element instanceof Element ? element.closest<HTMLElement>('[data-drop-folder]') : null;
   return taker?.dataset['dropFolder'] ?? null;
 }
 
-/** Safari sends a `dragleave` without a related element for every element, not only for the window. */
+/** Returns whether the pointer has left the window. Safari sends every `dragleave` without a related element. */
 function isOutside({ clientX, clientY }: DragEvent): boolean {
   return clientX <= 0 || clientY <= 0 || clientX >= window.innerWidth || clientY >= window.innerHeight;
 }

@@ -6,7 +6,7 @@ import type { Text } from '../text/language.ts';
 import type { Dragging } from './dragging.ts';
 import './drop-hint.css';
 
-/** Says where a drop would go, or why it would be refused. */
+/** Shows the destination of a drop, or why the drop would fail. */
 export function DropHint() {
   const { dragging } = usePage();
   const { text } = useLanguage();
@@ -19,7 +19,7 @@ export function DropHint() {
 
 function Hint({ icon, words }: { icon: 'warning' | 'upload' | 'copy' | 'move'; words: string }) {
   const hint = useRef<HTMLDivElement>(null);
-  // A popover lies above dialogs; browsers without popovers show it as any other element.
+  // A popover is shown above dialogs. Browsers without popovers show it as a normal element.
   useLayoutEffect(() => hint.current?.showPopover?.(), []);
   return (
     <div class={`drop-hint ${icon}`} popover="manual" ref={hint}>

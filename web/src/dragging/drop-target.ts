@@ -1,6 +1,8 @@
 import { isWithin, parentOf } from '../paths.ts';
 
-/** Returns whether a folder can take entries: not their own folder, and no folder into itself or a descendant. */
+/**
+ * Returns whether a folder can receive the entries: not their own folder, and no folder into itself or a descendant.
+ */
 export function canTake(folder: string, paths: readonly string[]): boolean {
   return paths.every((path) => parentOf(path) !== folder && !isOnTheWay(folder, path));
 }
@@ -10,20 +12,20 @@ export function isOnTheWay(folder: string, path: string): boolean {
   return path.endsWith('/') && isWithin(folder, path);
 }
 
-/** Why files cannot be dropped: the key of the message. */
+/** Why a drop of files would fail: the key of the message. */
 export type Refusal = 'readOnly' | 'dialogOpen' | 'notLoaded' | 'mayNotAdd';
 
 interface FileDrop {
-  /** The folder below the pointer; null where there is none. */
+  /** The folder below the pointer; null if there is none. */
   readonly pointed: string | null;
-  /** The folder that is shown; null until the page knows that it exists. */
+  /** The shown folder; null until the page has confirmed that it exists. */
   readonly shown: string | null;
   readonly isReadOnly: boolean;
   readonly isDialogOpen: boolean;
   readonly mayWrite: (folder: string) => boolean;
 }
 
-/** Returns where dropped files go: into the folder below the pointer, and anywhere else into the shown folder. */
+/** Returns the destination of dropped files: the folder below the pointer, otherwise the shown folder. */
 export function targetOfFiles(drop: FileDrop): { readonly folder: string } | { readonly refusal: Refusal } {
   if (drop.isReadOnly) return { refusal: 'readOnly' };
   if (drop.isDialogOpen) return { refusal: 'dialogOpen' };

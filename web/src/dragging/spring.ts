@@ -1,6 +1,6 @@
-/** Opens a folder when a drag rests on it, as Finder's spring-loaded folders do. */
+/** Opens a folder when a drag rests on it, like Finder's spring-loaded folders. */
 export interface Spring {
-  /** Takes the folder below the pointer, or null for none that can be opened, and the pointer's position in pixels. */
+  /** Receives the folder below the pointer (null if it can't be opened) and the pointer's position in pixels. */
   over(folder: string | null, at: Point): void;
   end(): void;
 }
@@ -10,17 +10,17 @@ interface Point {
   readonly y: number;
 }
 
-/** Milliseconds that the drag has to rest on a folder. */
+/** Milliseconds that the drag must rest on a folder. */
 const DWELL_MS = 700;
 
-/** Pixels that the pointer has to move after a folder has opened, before the next one can open. */
+/** Pixels that the pointer must move after a folder has opened, before the next one can open. */
 const MIN_MOVE = 8;
 
 export function createSpring(open: (folder: string) => void): Spring {
   let held: string | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let last: Point = { x: 0, y: 0 };
-  /** Where the pointer was when a folder opened; null once the pointer has moved away from there. */
+  /** The pointer's position when a folder opened; null once the pointer has moved away. */
   let openedAt: Point | null = null;
 
   const hold = (folder: string | null) => {
@@ -37,7 +37,7 @@ export function createSpring(open: (folder: string) => void): Spring {
   return {
     over(folder, at) {
       last = at;
-      // The list has changed below a resting pointer: nobody has pointed at what is there now.
+      // The list changed below a resting pointer, so the user has not pointed at the new entry.
       if (openedAt && Math.hypot(at.x - openedAt.x, at.y - openedAt.y) >= MIN_MOVE) openedAt = null;
       hold(openedAt ? null : folder);
     },

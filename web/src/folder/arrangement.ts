@@ -3,20 +3,20 @@ import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { NARROW, useMedia } from '../controls/media.ts';
 import type { Density, View } from '../preferences.ts';
 
-/** How the entries lie in the view: as rows of so many columns. All lengths are pixels. */
+/** The layout of the entries as rows and columns. All lengths are in pixels. */
 export interface Arrangement {
   readonly columns: number;
   readonly columnWidth: number;
   readonly rowHeight: number;
-  /** Of what is above the rows: the header of a list, the space above tiles. */
+  /** The height above the rows: the header of a list, or the space above tiles. */
   readonly headerHeight: number;
-  /** Of the part that can be seen. */
+  /** The height of the visible part. */
   readonly height: number;
-  /** Around the tiles, at each side. */
+  /** The space around the tiles, on each side. */
   readonly padding: number;
 }
 
-/** The arrangement of a view in its scroller, kept right while that changes its size. */
+/** Returns the layout of a view in its scroller, and updates it when the scroller's size changes. */
 export function useArrangement(view: View, scroller: RefObject<HTMLElement | null>, density: Density): Arrangement {
   const [size, setSize] = useState<Size>({ width: 0, height: 0 });
   const isNarrow = useMedia(NARROW);
@@ -33,7 +33,7 @@ export function useArrangement(view: View, scroller: RefObject<HTMLElement | nul
 
   return useMemo(
     () => (view === 'list' ? listIn(size, isNarrow) : tilesIn(size, isNarrow)),
-    // The density says how high rows are, by way of the style sheet.
+    // The style sheet derives the row height from the density.
     [view, size.width, size.height, isNarrow, density],
   );
 }
@@ -43,13 +43,13 @@ interface Size {
   readonly height: number;
 }
 
-/** Narrow windows have one column, and sort by a menu: a header would say nothing more. */
+/** Returns the list layout. Narrow windows have one column and a sort menu, so they need no header. */
 function listIn({ width, height }: Size, isNarrow: boolean): Arrangement {
   const rowHeight = Number.parseFloat(styleOfRoot().getPropertyValue('--row')) * pixelsOfRem();
   return { columns: 1, columnWidth: width, rowHeight, headerHeight: isNarrow ? 0 : rowHeight, height, padding: 0 };
 }
 
-/** Lengths of tiles in `rem`, which follow the size of text that a person has set. */
+/** Lengths of tiles in `rem`, which follow the user's text size. */
 const TILE = { least: 10.5, leastIfNarrow: 8.5, caption: 4.5, padding: 0.75 };
 
 function tilesIn({ width, height }: Size, isNarrow: boolean): Arrangement {
@@ -59,7 +59,7 @@ function tilesIn({ width, height }: Size, isNarrow: boolean): Arrangement {
   const least = (isNarrow ? TILE.leastIfNarrow : TILE.least) * rem;
   const columns = Math.max(1, Math.floor(available / least));
   const columnWidth = available / columns;
-  // The picture is 4 to 3.
+  // The picture has an aspect ratio of 4:3.
   const rowHeight = Math.round((columnWidth * 3) / 4 + TILE.caption * rem);
   return { columns, columnWidth, rowHeight, headerHeight: padding, height, padding };
 }

@@ -14,7 +14,7 @@ import type { ThumbnailPriority } from './thumbnail.tsx';
 import { TileRow } from './tile-row.tsx';
 import { useVirtualRows } from './virtual-rows.ts';
 
-/** Rows that are drawn beyond those in view. A row of tiles has many thumbnails, which compete with those in view. */
+/** Rows rendered beyond the visible ones. A row of tiles has many thumbnails, which compete with the visible ones. */
 const OVERSCAN = { list: 8, grid: 1 } as const;
 
 /** The entries of the folder as list rows or tiles, with the ARIA role of a grid. */

@@ -3,8 +3,8 @@ import type { Entry } from '../service/service.ts';
 import { shownName } from '../text/shown-name.ts';
 
 /**
- * The name of an entry. Where it is too long, its end stays visible: cameras and scanners name files that differ in
- * nothing else. Tiles show the end on a second line.
+ * The name of an entry. The end of a long name stays visible, because cameras and scanners create names that differ
+ * only there. Tiles show the end on a second line.
  */
 export function EntryName({ entry }: { entry: Entry }) {
   const name = shownName(entry.name);
@@ -12,7 +12,7 @@ export function EntryName({ entry }: { entry: Entry }) {
   const end = endOf(stem);
   return (
     <>
-      {/* In one piece: screen readers would pause between the parts. */}
+      {/* As one element, because screen readers would pause between the parts. */}
       <span class="visually-hidden">{name}</span>
       <bdi class="entry-name" title={entry.name} aria-hidden="true">
         <span class="stem">{stem.slice(0, end)}</span>
@@ -22,11 +22,14 @@ export function EntryName({ entry }: { entry: Entry }) {
   );
 }
 
-/** Characters of a stem that are kept together with its extension, at most, and where it has no separator. */
+/**
+ * The maximum and the default length of the part of a stem that stays with the extension. The default applies without
+ * a separator.
+ */
 const LONGEST_END = 14;
 const USUAL_END = 8;
 
-/** Where the end of a stem begins: after a separator if there is one, and never within a character. */
+/** Returns the index at which the end of a stem begins: after a separator if possible, and never inside a character. */
 function endOf(stem: string): number {
   const earliest = Math.max(0, stem.length - LONGEST_END);
   const separator = stem.slice(earliest, -1).search(/[\s_.-]/);
@@ -36,6 +39,6 @@ function endOf(stem: string): number {
   return end;
 }
 
-/** What belongs to the character before: the second half of a surrogate pair, marks, joiners and variations. */
+/** Matches code units that continue a character: low surrogates, marks, joiners and variation selectors. */
 const CONTINUES = /^[\udc00-\udfff\p{M}\p{Cf}\p{Emoji_Modifier}]/u;
 const JOINER = '\u200d';

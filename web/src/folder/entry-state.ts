@@ -25,14 +25,14 @@ export function useEntryState(entry: Entry, isTabStop: boolean) {
       'aria-selected': isSelected,
       tabIndex: isTabStop ? 0 : -1,
       ...(entry.type === 'folder' && { 'data-drop-folder': path }),
-      // A selected entry can be dragged by any part of it; beside the name of another, a rubber band begins.
+      // A selected entry can be dragged by any part. Beside the name of any other entry, a rubber band begins.
       ...dragOf(path, isSelected && !isRenamed),
     },
     nameAttributes: dragOf(path, !isRenamed),
   };
 }
 
-/** Any mouse or pen drags, also where fingers are the primary pointer. `createDragging` refuses drags by fingers. */
+/** A mouse or pen can drag, even if touch is the primary pointer. `createDragging` rejects drags by touch. */
 const CAN_DRAG = window.matchMedia('(any-pointer: fine)');
 
 function dragOf(path: string, isDraggable: boolean) {

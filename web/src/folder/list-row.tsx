@@ -12,7 +12,7 @@ import './list-row.css';
 
 interface ListRowProps {
   entry: Entry;
-  /** Among all rows of the grid, the header counted; from 1 on. */
+  /** The 1-based position among all rows of the grid, including the header. */
   position: number;
   /** Pixels from the top of all rows. */
   start: number;
@@ -34,7 +34,7 @@ export function ListRow({ entry, position, start, height, isTabStop, thumbnails 
     >
       <div role="gridcell" class="name">
         <Check entry={entry} isSelected={isSelected} />
-        {/* Chromium gives a draggable element a node of its own, without a role, that the name of the row leaves out. */}
+        {/* Chromium gives a draggable element its own node without a role, which the row's name omits. */}
         <span role="presentation" class="label" {...nameAttributes}>
           <Thumbnail entry={entry} priority={thumbnails} />
           {isRenamed ? <NameField entry={entry} /> : <NameAndMore entry={entry} />}
@@ -48,7 +48,7 @@ export function ListRow({ entry, position, start, height, isTabStop, thumbnails 
   );
 }
 
-/** The name, and below it what narrow windows have no columns for. */
+/** The name, and below it the details that narrow windows show no columns for. */
 function NameAndMore({ entry }: { entry: Entry }) {
   return (
     <span class="words">

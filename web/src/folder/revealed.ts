@@ -2,14 +2,14 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import { usePage } from '../page.ts';
 
-/** Returns the pixels at the lower edge of the scroller that messages cover. */
+/** Returns the height in pixels that messages cover at the lower edge of the scroller. */
 export function useCoveredHeight(scroller: RefObject<HTMLElement | null>): number {
   const covered = usePage().messages.covered.value;
   const below = covered > 0 && scroller.current ? scroller.current.getBoundingClientRect().bottom : 0;
   return Math.max(0, below - (window.innerHeight - covered));
 }
 
-/** Scrolls to entries that are revealed, and keeps the focused entry, which messages are about, clear of them. */
+/** Scrolls to revealed entries, and keeps the focused entry visible above the messages. */
 export function useRevealed(
   grid: RefObject<HTMLElement | null>,
   coveredHeight: number,
@@ -39,7 +39,7 @@ export function useRevealed(
   }, [coveredHeight]);
 
   useLayoutEffect(() => {
-    // A row that was just pressed must not move before the pointer is released: the click would miss its target.
+    // A pressed row must not move before the pointer is released; otherwise the click would miss its target.
     const isPressed = document.activeElement?.closest('[data-path]')?.getAttribute('data-path') === focused;
     if (coveredHeight > 0 && focused !== null && !isPressed) keepClear(focused);
   }, [focused]);

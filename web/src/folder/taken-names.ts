@@ -2,15 +2,15 @@ import { entriesIn } from '../service/find-entry.ts';
 import type { Service } from '../service/service.ts';
 import type { Folder } from './folder.ts';
 
-/** Which names are taken, as far as is known without trying them in vain: the service has the last word. */
+/** The names that are known to be taken. The service makes the final decision. */
 export interface TakenNames {
-  /** Whether there is a file or a folder of the name. */
+  /** Returns whether a file or a folder has the name. */
   isTaken(folder: string, name: string): boolean;
-  /** Whether there is a file of the name. */
+  /** Returns whether a file has the name. */
   isFile(folder: string, name: string): boolean;
-  /** Remembers that a path is taken, or promised to somebody. A folder's has a "/" at its end. */
+  /** Records that a path is taken or reserved. The path of a folder ends with "/". */
   take(path: string): void;
-  /** Looks up what there is in a folder; once, until all is forgotten. Never throws: what is not known is tried. */
+  /** Lists a folder once, until `forget` is called. Never throws: the service detects conflicts with unknown names. */
   learn(folder: string): Promise<void>;
   forget(): void;
 }

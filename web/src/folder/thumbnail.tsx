@@ -4,19 +4,19 @@ import type { Entry, FileEntry } from '../service/service.ts';
 import { EntryIcon } from './entry-icon.tsx';
 import './thumbnail.css';
 
-/** Media types that the service draws thumbnails of. */
+/** Media types for which the service creates thumbnails. */
 const DRAWN = /^image\/(jpeg|png|webp|gif|avif|tiff|svg\+xml)/;
 /** The largest source image, in bytes. */
 const LIMIT = 50e6;
 
-/** Milliseconds before the one retry of a failed thumbnail: the service may have been busy. */
+/** Milliseconds before the only retry of a failed thumbnail: the service may have been busy. */
 const PAUSE = 2_000;
 
 export function hasThumbnail(entry: Entry): entry is FileEntry {
   return entry.type === 'file' && DRAWN.test(entry.contentType) && entry.size > 0 && entry.size <= LIMIT;
 }
 
-/** How soon a thumbnail is requested; `none`: not yet, for example while the user scrolls. */
+/** The priority of a thumbnail request; `none`: not yet, for example while the user scrolls. */
 export type ThumbnailPriority = 'auto' | 'low' | 'none';
 
 interface ThumbnailProps<Shown extends Entry> {
@@ -24,11 +24,14 @@ interface ThumbnailProps<Shown extends Entry> {
   priority?: ThumbnailPriority;
 }
 
-/** The thumbnail of an image, otherwise the icon of the entry's type. An entry that is being created has no ETag and no thumbnail. */
+/**
+ * The thumbnail of an image, otherwise the icon of the entry's type. An entry that is being created has no ETag and
+ * no thumbnail.
+ */
 export function Thumbnail({ entry, priority = 'auto' }: ThumbnailProps<Entry>) {
   const { account } = usePage();
   if (!hasThumbnail(entry)) return <EntryIcon entry={entry} />;
-  // A thumbnail that was denied is requested again after the user signs in.
+  // After the user signs in, the page requests a denied thumbnail again.
   const signedIn = account?.times.value ?? 0;
   return <Picture key={`${signedIn} ${entry.path} ${entry.etag}`} entry={entry} priority={priority} />;
 }
@@ -62,7 +65,10 @@ function Picture({ entry, priority = 'auto' }: ThumbnailProps<FileEntry>) {
   );
 }
 
-/** Requests the thumbnail again in the background: the icon stays until it is loaded. Returns a function that cancels the retry. */
+/**
+ * Requests the thumbnail again in the background; the icon stays until it is loaded. Returns a function that cancels
+ * the retry.
+ */
 function askAgain(url: string, tell: (state: 'asked' | 'given up') => void): () => void {
   const image = new Image();
   const ending = new AbortController();

@@ -14,12 +14,11 @@ interface TileRowProps {
   columns: number;
   start: number;
   height: number;
-  /** The index of the entry that the Tab key leads to. */
+  /** The index of the entry that the Tab key focuses. */
   tabStop: number;
   thumbnails: ThumbnailPriority;
 }
 
-/** One row of tiles. */
 export function TileRow({ tiles, row, columns, start, height, tabStop, thumbnails }: TileRowProps) {
   const style = {
     transform: `translateY(${start}px)`,

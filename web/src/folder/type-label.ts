@@ -1,8 +1,8 @@
 import type { Text } from '../text/language.ts';
 
 /**
- * What a person calls a file: `JPEG image`, `Python source`, `Plain text`. By its media type, and by its extension
- * (with its dot; empty where it has none) where that tells more.
+ * Returns the common name of a file type: `JPEG image`, `Python source`, `Plain text`. Uses the media type, and the
+ * extension (with its dot; empty if none) where that is more specific.
  */
 export function typeLabel(contentType: string, { types }: Text, extension: string): string {
   const [type = ''] = contentType.toLowerCase().split(';', 1);
@@ -25,7 +25,7 @@ function isMedium(group: string): group is Medium {
   return group === 'image' || group === 'video' || group === 'audio' || group === 'font';
 }
 
-/** `WebP` of `webp`, `PSD` of `vnd.adobe.photoshop` and the extension `psd`. */
+/** Returns the name of the format: `WebP` for `webp`, `PSD` for `vnd.adobe.photoshop` and the extension `psd`. */
 function formatOf(subtype: string, suffix: string): string {
   const plain = subtype.replace(/^(x-|vnd\.)+/, '').replace(/\+.*/s, '');
   return SPELLINGS.get(plain) ?? (plain.length <= 5 || suffix === '' ? plain : suffix).toUpperCase();
@@ -47,12 +47,12 @@ const SPELLINGS = new Map(
   }),
 );
 
-/** Types that say nothing. */
+/** Media types that don't identify a format. */
 const IS_VAGUE = /^(|application\/octet-stream|binary\/octet-stream|text\/plain)$/;
-/** Types under which source code comes; `video/mp2t` is what most tables have for the extension of TypeScript. */
+/** Media types that source code is served with. Most tables map the extension of TypeScript to `video/mp2t`. */
 const IS_TEXT = /^(|text\/.*|application\/.*|binary\/octet-stream|video\/mp2t)$/;
 
-/** By extension or media type. */
+/** Programming languages by extension or media type. */
 const LANGUAGES = new Map(
   Object.entries({
     bash: 'Shell',
@@ -99,7 +99,7 @@ const LANGUAGES = new Map(
 const OFFICE = 'application/vnd.openxmlformats-officedocument.';
 const OPEN = 'application/vnd.oasis.opendocument.';
 
-/** By media type, or by extension where the type is vague. */
+/** Formats by media type, or by extension if the media type is vague. */
 const FORMATS = new Map(
   Object.entries<readonly [Sort, string]>({
     'application/pdf': ['document', 'PDF'],

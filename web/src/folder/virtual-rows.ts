@@ -2,12 +2,12 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 
 export interface VirtualRows {
-  /** The rows to draw: those in view, some around them, and the one that has the focus. */
+  /** The rows to render: the visible ones, some around them, and the focused one. */
   readonly rows: readonly VirtualRow[];
-  /** Pixels of all rows together. */
+  /** The total height of all rows in pixels. */
   readonly height: number;
   readonly isScrolling: boolean;
-  /** Scrolls as little as it takes to bring a row into view. */
+  /** Scrolls the minimum distance that brings a row into view. */
   scrollTo(row: number): void;
 }
 
@@ -15,7 +15,7 @@ interface VirtualRow {
   readonly index: number;
   /** Pixels from the top of all rows. */
   readonly start: number;
-  /** Whether at least a part of the row is in view. */
+  /** Whether at least a part of the row is visible. */
   readonly isInView: boolean;
 }
 
@@ -24,17 +24,17 @@ interface VirtualRowsOptions {
   readonly count: number;
   /** Pixels. */
   readonly rowHeight: number;
-  /** Pixels above the rows: of a list, the header, which stays in view. */
+  /** Pixels above the rows: the header of a list, which stays visible. */
   readonly headerHeight: number;
-  /** Pixels at the lower edge that something covers, which `scrollTo` keeps clear. */
+  /** Pixels covered at the lower edge. `scrollTo` keeps rows clear of them. */
   readonly coveredHeight?: number;
-  /** A row that is drawn wherever it is, because the focus is lost with its element. -1 for none. */
+  /** The row to render wherever it is, because removing its element would lose the focus. -1 for none. */
   readonly kept: number;
-  /** Rows that are drawn above and below those in view. */
+  /** Rows rendered above and below the visible ones. */
   readonly overscan: number;
 }
 
-/** The part of the rows that the scroller shows, in pixels. */
+/** The visible range of the rows, in pixels. */
 interface Viewport {
   readonly top: number;
   readonly height: number;
@@ -43,7 +43,7 @@ interface Viewport {
 /** Milliseconds without a scroll event after which scrolling has ended. Not every supported browser has `scrollend`. */
 const SCROLL_END_MS = 150;
 
-/** Rows of one height, of which only those in view and around it are drawn. */
+/** Renders only the visible rows, and some around them, of a list with a constant row height. */
 export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
   const { scroller, count, rowHeight, headerHeight, coveredHeight = 0, kept, overscan } = options;
   const [viewport, setViewport] = useState<Viewport>({ top: 0, height: 0 });
@@ -55,7 +55,7 @@ export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const measure = () => {
       const next = { top: element.scrollTop - headerHeight, height: element.clientHeight };
-      // Nothing is drawn again as long as the same rows are in view.
+      // Avoids a render while the same rows are visible.
       setViewport((known) => (isSameRange(rangeOf(known, rowHeight), rangeOf(next, rowHeight)) ? known : next));
     };
     const onScroll = () => {
@@ -95,7 +95,7 @@ export function useVirtualRows(options: VirtualRowsOptions): VirtualRows {
   };
 }
 
-/** The first and the last row in view; the last is before the first as long as nothing was measured. */
+/** The first and the last visible row. Before the first measurement, the last is before the first. */
 interface Range {
   readonly first: number;
   readonly last: number;
@@ -112,7 +112,7 @@ function drawnRows(
   range: Range,
   { count, kept, overscan }: Pick<VirtualRowsOptions, 'count' | 'kept' | 'overscan'>,
 ): readonly number[] {
-  // Rows can go before the browser reports that it scrolled up.
+  // Rows can be removed before the browser reports the new scroll position.
   const first = Math.max(0, Math.min(range.first, count - 1) - overscan);
   const last = range.last < range.first ? -1 : Math.min(count - 1, range.last + overscan);
   const rows: number[] = [];

@@ -9,7 +9,7 @@ import { useDrawnMessages } from './drawn-messages.ts';
 import type { Message } from './messages.ts';
 import './message-list.css';
 
-/** The messages that are shown, and what is read out. */
+/** The visible messages and the texts for screen readers. */
 export function MessageList() {
   const { messages } = usePage();
   const { text } = useLanguage();
@@ -59,7 +59,7 @@ export function MessageList() {
   );
 }
 
-/** Keeps the height that the messages cover, so that the list can keep its rows clear of them. */
+/** Publishes the height that messages cover, so that the list can keep its rows clear of them. */
 function useCoveredHeight(list: RefObject<HTMLElement | null>, covered: Signal<number>): void {
   useLayoutEffect(() => {
     const element = list.current;
@@ -128,7 +128,7 @@ function Item({ message: { id, kind, text, detail, action }, isLeaving, list, on
   );
 }
 
-/** Moves the focus out of a message that goes: to the next one, or back to the list of files. */
+/** Moves the focus out of a message that disappears: to the next message, or back to the list of files. */
 function leave(list: HTMLElement | null): void {
   const current = document.activeElement?.closest('[data-message]');
   if (!current || !list?.contains(current)) return;

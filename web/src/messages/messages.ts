@@ -1,33 +1,36 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 
-/** Something that a person is told, at the lower left of the page. */
+/** A message to the user, at the lower left of the page. */
 export interface Message {
   readonly id: number;
   readonly kind: 'done' | 'error';
   readonly text: string;
-  /** More of it, such as the words of the service. */
+  /** Details, such as the error message of the service. */
   readonly detail?: string | undefined;
-  /** What can be done about it: a verb, such as Undo or Retry. */
+  /** The button of the message, labelled with a verb such as Undo or Retry. */
   readonly action?: { readonly label: string; readonly run: () => void } | undefined;
 }
 
 export interface Messages {
   readonly shown: ReadonlySignal<readonly Message[]>;
-  /** Shows a message: for eight seconds and as long as it is pointed at or focused, an error until it is dismissed. */
+  /**
+   * Shows a message for eight seconds, or longer while it is pointed at or focused. An error stays until it is
+   * dismissed.
+   */
   say(message: Omit<Message, 'id'>): void;
   dismiss(id: number): void;
   /** Pixels above the lower edge of the window that messages cover; 0 without messages. */
   readonly covered: Signal<number>;
-  /** Keeps the messages from going while true. */
+  /** While true, messages do not expire. */
   readonly isHeld: Signal<boolean>;
-  /** Reads a text out to those who listen to the page, without showing it. */
+  /** Announces a text to screen readers without showing it. */
   announce(text: string): void;
   readonly announced: ReadonlySignal<string>;
-  /** What is read out at once: an error. */
+  /** Errors, which screen readers announce immediately. */
   readonly alarmed: ReadonlySignal<string>;
 }
 
-/** Milliseconds for which a message stays. */
+/** Milliseconds for which a message stays visible. */
 const STAY = 8_000;
 
 export function createMessages(): Messages {
@@ -40,12 +43,12 @@ export function createMessages(): Messages {
 
   const dismiss = (id: number) => {
     shown.value = shown.value.filter((message) => message.id !== id);
-    // What is pointed at went away with it.
+    // The pointed-at message disappeared, so no `pointerleave` follows.
     if (shown.value.length === 0) isHeld.value = false;
   };
   const dismissLater = (id: number) => setTimeout(() => (isHeld.value ? dismissLater(id) : dismiss(id)), STAY);
 
-  // The same words twice would not be read out again.
+  // Screen readers would not announce the same text twice.
   const readOut = (voice: Signal<string>, text: string) => {
     voice.value = voice.peek() === text ? `${text}\u00a0` : text;
   };
@@ -68,10 +71,10 @@ export function createMessages(): Messages {
   };
 }
 
-/** Messages of what went well that are shown at once, the newest ones. */
+/** The maximum number of success messages; the newest ones stay. */
 const LIMIT = 4;
 
-/** Errors stay, however many there are: each may be the only word of something that was lost. */
+/** Keeps all errors: each may be the only report of a failed operation. */
 function withinLimit(messages: readonly Message[]): readonly Message[] {
   const done = messages.filter(({ kind }) => kind === 'done').slice(-LIMIT);
   return messages.filter((message) => message.kind === 'error' || done.includes(message));

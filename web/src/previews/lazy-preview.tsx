@@ -6,7 +6,7 @@ import { NotLoadedNotice } from './not-loaded-notice.tsx';
 import { type PreviewKind, previewKindOf } from './preview-kind.ts';
 import type { PreviewProps } from './viewer-tools.ts';
 
-/** The preview of a file, of which the code is loaded when the first of its kind is shown. */
+/** The preview of a file. The code of each kind loads when the first file of that kind is shown. */
 export function LazyPreview(props: PreviewProps) {
   const kind = previewKindOf(props.entry);
   return kind === 'none' ? <NoPreview {...props} /> : <Loaded kind={kind} {...props} />;
@@ -27,7 +27,7 @@ const MODULES: Readonly<Record<LazyKind, () => Promise<ComponentType<PreviewProp
   text: () => import('./text/text-preview.tsx').then(({ TextPreview }) => TextPreview),
 };
 
-/** Those that are there, so that the next file of a kind shows at once. */
+/** The loaded previews, so that the next file of a kind appears immediately. */
 const loaded = new Map<LazyKind, ComponentType<PreviewProps>>();
 
 function Loaded({ kind, ...props }: PreviewProps & { kind: LazyKind }) {

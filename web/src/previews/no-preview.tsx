@@ -6,7 +6,7 @@ import type { FileEntry } from '../service/service.ts';
 import { DownloadLink } from './download-link.tsx';
 import { Notice } from './notice.tsx';
 
-/** What is known of a file that can't be shown, its thumbnail if there is one, and the way to have it: why it can't, where `reason` says so. */
+/** The details, thumbnail and download button of a file without a preview. `reason` explains why there is none. */
 export function NoPreview({ entry, reason, hint }: { entry: FileEntry; reason?: string; hint?: string | undefined }) {
   const { text, formats } = useLanguage();
   const type = typeLabel(entry.contentType, text, splitName(entry.name).extension);

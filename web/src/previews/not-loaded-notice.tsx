@@ -6,7 +6,10 @@ import { isPageReplaced } from '../service/page-version.ts';
 import { Loading } from './loading.tsx';
 import { Notice } from './notice.tsx';
 
-/** Reports that the code of a preview failed to load. After an upgrade, that code is gone, and only a reload helps. */
+/**
+ * Reports that the code of a preview failed to load. After an upgrade, that code no longer exists, and only a reload
+ * helps.
+ */
 export function NotLoadedNotice({ retry }: { retry: () => void }) {
   const { text } = useLanguage();
   const replaced = useLoaded(isPageReplaced);

@@ -6,21 +6,24 @@ import { usePage } from '../page.ts';
 import type { ViewerProps } from './viewer.tsx';
 import { ViewerToCome } from './viewer-to-come.tsx';
 
-/** The preview of the file in the URL. Its code, and that of images, is loaded when the browser is idle, or when needed. */
+/**
+ * The preview of the file in the URL. Its code, and that of image previews, loads when the browser is idle, or when
+ * needed.
+ */
 export function Preview() {
   const path = usePage().location.place.value.preview;
   useEffect(() => whenIdle(() => void preload().catch(() => {})), []);
   return path === null ? null : <LazyViewer path={path} />;
 }
 
-/** Kept, so that from then on it is drawn without a moment between. */
+/** Cached, so that later previews render immediately. */
 let Viewer: ComponentType<ViewerProps> | undefined;
 
 async function loadViewer(): Promise<void> {
   Viewer ??= (await import('./viewer.tsx')).Viewer;
 }
 
-/** Images are what users look at most, one after the other. */
+/** Preloads image previews, because users view images most often, one after the other. */
 async function preload(): Promise<void> {
   await loadViewer();
   await import('./image/image-preview.tsx');

@@ -12,11 +12,11 @@ import './viewer.css';
 
 interface ViewerToComeProps {
   path: string;
-  /** Loads the code again, if that failed. */
+  /** Loads the code again after a failure. */
   retry: (() => void) | undefined;
 }
 
-/** Stands in for the viewer while its code is loaded. It can be closed already. */
+/** The placeholder of the viewer while its code loads. The user can already close it. */
 export function ViewerToCome({ path, retry }: ViewerToComeProps) {
   const { text } = useLanguage();
   const titleId = useId();

@@ -3,12 +3,12 @@ import { open } from '../actions/actions.ts';
 import { contextMenu } from '../actions/context-menu.ts';
 import { type Page, usePage } from '../page.ts';
 
-/** Milliseconds after which a press of a finger selects. */
+/** Milliseconds after which a touch counts as a long press and selects. */
 const LONG_PRESS = 450;
-/** Pixels that it may move meanwhile. */
+/** Pixels that the finger may move during a long press. */
 const TOLERANCE = 10;
 
-/** Returns the listeners of a grid for what mouse, pen and fingers do to its entries. */
+/** Returns the pointer event listeners of the grid. */
 export function usePointing() {
   const page = usePage();
   const press = useRef(new Press());
@@ -49,9 +49,9 @@ export function usePointing() {
       const path = pathAt(event);
       if (path === undefined || isInField(event)) return;
       event.preventDefault();
-      // A long press of a finger selects, see `Press`.
+      // A long press by touch selects instead, see `Press`.
       if (current.isTouch) return;
-      // By the keyboard it comes without a place.
+      // A `contextmenu` event from the keyboard has no position.
       const isByKey = event.button !== 2 && event.clientX <= 0;
       openMenu(page, path, isByKey ? boxOf(event, '[data-path]') : pointOf(event));
     },
@@ -62,7 +62,9 @@ export function usePointing() {
   };
 }
 
-/** Whether a finger or pen clicked; older browsers do not say it with the click, only with the press before it. */
+/**
+ * Returns whether a finger or pen clicked. Older browsers report the pointer type only on the press before the click.
+ */
 function isByTouch(event: MouseEvent, { isTouch }: Press): boolean {
   const isKnown = event instanceof PointerEvent && event.pointerType !== '';
   return isKnown ? event.pointerType !== 'mouse' : isTouch;
@@ -97,10 +99,10 @@ function openMenu(page: Page, path: string, at: Box): void {
   contextMenu(page, at);
 }
 
-/** A press of one finger or pen that may become long. Another pointer neither moves nor ends it. */
+/** A press of one finger or pen that may become a long press. Other pointers neither move nor end it. */
 class Press {
   isTouch = false;
-  /** Whether the last press was long, so that its click means nothing. */
+  /** Whether the last press was long, so that its click must be ignored. */
   wasLong = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #start: PointerEvent | undefined;
@@ -110,7 +112,7 @@ class Press {
     this.isTouch = true;
     this.wasLong = false;
     this.#start = event;
-    // A second finger makes it a gesture of the browser.
+    // A second finger starts a gesture of the browser.
     if (!event.isPrimary) return;
     this.#timer = setTimeout(() => {
       this.wasLong = true;
@@ -135,7 +137,7 @@ function boxOf(event: Event, selector = 'button'): Box {
   return { left, top, right, bottom };
 }
 
-/** Where the mouse was, as a box without extent. */
+/** Returns the pointer position as an empty box. */
 export function pointOf({ clientX, clientY }: MouseEvent): Box {
   return { left: clientX, top: clientY, right: clientX, bottom: clientY };
 }

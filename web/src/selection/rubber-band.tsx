@@ -5,7 +5,7 @@ import type { Arrangement } from '../folder/arrangement.ts';
 import { usePage } from '../page.ts';
 import './rubber-band.css';
 
-/** A rectangle among the entries: pixels from the upper left of the first one. */
+/** A rectangle, in pixels relative to the upper left corner of the first entry. */
 export interface Band {
   readonly left: number;
   readonly top: number;
@@ -13,15 +13,15 @@ export interface Band {
   readonly bottom: number;
 }
 
-/** Pixels that the mouse has to move before a press becomes a band. */
+/** Pixels that the mouse must move before a press becomes a band. */
 const THRESHOLD = 4;
-/** Pixels at the edges within which the view scrolls along, and how many it scrolls in a frame at most. */
+/** The size in pixels of the edges that scroll the view, and the maximum scroll distance per frame. */
 const EDGE = 32;
 const SPEED = 18;
 
 /**
- * Selects the entries that lie in the rectangle from where the mouse was pressed, beside what can be dragged, to where
- * it is. With Ctrl, ⌘ or Shift, beside those that were selected.
+ * Selects the entries inside the rectangle between the press position and the pointer. A press on a draggable part
+ * starts no band. Ctrl, ⌘ or Shift extends the selection.
  */
 export function useRubberBand(
   scroller: RefObject<HTMLElement | null>,
@@ -53,7 +53,7 @@ export function useRubberBand(
         locate: (x, y) => placeOf(element, latest.current, x, y),
         end(isBand) {
           band.value = null;
-          // A click beside all entries means none of them.
+          // A click beside all entries clears the selection.
           if (!isBand && !isAdded && !isOnEntry(event)) selection.clear();
         },
       });
@@ -75,7 +75,7 @@ interface Point {
   readonly y: number;
 }
 
-/** Follows the pointer that began, and no other one, until it is up; scrolls near the edges. */
+/** Tracks the pointer that started the band until it is released, and scrolls near the edges. */
 function follow(element: HTMLElement, start: PointerEvent, { change, locate, end }: Following): void {
   const from = locate(start.clientX, start.clientY);
   const over = new AbortController();
@@ -111,18 +111,18 @@ function follow(element: HTMLElement, start: PointerEvent, { change, locate, end
     cancelAnimationFrame(frame);
     if (isBand) stretch();
     if (isBand) window.addEventListener('click', stop, { capture: true, once: true });
-    // The click comes at once, or not at all.
+    // The browser sends the click immediately, or not at all.
     setTimeout(() => window.removeEventListener('click', stop, { capture: true }));
     end(isBand);
   };
   window.addEventListener('pointermove', move, { signal: over.signal });
-  // What the band selects can be dragged from then on, which would begin under the mouse.
+  // The selected entries become draggable, and a drag would otherwise start under the mouse.
   window.addEventListener('dragstart', refuse, { capture: true, signal: over.signal });
   for (const type of ['pointerup', 'pointercancel'] as const)
     window.addEventListener(type, finish, { signal: over.signal });
 }
 
-/** Keeps the click that ends a band from selecting what it happens to be on. */
+/** Prevents the click that ends a band from selecting the entry below the pointer. */
 const stop = (event: Event) => event.stopPropagation();
 
 function refuse(event: Event): void {
@@ -144,7 +144,7 @@ function rectangle(from: Point, to: Point): Band {
   };
 }
 
-/** The rows and columns that a band touches. */
+/** Returns the rows and columns that a band touches. */
 function cellsIn(band: Band, { columns, columnWidth, rowHeight }: Arrangement): readonly (readonly [number, number])[] {
   const isRightToLeft = document.documentElement.dir === 'rtl';
   const columnAt = (x: number) => Math.floor(x / columnWidth);
@@ -159,7 +159,7 @@ function cellsIn(band: Band, { columns, columnWidth, rowHeight }: Arrangement): 
   return cells;
 }
 
-/** Whether a press there begins a band: not on what is dragged or pressed itself, nor on the scroll bar. */
+/** Returns whether a press starts a band: not on a draggable or clickable element, nor on the scroll bar. */
 function isFree(event: PointerEvent, element: HTMLElement): boolean {
   const { target } = event;
   if (
@@ -174,7 +174,7 @@ function isOnEntry({ target }: Event): boolean {
   return target instanceof Element && target.closest('[data-path]') !== null;
 }
 
-/** The rectangle, as it is seen. */
+/** Draws the rectangle. */
 export function RubberBand({ band }: { band: ReadonlySignal<Band | null> }) {
   const shown = band.value;
   if (!shown) return null;

@@ -2,18 +2,18 @@ import { computed, effect, type ReadonlySignal, type Signal, signal } from '@pre
 import type { Folder } from '../folder/folder.ts';
 import type { Entry } from '../service/service.ts';
 
-/** The entries of the folder that are selected. Those that are gone, or filtered out, are so no more, for good. */
+/** The selected entries of the folder. An entry that is removed or filtered out is deselected permanently. */
 export interface Selection {
   readonly paths: ReadonlySignal<ReadonlySet<string>>;
-  /** In the order in which they are shown. */
+  /** The selected entries, in display order. */
   readonly entries: ReadonlySignal<readonly Entry[]>;
   readonly count: ReadonlySignal<number>;
   /** Entries to highlight for a moment; the view scrolls to the first of a new set. */
   readonly revealed: Signal<ReadonlySet<string>>;
-  /** This one and no other; what a range begins at from now on. */
+  /** Selects only this entry and makes it the start of later ranges. */
   only(path: string): void;
   toggle(path: string): void;
-  /** All from where the range begins to here; beside those that were selected where `isAdded`. */
+  /** Selects the range up to this entry. With `isAdded`, keeps the existing selection. */
   extendTo(path: string, isAdded?: boolean): void;
   set(paths: Iterable<string>): void;
   all(): void;

@@ -1,13 +1,10 @@
 import { parentOf } from '../paths.ts';
 import type { Entry, Service } from './service.ts';
 
-/** Pages of 1,000 entries to read at most. */
+/** The maximum number of pages to read, of 1,000 entries each. */
 const PAGES = 20;
 
-/**
- * Lists the direct children of a folder, page by page; of a large folder, only the first 20,000. Throws a
- * `ServiceError`.
- */
+/** Lists the direct children of a folder, page by page. Stops after 20,000 entries. Throws `ServiceError`. */
 export async function* entriesIn(
   service: Pick<Service, 'list'>,
   folder: string,
@@ -21,7 +18,7 @@ export async function* entriesIn(
   }
 }
 
-/** Returns the entry of one path; undefined if `entriesIn` does not find it. Throws a `ServiceError`. */
+/** Returns the entry at a path; undefined if `entriesIn` does not find it. Throws `ServiceError`. */
 export async function findEntry(
   service: Pick<Service, 'list'>,
   path: string,

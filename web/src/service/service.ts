@@ -11,11 +11,11 @@ export type FolderEntry = Extract<Entry, { type: 'folder' }>;
 
 export interface OperationOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Told by operations on folders alone. */
+  /** Called only by folder operations. */
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** The public interface of the service, as far as the page uses it. Everything throws `ServiceError`. */
+/** The client of the HTTP API, as far as the page uses it. Every method throws `ServiceError`. */
 export interface Service {
   list(
     folder: string,
@@ -23,7 +23,7 @@ export interface Service {
   ): Promise<Listing>;
   upload(upload: Upload): Promise<UploadedFile>;
   createFolder(path: string, signal?: AbortSignal): Promise<void>;
-  /** Gives the new path. A path with a "/" at its end is a folder's, here and below. */
+  /** Returns the new path. Here and below, the path of a folder ends with "/". */
   rename(path: string, newName: string, options?: OperationOptions & { overwrite?: boolean }): Promise<string>;
   transfer(
     kind: 'copy' | 'move',
@@ -32,15 +32,15 @@ export interface Service {
     options?: OperationOptions & { overwrite?: boolean },
   ): Promise<void>;
   remove(path: string, options?: OperationOptions): Promise<void>;
-  /** A part of a file's bytes: less than was asked for where the file ends. May throw a `StoreRefusal` too. */
+  /** Reads a range of a file; returns fewer bytes at the end of the file. Also throws `StoreRefusal`. */
   read(path: string, part: Part): Promise<Uint8Array>;
-  /** Settles where the service would give the file: what an element that could not show it does not tell. */
+  /** Resolves if the service would return the file. Media elements don't report why they failed. */
   check(path: string, signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Milliseconds that the service may be silent while it is at one large file of a folder, or at a file alone, of which it
- * tells no progress.
+ * Timeouts in milliseconds: without progress of a folder operation, which reports none within a file, and for a
+ * single file, which reports no progress at all.
  */
 const BETWEEN_PROGRESS = 300_000;
 const FOR_A_FILE = 600_000;
@@ -60,12 +60,12 @@ export function createService(urls: Urls): Service {
 
   return {
     list(folder, { cursor, limit, signal } = {}) {
-      // By `prefix`: but for folders that a route hides, that is not the address of a page, for which it could be taken.
+      // With `prefix`, this URL is not the URL of a page, except for folders hidden by a route.
       const query = { prefix: folder, ...(cursor !== undefined && { cursor }), ...(limit && { limit: String(limit) }) };
       return ask(urls.endpoint('', query), { signal });
     },
     async upload(upload) {
-      // Loaded already, together with the queue of uploads.
+      // This code is usually loaded already, together with the upload queue.
       const { sendUpload } = await import('./upload.ts');
       return sendUpload(urls.endpoint('upload'), upload);
     },

@@ -16,14 +16,14 @@ export interface UploadedFile {
   readonly etag: string;
 }
 
-/** Milliseconds without progress after which the connection counts as lost. */
+/** Milliseconds without progress after which the upload has stalled. */
 const STALLED = 60_000;
 
-/** Milliseconds to wait for the response after the last byte: some stores receive the file only then. */
+/** Timeout of the response after the last byte: some stores receive the file only then. */
 const STORING = 300_000;
 
 /**
- * Uploads one file by XMLHttpRequest, because `fetch` reports no upload progress. Throws a `ServiceError`, or the
+ * Uploads one file by XMLHttpRequest, because `fetch` reports no upload progress. Throws `ServiceError`, or the
  * signal's reason. A stalled upload fails like one without a response.
  */
 export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
@@ -68,7 +68,7 @@ export function sendUpload(url: string, upload: Upload): Promise<UploadedFile> {
   });
 }
 
-/** Puts the file last, so that the service knows everything else when the first byte of the file arrives. */
+/** Appends the file last, so that the service has all other fields before the first byte of the file. */
 function formOf({ file, folder, name }: Upload): FormData {
   const form = new FormData();
   form.append('prefix', folder);
@@ -79,7 +79,7 @@ function formOf({ file, folder, name }: Upload): FormData {
   return form;
 }
 
-/** Returns the path in a response body; undefined if something else than the service responded, such as a proxy. */
+/** Returns the path in a response body; undefined if the response is not from the service, for example from a proxy. */
 function pathIn(body: unknown): string | undefined {
   const path = typeof body === 'object' && body !== null && 'path' in body ? body.path : undefined;
   return typeof path === 'string' ? path : undefined;

@@ -1,6 +1,6 @@
 /*
- * All that the page says in English: the catalogue that the others have to match. A message with something to fill in
- * is a function; numbers come as numbers, for plurals, and are formatted here.
+ * The English texts of the page, which define the shape of all other languages. A text with parameters is a function.
+ * It receives numbers unformatted, for plurals, and formats them.
  */
 
 import { shownName } from './shown-name.ts';
@@ -11,7 +11,7 @@ const plurals = new Intl.PluralRules('en');
 const count = (value: number, one: string, other: string) =>
   `${numbers.format(value)} ${plurals.select(value) === 'one' ? one : other}`;
 const items = (value: number) => count(value, 'item', 'items');
-/** A name within a sentence: isolated, so that one in a script that runs the other way reorders nothing around it. */
+/** Quotes a name. Bidi isolation prevents a right-to-left name from reordering the sentence. */
 const quoted = (name: string) => `“\u2068${shownName(name)}\u2069”`;
 
 export const en = {
@@ -330,7 +330,7 @@ export const en = {
   },
 
   changes: {
-    /** What a change is about: by its name where it is one thing, else by how many there are. */
+    /** The subject of a change: its name if it is one item, otherwise the number of items. */
     one: quoted,
     many: {
       file: (value: number) => count(value, 'file', 'files'),
@@ -338,7 +338,7 @@ export const en = {
       item: items,
     },
     more: (value: number) => `and ${numbers.format(value)} more`,
-    /** Why something was not begun. */
+    /** The reason why a change was not started. */
     notBegun: 'An earlier change, which this one builds on, did not work.',
 
     newFolder: 'New folder',
@@ -372,7 +372,7 @@ export const en = {
     notCopied: (what: string) => `${what} could not be copied`,
     notMoved: (what: string) => `${what} could not be moved`,
     notDeleted: (what: string) => `${what} could not be deleted`,
-    /** Of several, some were not: as `notCopied` with this as what. */
+    /** The subject of a partial failure: used as the argument of texts such as `notCopied`. */
     some: (failed: number, all: number) => `${numbers.format(failed)} of ${items(all)}`,
     alreadyThere: (what: string, folder: string, isOne: boolean) =>
       `${what} ${isOne ? 'is' : 'are'} in ${quoted(folder)} already`,

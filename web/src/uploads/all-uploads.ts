@@ -17,28 +17,28 @@ import { createTally, type UploadSummary } from './tally.ts';
 import { type Batch, canRetry, createItem, type QueuedItem, type UploadItem } from './upload-item.ts';
 import type { UploadsOptions, Wanted } from './uploads.ts';
 
-/** The queue of uploads, with what is told of it and what can be done about it. */
+/** The upload queue with its status and its actions. */
 export interface AllUploads {
   readonly items: ReadonlySignal<readonly UploadItem[]>;
   readonly summary: ReadonlySignal<UploadSummary>;
-  /** Whether something is still to be sent. */
+  /** Whether an item is not finished yet. */
   readonly isBusy: ReadonlySignal<boolean>;
-  /** Whether this machine is connected to anything; all waits while it is not. */
+  /** Whether the device has a network connection; uploads wait without one. */
   readonly isOnline: ReadonlySignal<boolean>;
-  /** How many files were found so far in folders that are being read; null while none are. */
+  /** The number of files found so far in folders that are being read; null while no folder is being read. */
   readonly reading: ReadonlySignal<number | null>;
   /** Adds files; `into` is the folder that the user chose for all of them, by default the shown one. */
   add(wanted: readonly Wanted[], emptyFolders: readonly string[], into?: string): void;
-  /** Adds what was dropped, with all that is in its folders. */
+  /** Adds dropped files and folders with all their content. */
   addDropped(dropped: Dropped, folder: string): Promise<void>;
-  /** Opens the folder of an item that is done, and selects it there. */
+  /** Opens the folder of a completed item and selects the item. */
   show(id: number): void;
   cancel(id: number): void;
   cancelAll(): void;
   retry(id: number): void;
-  /** Tries all once more that failed, and may not do so again. */
+  /** Retries all failed items that may succeed now. */
   retryAll(): void;
-  /** Takes those that have ended off the list. */
+  /** Removes finished items from the list. */
   clear(): void;
 }
 
@@ -50,13 +50,13 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
   const connection = createConnection();
   const readings = createReadings();
   const reveal = createReveal(options);
-  /** The folder in which to reveal the items when all are done; null once the user is doing something else. */
+  /** The folder in which to reveal the items when all are done; null once the user does something else. */
   let revealedIn: string | null = null;
   watchUser(() => {
     revealedIn = null;
   });
   const { summary, isBusy } = tally;
-  // Loads the code that sends now: the service would do so at the first upload, when the network may be gone.
+  // Preloads the upload code, because the network may fail before the first upload.
   void import('../service/upload.ts').catch(() => {});
 
   const send = createSending({
@@ -93,7 +93,7 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
 
   const add: AllUploads['add'] = (wanted, emptyFolders, into = folder.path.value) => {
     if (wanted.length + emptyFolders.length === 0) return;
-    // What went well before is over: it would be counted among those that are on their way now.
+    // Earlier completed items would otherwise count as part of the current uploads.
     if (!isBusy.value) queue.remove(({ state }) => state.value !== 'failed');
     revealedIn = into;
     const batch: Batch = { decision: null };
@@ -131,7 +131,7 @@ export function createAllUploads(options: UploadsOptions): AllUploads {
   };
 }
 
-/** Says why a file is not even sent. */
+/** Returns the reason why a file can't be sent. */
 function refusalBy({ language, maxUploadSize }: UploadsOptions) {
   return ({ size }: QueuedItem): ServiceError | null => {
     if (maxUploadSize === null || size <= maxUploadSize) return null;
@@ -140,7 +140,7 @@ function refusalBy({ language, maxUploadSize }: UploadsOptions) {
   };
 }
 
-/** Asks what to do with a file whose name is taken. */
+/** Asks the user what to do with a file whose name is taken. */
 function questionBy(
   { dialogs, messages, rights, language }: UploadsOptions,
   summary: ReadonlySignal<UploadSummary>,
@@ -152,7 +152,7 @@ function questionBy(
     messages.announce(language.value.text.uploads.announceAsking);
     const mayReplace = rights.mayIn(folder, 'manage');
     const others = () => {
-      // Other uploads go on meanwhile; each change of theirs brings a new summary.
+      // Other uploads continue meanwhile. Reading the summary updates the count whenever they change.
       void summary.value;
       return countOthers(item);
     };

@@ -9,13 +9,13 @@ export interface Attempt {
   readonly since: number;
 }
 
-/** Milliseconds: some stores keep whole seconds only, and clocks differ a little. */
+/** Milliseconds of tolerance: some stores keep whole seconds only, and clocks differ slightly. */
 const TOLERANCE = 2_000;
 
 /**
- * Returns the file at `path` if an earlier attempt stored it there: it has the size of the sent file, and either the
- * sent file's own modification time, which some stores keep, or one since that attempt. Returns undefined for any
- * other file, and where the listing cannot tell.
+ * Returns the file at `path` if an earlier attempt stored it. Its size must match, and its time must be the sent
+ * file's modification time or later than that attempt. Returns undefined for any other file, or if the listing does
+ * not show it.
  */
 export async function storedBefore(
   service: Pick<Service, 'list'>,

@@ -9,15 +9,15 @@ import { takeTurn } from './item-turn.ts';
 import type { Tally } from './tally.ts';
 import { type Batch, type Decision, isUnfinished, pathOf, type QueuedItem } from './upload-item.ts';
 
-/** Items on their way, a few at a time, in the order in which they were added. */
+/** The upload queue: processes items in the order in which they were added, a few at a time. */
 export interface Queue {
   readonly items: ReadonlySignal<readonly QueuedItem[]>;
-  /** Adds items that wait; those which `refuse` gives a reason for fail without being sent. */
+  /** Adds items. Items rejected by `refuse` fail without a request. */
   add(items: readonly QueuedItem[]): void;
   cancel(items: Iterable<QueuedItem>): void;
-  /** Sends items again that have ended without being stored. */
+  /** Retries items that have ended without being stored. */
   retry(items: Iterable<QueuedItem>): void;
-  /** Takes items off the list that have ended. */
+  /** Removes finished items from the list. */
   remove(isUnwanted: (item: QueuedItem) => boolean): void;
 }
 
@@ -27,27 +27,30 @@ export interface QueueOptions {
   readonly tally: Tally;
   readonly turns: Pick<Turns, 'inTurn'>;
   readonly names: TakenNames;
-  /** Says why an item is not even sent. */
+  /** Returns the reason why an item can't be sent; null if it can. */
   readonly refuse: (item: QueuedItem) => ServiceError | null;
-  /** What is told of items before which something failed that was to make or move their folder. */
+  /** Returns the error text of items whose folder could not be created or moved. */
   readonly notAsShown: () => string;
   readonly ask: (item: QueuedItem) => Promise<ConflictReply>;
   /** Called before an item is done, and so before all of them are. */
   readonly onStored: (item: QueuedItem, stored: UploadedFile) => void;
-  /** Called before an item ends of which nobody knows whether it was stored. */
+  /** Called before an item ends with an unknown outcome. */
   readonly onUncertain: (item: QueuedItem) => void;
 }
 
-/** How many are sent at a time: enough to fill a connection with small files, few enough to share it. */
+/** The maximum number of parallel uploads: enough to fill a connection with small files, few enough to share it. */
 const LANES = 3;
 
-/** Names to try for one file: where the user can't list the folder, only the service knows which are taken. */
+/**
+ * The maximum number of names to try for one file. If the user can't list the folder, only the service knows the
+ * taken names.
+ */
 const MAX_REFUSED_NAMES = 100;
 
 export function createQueue(options: QueueOptions): Queue {
   const { send, tally, turns, names, refuse, ask } = options;
   const items = signal<readonly QueuedItem[]>([]);
-  /** Those that may be sent; some were cancelled since. The first ones have been taken out already. */
+  /** Items ready to send, including some that were cancelled. The first `taken` items have been removed already. */
   let waiting: QueuedItem[] = [];
   let taken = 0;
   let lanes = 0;
@@ -61,7 +64,7 @@ export function createQueue(options: QueueOptions): Queue {
     item.problem.value = problem;
     end(item, 'failed');
   };
-  /** Has an item sent that is `waiting`, when it is its turn. */
+  /** Queues an item when its turn comes. */
   const enqueue = async (item: QueuedItem) => {
     const { turn } = item;
     const isAsShown = await turn?.begun;
@@ -94,7 +97,7 @@ export function createQueue(options: QueueOptions): Queue {
     item.refusedNames += 1;
     if (item.refusedNames > MAX_REFUSED_NAMES) return fail(item, error);
     names.take(pathOf(item));
-    // So that those which come after it are not sent in vain.
+    // Learns the taken names, so that later items are not sent in vain.
     void names.learn(item.folder);
     if (!item.mayRename) return question(item);
     tally.move(item, 'waiting');
@@ -124,7 +127,7 @@ export function createQueue(options: QueueOptions): Queue {
       options.onStored(item, stored);
       end(item, 'done');
     } catch (error) {
-      // Whoever ended it has said what became of it.
+      // The code that aborted the upload has set the state of the item.
       if (!sending.signal.aborted) refused(item, error instanceof ServiceError ? error : new ServiceError(0, ''));
     }
   };
@@ -140,7 +143,7 @@ export function createQueue(options: QueueOptions): Queue {
     }
   };
 
-  /** Takes the turn of an item. All whose names are taken are asked about together, before the first is sent. */
+  /** Starts an item. Items with known conflicts ask the user first, so that one decision can apply to all of them. */
   const begin = (item: QueuedItem) => {
     item.turn = takeTurn(turns, item);
     if (isNameTaken(item)) question(item);
@@ -178,7 +181,7 @@ export function createQueue(options: QueueOptions): Queue {
           if (isUnfinished(item.state.value) || item.state.value === 'done' || refuse(item)) continue;
           item.batch = together;
           item.problem.value = null;
-          // It was said of what was there then.
+          // The permission to replace applied to the earlier file only.
           item.mayReplace = false;
           item.refusedNames = 0;
           tally.move(item, 'waiting');
@@ -196,13 +199,13 @@ export function createQueue(options: QueueOptions): Queue {
   };
 }
 
-/** Whether a file is known to conflict. Of one that may have taken the name itself, only the service can tell. */
+/** Returns whether a file is known to conflict. If an earlier attempt may have stored it, only the service can tell. */
 function hasTakenName(item: QueuedItem, names: Pick<TakenNames, 'isFile'>): boolean {
   const { kind, mayReplace, mayRename, unanswered, folder, name } = item;
   return kind === 'file' && !mayReplace && !mayRename && !unanswered && names.isFile(folder, name);
 }
 
-/** Returns how many other items of an item's batch are known to conflict, and not decided about. */
+/** Returns the number of other items of the same batch that conflict and have no decision yet. */
 export function countOtherConflicts(
   item: QueuedItem,
   items: readonly QueuedItem[],

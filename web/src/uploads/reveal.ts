@@ -18,7 +18,7 @@ interface RevealOptions {
   readonly location: Location;
 }
 
-/** Milliseconds for which entries stay highlighted, as long as the animation of the style sheet. */
+/** Milliseconds for which entries stay highlighted. Matches the animation in the style sheet. */
 const HIGHLIGHT_MS = 3_000;
 
 export function createReveal({ folder, selection, location }: RevealOptions): Reveal {
@@ -50,7 +50,7 @@ export function createReveal({ folder, selection, location }: RevealOptions): Re
       const parent = parentOf(path);
       if (folder.path.value !== parent) location.openFolder(parent);
       folder.filter.value = '';
-      // Once it is over, the effect reads no signal, and does not run again.
+      // After that, the effect reads no signal and does not run again.
       effect(() => {
         if (!isOver) isOver = folder.path.value !== parent;
         if (isOver || folder.indexOf(path) < 0) return;
@@ -76,7 +76,7 @@ export function entriesOf(items: readonly UploadItem[], folder: string): readonl
   return [...entries];
 }
 
-/** Calls `onBusy` when the user does something with the page, other than with the tray, messages and dialogs. */
+/** Calls `onBusy` when the user interacts with the page outside the tray, messages and dialogs. */
 export function watchUser(onBusy: () => void): void {
   for (const type of ['pointerdown', 'keydown', 'wheel'] as const) {
     document.addEventListener(

@@ -5,26 +5,26 @@ import type { Connection } from './connection.ts';
 import { storedBefore } from './earlier-attempt.ts';
 import { pathOf, type QueuedItem } from './upload-item.ts';
 
-/** Milliseconds to wait before an item is sent once more; after the last one, it has failed. */
+/** Retry delays in milliseconds. After the last one, the upload fails. */
 const PAUSES = [1_000, 2_000, 4_000, 8_000];
 
-/** The longest, in milliseconds, that the service may have a person wait. */
+/** The maximum delay in milliseconds that the service can request. */
 const LONGEST_PAUSE = 120_000;
 
 interface SendingOptions {
   readonly service: Pick<Service, 'upload' | 'createFolder' | 'list'>;
   readonly connection: Pick<Connection, 'online' | 'pause'>;
-  /** What a person is told of a file that is there no more. */
+  /** Returns the error text for a file that no longer exists. */
   readonly unreadable: () => string;
   readonly onSent: (item: QueuedItem, bytes: number) => void;
 }
 
 /**
- * Gives the way to send one item: again and again where the reason that it did not go passes. Throws a `ServiceError`,
- * or the signal's reason.
+ * Returns a function that sends one item and retries after transient errors. It throws `ServiceError`, or the
+ * signal's reason.
  */
 export function createSending({ service, connection, unreadable, onSent }: SendingOptions) {
-  /** Whether the service was given up for the last item: the next ones then are tried but once. */
+  /** Whether the last item exhausted its retries. The next items are then tried only once. */
   let isDown = false;
 
   const send = async (item: QueuedItem, signal: AbortSignal): Promise<UploadedFile> => {
@@ -38,7 +38,7 @@ export function createSending({ service, connection, unreadable, onSent }: Sendi
     return service.upload({ file, folder, name: item.storedName.value, replace, signal, onProgress });
   };
 
-  /** Sends it once. That its name is taken may be what an earlier attempt did, whose answer was lost. */
+  /** Sends the item once. A name conflict may come from an earlier attempt whose response was lost. */
   const attempt = async (item: QueuedItem, signal: AbortSignal): Promise<UploadedFile> => {
     const name = item.storedName.value;
     const earlier = item.unanswered?.name === name ? item.unanswered : undefined;
@@ -52,7 +52,7 @@ export function createSending({ service, connection, unreadable, onSent }: Sendi
       const modified = item.file?.lastModified ?? Number.NaN;
       const wanted = { path: pathOf(item), size: item.size, modified, since: earlier?.since ?? 0 };
       const ours = error.status === 412 && earlier ? await storedBefore(service, wanted, signal) : undefined;
-      // What was refused without a doubt leaves the doubt about the attempts before it.
+      // Except for a 412, an error of this attempt leaves the outcome of earlier attempts unknown.
       item.unanswered = error.status === 412 ? undefined : earlier;
       if (ours) return { path: ours.path, etag: ours.etag };
       throw error;
@@ -84,7 +84,7 @@ export function createSending({ service, connection, unreadable, onSent }: Sendi
   };
 }
 
-/** Browsers say nothing of why a request did not go, such as that the file was changed since it was chosen. */
+/** Returns whether a file is readable. Browsers don't report that a request failed because the file changed. */
 async function isReadable(file: File | undefined): Promise<boolean> {
   try {
     await file?.slice(0, 1).arrayBuffer();

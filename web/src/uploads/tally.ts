@@ -2,36 +2,36 @@ import { batch, type ReadonlySignal, signal } from '@preact/signals';
 import { createSpeedometer, secondsLeft } from './speed.ts';
 import type { QueuedItem, UploadState } from './upload-item.ts';
 
-/** How the uploads stand in all. Items that failed, or that nobody wants any more, are no part of the bytes. */
+/** The totals of all uploads. The byte counts exclude failed and cancelled items. */
 export interface UploadSummary {
-  /** How many items are in each state. */
+  /** The number of items in each state. */
   readonly count: Readonly<Record<UploadState, number>>;
-  /** Of those that are done, how many are files. */
+  /** The number of files among the completed items. */
   readonly filesDone: number;
   /** Bytes. */
   readonly sent: number;
   readonly total: number;
-  /** How much is done, from 0 to 1: of the bytes, or of the items where they have none. */
+  /** The completed fraction, from 0 to 1: of the bytes, or of the items if they have no bytes. */
   readonly part: number;
-  /** Bytes per second, and seconds; null while that can't be said. */
+  /** Bytes per second, and seconds; null while unknown. */
   readonly speed: number | null;
   readonly secondsLeft: number | null;
 }
 
-/** Counts what the queue does. Every step costs the same, however many items there are. */
+/** Maintains the upload totals. Each step takes constant time. */
 export interface Tally {
   readonly summary: ReadonlySignal<UploadSummary>;
-  /** Whether there is something to be done; this does not wait for the next summary. */
+  /** Whether an item is unfinished. Updated immediately, before the next summary. */
   readonly isBusy: ReadonlySignal<boolean>;
   add(item: QueuedItem): void;
   remove(item: QueuedItem): void;
   move(item: QueuedItem, state: UploadState): void;
   send(item: QueuedItem, bytes: number): void;
-  /** Has the summary say at once what it would say a little later. */
+  /** Publishes the summary immediately. */
   publish(): void;
 }
 
-/** Milliseconds between two summaries: often enough to be seen moving, seldom enough to be read. */
+/** Milliseconds between two summaries: often enough to look live, rarely enough to be readable. */
 const INTERVAL = 500;
 
 export function createTally(now: () => number = () => performance.now()): Tally {
@@ -40,7 +40,7 @@ export function createTally(now: () => number = () => performance.now()): Tally 
   const speedometer = createSpeedometer();
   let filesDone = 0;
   let sent = 0;
-  /** Bytes that went out, whatever became of them. */
+  /** Bytes sent, whatever the outcome. */
   let gone = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -56,7 +56,7 @@ export function createTally(now: () => number = () => performance.now()): Tally 
       total,
       part: total > 0 ? sent / total : items > 0 ? count.done / items : 0,
       speed,
-      // What waits for an answer does not get shorter with time.
+      // Bytes that wait only for a response don't count as remaining time.
       secondsLeft: secondsLeft(ahead - (sent - size.done), speed),
     };
   };
@@ -69,7 +69,7 @@ export function createTally(now: () => number = () => performance.now()): Tally 
     if (count.sending > 0) speedometer.record(now(), gone);
     else speedometer.reset();
     summary.value = summarize();
-    // What does not move changes as well: its speed falls, and the time that is left grows.
+    // A stalled upload also changes the summary: its speed falls and its remaining time grows.
     if (count.sending > 0) publishSoon();
   };
   const publishSoon = () => {

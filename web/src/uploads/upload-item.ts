@@ -4,35 +4,35 @@ import type { ServiceError } from '../service/service-error.ts';
 import type { Attempt } from './earlier-attempt.ts';
 import type { ItemTurn } from './item-turn.ts';
 
-/** `asking`: its name is taken, and a person has to say what becomes of it. */
+/** `asking`: the name is taken, and the user must decide. */
 export type UploadState = 'waiting' | 'asking' | 'sending' | 'done' | 'failed' | 'cancelled' | 'skipped';
 
 /** A file to upload, or a folder to create. */
 export interface UploadItem {
   readonly id: number;
   readonly kind: 'file' | 'folder';
-  /** The name that it came with. */
+  /** The original name. */
   readonly name: string;
-  /** The name that it is stored under: another one where both files were to be kept. */
+  /** The name under which the item is stored. Differs from `name` if the user keeps both files. */
   readonly storedName: ReadonlySignal<string>;
   readonly folder: string;
   /** Bytes. */
   readonly size: number;
   readonly sent: ReadonlySignal<number>;
   readonly state: ReadonlySignal<UploadState>;
-  /** Why it failed; while it is being sent, why it has to be sent once more. */
+  /** The reason of the failure; during an upload, the reason of the retry. */
   readonly problem: ReadonlySignal<ServiceError | null>;
 }
 
 /** Items that were added together. */
 export interface Batch {
-  /** What becomes of all of them whose names are taken; null while each is asked about. */
+  /** The decision for all name conflicts of the batch; null while the user decides each one. */
   decision: Decision | null;
 }
 
 export type Decision = 'replace' | 'keep-both' | 'skip';
 
-/** An item as the queue has it in hand. */
+/** An item with the internal state of the queue. */
 export interface QueuedItem extends UploadItem {
   readonly storedName: Signal<string>;
   readonly sent: Signal<number>;
@@ -41,17 +41,17 @@ export interface QueuedItem extends UploadItem {
   /** Undefined for a folder. */
   readonly file: File | undefined;
   batch: Batch;
-  /** Whether a person said that the file of this name may be replaced. */
+  /** Whether the user allows replacing the existing file. */
   mayReplace: boolean;
-  /** Whether a person said that it gets a name of its own, however many are taken. */
+  /** Whether the user keeps both files, so that the item gets a free name. */
   mayRename: boolean;
-  /** How many names the service has refused as taken. */
+  /** The number of names that the service rejected as taken. */
   refusedNames: number;
-  /** Ends the sending of it, while that lasts. */
+  /** Aborts the upload in progress. */
   sending: AbortController | undefined;
-  /** Set while it may have been stored without a word of it. */
+  /** Set while an attempt with a lost response may have stored the file. */
   unanswered: Attempt | undefined;
-  /** Taken anew each time that it is to be sent; undefined for one that never was. */
+  /** The turn of the current attempt; undefined before the first. */
   turn: ItemTurn | undefined;
 }
 
@@ -82,17 +82,17 @@ export function createItem(
   };
 }
 
-/** The path that an item is stored at; a folder's without its "/". */
+/** Returns the path of the stored item; for a folder, without the trailing "/". */
 export function pathOf({ folder, storedName }: UploadItem): string {
   return folder + storedName.value;
 }
 
-/** Whether there is still something to be done about an item. */
+/** Returns whether an item still needs work. */
 export function isUnfinished(state: UploadState): boolean {
   return state === 'waiting' || state === 'asking' || state === 'sending';
 }
 
-/** Whether sending an item again may end in another way: what is too large, or not allowed, stays so. */
+/** Returns whether a retry can succeed: a file that is too large or not permitted fails again. */
 export function canRetry({ state, problem, folder }: UploadItem, rights: Rights): boolean {
   if (state.value === 'failed') {
     const status = problem.value?.status;

@@ -7,10 +7,10 @@ import type { UploadItem } from './upload-item.ts';
 import { UploadRow } from './upload-row.tsx';
 import './upload-list.css';
 
-/** Root ems of a row: a name, and two lines of why it failed. */
+/** The height of a row in `rem`: a name, and two lines for the error. */
 const ROW = 3.75;
 
-/** The files, in the order in which they were added; those that failed before the others. */
+/** The uploads in the order in which they were added; failed ones first. */
 export function UploadList({ all }: { all: AllUploads }) {
   const { text } = useLanguage();
   const scroller = useRef<HTMLDivElement>(null);
@@ -51,7 +51,7 @@ export function UploadList({ all }: { all: AllUploads }) {
   );
 }
 
-/** Keeps those in sight that are being sent, and in the end those that failed, unless somebody is at the list. */
+/** Scrolls to the items in progress, and at the end to the failed ones, unless the user is using the list. */
 function useFollowing(
   all: AllUploads,
   items: readonly UploadItem[],
@@ -69,10 +69,10 @@ function useFollowing(
   }, [summary]);
 }
 
-/** Rows that are shown below the first of those that are being sent. */
+/** Rows shown below the first item in progress. */
 const AHEAD = 3;
 
-/** `failed`: how many there are, which changes when any item fails or does so no more. */
+/** Returns the items with failed ones first. `failed` is the number of failed items, which triggers the update. */
 function useOrdered(items: readonly UploadItem[], failed: number): readonly UploadItem[] {
   return useMemo(() => {
     if (failed === 0) return items;

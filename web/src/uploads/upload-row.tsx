@@ -12,7 +12,7 @@ import { canRetry, isUnfinished, type UploadItem, type UploadState } from './upl
 interface UploadRowProps {
   all: AllUploads;
   item: UploadItem;
-  /** Which of how many it is, and where, in pixels. */
+  /** The index, the total count, and the position in pixels. */
   place: { readonly index: number; readonly count: number; readonly top: number; readonly height: number };
   onFocus: () => void;
 }
@@ -47,10 +47,10 @@ export function UploadRow({ all, item, place, onFocus }: UploadRowProps) {
   );
 }
 
-/** Bytes below which a bar would be gone before it is seen. */
+/** Bytes below which a progress bar would disappear too soon to be seen. */
 const LEAST = 100_000;
 
-/** Those that wait or are on their way show what they are. */
+/** Icons of states. Waiting and active items show the icon of their type. */
 const ICONS: Partial<Readonly<Record<UploadState, IconName>>> = {
   done: 'check',
   failed: 'warning',
@@ -72,7 +72,7 @@ function RowAction({ all, item }: { all: AllUploads; item: UploadItem }) {
   return <IconButton icon="refresh" label={text.uploads.retry(name)} onClick={() => all.retry(id)} />;
 }
 
-/** How it stands with an item, in words. */
+/** Returns the state of an item as text. */
 function wordsOf(item: UploadItem, text: Text, formats: Formats): string {
   const { states } = text.uploads;
   const state = item.state.value;

@@ -13,23 +13,23 @@ import type { AllUploads } from './all-uploads.ts';
 import { takeDropped } from './dropped.ts';
 import { pickFiles } from './picker.ts';
 
-/** A file that a person wants to have uploaded, and where to. */
+/** A file that the user wants to upload, and its destination. */
 export interface Wanted {
   readonly file: File;
-  /** The folder, with those of the dropped folder that it was in. */
+  /** The destination folder, including the subfolders of a dropped folder. */
   readonly folder: string;
   readonly name: string;
 }
 
-/** The way in for files: a queue, of which a few are sent at a time in the order in which they were added. */
+/** Entry point for uploads. A queue sends them in the order in which they were added, a few at a time. */
 export interface Uploads {
-  /** Adds files; `emptyFolders` are created as they are. */
+  /** Adds files; `emptyFolders` are created empty. */
   add(wanted: readonly Wanted[], emptyFolders?: readonly string[]): void;
-  /** Adds what a drop or a paste brings, with all that is in its folders. Has to be called within the event. */
+  /** Adds the files and folders of a drop or paste with all their content. Must be called during the event. */
   addFrom(transfer: DataTransfer, folder: string): void;
-  /** Asks for files, or for a folder, and adds them to the folder that is shown. */
+  /** Opens the file or folder picker, and adds the chosen files to the shown folder. */
   pick(kind: 'files' | 'folder'): void;
-  /** Whether something is still to be read or sent. */
+  /** Whether an item is still to be read or sent. */
   readonly isBusy: ReadonlySignal<boolean>;
   /** The queue itself; null until its code is loaded. */
   readonly all: ReadonlySignal<AllUploads | null>;
@@ -42,20 +42,20 @@ export interface UploadsOptions {
   readonly location: Location;
   readonly messages: Messages;
   readonly dialogs: Dialogs;
-  /** Taken by what is uploaded as by all that changes what is stored. */
+  /** Path locks, shared with all other operations that change stored entries. */
   readonly turns: Turns;
   readonly rights: Rights;
   readonly language: ReadonlySignal<Language>;
-  /** Bytes; null where nothing is known of a limit. */
+  /** The limit in bytes; null if unknown. */
   readonly maxUploadSize: number | null;
 }
 
-/** Milliseconds after which the code of the queue is loaded, where nobody needs it before. */
+/** Milliseconds after which the queue's code is preloaded. */
 const LOADED_AFTER = 700;
 
 export function createUploads(options: UploadsOptions): Uploads {
   const all = signal<AllUploads | null>(null);
-  /** How many times something was added that waits for the code of the queue, or is still being read. */
+  /** The number of added batches that wait for the queue's code or are still being read. */
   const waiting = signal(0);
 
   const load = async (): Promise<AllUploads> => {
@@ -74,7 +74,7 @@ export function createUploads(options: UploadsOptions): Uploads {
       waiting.value--;
     }
   };
-  // Where that fails, it is tried again when there is something to upload.
+  // If the preload fails, the next upload loads the code again.
   setTimeout(() => void load().catch(() => {}), LOADED_AFTER);
 
   const add: Uploads['add'] = (wanted, emptyFolders = []) => void use((uploads) => uploads.add(wanted, emptyFolders));

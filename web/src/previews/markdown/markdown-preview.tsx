@@ -10,7 +10,7 @@ import type { PreviewProps } from '../viewer-tools.ts';
 import { runJob, WorkerNotLoaded } from '../worker/run-job.ts';
 import { Markdown } from './markdown.tsx';
 
-/** Markdown as it is meant to be read. */
+/** Renders Markdown. */
 export function MarkdownPreview({ entry, viewer }: PreviewProps) {
   return <FileText entry={entry}>{(source) => <Parsed {...{ entry, viewer, source }} />}</FileText>;
 }

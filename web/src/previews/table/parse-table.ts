@@ -1,13 +1,13 @@
 import Papa from 'papaparse';
 
-/** Rows and columns that are shown; the rest of a table is only counted. */
+/** The maximum number of rendered rows and columns. Further rows are only counted. */
 const MAX_ROWS = 1000;
 const MAX_COLUMNS = 200;
 
-/** Rows that tell whether a column holds numbers. */
+/** The number of rows that determine whether a column is numeric. */
 const SAMPLE_ROWS = 50;
 
-/** The shown part of a table of separated values. */
+/** The rendered part of a table of separated values. */
 export interface ParsedTable {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly string[])[];
@@ -36,7 +36,7 @@ export function parseTable(source: string, isTabbed: boolean): ParsedTable {
   return { columns, rows, rowCount: all.length };
 }
 
-/** Whether a cell is empty or a number in any notation: `1,000.5`, `-1 000`, `12 %`. */
+/** Returns whether a cell is empty or a number in any notation: `1,000.5`, `-1 000`, `12 %`. */
 function isNumericCell(cell: string): boolean {
   const value = cell.trim();
   return value === '' || (/^[-+]?[\d.,\s]+%?$/.test(value) && /\d/.test(value));

@@ -10,7 +10,7 @@ import { runJob, WorkerNotLoaded } from '../worker/run-job.ts';
 import type { ParsedTable } from './parse-table.ts';
 import './table-preview.css';
 
-/** A file of separated values as a table. */
+/** Renders a file of separated values as a table. */
 export function TablePreview({ entry, viewer }: PreviewProps) {
   return <FileText entry={entry}>{(source) => <Parsed {...{ entry, viewer, source }} />}</FileText>;
 }

@@ -2,8 +2,8 @@ import type { Root } from 'hast';
 import type { ParsedTable } from '../table/parse-table.ts';
 
 /**
- * Work on the text of a file. A hostile text can take any time, so a worker does it, with a time limit, and the page
- * stays usable.
+ * A job on the text of a file. A hostile text can take unlimited time, so a worker runs the job with a timeout, and
+ * the page stays responsive.
  */
 export type Job =
   | { readonly kind: 'markdown'; readonly text: string; readonly labels: MarkdownLabels }
@@ -16,15 +16,15 @@ export interface MarkdownLabels {
   readonly backToText: string;
 }
 
-/** The result of a job; undefined if the page can't draw it. */
+/** The result of each kind of job; undefined if the page can't render it. */
 export interface Results {
   readonly markdown: Root | 'nothing' | undefined;
   readonly colours: readonly ColouredLine[] | undefined;
   readonly table: ParsedTable;
 }
 
-/** The parts of a line, each with its class; the empty string for none. */
+/** The tokens of a line, each with its class; the empty string for none. */
 export type ColouredLine = readonly (readonly [className: string, text: string])[];
 
-/** The messages of the worker: ready for its job, then the result. */
+/** A message of the worker: ready for its job, or done with a result. */
 export type Message = { readonly kind: 'ready' } | { readonly kind: 'done'; readonly result: Results[Job['kind']] };

@@ -2,17 +2,17 @@ import type { Job, Message, Results } from './jobs.ts';
 // oxlint-disable-next-line import/default -- Vite makes the URL of the built worker of it.
 import workerUrl from './worker.ts?worker&url';
 
-/** The time limit of a job, without loading the worker. */
+/** The timeout of a job, without loading the worker. */
 const JOB_TIMEOUT_MS = 5_000;
 
-/** The code of the worker could not be loaded. */
+/** Thrown if the code of the worker fails to load. */
 export class WorkerNotLoaded extends Error {
   override readonly name = 'WorkerNotLoaded';
 }
 
 /**
- * Runs a job in a worker of its own. Rejects with `WorkerNotLoaded`, or with another error if the job fails, takes too
- * long, or is cancelled by `signal`.
+ * Runs a job in its own worker. Rejects with `WorkerNotLoaded`, or with another error if the job fails, times out or
+ * is cancelled by `signal`.
  */
 export function runJob<Kind extends Job['kind']>(
   job: Extract<Job, { kind: Kind }>,
@@ -43,7 +43,7 @@ export function runJob<Kind extends Job['kind']>(
       timer = setTimeout(cancel, JOB_TIMEOUT_MS);
     } else {
       end();
-      // The worker returns the result of the kind that it was given.
+      // The result has the kind of the job.
       resolve(data.result as Results[Kind]);
     }
   });
@@ -54,7 +54,10 @@ interface Policies {
   createPolicy(name: string, rules: { createScriptURL: () => string }): { createScriptURL(url: string): string };
 }
 
-/** Trusted Types accept a script URL only from a named policy. This one returns the URL of the worker and no other. */
+/**
+ * Returns the URL of the worker as a trusted script URL. Trusted Types require a named policy, which allows no other
+ * URL.
+ */
 function trustedUrl(): string {
   const { trustedTypes } = window as { trustedTypes?: Policies };
   policy ??= trustedTypes?.createPolicy('preview-worker', { createScriptURL: () => workerUrl });
