@@ -65,7 +65,8 @@ test('A table with a hostile cell is parsed by a worker, within its time limit',
 
 test('A table that the worker does not return is shown as source', async (t) => {
   const { page } = await visit(t, { 'a.csv': 'name,price\ntea,1\n' }, '');
-  await page.route('**/worker-*.js', (route) => route.abort());
+  const failing = "postMessage({ kind: 'ready' }); onmessage = () => { throw new Error('fails'); };";
+  await page.route('**/worker-*.js', (route) => route.fulfill({ contentType: 'text/javascript', body: failing }));
   await page.locator('[data-path="a.csv"]').dblclick();
   await page.getByText(TABLE_FALLBACK).waitFor();
   await contents(page).getByText('tea,1').waitFor();
