@@ -91,7 +91,7 @@ describe('A session that ends in the middle of work', () => {
     // One who declined is not asked for each of them.
     await trayTells(page, '6 failed');
     assert.equal(await dialog(page).count(), 0);
-    await tray(page).getByText('Sign in to add to').first().waitFor();
+    await tray(page).getByText('Sign in to upload').first().waitFor();
     await button(page, 'Sign in').waitFor();
     await tray(page).getByRole('button', { name: 'Retry 6' }).click();
     await signInAgain(page);
