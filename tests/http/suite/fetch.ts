@@ -222,16 +222,14 @@ function givesRanges(backend: Backend): void {
     }
   });
 
-  it(
-    'If-Range with Last-Modified gives the range; with any other date the whole file',
-    unless(backend, 'modification-times'),
-    async () => {
-      const { headers } = await service.get(PATH);
-      const modified = String(headers['last-modified']);
-      assert.equal(await statusWith(modified), 206);
-      for (const hours of [-1, 1]) assert.equal(await statusWith(shifted(modified, hours)), 200);
-    },
-  );
+  it('If-Range with Last-Modified gives the range; with any other date the whole file', {
+    skip: unless(backend, 'modification-times').skip || unless(backend, 'past-times').skip,
+  }, async () => {
+    const { headers } = await service.get(PATH);
+    const modified = String(headers['last-modified']);
+    assert.equal(await statusWith(modified), 206);
+    for (const hours of [-1, 1]) assert.equal(await statusWith(shifted(modified, hours)), 200);
+  });
 
   it('If-Range is looked at before the range: what does not match gives no 416, what matches does', async () => {
     const { headers } = await service.get(PATH);
