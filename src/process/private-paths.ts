@@ -26,7 +26,7 @@ export async function requirePrivatePaths(config: Config): Promise<void> {
     if (path === undefined || (name === 'AUDIT_LOG' && (path === 'stdout' || path === 'off'))) continue;
     if (!(await isServed(path, config.DISK_ROOT))) continue;
     problems.push(
-      `${name} ${path} must not lie in DISK_ROOT: whoever may read or write there would have ${PRIVATE[name]}. Choose a place outside of ${resolve(config.DISK_ROOT)}. Example: ${name}=${SETTINGS[name].example}`,
+      `${name} ${path} must not lie in DISK_ROOT: users who can read or write there would have ${PRIVATE[name]}. Choose a place outside of ${resolve(config.DISK_ROOT)}. Example: ${name}=${SETTINGS[name].example}`,
     );
   }
   if (problems.length > 0) throw new SettingsError(problems);

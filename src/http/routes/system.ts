@@ -34,7 +34,7 @@ export function systemRoutes(app: App, { files, metrics }: Service): void {
         tags: ['The service'],
         summary: 'Whether the service can do its work',
         description:
-          "A 503 says why the store can't be used. The outcome may be two seconds old. `quota` is only for who sends `METRICS_TOKEN` as `Authorization: Bearer`.",
+          "A 503 says why the store can't be used. The outcome may be two seconds old. `quota` is only for requests that send `METRICS_TOKEN` as `Authorization: Bearer`.",
         response: { 200: Ready, '4xx': Failure, '5xx': Failure },
       },
     },

@@ -93,7 +93,7 @@ function isPointer(bytes: Buffer): boolean {
   return namesObject && /^\s*version\s+https?:\/\/[^\s]*(git-lfs|hawser|git-media)/i.test(lines[0] ?? '');
 }
 
-/** A pointer gives whoever may read it the object that it names, also one that was uploaded where they may not read. */
+/** A pointer serves the object that it names, which may belong to a folder that the user can't read. */
 function isPointerUpload(): StoreError {
   const message = 'The file is a pointer of Git LFS, which stands for another file. Upload the file itself.';
   return new StoreError('invalid-request', message);
