@@ -211,7 +211,7 @@ describe('A folder in the browser', () => {
   });
 
   it('asks again by itself while the service is away, also for a folder that never came', async (t) => {
-    const { site, page } = await openFiles(t, { expectedErrors: [/ERR_CONNECTION_REFUSED/] });
+    const { site, page } = await openFiles(t, { expectedErrors: [/ERR_CONNECTION_(REFUSED|RESET)/] });
     await site.stop();
     await row(page, 'Music/').dblclick();
     await page.getByText('The service can’t be reached.').first().waitFor();

@@ -166,7 +166,7 @@ describe('The filter', () => {
 
 describe('A service that is away', () => {
   it('is said above the list, which stays, until it is there again', async (t) => {
-    const { page, site } = await openFiles(t, { expectedErrors: [/ERR_CONNECTION_REFUSED/] });
+    const { page, site } = await openFiles(t, { expectedErrors: [/ERR_CONNECTION_(REFUSED|RESET)/] });
     const banner = page.locator('.problem-banner');
     await site.stop();
     await page.keyboard.press('Alt+r');

@@ -113,7 +113,7 @@ describe('Signing in', () => {
   });
 
   it('says when to try again after too many attempts, and that the service is away', async (t) => {
-    const { page, site } = await visit(t, '', { expectedErrors: [REFUSED, /429/, /ERR_CONNECTION_REFUSED/] });
+    const { page, site } = await visit(t, '', { expectedErrors: [REFUSED, /429/, /ERR_CONNECTION_(REFUSED|RESET)/] });
     await title(page).waitFor();
     await until('the service refuses to look', async () => {
       const data = { name: ANN.name, password: '' };
