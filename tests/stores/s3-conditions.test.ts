@@ -23,6 +23,8 @@ describe('A store that returns 501 for conditions on PutObject', () => {
     proxy.intercept(refuseConditions(501, 'NotImplemented', 'PutObject'));
     const { copy, move } = transfersOf(store);
     await store.write(file('a'), upload('one'), { condition: 'absent' });
+    const before = await store.stat(file('a'));
+    await store.write(file('a'), upload('one'), { condition: { etag: before.etag } });
     proxy.forget();
     await copy(file('a'), file('b'), { replace: false });
     await move(file('b'), file('c'), { replace: false });
@@ -37,7 +39,10 @@ describe('A store that returns 501 for conditions on PutObject', () => {
     assert.deepEqual(await treeOf(store), { a: 'two', c: 'one', 'f/': null });
     assert.deepEqual(
       warnings.map(({ message }) => message),
-      ['The object store does not support conditions on PutObject: Holdall checks the destination before each write.'],
+      [
+        'The object store does not support If-None-Match on PutObject: Holdall checks the destination before each write.',
+        'The object store does not support If-Match on PutObject: Holdall checks the file before each write.',
+      ],
     );
   });
 });

@@ -147,8 +147,8 @@ describe('Listings of a store that takes liberties', () => {
         ? answerOf({ keys: ['f/a'] })
         : answerOf({ keys: ['f/b'], isTruncated: true, token: '1' });
     const interceptors: Interceptor[] = [
-      (request) => (request.operation === 'ListObjectsV2' ? scripted(withinPage).answer(request) : undefined),
-      ({ operation, query }) => (operation === 'ListObjectsV2' ? acrossPages(query) : undefined),
+      (request) => (request.query.get('prefix') === 'f/' ? scripted(withinPage).answer(request) : undefined),
+      ({ query }) => (query.get('prefix') === 'f/' ? acrossPages(query) : undefined),
     ];
     for (const interceptor of interceptors) {
       const { store, proxy, bucket } = await openProxied(t);

@@ -83,12 +83,13 @@ describe('A store that takes no batch of removals', () => {
     let refused = 0;
     proxy.intercept(({ operation, headers }) => {
       const hasEtags = operation === 'DeleteObjects' && Number(headers['content-length']) > 250;
-      return hasEtags && refused++ === 0 ? refusal(400, 'MalformedXML') : undefined;
+      if (hasEtags) refused++;
+      return hasEtags ? refusal(400, 'MalformedXML') : undefined;
     });
     await putAll(opened, ...KEYS);
     await store.moveFolder?.(folder('f'), folder('g'), { replace: false });
     assert.deepEqual(await bucket.keys(), ['g/a', 'g/b', 'g/c']);
-    assert.equal(refused, 1);
+    assert.equal(refused, 2);
     assert.equal(proxy.count('DeleteObject'), 0);
   });
 });
@@ -178,7 +179,7 @@ describe('A removal', () => {
       await store.remove(file(path), { ifMatch: (await store.stat(file(path))).etag });
     }
     assert.deepEqual(await bucket.keys(), []);
-    assert.equal(proxy.count('DeleteObject'), 3, 'It was learned.');
+    assert.equal(proxy.count('DeleteObject'), 4, 'It was learned.');
   });
 
   it('of many objects goes in batches of 1,000', async (t) => {

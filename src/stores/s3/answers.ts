@@ -70,8 +70,9 @@ export async function readOutcome(response: IncomingMessage): Promise<ReadonlyMa
   const document = (await readWhole(response, MOST_OF_OUTCOME)).toString();
   if (document === '') return new Map();
   const { root, fields } = readFields(document);
-  if (root !== 'Error') return fields;
-  throw lateRefusal(response, fields);
+  if (root === 'Error') throw lateRefusal(response, fields);
+  if (/^html$/i.test(root)) throw new NotXmlError('It is a web page.');
+  return fields;
 }
 
 /** The refusal that an answer is which began as one that all went well. */

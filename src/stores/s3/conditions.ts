@@ -3,24 +3,29 @@ import type { Ability } from './abilities.ts';
 import type { Bucket } from './bucket.ts';
 import { codeOf } from './translate.ts';
 
-/** The condition of a write, as command input. */
+/** The condition of a request, as command input. */
 export interface ConditionHeaders {
   readonly IfMatch?: string;
   readonly IfNoneMatch?: string;
 }
 
+/** Returns the ability that a conditional write requires. Some stores support only one of the two headers. */
+export const writeAbility = (operation: 'put' | 'complete', { IfMatch }: ConditionHeaders): Ability =>
+  `${operation}${IfMatch === undefined ? 'IfNoneMatch' : 'IfMatch'}`;
+
 /**
- * Sends a conditional write. If the store does not support the condition, `check` tests the destination right before an
- * unconditional write. That write replaces objects that arrive in between.
+ * Sends a conditional request. If the store does not support the condition, `check` tests the object right before an
+ * unconditional request. That request replaces or deletes objects that arrive in between.
  *
  * Some stores return 501 for conditions, and some return 412 although the condition holds. The condition counts as
- * unsupported if `check` passes after two 412 responses. After only one, the destination may have changed temporarily.
+ * unsupported if `check` passes after two such responses, and the store has never accepted the condition. After only one,
+ * the object may have changed temporarily, or a proxy may have failed. A store that has accepted the condition is right.
  *
- * @param check throws `condition-failed` unless the condition holds
+ * @param check throws unless the condition holds
  */
 export async function sendConditionally<Output>(
   { abilities }: Pick<Bucket, 'abilities'>,
-  ability: Extract<Ability, 'putConditions' | 'completeConditions'>,
+  ability: Ability,
   condition: ConditionHeaders,
   { check, send }: { check: () => Promise<void>; send: (condition: ConditionHeaders) => Promise<Output> },
 ): Promise<Output> {
@@ -28,13 +33,15 @@ export async function sendConditionally<Output>(
   let code: string | undefined;
   for (let attempt = 1; abilities.has(ability) && attempt <= 2; attempt++) {
     try {
-      return await send(condition);
+      const output = await send(condition);
+      abilities.confirm(ability);
+      return output;
     } catch (error) {
       const isUnsupported = isStoreError(error, 'unsupported');
       if (!isUnsupported && !isStoreError(error, 'condition-failed')) throw error;
-      code = codeOf(error.cause);
-      if (isUnsupported) break;
       await check();
+      if (abilities.isConfirmed(ability) && (attempt === 2 || !isUnsupported)) throw error;
+      code = codeOf(error.cause);
     }
   }
   await check();

@@ -22,7 +22,7 @@ import { type Attributes, uploadParts } from './multipart.ts';
 import { planParts, rangesOf } from './parts.ts';
 import type { Remover } from './remove.ts';
 import { LONG } from './time-outs.ts';
-import { codeOf, wasSentBefore } from './translate.ts';
+import { codeOf, noStore, requireStored, wasSentBefore } from './translate.ts';
 
 /** The version of an object to copy. Stores that support conditions on copy sources copy no other version. */
 export interface Source {
@@ -67,10 +67,13 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   /** Whether every copy in one request has kept the ETag of its source so far. */
   let copiesKeepEtags = true;
 
-  const describe = (key: Key, { signal }: Cancellable): Promise<HeadObjectCommandOutput> =>
-    bucket.ask({ key, signal }, (options) =>
+  const describe = async (key: Key, { signal }: Cancellable): Promise<HeadObjectCommandOutput> => {
+    const described = await bucket.ask({ key, signal }, (options) =>
       bucket.client.send(new HeadObjectCommand({ Bucket: bucket.name, Key: key }), options),
     );
+    requireStored(described.ETag, bucket.endpoint);
+    return described;
+  };
 
   const lookAt = (key: Key, options: Cancellable): Promise<HeadObjectCommandOutput | undefined> =>
     ifThere(describe(key, options));
@@ -103,10 +106,13 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     signal?.throwIfAborted();
     const sendWith = (ifMatch: string | undefined) =>
       bucket.ask({ key: source.key, timeout: LONG }, (options) => send(options, ifMatch));
+    const ability = source.etag.includes('-') ? 'sourceConditionsOnParts' : 'sourceConditions';
     let refusal: StoreError | undefined;
-    if (abilities.has('sourceConditions')) {
+    if (abilities.has(ability)) {
       try {
-        return await sendWith(quote(source.etag));
+        const output = await sendWith(quote(source.etag));
+        abilities.confirm(ability);
+        return output;
       } catch (error) {
         const isUnsupported = !isConditional && isStoreError(error, 'unsupported');
         if (!isUnsupported && !isStoreError(error, 'condition-failed')) throw error;
@@ -119,7 +125,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
       // Without the condition on the source, the request fails in the same way: another condition failed.
       throw refusal && isStoreError(error, refusal.kind) ? refusal : error;
     });
-    abilities.lose('sourceConditions', { code: codeOf(refusal?.cause) });
+    abilities.lose(ability, { code: codeOf(refusal?.cause) });
     return output;
   };
 
@@ -159,7 +165,12 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
       return (await bucket.client.send(command, options)).CopyObjectResult?.ETag;
     };
 
-  const copyInOneRequest = async (source: Source, to: Key, { exclusive, signal }: Options): Promise<string> => {
+  const copyInOneRequest = async (
+    source: Source,
+    to: Key,
+    { exclusive, signal }: Options,
+    attempt = 1,
+  ): Promise<string> => {
     const isKept = keepsEtag(source);
     const isConditional = exclusive && abilities.has('copyConditions');
     const send = isKept
@@ -167,14 +178,18 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
       : copyAnew(source, to, isConditional, attributesOf(await describeSource(source, { signal }), source.etag));
     try {
       const told = unquote(await begin(source, { signal, isConditional }, send));
+      if (isConditional) abilities.confirm('copyConditions');
       const etag = told === '' ? await etagOfCopy(source, to, { isKept }) : told;
       // Older stores ignore the condition on the source. The metadata of the copy must not name a different version.
       if (!isKept) await requireUnchanged(source, to, { etag, isNew: exclusive });
       return etag;
     } catch (error) {
-      if (!isConditional || !(await isUnsupported(error, source, to))) return findDone(error, source, to);
-      abilities.lose('copyConditions', { code: codeOf(error instanceof Error ? error.cause : undefined) });
-      return copyInOneRequest(source, to, { exclusive, signal });
+      const isDoubtful = isConditional && !abilities.isConfirmed('copyConditions');
+      if (!isDoubtful || !(await isUnsupported(error, source, to))) return findDone(error, source, to);
+      // The first such response may be about an object that came and went, or of a proxy that failed.
+      if (attempt > 1)
+        abilities.lose('copyConditions', { code: codeOf(error instanceof Error ? error.cause : undefined) });
+      return copyInOneRequest(source, to, { exclusive, signal }, attempt + 1);
     }
   };
 
@@ -234,7 +249,9 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     if (abilities.has('partCopies')) {
       const partSize = Math.min(planParts(source.size, COPY_PART).partSize, copyLimit);
       try {
-        return await makeOfParts(source, to, options, { partSize, inFlight: PARTS_AT_ONCE, send: copyPart });
+        const etag = await makeOfParts(source, to, options, { partSize, inFlight: PARTS_AT_ONCE, send: copyPart });
+        abilities.confirm('partCopies');
+        return etag;
       } catch (error) {
         if (!isStoreError(error, 'unsupported')) throw error;
         refusal = error;
@@ -265,12 +282,12 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   };
 
   const sendPart: SendPart = async (range, { source, to, place, signal }) => {
-    const Body = await buffer(await open(source, { Range: range }, { signal }).then(({ body }) => body));
+    const { bytes: Body } = await readSource(source, range, { signal });
     const command = new UploadPartCommand({ Bucket: bucket.name, Key: to, Body, ContentLength: Body.length, ...place });
     const { ETag } = await bucket.ask({ key: to, signal, timeout: LONG }, (options) =>
       bucket.client.send(command, options),
     );
-    return ETag;
+    return requireStored(ETag, bucket.endpoint);
   };
 
   const makeOfParts = async (
@@ -297,23 +314,37 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     return unquote(etag);
   };
 
-  /** Opens this version of the source, or a range of it. */
-  const open = async (source: Source, options: { Range?: string }, { signal }: Cancellable) => {
-    const get = new GetObjectCommand({ Bucket: bucket.name, Key: source.key, IfMatch: quote(source.etag), ...options });
-    const { Body: body, ...described } = await bucket.ask({ key: source.key, signal }, (sending) =>
-      bucket.client.send(get, sending),
+  /**
+   * Reads this version of the source, or a range of it, and checks what came: the store may ignore conditions or ranges,
+   * and a proxy may answer with a page of its own. A move would keep only that.
+   */
+  const readSource = async (source: Source, range: string | undefined, { signal }: Cancellable) => {
+    const get = new GetObjectCommand({
+      Bucket: bucket.name,
+      Key: source.key,
+      IfMatch: quote(source.etag),
+      ...(range !== undefined && { Range: range }),
+    });
+    const { Body: body, ...described } = await bucket.ask({ key: source.key, signal }, (options) =>
+      bucket.client.send(get, options),
     );
     if (!(body instanceof Readable)) throw new Error('The client for S3 gave no stream.');
-    return { body, described };
+    const bytes = await bucket.ask({ key: source.key, signal }, () => buffer(body));
+    const etag = unquote(requireStored(described.ETag, bucket.endpoint));
+    if (etag !== source.etag) throw changedMeanwhile(source.key as FilePath);
+    const expected = range === undefined ? undefined : `${range.replace('=', ' ')}/${source.size}`;
+    if (described.ContentRange !== expected) throw noStore(bucket.endpoint);
+    if (range === undefined && bytes.length !== source.size) throw noStore(bucket.endpoint);
+    return { bytes, described };
   };
 
   /** Reads and writes the source, because most stores support conditions on PutObject. */
   const copyThrough = async (source: Source, to: Key, { signal }: Cancellable): Promise<string> => {
-    const { body, described } = await open(source, {}, { signal });
+    const { bytes, described } = await readSource(source, undefined, { signal });
     const object = {
       Bucket: bucket.name,
       Key: to,
-      Body: await bucket.ask({ key: source.key, signal }, () => buffer(body)),
+      Body: bytes,
       ...attributesOf(described, keepsEtag(source) ? undefined : source.etag),
     };
     const put = async (condition: ConditionHeaders) => {
@@ -321,7 +352,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
         const { ETag } = await bucket.ask({ key: to, signal, timeout: LONG }, (options) =>
           bucket.client.send(new PutObjectCommand({ ...object, ...condition }), options),
         );
-        return unquote(ETag);
+        return unquote(requireStored(ETag, bucket.endpoint));
       } catch (error) {
         return findDone(error, source, to);
       }
@@ -329,7 +360,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     const check = async () => {
       if (await lookAt(to, { signal })) throw presentAgainstCondition(to as FilePath);
     };
-    return sendConditionally(bucket, 'putConditions', { IfNoneMatch: '*' }, { check, send: put });
+    return sendConditionally(bucket, 'putIfNoneMatch', { IfNoneMatch: '*' }, { check, send: put });
   };
 
   return {

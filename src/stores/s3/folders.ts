@@ -6,9 +6,10 @@ import type { Cancellable, Store } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
 import { type ConditionHeaders, sendConditionally } from './conditions.ts';
 import type { Copier } from './copy.ts';
-import { decodeKey, isEmptyMarker, lineageOf } from './keys.ts';
-import { askForList } from './list.ts';
+import { isEmptyMarker, lineageOf } from './keys.ts';
+import { askForPage } from './list.ts';
 import type { Remover } from './remove.ts';
+import { requireStored } from './translate.ts';
 
 /**
  * Single folders. A folder is there when the key of any object begins with its path; one that holds nothing has a marker,
@@ -23,17 +24,20 @@ export function createFolderOperations(
   const mark = async (folder: FolderPath, { signal }: Cancellable): Promise<void> => {
     if (await copier.find(folder, { signal })) return;
     const object = { Bucket: bucket.name, Key: folder, Body: '', ContentLength: 0 };
-    const put = (condition: ConditionHeaders) =>
-      bucket.ask({ key: folder, signal }, (options) =>
+    const put = async (condition: ConditionHeaders) => {
+      const { ETag } = await bucket.ask({ key: folder, signal }, (options) =>
         bucket.client.send(new PutObjectCommand({ ...object, ...condition }), options),
       );
+      requireStored(ETag, bucket.endpoint);
+    };
     const check = async () => {
       if (await copier.find(folder, { signal })) throw presentAgainstCondition(folder as string as FilePath);
     };
     try {
-      await sendConditionally(bucket, 'putConditions', { IfNoneMatch: '*' }, { check, send: put });
+      await sendConditionally(bucket, 'putIfNoneMatch', { IfNoneMatch: '*' }, { check, send: put });
     } catch (error) {
-      if (!isStoreError(error, 'condition-failed')) throw error;
+      // Another client has made the folder meanwhile.
+      if (!isStoreError(error, 'condition-failed') || !(await copier.find(folder, { signal }))) throw error;
     }
   };
 
@@ -43,23 +47,16 @@ export function createFolderOperations(
     },
 
     async removeFolder(folder, { signal } = {}) {
-      const found = await firstIn(bucket, folder, 2, { signal });
-      if (found.length === 0) throw notFound(folder);
-      if (found.some((object) => !isEmptyMarker(object) || found.length > 1)) {
-        throw notEmpty(folder);
-      }
+      const { objects, undecodable } = await askForPage(bucket, { prefix: folder, limit: 2, signal });
+      if (objects.length + undecodable === 0) throw notFound(folder);
+      if (objects.length + undecodable > 1 || !objects.every(isEmptyMarker)) throw notEmpty(folder);
       await removeObject(folder, { signal });
     },
   };
 }
 
 /** Throws `not-found` unless anything lies in the folder, or its marker does. */
-export async function requireFolder(bucket: Bucket, folder: FolderPath, options: Cancellable): Promise<void> {
-  if ((await firstIn(bucket, folder, 1, options)).length === 0) throw notFound(folder);
-}
-
-async function firstIn(bucket: Bucket, folder: FolderPath, most: number, { signal }: Cancellable) {
-  const query = { prefix: folder, 'max-keys': String(most), 'encoding-type': 'url' };
-  const { isEscaped, objects } = await askForList(bucket, query, { signal });
-  return objects.map(({ key, size }) => ({ key: isEscaped ? (decodeKey(key) ?? key) : key, size }));
+export async function requireFolder(bucket: Bucket, folder: FolderPath, { signal }: Cancellable): Promise<void> {
+  const { objects, undecodable } = await askForPage(bucket, { prefix: folder, limit: 1, signal });
+  if (objects.length + undecodable === 0) throw notFound(folder);
 }

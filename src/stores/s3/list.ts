@@ -7,7 +7,7 @@ import type { Described, Entries } from './entries.ts';
 import { decodeKey, isEmptyMarker, type Key } from './keys.ts';
 import type { ListAnswer } from './list-answer.ts';
 import type { Query } from './signature.ts';
-import { codeOf } from './translate.ts';
+import { codeOf, otherListing } from './translate.ts';
 
 /** An object as a listing tells of it. */
 export interface ListedObject extends Described {
@@ -105,7 +105,7 @@ export async function readPage(
     const isRefused = place?.token !== undefined && error instanceof Error && codeOf(error.cause) === 'InvalidArgument';
     throw isRefused ? noCursor(place.token ?? '', error) : error;
   });
-  const { objects: all, prefixes: allPrefixes, undecodable } = decodeAll(output);
+  const { objects: all, prefixes: allPrefixes, undecodable } = decodeAll(bucket, output, { prefix, delimiter });
   const isNew = (key: Key) => start === undefined || comparePaths(key, start) > 0;
   const objects = all.filter(({ key }) => isNew(key));
   const repeated = all.flatMap(({ key }) => (isNew(key) ? [] : [key]));
@@ -123,14 +123,24 @@ export async function readPage(
 /** One page of the objects whose keys begin with `prefix`, in the order of the store. */
 export async function askForPage(
   bucket: Bucket,
-  { prefix, token, signal }: { prefix: Key; token: string | undefined } & Cancellable,
+  {
+    prefix,
+    token,
+    limit = MAX_KEYS,
+    signal,
+  }: { prefix: Key; token?: string | undefined; limit?: number } & Cancellable,
 ): Promise<Pick<Page, 'objects' | 'undecodable'> & Pick<ListAnswer, 'isTruncated' | 'token'>> {
-  const query = { prefix, 'max-keys': String(MAX_KEYS), 'encoding-type': 'url', 'continuation-token': token };
+  const query = { prefix, 'max-keys': String(limit), 'encoding-type': 'url', 'continuation-token': token };
   const answer = await askForList(bucket, query, { signal });
-  return { ...decodeAll(answer), isTruncated: answer.isTruncated, token: answer.token };
+  return { ...decodeAll(bucket, answer, { prefix }), isTruncated: answer.isTruncated, token: answer.token };
 }
 
-function decodeAll(answer: ListAnswer): Pick<Page, 'objects' | 'prefixes' | 'undecodable'> {
+/** Decodes the keys of a page. Throws if it lists anything else than what was asked for: its keys would be removed. */
+function decodeAll(
+  { endpoint }: Bucket,
+  answer: ListAnswer,
+  { prefix, delimiter }: Pick<PageRequest, 'prefix' | 'delimiter'>,
+): Pick<Page, 'objects' | 'prefixes' | 'undecodable'> {
   const decode = answer.isEscaped ? decodeKey : (key: string) => key;
   const objects: ListedObject[] = [];
   for (const { key: written, size, ETag, LastModified } of answer.objects) {
@@ -139,6 +149,9 @@ function decodeAll(answer: ListAnswer): Pick<Page, 'objects' | 'prefixes' | 'und
   }
   const prefixes = answer.prefixes.map(decode).filter((key) => key !== undefined);
   const undecodable = answer.objects.length + answer.prefixes.length - objects.length - prefixes.length;
+  const isBelow = (key: Key) => key.startsWith(prefix) && !(delimiter && key.includes(delimiter, prefix.length));
+  const isFolder = (key: Key) => delimiter !== undefined && key.endsWith(delimiter) && isBelow(key.slice(0, -1));
+  if (!objects.every(({ key }) => isBelow(key)) || !prefixes.every(isFolder)) throw otherListing(endpoint);
   return { objects, prefixes, undecodable };
 }
 

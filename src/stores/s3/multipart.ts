@@ -6,17 +6,17 @@ import {
   type CompleteMultipartUploadCommandInput,
   CreateMultipartUploadCommand,
   type CreateMultipartUploadCommandInput,
-  HeadObjectCommand,
 } from '@aws-sdk/client-s3';
 import { concurrently } from '../../domain/concurrently.ts';
 import { isStoreError, StoreError } from '../../domain/error.ts';
 import type { Cancellable } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
-import { type ConditionHeaders, sendConditionally } from './conditions.ts';
+import { type ConditionHeaders, sendConditionally, writeAbility } from './conditions.ts';
 import { type Key, unquote } from './keys.ts';
 import { MAX_PARTS } from './parts.ts';
+import { lookAt } from './read.ts';
 import { LONG } from './time-outs.ts';
-import { codeOf, wasSentBefore } from './translate.ts';
+import { codeOf, noStore, wasSentBefore } from './translate.ts';
 
 /** What an object is stored with beside its bytes: type, metadata and the like. */
 export type Attributes = Omit<CreateMultipartUploadCommandInput, 'Bucket' | 'Key'>;
@@ -45,12 +45,12 @@ export async function uploadParts<Part>(
   const { UploadId } = await bucket.ask({ key }, (options) =>
     bucket.client.send(new CreateMultipartUploadCommand({ ...object, ...upload.attributes }), options),
   );
-  if (UploadId === undefined) throw new Error('The object store began an upload in parts and gave it no id.');
+  if (!UploadId) throw noStore(bucket.endpoint);
   try {
     const Parts = await sendParts(upload, UploadId);
     await upload.verify();
     signal?.throwIfAborted();
-    return await sendConditionally(bucket, 'completeConditions', upload.condition, {
+    return await sendConditionally(bucket, writeAbility('complete', upload.condition), upload.condition, {
       check: () => upload.verify(),
       send: (condition) => complete(bucket, key, { UploadId, MultipartUpload: { Parts }, ...condition }, Parts),
     });
@@ -69,19 +69,20 @@ async function complete(
 ): Promise<string> {
   const command = new CompleteMultipartUploadCommand({ Bucket: bucket.name, Key: key, ...completion });
   try {
-    const { ETag } = await bucket.ask({ key, timeout: LONG }, (options) => bucket.client.send(command, options));
-    return unquote(ETag) || etagOfParts(parts);
+    const { ETag, Key, Location } = await bucket.ask({ key, timeout: LONG }, (options) =>
+      bucket.client.send(command, options),
+    );
+    if (ETag) return unquote(ETag);
+    // A success that names no object is of a proxy.
+    if (Key === undefined && Location === undefined) throw noStore(bucket.endpoint);
+    return etagOfParts(parts);
   } catch (error) {
     if (!isDone(error)) throw error;
-    const etag = unquote(await etagOf(bucket, key).catch(() => undefined));
+    const present = await lookAt(bucket, key, {}).catch(() => undefined);
+    const etag = unquote(present?.ETag);
     if (etag !== etagOfParts(parts)) throw error;
     return etag;
   }
-}
-
-async function etagOf(bucket: Bucket, key: Key): Promise<string | undefined> {
-  const head = new HeadObjectCommand({ Bucket: bucket.name, Key: key });
-  return (await bucket.ask({ key }, (options) => bucket.client.send(head, options))).ETag;
 }
 
 /**

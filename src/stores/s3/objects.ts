@@ -72,7 +72,7 @@ export function createObjects(asking: Asking): Objects {
 
     remove: (key, { ifMatch }, options) =>
       asking.ask({ method: 'DELETE', key, headers: { 'if-match': ifMatch } }, options, async (response) => {
-        response.resume();
+        await readOutcome(response);
       }),
 
     presign: (method, key, { disposition, type }, expires) =>

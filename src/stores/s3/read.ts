@@ -5,23 +5,35 @@ import { asError, isStoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
 import { changedMeanwhile } from '../../domain/problems.ts';
 import { type ByteRange, type ResolvedRange, resolveRange } from '../../domain/range.ts';
-import type { Content, FileEntry, Store } from '../../domain/store.ts';
+import type { Cancellable, Content, FileEntry, Store } from '../../domain/store.ts';
 import { readWhole } from './answers.ts';
 import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
-import { quote } from './keys.ts';
+import { type Key, quote, unquote } from './keys.ts';
 import type { ObjectHead } from './objects.ts';
-import { translate } from './translate.ts';
+import { noStore, requireStored, translate } from './translate.ts';
 
 /** Looking at files and reading them: one request each. */
 export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'stat' | 'read'> {
-  const get = async (file: FilePath, range: string | undefined, ifMatch: string | undefined, signal?: AbortSignal) => {
-    const conditions = { range, ifMatch: ifMatch === undefined ? undefined : quote(ifMatch) };
+  const get = async (
+    file: FilePath,
+    range: ByteRange | undefined,
+    ifMatch: string | undefined,
+    signal?: AbortSignal,
+  ) => {
+    const conditions = { range: range && headerOf(range), ifMatch: ifMatch === undefined ? undefined : quote(ifMatch) };
     try {
       return await bucket.ask({ key: file, signal }, (options) =>
         bucket.objects.get(file, conditions, options, async (head, body): Promise<Got> => {
-          const isSmall = (head.ContentLength ?? Number.POSITIVE_INFINITY) <= SMALL;
-          return { head, content: isSmall ? await readWhole(body, SMALL) : body };
+          try {
+            const part = partOf(head, body.statusCode, range, bucket);
+            if (ifMatch !== undefined && unquote(head.ETag) !== ifMatch) throw changedMeanwhile(file);
+            const isSmall = (head.ContentLength ?? Number.POSITIVE_INFINITY) <= SMALL;
+            return { head, part, content: isSmall ? await readWhole(body, SMALL) : body };
+          } catch (error) {
+            body.destroy();
+            throw error;
+          }
         }),
       );
     } catch (error) {
@@ -31,14 +43,14 @@ export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'sta
   };
 
   const stat: Store['stat'] = async (file, { signal } = {}) => {
-    const head = await bucket.ask({ key: file, signal }, (options) => bucket.objects.head(file, options));
+    const head = await lookAt(bucket, file, { signal });
     return entries.of(file, { ...head, Size: head.ContentLength });
   };
 
   const getRange = async (file: FilePath, range: ByteRange, ifMatch: string | undefined, signal?: AbortSignal) => {
     // Ceph 16 gives the whole object for its last 0 bytes.
     const isNothing = 'suffix' in range && range.suffix === 0;
-    const output = isNothing ? undefined : await get(file, headerOf(range), ifMatch, signal).catch(unlessUnsatisfiable);
+    const output = isNothing ? undefined : await get(file, range, ifMatch, signal).catch(unlessUnsatisfiable);
     if (output) return output;
     resolveRange(range, (await stat(file, { signal })).size);
     throw changedMeanwhile(file);
@@ -57,12 +69,20 @@ export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'sta
       // Ceph takes a sixth more CPU for a range, and refuses one of an empty object: what was small moments ago is read whole.
       const isWhole = ifBelow === undefined || (known && known.size < ifBelow);
       if (isWhole) return contentOf(bucket, file, await get(file, undefined, ifMatch, signal), entries, false);
-      const start = `bytes=0-${ifBelow - 1}`;
+      const start = { start: 0, end: ifBelow - 1 };
       const output = await get(file, start, ifMatch, signal).catch(unlessUnsatisfiable);
       // An empty object has no first byte.
       return contentOf(bucket, file, output ?? (await get(file, undefined, ifMatch, signal)), entries, false);
     },
   };
+}
+
+/** Returns the headers of an object. Throws if the response is not one of an object store. */
+export async function lookAt(bucket: Bucket, key: Key, { signal }: Cancellable): Promise<ObjectHead> {
+  const head = await bucket.ask({ key, signal }, (options) => bucket.objects.head(key, options));
+  requireStored(head.ETag, bucket.endpoint);
+  if (head.ContentLength === undefined) throw noStore(bucket.endpoint);
+  return head;
 }
 
 function unlessUnsatisfiable(error: unknown): undefined {
@@ -78,17 +98,18 @@ const SMALL = 64 * 2 ** 10;
 
 interface Got {
   readonly head: ObjectHead;
+  /** The part that the body holds; undefined for a body that is the whole object. */
+  readonly part: Part | undefined;
   readonly content: IncomingMessage | Buffer;
 }
 
 function contentOf(
   bucket: Bucket,
   file: FilePath,
-  { head, content }: Got,
+  { head, part, content }: Got,
   entries: Entries,
   isRanged: boolean,
 ): Content {
-  const part = partOf(head.ContentRange);
   const entry: FileEntry = entries.of(file, { ...head, Size: part?.size ?? head.ContentLength ?? 0 });
   // A store that passes over `Range` gives all, and that is what is said.
   const range = isRanged ? part?.range : undefined;
@@ -108,8 +129,32 @@ function translated(body: Readable, { name, endpoint }: Bucket, file: FilePath):
   return body.pipe(readable);
 }
 
-/** `Content-Range: bytes 0-9/100` (RFC 9110, section 14.4). */
-function partOf(header: string | undefined): { range: ResolvedRange; size: number } | undefined {
-  const [, start, end, size] = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(header ?? '') ?? [];
-  return size === undefined ? undefined : { range: { start: Number(start), end: Number(end) }, size: Number(size) };
+interface Part {
+  readonly range: ResolvedRange;
+  /** Bytes of the whole object. */
+  readonly size: number;
+}
+
+/**
+ * Returns the part that a response holds, by `Content-Range: bytes 0-9/100` (RFC 9110, section 14.4); undefined if it
+ * holds the whole object. Throws for another part than the requested one, and for a response without the headers that
+ * every object store sends: its body would pass for the file.
+ */
+function partOf(
+  { ETag, ContentLength, ContentRange }: ObjectHead,
+  status: number | undefined,
+  asked: ByteRange | undefined,
+  { endpoint }: Bucket,
+): Part | undefined {
+  requireStored(ETag, endpoint);
+  if (ContentLength === undefined) throw noStore(endpoint);
+  if (status !== 206) return undefined;
+  const [start = Number.NaN, end = Number.NaN, size = Number.NaN] =
+    /^bytes (\d+)-(\d+)\/(\d+)$/
+      .exec(ContentRange ?? '')
+      ?.slice(1)
+      .map(Number) ?? [];
+  const expected = asked && resolveRange(asked, size);
+  if (start !== expected?.start || end !== expected.end || ContentLength !== end - start + 1) throw noStore(endpoint);
+  return { range: { start, end }, size };
 }

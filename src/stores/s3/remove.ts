@@ -1,15 +1,17 @@
 import { createHash } from 'node:crypto';
-import { DeleteObjectsCommand, HeadObjectCommand } from '@aws-sdk/client-s3';
+import { DeleteObjectsCommand } from '@aws-sdk/client-s3';
 import { concurrently } from '../../domain/concurrently.ts';
 import { ifThere, isStoreError } from '../../domain/error.ts';
 import type { FilePath } from '../../domain/path.ts';
-import { changedMeanwhile, missingThoughPresent, requireEtag } from '../../domain/problems.ts';
+import { changedMeanwhile, missingThoughPresent, notFound, requireEtag } from '../../domain/problems.ts';
 import type { Cancellable, Store } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
+import { sendConditionally } from './conditions.ts';
 import type { Entries } from './entries.ts';
 import { fitsXml, type Key, quote, unquote } from './keys.ts';
 import type { ListedObject } from './list.ts';
 import { patiently } from './patience.ts';
+import { lookAt } from './read.ts';
 import { LONG } from './time-outs.ts';
 import { codeOf } from './translate.ts';
 
@@ -42,16 +44,12 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
   const { abilities } = bucket;
 
   /** The etag of the object as it is now; undefined where it is gone. */
-  const etagOf = async (key: Key, { signal }: Cancellable): Promise<string | undefined> => {
-    const head = new HeadObjectCommand({ Bucket: bucket.name, Key: key });
-    const found = await ifThere(bucket.ask({ key, signal }, (options) => bucket.client.send(head, options)));
-    return found && unquote(found.ETag);
-  };
+  const etagOf = async (key: Key, { signal }: Cancellable): Promise<string | undefined> =>
+    unquote((await ifThere(lookAt(bucket, key, { signal })))?.ETag) || undefined;
 
   const send = async (key: Key, ifMatch: string | undefined, { signal }: Cancellable): Promise<void> => {
-    const conditions = { ifMatch: ifMatch === undefined ? undefined : quote(ifMatch) };
     try {
-      await bucket.ask({ key, signal }, (options) => bucket.objects.remove(key, conditions, options));
+      await bucket.ask({ key, signal }, (options) => bucket.objects.remove(key, { ifMatch }, options));
     } catch (error) {
       if (!isStoreError(error, 'not-found')) throw error;
       if ((await etagOf(key, { signal })) !== undefined) throw missingThoughPresent(key, error);
@@ -59,25 +57,21 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
   };
 
   const removeObject: Remover['removeObject'] = async (key, { ifMatch, signal }) => {
-    if (ifMatch === undefined) return send(key, undefined, { signal });
-    if (abilities.has('deleteConditions')) {
-      try {
-        return await send(key, ifMatch, { signal });
-      } catch (error) {
-        if (!isStoreError(error, 'condition-failed') && !isStoreError(error, 'unsupported')) throw error;
-        const etag = await etagOf(key, { signal });
-        if (etag === undefined) return;
-        if (etag !== ifMatch) throw isStoreError(error, 'condition-failed') ? error : changedMeanwhile(key as FilePath);
-        // The store refused a condition that holds: it does not support conditions here.
-        await send(key, undefined, { signal });
-        abilities.lose('deleteConditions', { code: codeOf(error.cause) });
-        return;
-      }
+    const condition = ifMatch === undefined ? {} : { IfMatch: quote(ifMatch) };
+    const check = async () => {
+      const etag = await etagOf(key, { signal });
+      if (etag === undefined) throw notFound(key as FilePath);
+      if (etag !== ifMatch) throw changedMeanwhile(key as FilePath);
+    };
+    const ability = ifMatch?.includes('-') ? 'deleteConditionsOnParts' : 'deleteConditions';
+    try {
+      await sendConditionally(bucket, ability, condition, {
+        check,
+        send: ({ IfMatch }) => send(key, IfMatch, { signal }),
+      });
+    } catch (error) {
+      if (!isStoreError(error, 'not-found')) throw error;
     }
-    const etag = await etagOf(key, { signal });
-    if (etag === undefined) return;
-    if (etag !== ifMatch) throw changedMeanwhile(key as FilePath);
-    await send(key, undefined, { signal });
   };
 
   /** Returns false if the object was changed since it was listed, and so stays. */
@@ -92,8 +86,8 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
   };
 
   /**
-   * Deletes a batch in one request. Returns the objects that the response does not name as deleted, those among them
-   * that the store says have changed.
+   * Deletes a batch in one request. Returns the objects that the response does not name as deleted, without those that
+   * have changed: a store may know etags in batches, and no condition on the delete of a single object.
    */
   const removeBatch = async (
     batch: readonly ListedObject[],
@@ -103,17 +97,25 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
     const Objects = batch.map(({ key, ETag }) => ({ Key: key, ...(hasEtags && { ETag }) }));
     const command = new DeleteObjectsCommand({ Bucket: bucket.name, Delete: { Objects } });
     if (hasMd5) addMd5(command);
-    const { Deleted = [] } = await bucket.ask({ signal, timeout: LONG }, (options) =>
+    const { Deleted = [], Errors = [] } = await bucket.ask({ signal, timeout: LONG }, (options) =>
       bucket.client.send(command, options),
     );
-    const removed = new Set(Deleted.map(({ Key }) => Key));
+    const failed = new Map(Errors.map(({ Key, Code }) => [Key, Code]));
+    const removed = new Set(Deleted.map(({ Key }) => Key).filter((key) => !failed.has(key)));
     for (const object of batch) if (removed.has(object.key)) onRemoved?.(object);
-    return batch.filter(({ key }) => !removed.has(key));
+    const rest: ListedObject[] = [];
+    for (const object of batch) {
+      if (removed.has(object.key)) continue;
+      const isDoubtful = hasEtags && isPrecondition(failed.get(object.key));
+      if (!isDoubtful || (await etagOf(object.key, { signal })) === unquote(object.ETag)) rest.push(object);
+    }
+    return rest;
   };
 
   /**
    * Deletes a batch in a form that the store takes: with etags, with Content-MD5, without etags. Returns the objects
-   * that have to be deleted one by one. A form is believed to be refused if the same batch passes in another one.
+   * that have to be deleted one by one. A form is believed to be refused if the store refuses it twice, the same batch
+   * passes in another one, and no batch has passed before.
    */
   const tryBatch = async (batch: readonly ListedObject[], options: RemoveAll): Promise<readonly ListedObject[]> => {
     if (!abilities.has('batchDeletes') || batch.length === 0) return batch;
@@ -121,10 +123,14 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
       hasEtags: options.asSeen && abilities.has('batchEtags'),
       hasMd5: !abilities.has('deletesWithoutMd5'),
     };
+    const isConfirmed = abilities.isConfirmed(first.hasEtags ? 'batchEtags' : 'batchDeletes');
     let code: string | undefined;
-    for (let form: BatchForm | undefined = first; form; form = nextForm(form, first, code)) {
+    let form: BatchForm | undefined = first;
+    for (let attempt = 1; form !== undefined; attempt++) {
       try {
         const rest = await removeBatch(batch, options, form);
+        abilities.confirm('batchDeletes');
+        if (form.hasEtags) abilities.confirm('batchEtags');
         if (form.hasMd5 !== first.hasMd5) abilities.lose('deletesWithoutMd5', { code });
         if (form.hasEtags !== first.hasEtags) abilities.lose('batchEtags', { code });
         return rest;
@@ -134,6 +140,9 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
         if (refusal === undefined) throw error;
         code ??= refusal;
       }
+      if (attempt === 1) continue;
+      if (isConfirmed || isPrecondition(code)) return batch;
+      form = nextForm(form, first, code);
     }
     abilities.lose('batchDeletes', { code });
     return batch;
@@ -209,10 +218,13 @@ function addMd5({ middlewareStack }: DeleteObjectsCommand): void {
 
 /**
  * The codes with which stores refuse a batch as such: some require Content-MD5, which the client no longer sends
- * (MissingContentMD5, or InvalidRequest with the same meaning), some know no etags in batches, some know no batches.
+ * (MissingContentMD5, or InvalidRequest with the same meaning), some know no etags in batches, some know no batches, and
+ * some may refuse a batch because one of its objects has changed (412).
  */
 const REFUSALS =
-  /MissingContentMD5|InvalidDigest|InvalidRequest|MalformedXML|NotImplemented|MethodNotAllowed|InvalidArgument|^501$|^405$/;
+  /MissingContentMD5|InvalidDigest|InvalidRequest|MalformedXML|NotImplemented|MethodNotAllowed|InvalidArgument|PreconditionFailed|^501$|^405$|^412$/;
+
+const isPrecondition = (code: string | undefined) => code === 'PreconditionFailed' || code === '412';
 
 /** The code with which the store refused a batch as such, if it did. */
 function refusalOf(error: unknown): string | undefined {

@@ -177,10 +177,16 @@ function ofNetwork(error: unknown, { endpoint }: Asked): StoreError | undefined 
     nameSettings: 'S3_ENDPOINT, S3_REGION and S3_ADDRESSING',
   });
   if (problem || !(error instanceof Error)) return problem;
-  // Neither we nor the client can read it: a web page, say.
-  return error instanceof NotXmlError || '$response' in error || '$responseBodyText' in error
+  // Neither we nor the client can read it: a web page, say, or a success without a body (`$metadata`).
+  return error instanceof NotXmlError || '$response' in error || '$responseBodyText' in error || '$metadata' in error
     ? noStore(endpoint, error)
     : undefined;
+}
+
+/** Returns the ETag that every store gives to an object. A success without one is of a proxy, and nothing was done. */
+export function requireStored(etag: string | undefined, endpoint: string | undefined): string {
+  if (etag) return etag;
+  throw noStore(endpoint);
 }
 
 /** What answers is something else than an object store. */
@@ -189,5 +195,11 @@ export function noStore(endpoint: string | undefined, cause?: unknown): StoreErr
   return new StoreError('unavailable', message, { cause, retryAfter: LATER });
 }
 
-const nameStore = (endpoint: string | undefined) =>
+/** Returns the error for a listing of other keys than requested, for example from a cache that ignores the query. */
+export function otherListing(endpoint: string | undefined): StoreError {
+  const message = `${nameStore(endpoint)} lists other keys than Holdall asked for. Check S3_ENDPOINT, and look for a cache or proxy before the store.`;
+  return new StoreError('unavailable', message, { retryAfter: LATER });
+}
+
+export const nameStore = (endpoint: string | undefined) =>
   endpoint === undefined ? 'The object store' : `The object store at ${endpoint}`;

@@ -2,10 +2,12 @@ import type { Place } from '../../domain/cursor.ts';
 import { isStoreError, StoreError } from '../../domain/error.ts';
 import { comparePaths, type FolderPath, foundPath } from '../../domain/path.ts';
 import type { Cancellable, Entry } from '../../domain/store.ts';
+import { LATER } from '../network.ts';
 import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
 import { isEmptyMarker, type Key } from './keys.ts';
 import { askForPage, LEFT_OUT, type ListedObject, MAX_KEYS, readPage } from './list.ts';
+import { nameStore } from './translate.ts';
 
 /** Some of the keys: those behind `after`, up to and with `until`; as far as there are any where undefined. */
 export interface KeyRange {
@@ -31,9 +33,12 @@ export async function* walkPages(
   let place: Place | undefined;
   let last = after;
   let before: ReadonlySet<Key> = new Set();
+  let fruitless = 0;
   do {
     const page = await readPage(bucket, { prefix, limit: MAX_KEYS, place, after, signal });
     const { objects, repeated, undecodable, next } = page;
+    fruitless = objects.length === 0 ? fruitless + 1 : 0;
+    if (fruitless === MOST_FRUITLESS) throw endless(bucket.endpoint);
     tellUndecodable(bucket, prefix, undecodable);
     // What the page before had too is a repetition. Anything else that comes too late would be taken for missing.
     if (repeated.some((key) => !before.has(key))) throw withoutOrder();
@@ -59,17 +64,30 @@ export async function* walkInAnyOrder(bucket: Bucket, prefix: Key, options: Canc
   } catch (error) {
     if (!isStoreError(error, 'unsupported')) throw error;
   }
-  const found: ListedObject[] = [];
+  const found = new Map<Key, ListedObject>();
   let token: string | undefined;
+  let fruitless = 0;
   do {
     const page = await askForPage(bucket, { prefix, token, ...options });
-    found.push(...page.objects);
+    const known = found.size;
+    for (const object of page.objects) found.set(object.key, object);
+    fruitless = found.size === known ? fruitless + 1 : 0;
+    if (fruitless === MOST_FRUITLESS) throw endless(bucket.endpoint);
     tellUndecodable(bucket, prefix, page.undecodable);
     // Without a token, the next page begins behind the last key, which says nothing without an order.
     if (page.isTruncated && (page.token === undefined || page.token === token)) throw withoutOrder();
     token = page.isTruncated ? page.token : undefined;
   } while (token !== undefined);
-  yield* found;
+  yield* found.values();
+}
+
+/** Consecutive pages without a new key that a listing may have. Buckets with many old versions have some. */
+const MOST_FRUITLESS = 1000;
+
+/** Returns the error for a listing without an end, for example of a store that gives two tokens in turn. */
+function endless(endpoint: string | undefined): StoreError {
+  const message = `${nameStore(endpoint)} lists a folder without end. Run "holdall doctor" to test it.`;
+  return new StoreError('unavailable', message, { retryAfter: LATER });
 }
 
 /** Directory buckets of AWS are of this kind. */

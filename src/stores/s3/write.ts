@@ -6,13 +6,13 @@ import type { FilePath } from '../../domain/path.ts';
 import { changedMeanwhile, presentAgainstCondition, requireCondition, requireSize } from '../../domain/problems.ts';
 import type { FileEntry, Store, WriteCondition } from '../../domain/store.ts';
 import type { Bucket } from './bucket.ts';
-import { type ConditionHeaders, sendConditionally } from './conditions.ts';
+import { type ConditionHeaders, sendConditionally, writeAbility } from './conditions.ts';
 import type { Entries } from './entries.ts';
 import { quote } from './keys.ts';
 import { uploadParts } from './multipart.ts';
 import { cut, planParts } from './parts.ts';
 import { LONG } from './time-outs.ts';
-import { noStore, wasSentBefore } from './translate.ts';
+import { requireStored, wasSentBefore } from './translate.ts';
 
 /** Writes of whole files: a small one in one request, a larger one in parts that are sent while it arrives. */
 export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat']): Store['write'] {
@@ -25,11 +25,13 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
     return { IfMatch: bareEtags ? condition.etag : quote(condition.etag) };
   };
 
-  const putWhole = (file: FilePath, bytes: Buffer, type: string, { condition, signal }: WriteOptions) =>
-    sendConditionally(bucket, 'putConditions', headersOf(condition), {
+  const putWhole = (file: FilePath, bytes: Buffer, type: string, { condition, signal }: WriteOptions) => {
+    const ifHolds = headersOf(condition);
+    return sendConditionally(bucket, writeAbility('put', ifHolds), ifHolds, {
       check: () => requireNow(file, condition, () => stat(file, { signal })),
       send: (headers) => putUnder(headers, { file, bytes, type, condition, signal }),
     });
+  };
 
   const putUnder = async (
     headers: ConditionHeaders,
@@ -49,7 +51,7 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
       const { ETag } = await bucket.ask({ key: file, timeout: LONG }, (options) =>
         bucket.client.send(command, options),
       );
-      return requireStored(ETag, bucket);
+      return requireStored(ETag, bucket.endpoint);
     } catch (error) {
       if (!isStoreError(error, 'condition-failed')) throw error;
       const present = await ifThere(stat(file, { signal }));
@@ -133,13 +135,7 @@ async function sendPart(
   const { ETag } = await bucket.ask({ key: file, signal, timeout: LONG }, (options) =>
     bucket.client.send(command, options),
   );
-  return requireStored(ETag, bucket);
-}
-
-/** The ETag that every store gives to what it stored. A success without one is of a proxy, and nothing was stored. */
-function requireStored(etag: string | undefined, { endpoint }: Bucket): string {
-  if (etag) return etag;
-  throw noStore(endpoint);
+  return requireStored(ETag, bucket.endpoint);
 }
 
 async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { buffer } from 'node:stream/consumers';
+import { describe, it } from 'node:test';
+import { DeleteObjectCommand } from '@aws-sdk/client-s3';
+import { createAbilities, RETEST_MS } from '../../src/stores/s3/abilities.ts';
+import { file, folder, ofKind, plant, textOf, upload } from '../contract/bytes.ts';
+import { bytesAt, COPY_LIMIT, LARGE, put, transfersOf } from '../servers/objects.ts';
+import { openProxied, type ProxiedBucket } from '../servers/proxied-bucket.ts';
+import { firstOf, type OwnAnswer, refusal, type S3Request, type Verdict } from '../servers/s3-proxy.ts';
+
+const page = (content: string): OwnAnswer => ({ status: 200, headers: { 'content-type': 'text/html' }, body: content });
+
+/** What a proxy may answer in place of the store. */
+const SUCCESSES: Readonly<Record<string, OwnAnswer>> = {
+  'a web page': page('<!DOCTYPE html><html><body>Sign in<br></body></html>'),
+  'a web page that is well-formed XML': page('<html><head><title>Sign in</title></head><body/></html>'),
+  nothing: { status: 200 },
+};
+
+const listing = (content: string): OwnAnswer => ({
+  status: 200,
+  body: `<ListBucketResult><Name>b</Name><IsTruncated>false</IsTruncated>${content}</ListBucketResult>`,
+});
+
+const object = (key: string) => `<Contents><Key>${key}</Key><Size>1</Size><ETag>"e"</ETag></Contents>`;
+
+describe('A listing of other keys than requested', () => {
+  const listings: Readonly<Record<string, OwnAnswer>> = {
+    'outside the folder': listing(object('f/a') + object('other/x')),
+    'folders that were not asked for': listing(
+      `${object('f/a')}<CommonPrefixes><Prefix>f/sub/</Prefix></CommonPrefixes>`,
+    ),
+  };
+  for (const [name, answer] of Object.entries(listings)) {
+    it(`removes, copies and moves nothing: ${name}`, async (t) => {
+      const { store, proxy, bucket } = await openProxied(t);
+      await plant(store, { 'f/a': '1', 'f/sub/b': '2', 'other/x': '3' });
+      const before = await bucket.keys();
+      proxy.intercept(({ operation }) => (operation === 'ListObjectsV2' ? answer : undefined));
+      const { copyFolder, moveFolder } = transfersOf(store);
+      await assert.rejects(async () => store.removeTree?.(folder('f')), ofKind('unavailable'));
+      await assert.rejects(store.removeFolder(folder('f')), ofKind('unavailable'));
+      for (const transfer of [copyFolder, moveFolder])
+        await assert.rejects(transfer(folder('f'), folder('g'), { replace: true }), ofKind('unavailable'));
+      assert.deepEqual(await bucket.keys(), before);
+    });
+  }
+
+  it('is not shown as the folder', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    for (const answer of [listing(object('other/x')), listing(object('f/sub/b')), listing(object('f'))]) {
+      proxy.intercept(() => answer);
+      await assert.rejects(store.list(folder('f')), ofKind('unavailable'));
+    }
+  });
+
+  it('without end is given up', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    let times = 0;
+    proxy.intercept(() => {
+      const token = `<NextContinuationToken>${++times % 2}</NextContinuationToken>`;
+      return { status: 200, body: `<ListBucketResult><IsTruncated>true</IsTruncated>${token}</ListBucketResult>` };
+    });
+    await assert.rejects(async () => {
+      for await (const _ of store.walk?.(folder('f')) ?? []);
+    }, ofKind('unavailable'));
+  });
+});
+
+describe('A success that the store did not send', () => {
+  const actions: Readonly<Record<string, (opened: ProxiedBucket) => Promise<unknown>>> = {
+    PutObject: ({ store }) => transfersOf(store).move(file('small'), file('b'), { replace: false }),
+    GetObject: ({ store }) => transfersOf(store).move(file('small'), file('b'), { replace: false }),
+    HeadObject: ({ store }) => transfersOf(store).move(file('small'), file('b'), { replace: true }),
+    CreateMultipartUpload: ({ store }) => transfersOf(store).move(file('large'), file('b'), { replace: false }),
+    UploadPartCopy: ({ store }) => transfersOf(store).move(file('large'), file('b'), { replace: true }),
+    CompleteMultipartUpload: ({ store }) => transfersOf(store).move(file('large'), file('b'), { replace: true }),
+  };
+  for (const [operation, move] of Object.entries(actions)) {
+    it(`to ${operation} moves nothing`, async (t) => {
+      const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
+      const { store, proxy, bucket } = opened;
+      await put(opened, 'small', 'text');
+      await put(opened, 'large', LARGE);
+      for (const answer of Object.values(SUCCESSES)) {
+        // Parts that carry nothing count as an unsupported UploadPartCopy, and the object is copied in another way.
+        if (operation === 'UploadPartCopy' && !answer.body?.startsWith('<!')) continue;
+        proxy.intercept((request) => (request.operation === operation ? answer : undefined));
+        await assert.rejects(move(opened), { name: 'StoreError' });
+        proxy.intercept(undefined);
+        assert.deepEqual(await bucket.keys(), ['large', 'small']);
+      }
+      assert.equal(await textOf(store, 'small'), 'text');
+      assert.ok((await bytesAt(opened, 'large')).equals(LARGE));
+      assert.deepEqual(await bucket.openUploads(), []);
+    });
+  }
+
+  it('creates no folder, and deletes no file', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    await plant(store, { a: 'text' });
+    for (const answer of Object.values(SUCCESSES)) {
+      proxy.intercept(({ operation }) => (operation === 'PutObject' ? answer : undefined));
+      await assert.rejects(store.createFolder(folder('f')), ofKind('unavailable'));
+      // A success without a body is what stores send for a delete.
+      if (answer.body === undefined) continue;
+      proxy.intercept(({ operation }) => (operation === 'DeleteObject' ? answer : undefined));
+      await assert.rejects(store.remove(file('a')), ofKind('unavailable'));
+    }
+    proxy.intercept(({ operation }) => (operation === 'PutObject' ? refusal(412, 'PreconditionFailed') : undefined));
+    await assert.rejects(store.createFolder(folder('f')), ofKind('condition-failed'));
+  });
+});
+
+describe('A read', () => {
+  const etag = { etag: '"e"' };
+  const partial = (range: string | undefined, body: string): OwnAnswer => ({
+    status: 206,
+    headers: { ...etag, ...(range !== undefined && { 'content-range': range }) },
+    body,
+  });
+  const answers: Readonly<Record<string, Verdict>> = {
+    'of another range': partial('bytes 0-1/4', 'te'),
+    'of a part without Content-Range': partial(undefined, 'ex'),
+    'of a part of unknown size': partial('bytes 1-2/*', 'ex'),
+    'of fewer bytes than its range': partial('bytes 1-2/4', 'e'),
+    'without an ETag': { status: 200, body: '<html>Sign in</html>' },
+    'without Content-Length': { rewrite: (body) => body },
+  };
+  for (const [name, answer] of Object.entries(answers)) {
+    it(`${name} fails`, async (t) => {
+      const opened = await openProxied(t);
+      const { store, proxy } = opened;
+      await put(opened, 'a', 'text');
+      proxy.intercept(({ operation }) => (operation === 'GetObject' ? answer : undefined));
+      await assert.rejects(store.read(file('a'), { range: { start: 1, end: 2 } }), ofKind('unavailable'));
+      await assert.rejects(store.read(file('a'), { ifBelow: 100 }), ofKind('unavailable'));
+    });
+  }
+
+  it('of another version than requested fails', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    proxy.intercept(() => ({ status: 200, headers: etag, body: 'text' }));
+    await assert.rejects(store.read(file('a'), { ifMatch: 'other' }), ofKind('condition-failed'));
+    const { file: entry, body } = await store.read(file('a'), { ifMatch: 'e' });
+    assert.equal(entry.size, 4);
+    assert.equal((await buffer(body)).toString(), 'text');
+  });
+
+  it('of headers without Content-Length or ETag fails', async (t) => {
+    const { store, proxy } = await openProxied(t);
+    await plant(store, { a: 'text' });
+    for (const answer of [{ status: 200 }, { rewrite: (body: string) => body }]) {
+      proxy.intercept(() => answer);
+      await assert.rejects(store.stat(file('a')), ofKind('unavailable'));
+    }
+  });
+});
+
+describe('A condition that the store supports', () => {
+  const conditionOf = ({ headers }: S3Request) => headers['if-none-match'] ?? headers['if-match'];
+  const conditions = ({ proxy }: ProxiedBucket, operation: string) =>
+    proxy.requests.filter((request) => request.operation === operation).map(conditionOf);
+
+  it('is still sent after one response of 501', async (t) => {
+    const opened = await openProxied(t);
+    const { store, proxy, warnings } = opened;
+    proxy.intercept(firstOf('PutObject', () => refusal(501, 'NotImplemented')));
+    for (const path of ['a', 'b']) await store.write(file(path), upload('text'), { condition: 'absent' });
+    assert.deepEqual(conditions(opened, 'PutObject'), ['*', '*', '*']);
+    await put(opened, 'f/a', 'text');
+    proxy.intercept(firstOf('CopyObject', () => refusal(501, 'NotImplemented')));
+    await transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: false });
+    assert.deepEqual(conditions(opened, 'CopyObject'), ['*', '*']);
+    proxy.intercept(firstOf('DeleteObjects', () => refusal(501, 'NotImplemented')));
+    await transfersOf(store).moveFolder(folder('f'), folder('h'), { replace: false });
+    assert.equal(proxy.count('DeleteObject'), 0);
+    assert.deepEqual(warnings, []);
+  });
+
+  it('is right against a cache that hides the file', async (t) => {
+    const opened = await openProxied(t);
+    const { store, proxy, warnings } = opened;
+    await store.write(file('a'), upload('text'), { condition: 'absent' });
+    await put(opened, 'b', 'of another client');
+    proxy.intercept(({ operation }) => (operation === 'HeadObject' ? refusal(404, 'NoSuchKey') : undefined));
+    await assert.rejects(store.write(file('b'), upload('text'), { condition: 'absent' }), ofKind('condition-failed'));
+    proxy.intercept(undefined);
+    assert.equal(await textOf(store, 'b'), 'of another client');
+    assert.deepEqual(warnings, []);
+  });
+
+  it('stays when the store refuses another one', async (t) => {
+    const opened = await openProxied(t);
+    const { store, proxy } = opened;
+    proxy.intercept((request) =>
+      request.operation === 'PutObject' && request.headers['if-match'] ? refusal(501, 'NotImplemented') : undefined,
+    );
+    await plant(store, { a: 'text' });
+    const { etag } = await store.stat(file('a'));
+    await store.write(file('a'), upload('text'), { condition: { etag } });
+    proxy.forget();
+    await store.write(file('b'), upload('text'), { condition: 'absent' });
+    assert.deepEqual(conditions(opened, 'PutObject'), ['*']);
+  });
+
+  it('on a batch keeps an object that changed, also where the store knows none on DeleteObject', async (t) => {
+    const opened = await openProxied(t);
+    const { store, proxy, bucket } = opened;
+    await plant(store, { 'f/a': 'one', 'f/b': 'two' });
+    proxy.intercept(async ({ operation, key }) => {
+      if (operation === 'DeleteObject') {
+        await bucket.client.send(new DeleteObjectCommand({ Bucket: bucket.name, Key: key }));
+        return { status: 204 };
+      }
+      if (operation !== 'DeleteObjects') return undefined;
+      if (proxy.count('DeleteObjects') === 1) await put(opened, 'f/b', 'changed');
+      const failed = '<Error><Key>f/b</Key><Code>PreconditionFailed</Code></Error>';
+      return { status: 200, body: `<DeleteResult>${failed}</DeleteResult>` };
+    });
+    await transfersOf(store).moveFolder(folder('f'), folder('g'), { replace: false });
+    proxy.intercept(undefined);
+    assert.equal(await textOf(store, 'f/b'), 'changed');
+  });
+});
+
+describe('A lost ability', () => {
+  it('is logged once, tried again after an hour, and never lost once confirmed', () => {
+    const warnings: string[] = [];
+    let now = 0;
+    const abilities = createAbilities(
+      (message) => void warnings.push(message),
+      () => now,
+    );
+    for (const has of [false, true]) {
+      if (!has) abilities.lose('putIfMatch', {});
+      assert.equal(abilities.has('putIfMatch'), has);
+      now += RETEST_MS;
+    }
+    abilities.lose('putIfMatch', {});
+    assert.equal(abilities.has('putIfMatch'), false);
+    assert.equal(warnings.length, 1);
+    abilities.confirm('deleteConditions');
+    abilities.lose('deleteConditions', {});
+    assert.ok(abilities.has('deleteConditions'));
+    assert.equal(warnings.length, 1);
+  });
+});
