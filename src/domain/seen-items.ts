@@ -9,6 +9,10 @@ export class SeenItems {
   #size = 0;
   #isSorted = true;
 
+  get size(): number {
+    return this.#size;
+  }
+
   add(path: string, version: string): void {
     if (this.#size === this.#hashes.length) {
       const larger = new Float64Array(2 * this.#size);

@@ -17,6 +17,8 @@ export interface Survey<Item> {
   readonly extras: ReadonlyMap<string, Item>;
   /** Whether the source held files, and all that it held was at the destination. */
   readonly isAllCopied: boolean;
+  /** The path below the source of an item that is not at the destination. */
+  readonly missing: string | undefined;
   /** The path below the source of an item that was expected at the destination, and is not there. */
   readonly notCopied: string | undefined;
 }
@@ -76,8 +78,8 @@ export function compareTrees<Item extends { readonly size: number }>(tree: ItemT
     async survey(from, to, { expected, ...options }) {
       const digest = createHash('sha256');
       const extras = new Map<string, Item>();
-      let [isThere, hasFiles, isAllThere] = [false, false, true];
-      let notCopied: string | undefined;
+      let [isThere, hasFiles] = [false, false];
+      let [missing, notCopied]: (string | undefined)[] = [];
       for await (const { item, found } of lookAtAll(from, to, options)) {
         const { source, copy } = item;
         if (source) digest.update(`${tree.below(source, from)}\0${tree.versionOf(source)}\0`);
@@ -85,14 +87,15 @@ export function compareTrees<Item extends { readonly size: number }>(tree: ItemT
         if (source) isThere = true;
         if (source && tree.isFile(source)) hasFiles = true;
         if (source && !found) {
-          isAllThere = false;
+          missing ??= tree.below(source, from);
           if (expected?.has(tree.below(source, from), tree.versionOf(source))) notCopied ??= tree.below(source, from);
         }
       }
       return {
         source: isThere ? digest.digest('hex') : undefined,
         extras,
-        isAllCopied: hasFiles && isAllThere,
+        isAllCopied: hasFiles && missing === undefined,
+        missing,
         notCopied,
       };
     },

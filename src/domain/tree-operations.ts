@@ -62,6 +62,11 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
     return { isNew: false };
   };
 
+  /** Throws if a folder exists in which a listing found nothing, not even its marker. */
+  const requireGone = async (folder: FolderPath, { signal }: Cancellable): Promise<void> => {
+    if (await isThere(tree.requireFolder(folder, { signal }))) throw listingIncomplete(folder);
+  };
+
   /** Copies one item. Returns false if it is gone. */
   const copyItem = async (
     source: Item,
@@ -150,13 +155,14 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
    * Removes what only the destination held before, as it was then: what arrived since stays. If the source has changed
    * meanwhile, another client is at work on it, perhaps with the same move, and what is missing there now may be what
    * arrived here: then everything stays. Throws, before it removes anything, if the source has one of the items though
-   * no listing shows it.
+   * no listing shows it, or the destination lacks an item that the source had all the time.
    */
   const removeExtras = async (
     from: FolderPath,
     { before, now }: { before: Survey<Item>; now: Survey<Item> },
   ): Promise<void> => {
     if (now.source !== before.source) return;
+    if (now.missing !== undefined) throw copyNotFound(from + now.missing);
     const extras = [...now.extras].filter(([below, item]) => {
       const known = before.extras.get(below);
       return known && tree.versionOf(known) === tree.versionOf(item);
@@ -195,6 +201,10 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
       let now: Survey<Item> | undefined;
       try {
         const done = await copyAll(from, to, { ...options, isNew, ...(isNew && { skipped }) });
+        if (done.items.size === 0) {
+          await requireGone(from, options);
+          throw notFound(from);
+        }
         if (hasExtras || done.isAnyGone) now = await requireCopied(from, to, done, options);
       } catch (error) {
         if (isNew) await undoCopy(from, to, skipped);
@@ -207,6 +217,8 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
       const { isNew, before } = await begin('move', from, to, options);
       await requireRoom(from, to, options);
       const done = await copyAll(from, to, { ...options, isNew });
+      // The same move, sent twice, may have moved everything meanwhile.
+      if (done.items.size === 0) await requireGone(from, options);
       const now = await requireCopied(from, to, done, options);
       // A destination that had all of the source may have been left by this very move while it was removing.
       if (before && !before.isAllCopied) await removeExtras(from, { before, now });
@@ -217,10 +229,16 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
       const { signal } = options;
       await tree.requireFolder(folder, { signal });
       const report = countProgress(options);
+      let isAnyRemoved = false;
+      const onRemoved = (item: Item) => {
+        isAnyRemoved = true;
+        if (tree.isFile(item)) report.add(item.size);
+      };
       await tree.remove(
         report.counted((tree.walkInAnyOrder ?? tree.walk)(folder, { signal }), (item) => tree.isFile(item)),
-        { asSeen: false, signal, onRemoved: (item) => tree.isFile(item) && report.add(item.size) },
+        { asSeen: false, signal, onRemoved },
       );
+      if (!isAnyRemoved) await requireGone(folder, { signal });
     },
   };
 }

@@ -157,6 +157,41 @@ describe('A listing that lacks an object', () => {
   });
 });
 
+describe('One empty listing of a folder that is not empty', () => {
+  it('does not make a copy, move or removal succeed, and loses nothing', async (t) => {
+    const { store, proxy, bucket } = await openProxied(t);
+    const sources = { 'f/a': 'one', 'f/b/c': 'two' };
+    const { copyFolder, moveFolder } = transfersOf(store);
+    const calls: Readonly<Record<string, () => Promise<void>>> = {
+      copy: () => copyFolder(folder('f'), folder('new'), { replace: false }),
+      'copy with overwrite': () => copyFolder(folder('f'), folder('g'), { replace: true }),
+      move: () => moveFolder(folder('f'), folder('new'), { replace: false }),
+      'move with overwrite': () => moveFolder(folder('f'), folder('g'), { replace: true }),
+      removal: async () => store.removeTree?.(folder('f')),
+    };
+    for (const [name, call] of Object.entries(calls)) {
+      // The first listing looks whether the folder exists. A move to a longer path checks the lengths of all paths next.
+      for (const pass of name.includes('overwrite') ? [2, 3] : name === 'move' ? [3] : [2]) {
+        proxy.intercept(undefined);
+        await plant(store, { ...sources, 'g/a': 'older', 'g/old': 'old' });
+        let passes = 0;
+        proxy.intercept(({ operation, query }) =>
+          operation === 'ListObjectsV2' && query.get('prefix') === 'f/' && ++passes === pass
+            ? { rewrite: (body) => body.replaceAll(/<Contents>.*?<\/Contents>/gs, '') }
+            : undefined,
+        );
+        await assert.rejects(call, { name: 'StoreError' }, `${name}, pass ${pass}`);
+        proxy.intercept(undefined);
+        const tree = await treeOf(store);
+        for (const [key, text] of Object.entries(sources))
+          assert.equal(tree[key], text, `${name}, pass ${pass}: ${key}`);
+        assert.equal(tree['g/old'], 'old', `${name}, pass ${pass}`);
+        assert.ok(!(await bucket.keys()).some((key) => key.startsWith('new/')));
+      }
+    }
+  });
+});
+
 describe('A store that returns 404 for the removal of an object that exists', () => {
   it('fails the removal, which leaves the object', async (t) => {
     const { port, proxy, bucket, store } = await serveProxied(t);

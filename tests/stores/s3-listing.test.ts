@@ -46,6 +46,10 @@ const LIBERTIES: Record<string, { pages: Page[]; paths: string[] }> = {
     ],
     paths: ['a', 'b/', 'c', 'd/', 'e'],
   },
+  'a key and a folder twice on one page': {
+    pages: [{ keys: ['a', 'a', 'c'], prefixes: ['b/', 'b/'] }],
+    paths: ['a', 'b/', 'c'],
+  },
   'a key on two pages': {
     pages: [{ keys: ['a', 'b'], isTruncated: true, token: '1' }, { keys: ['b', 'c'] }],
     paths: ['a', 'b', 'c'],

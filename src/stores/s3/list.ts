@@ -143,12 +143,16 @@ function decodeAll(
 ): Pick<Page, 'objects' | 'prefixes' | 'undecodable'> {
   const decode = answer.isEscaped ? decodeKey : (key: string) => key;
   const objects: ListedObject[] = [];
+  let undecodable = 0;
   for (const { key: written, size, ETag, LastModified } of answer.objects) {
     const key = decode(written);
-    if (key !== undefined) objects.push({ key, size, ETag, LastModified });
+    if (key === undefined) undecodable++;
+    // Some stores list a key twice.
+    else if (key !== objects.at(-1)?.key) objects.push({ key, size, ETag, LastModified });
   }
-  const prefixes = answer.prefixes.map(decode).filter((key) => key !== undefined);
-  const undecodable = answer.objects.length + answer.prefixes.length - objects.length - prefixes.length;
+  const allPrefixes = answer.prefixes.map(decode);
+  const prefixes = [...new Set(allPrefixes.filter((key) => key !== undefined))];
+  undecodable += allPrefixes.filter((key) => key === undefined).length;
   const isBelow = (key: Key) => key.startsWith(prefix) && !(delimiter && key.includes(delimiter, prefix.length));
   const isFolder = (key: Key) => delimiter !== undefined && key.endsWith(delimiter) && isBelow(key.slice(0, -1));
   if (!objects.every(({ key }) => isBelow(key)) || !prefixes.every(isFolder)) throw otherListing(endpoint);
