@@ -107,7 +107,8 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     async run(subject, signal) {
       const { files, probe } = subject;
       const [from, to] = ['odd a+b%25 & é', 'odd copy'] as const;
-      await writeProbe(subject, `${from}/${HOSTILE_NAME}`, SMALL, { signal });
+      // Of several files, because a store without key order can copy a folder of one.
+      for (const name of [HOSTILE_NAME, PLAIN_NAME]) await writeProbe(subject, `${from}/${name}`, SMALL, { signal });
       await files.copyFolder(childFolder(probe, from), childFolder(probe, to), { replace: false, signal });
       if (SMALL.equals(await readProbe(subject, `${to}/${HOSTILE_NAME}`, { signal }))) {
         return ok('Copied a folder whose names have spaces, "+", "%" and "&" (CopyObject).');

@@ -116,6 +116,20 @@ describe('holdall doctor on a bucket', () => {
     await isEmpty(bucket);
   });
 
+  it('finds that the store lists without order', async (t) => {
+    const reverse = (body: string) => {
+      const objects = body.match(/<Contents>.*?<\/Contents>/gs) ?? [];
+      return body.replaceAll(/<Contents>.*?<\/Contents>/gs, () => objects.pop() ?? '');
+    };
+    const { bucket, settings } = await openProxied(t, ({ operation }) =>
+      operation === 'ListObjectsV2' ? { rewrite: reverse } : undefined,
+    );
+    const { of, with: having } = await diagnose(settings);
+    assert.deepEqual(having('failed'), ['bucket-copy-names']);
+    assert.match(of('bucket-copy-names').found, /^The object store lists keys out of order/);
+    await isEmpty(bucket);
+  });
+
   it('says which permission the key lacks, and where the probe is left', async (t) => {
     const { bucket, settings } = await openProxied(t, ({ operation }) =>
       operation.startsWith('DeleteObject') ? refusal(403, 'AccessDenied') : undefined,

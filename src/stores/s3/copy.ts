@@ -22,7 +22,7 @@ import { type Attributes, uploadParts } from './multipart.ts';
 import { planParts, rangesOf } from './parts.ts';
 import type { Remover } from './remove.ts';
 import { LONG } from './time-outs.ts';
-import { codeOf, noStore, requireStored, wasSentBefore } from './translate.ts';
+import { codeOf, noStore, otherPart, requireStored, wasSentBefore } from './translate.ts';
 
 /** The version of an object to copy. Stores that support conditions on copy sources copy no other version. */
 export interface Source {
@@ -333,7 +333,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     const etag = unquote(requireStored(described.ETag, bucket.endpoint));
     if (etag !== source.etag) throw changedMeanwhile(source.key as FilePath);
     const expected = range === undefined ? undefined : `${range.replace('=', ' ')}/${source.size}`;
-    if (described.ContentRange !== expected) throw noStore(bucket.endpoint);
+    if (described.ContentRange !== expected) throw otherPart(bucket.endpoint);
     if (range === undefined && bytes.length !== source.size) throw noStore(bucket.endpoint);
     return { bytes, described };
   };

@@ -11,7 +11,7 @@ import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
 import { type Key, quote, unquote } from './keys.ts';
 import type { ObjectHead } from './objects.ts';
-import { noStore, requireStored, translate } from './translate.ts';
+import { noStore, otherPart, requireStored, translate } from './translate.ts';
 
 /** Looking at files and reading them: one request each. */
 export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'stat' | 'read'> {
@@ -155,6 +155,6 @@ function partOf(
       ?.slice(1)
       .map(Number) ?? [];
   const expected = asked && resolveRange(asked, size);
-  if (start !== expected?.start || end !== expected.end || ContentLength !== end - start + 1) throw noStore(endpoint);
+  if (start !== expected?.start || end !== expected.end || ContentLength !== end - start + 1) throw otherPart(endpoint);
   return { range: { start, end }, size };
 }

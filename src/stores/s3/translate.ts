@@ -195,6 +195,12 @@ export function noStore(endpoint: string | undefined, cause?: unknown): StoreErr
   return new StoreError('unavailable', message, { cause, retryAfter: LATER });
 }
 
+/** Returns the error for a part of a file that is not the requested one. */
+export function otherPart(endpoint: string | undefined): StoreError {
+  const message = `${nameStore(endpoint)} returned another part of the file than Holdall asked for. Look for a proxy before the store that changes Range or Content-Range.`;
+  return new StoreError('unavailable', message, { retryAfter: LATER });
+}
+
 /** Returns the error for a listing of other keys than requested, for example from a cache that ignores the query. */
 export function otherListing(endpoint: string | undefined): StoreError {
   const message = `${nameStore(endpoint)} lists other keys than Holdall asked for. Check S3_ENDPOINT, and look for a cache or proxy before the store.`;
