@@ -43,6 +43,8 @@ export function foldingNames({ ignoresCase, ignoresForm }: NameFolding): NameCom
  */
 export function foldNames(path: string): string {
   const decomposed = path.normalize('NFD').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '');
+  // `İ` is `i` with a dot in full case folding, and a plain `i` for file systems that fold letter by letter.
+  const dotless = decomposed.replaceAll(/i\p{M}+/giu, (letter) => letter.replaceAll('\u0307', ''));
   // Lower case first, so that letters without a capital letter of their own (`ſ`, `ı`, `ß`, `ς`) meet in upper case.
-  return decomposed.toLowerCase().toUpperCase().normalize('NFD');
+  return dotless.toLowerCase().toUpperCase().normalize('NFD');
 }

@@ -332,6 +332,10 @@ describe('A policy for a store that folds names', () => {
       assert.equal(mayRead(policy, path), false, path);
     }
     assert.equal(mayRead(policy, 'a/stra/x'), true);
+    const dotted = policyOf(grant('', person('ann'), 'read'), grant('private', person('ann')));
+    for (const path of ['pr\u0130vate/x', 'PRI\u0307VATE/x', 'pr\u0131vate/x']) {
+      assert.equal(mayRead(dotted, path), false, path);
+    }
     assert.equal(policy.mayThroughout(ann, 'read', parseFolder('A/')), false);
     assert.equal(policy.mayThroughout(ann, 'read', parseFolder('b/')), true);
   });
