@@ -22,26 +22,27 @@ export async function mountTmpfs(t: Owner, folder: string, options: string): Pro
 }
 
 /**
- * File systems that ignore case, served through FUSE. NTFS has hard links, short names and one inode number for all
- * spellings of a name; exFAT has none of them.
+ * File systems of Windows, served through FUSE. NTFS has hard links, short names and one inode number for all spellings of
+ * a name; exFAT has none of them. `exact-ntfs` distinguishes case.
  */
-const IGNORING_CASE = {
+const OF_WINDOWS = {
   ntfs: { size: 8, make: ['mkntfs', '-F', '-Q', '-q'], mount: ['lowntfs-3g', '-o', 'ignore_case'] },
+  'exact-ntfs': { size: 8, make: ['mkntfs', '-F', '-Q', '-q'], mount: ['ntfs-3g'] },
   exfat: { size: 8, make: ['mkfs.exfat'], mount: ['mount.exfat-fuse'] },
 } as const;
 
-export type IgnoringCase = keyof typeof IGNORING_CASE;
+export type FileSystemOfWindows = keyof typeof OF_WINDOWS;
 
 /**
- * Mounts a new file system that ignores case at `folder` until its owner ends. `image` is the path of the file that it is
+ * Mounts a new file system of Windows at `folder` until its owner ends. `image` is the path of the file that it is
  * in. Where the machine refuses, returns the reason.
  */
-export async function mountIgnoringCase(
+export async function mountFileSystemOfWindows(
   t: Owner,
-  kind: IgnoringCase,
+  kind: FileSystemOfWindows,
   { image, folder }: { image: string; folder: string },
 ): Promise<string | undefined> {
-  const { size, make, mount } = IGNORING_CASE[kind];
+  const { size, make, mount } = OF_WINDOWS[kind];
   await mkdir(folder, { recursive: true });
   try {
     await writeFile(image, '');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { readConfig, SettingsError } from '../../src/config/config.ts';
 import { requirePrivatePaths } from '../../src/process/private-paths.ts';
-import { mountBind, mountIgnoringCase } from '../faults/mounts.ts';
+import { mountBind, mountFileSystemOfWindows } from '../faults/mounts.ts';
 import { temporaryFolder } from './holdall.ts';
 
 describe("A place of what is the service's own", () => {
@@ -59,7 +59,10 @@ describe("A place of what is the service's own", () => {
       return refusal instanceof SettingsError;
     };
     for (const kind of ['ntfs', 'exfat'] as const) {
-      const reason = await mountIgnoringCase(t, kind, { image: join(base, `${kind}.img`), folder: join(base, kind) });
+      const reason = await mountFileSystemOfWindows(t, kind, {
+        image: join(base, `${kind}.img`),
+        folder: join(base, kind),
+      });
       if (reason) return t.skip(reason);
       await mkdir(join(base, kind, 'files', 'a'), { recursive: true });
       for (const path of ['FILES', 'Files/a/x', 'files/x']) {

@@ -13,7 +13,7 @@ import { createFiles, type Files } from '../../src/domain/files.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
 import { isOwnName } from '../../src/stores/disk/own-folder.ts';
 import { file, folder, ofKind, pathsIn, plant, upload } from '../contract/bytes.ts';
-import { mountBind, mountIgnoringCase } from '../faults/mounts.ts';
+import { type FileSystemOfWindows, mountBind, mountFileSystemOfWindows } from '../faults/mounts.ts';
 import { atEnd, temporaryFolder } from '../process/holdall.ts';
 
 const run = promisify(execFile);
@@ -139,7 +139,7 @@ describe("Holdall's own folder", () => {
   });
 });
 
-describe('A file system that ignores case', () => {
+describe('A file system of Windows', () => {
   for (const kind of ['ntfs', 'exfat'] as const) {
     it(`does not give Holdall's own folder away on ${kind}`, async (t) => {
       const root = await mounted(t, kind);
@@ -202,25 +202,29 @@ describe('A file system that ignores case', () => {
     assert.deepEqual(await pathsIn(files, ''), ['open/']);
   });
 
-  it('refuses short names of Windows, which no listing shows', async (t) => {
-    const root = await mounted(t, 'ntfs');
-    if (root === undefined) return;
-    const served = await serve(root);
-    atEnd(t, () => served.disk.store.close?.());
-    await plant(served.disk.store, { 'private folder/b': 'secret', 'x~1.txt': 'listed' });
-    await setShortName(join(root, '.holdall'), 'HOLDAL~1');
-    await setShortName(join(root, 'private folder'), 'PRIVAT~1');
-    assert.equal(await readFile(join(root, 'PRIVAT~1/b'), 'utf8'), 'secret');
-    await requireOutOfReach(served, inside('HOLDAL~1'));
-    for (const path of ['PRIVAT~1', 'PRIVAT~1/b', 'privat~1/new']) await requireOutOfReach(served, [path]);
-    assert.equal((await served.files.stat(file('x~1.txt'))).size, 6);
-  });
+  for (const kind of ['ntfs', 'exact-ntfs'] as const) {
+    it(`refuses short names of Windows on ${kind}, which no listing shows`, async (t) => {
+      const root = await mounted(t, kind);
+      if (root === undefined) return;
+      const served = await serve(root);
+      atEnd(t, () => served.disk.store.close?.());
+      await plant(served.disk.store, { 'private folder/b': 'secret', 'x~1.txt': 'listed' });
+      await setShortName(join(root, '.holdall'), 'HOLDAL~1');
+      await setShortName(join(root, 'private folder'), 'PRIVAT~1');
+      assert.equal(await readFile(join(root, 'PRIVAT~1/b'), 'utf8'), 'secret');
+      await requireOutOfReach(served, inside('HOLDAL~1'));
+      for (const path of ['PRIVAT~1', 'PRIVAT~1/b', 'PRIVAT~1/new']) await requireOutOfReach(served, [path]);
+      assert.equal((await served.files.stat(file('x~1.txt'))).size, 6);
+      await setShortName(join(root, 'private folder'), 'PX3K2J~A');
+      await requireOutOfReach(served, ['PX3K2J~A/b']);
+    });
+  }
 });
 
 /** Mounts a file system and returns its folder; skips the test where the machine refuses. */
-async function mounted(t: TestContext, kind: 'ntfs' | 'exfat'): Promise<string | undefined> {
+async function mounted(t: TestContext, kind: FileSystemOfWindows): Promise<string | undefined> {
   const base = await temporaryFolder(t);
-  const reason = await mountIgnoringCase(t, kind, { image: join(base, 'image'), folder: join(base, 'root') });
+  const reason = await mountFileSystemOfWindows(t, kind, { image: join(base, 'image'), folder: join(base, 'root') });
   if (reason === undefined) return join(base, 'root');
   t.skip(reason);
   return undefined;

@@ -24,3 +24,20 @@ export const isLocalFileSystem = (type: number): boolean => isLinux && LOCAL.has
 
 /** Whether a file system of this type is known to tell by a file's times of every store into it. */
 export const tellsStores = (type: number): boolean => isLinux && LOCAL.get(type) === true;
+
+/**
+ * File systems that may resolve names which no listing shows, also where they distinguish case: NTFS and SMB have short
+ * names (`PRIVAT~1`), and a FUSE driver or a folder of a host may be either.
+ */
+const WITH_ALIASES: ReadonlySet<number> = new Set([
+  0x65735546, // FUSE: ntfs-3g, virtiofs
+  0x7366746e, // ntfs3
+  0xff534d42, // CIFS
+  0xfe534d42, // SMB2
+  0x01021997, // 9p, as WSL has it
+  0x786f4256, // VirtualBox shared folders
+  0xbacbacbc, // VMware shared folders
+]);
+
+/** Returns whether a file system of this type may resolve names that its listings lack. */
+export const mayHaveAliases = (type: number): boolean => isLinux && WITH_ALIASES.has(type);

@@ -61,8 +61,11 @@ const exists = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Names that Windows may resolve to a file of another name: short names (`PRIVAT~1`), trailing dots and spaces, streams. */
-const ALIAS = /~\d|[. ]$|:/;
+/**
+ * Names that Windows or Samba may resolve to a file of another name: short names (`PRIVAT~1`, `PX3K2J~A`), trailing dots
+ * and spaces, streams.
+ */
+const ALIAS = /~\d|~[a-z](?:\.|$)|[. ]$|:/i;
 
 /** Returns the segments of a path that may be an alias which no listing shows, each with the path of its parent folder. */
 export function possibleAliases(path: string): { readonly parent: string; readonly name: string }[] {

@@ -10,7 +10,7 @@ import type { Calls } from './calls.ts';
 import { createFamiliar, type Familiar } from './familiar.ts';
 import { asFolder, type Folder } from './folder.ts';
 import { createFolderSync } from './folder-sync.ts';
-import { isLocalFileSystem, tellsStores } from './local.ts';
+import { isLocalFileSystem, mayHaveAliases, tellsStores } from './local.ts';
 import { isAt } from './opened.ts';
 import { isOwnName, OWN_FOLDER, possibleAliases, probeNames } from './own-folder.ts';
 import type { Soon } from './pace.ts';
@@ -101,7 +101,7 @@ async function openRoot(folder: string, threads: number): Promise<Root> {
    * the grants to the name in the listing.
    */
   const requireListed = async (inside: FilePath | FolderPath) => {
-    if (names === EXACT_NAMES) return;
+    if (names === EXACT_NAMES && !mayHaveAliases(type)) return;
     for (const { parent, name } of possibleAliases(inside)) {
       // Without the name, or with a file in the way, nothing is reached by an alias.
       if (!(await isThere(system.aside, join(path, parent, name)))) continue;
