@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { MAX_PASSWORD_BYTES, verifyPassword } from '../../access/passwords.ts';
 import type { Person, Policy } from '../../access/policy.ts';
 import { HttpError } from '../errors.ts';
+import { clientNetwork } from '../limits/client-network.ts';
 import type { Throttle } from './throttle.ts';
 
 /** A name and a password, as somebody gave them. */
@@ -67,9 +68,9 @@ export function createPasswordCheck({ policy, throttle }: PasswordCheckOptions):
       const { name, password } = credentials;
       requirePossible(password);
       const person = policy().person(name);
-      // By address too: what one has proven is no way for others past the limits.
+      // By client too: a correct password of one client must not let others past the limits.
       const id = createHmac('sha256', ownKey)
-        .update(JSON.stringify([name, password, person?.password ?? null, request.ip]))
+        .update(JSON.stringify([name, password, person?.password ?? null, clientNetwork(request.ip)]))
         .digest('base64url');
       try {
         if (person && (remembered.get(id) ?? 0) > Date.now()) {
