@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import { tellSeldom } from '../http/limits/tell-seldom.ts';
 
 /** A Redis connection that services share. It can be temporarily unreachable. */
 export interface RedisConnection {
@@ -23,7 +24,8 @@ const LONGEST_RETRY = 5000;
 /**
  * Connects to Redis, and reconnects when the connection is lost. A command fails within a second without a response,
  * and at once without a connection: commands are not queued. Logs once when the connection is lost and once when it is
- * restored, without the URL.
+ * restored, without the URL. Logs at most once a minute that a connected Redis does not execute commands, as when its memory
+ * is full, or when it became a replica.
  */
 export function connectRedis(url: string, logger: Pick<Logger, 'info' | 'warn'>): RedisConnection {
   const redis = new Redis(url, {
@@ -55,6 +57,23 @@ export function connectRedis(url: string, logger: Pick<Logger, 'info' | 'warn'>)
     logger.info('Redis is reached.');
   });
 
+  const warnOfFailure = tellSeldom((commands, reason: string) =>
+    logger.warn(
+      { reason, commands },
+      'Redis does not execute commands: requests may not be limited, and each machine may count attempts to sign in for itself.',
+    ),
+  );
+  const send = redis.sendCommand.bind(redis);
+  redis.sendCommand = (command, stream) => {
+    // Failures of the handshake are errors of the connection.
+    if (redis.status === 'ready') {
+      command.promise.catch((error: unknown) => {
+        if (isFailure(error)) warnOfFailure(error.message);
+      });
+    }
+    return send(command, stream);
+  };
+
   return {
     redis,
     close() {
@@ -62,4 +81,10 @@ export function connectRedis(url: string, logger: Pick<Logger, 'info' | 'warn'>)
       redis.disconnect();
     },
   };
+}
+
+/** Returns whether Redis refused a command or took too long, except for a script that it only has to load again. */
+function isFailure(error: unknown): error is Error {
+  if (!(error instanceof Error) || error.message.startsWith('NOSCRIPT')) return false;
+  return error.name === 'ReplyError' || error.message === 'Command timed out';
 }

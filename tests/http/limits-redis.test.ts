@@ -58,6 +58,24 @@ describe('the requests of one client', () => {
     await until('the loss is noticed', async () => (await ask()) === 200 && log.at(-1)?.level === 'warn');
   });
 
+  it('are served while Redis refuses to count, which is told once', async (t) => {
+    const redis = await start(t);
+    const { ask, log, connection } = await serve(t, redis, 1);
+    assert.deepEqual([await ask(), await ask()], [200, 429]);
+    await connection.redis.call('CONFIG', 'SET', 'maxmemory', '1');
+    for (let count = 0; count < 5; count++) assert.equal(await ask(), 200);
+    assert.deepEqual(
+      log.slice(1).map(({ level, message }) => [level, message]),
+      [
+        [
+          'warn',
+          'Redis does not execute commands: requests may not be limited, and each machine may count attempts to sign in for itself.',
+        ],
+      ],
+    );
+    assert.match(JSON.stringify(log.at(-1)?.details), /"reason":"OOM command not allowed/);
+  });
+
   it('are served where there never was a Redis', async (t) => {
     const redis = await start(t);
     await redis.stop();
