@@ -7,6 +7,7 @@ import {
   contactUri,
   contentOrigin,
   emailAddress,
+  host,
   instant,
   integer,
   issuer,
@@ -208,7 +209,7 @@ export const SETTINGS = {
     help: 'How many bytes of files that were read are kept in `blobs` under `CACHE_DIR`; 0 keeps none.',
   },
   HOST: {
-    read: text,
+    read: host,
     fallback: '127.0.0.1',
     example: '0.0.0.0',
     help: 'The address to listen on. The default is reached from this machine alone; any other needs `ACCESS_FILE`, or `ACCESS=open`.',

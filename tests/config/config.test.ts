@@ -64,6 +64,7 @@ describe('what is set', () => {
     ['DISK_ROOT', '/srv/my files', '/srv/my files'],
     ['HOST', '0.0.0.0', '0.0.0.0'],
     ['HOST', '::', '::'],
+    ['HOST', '[::1]', '::1'],
     ['PORT', '0', 0],
     ['PORT', '65535', 65535],
     ['WORKERS', '1', 1],

@@ -138,6 +138,8 @@ describe('A request that a page of another site makes a browser send', () => {
     { origin: 'https://evil.example' },
     { origin: 'null' },
     { origin: 'http://localhost:1' },
+    // A page of an app, such as Electron's.
+    { origin: 'app://localhost:8080' },
     // What the browser says of the request counts, not what a page could have put beside it.
     { 'sec-fetch-site': 'cross-site', origin: 'http://localhost:8080' },
   ];

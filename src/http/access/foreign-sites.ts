@@ -45,7 +45,7 @@ export function refuseForeignSite(
  */
 function isOwn(origin: string, host: string, publicUrl: string | undefined): boolean {
   const parsed = URL.parse(origin);
-  if (!parsed) return false;
+  if (!parsed || !/^https?:$/.test(parsed.protocol)) return false;
   const isForHost = URL.parse(`${parsed.protocol}//${host}`)?.host === parsed.host;
   if (publicUrl === undefined) return isForHost;
   return parsed.origin === new URL(publicUrl).origin || (isForHost && isLoopback(parsed.hostname));
