@@ -79,7 +79,12 @@ export function asError(reason: unknown): Error {
 export function quoted(value: string): string {
   const characters = Array.from(value.toWellFormed());
   const text = characters.length > 120 ? `${characters.slice(0, 120).join('')}…` : characters.join('');
-  return JSON.stringify(text).replace(UNSEEN, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return escapeUnseen(JSON.stringify(text));
+}
+
+/** Escapes the characters of JSON that can steer a terminal or hide a part of a line. */
+export function escapeUnseen(json: string): string {
+  return json.replace(UNSEEN, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
 /** What JSON leaves as it is: further control characters, and those that end a line or turn the direction of a text. */

@@ -37,7 +37,7 @@ export const statusOf = ({ raw }: FastifyReply): number => (raw.writableFinished
  * password.
  */
 export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string =>
-  (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?#]*/i, '')).split('?')[0] ?? '';
+  (url.startsWith('/') ? url : url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')).split('?')[0] ?? '';
 
 /** Maximum length of a logged path in characters. Fits every existing path, unless most of it is percent-encoded. */
 const MAX_LOGGED_PATH = 1024;

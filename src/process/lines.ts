@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { escapeUnseen } from '../domain/error.ts';
 
 export interface LinesOptions {
   /** Whether to wait for whoever reads the other end of a pipe, as it is usual for stdout. */
@@ -9,12 +10,13 @@ export interface LinesOptions {
 const PIPE_RETRY = 10;
 
 /**
- * Writes lines to an open file. Each is there as a whole when it returns, by one call of the system where that takes all
- * of it. Throws the system's error where it is not.
+ * Writes lines of JSON to an open file. Each is there as a whole when it returns, by one call of the system where that
+ * takes all of it. Throws the system's error where it is not.
  */
 export function writeLinesTo(file: number, { waits = false }: LinesOptions = {}): (line: string) => void {
   let isCutOff = false;
-  return (line) => {
+  return (json) => {
+    const line = escapeUnseen(json);
     // A disk that becomes full takes a part of a line: the next one does not go on where that ended.
     const bytes = Buffer.from(isCutOff ? `\n${line}` : line);
     let written = 0;

@@ -21,6 +21,7 @@ const CLIENT_SECRET = 'secret+of%2Fthe/client';
 const RIGHT = 'right:password/of+ann?';
 const WRONG = 'wrong:password/of+ann?';
 const AS_NAME = 'password&typed as a name';
+const IN_URL = 'password-in-a-url';
 
 it('no secret is printed, whatever is done with it, at any level of the log', async (t) => {
   const secrets = new Map<string, string>();
@@ -34,6 +35,7 @@ it('no secret is printed, whatever is done with it, at any level of the log', as
   keep('the password', RIGHT);
   keep('a wrong password', WRONG);
   keep('a password that was typed as a name', AS_NAME);
+  keep('a password in a URL', IN_URL);
   const [good, expired, unknown] = [createToken(), createToken(), createToken()];
   for (const [what, { token, hash }] of Object.entries({ good, expired, unknown })) {
     keep(`the ${what} token`, token);
@@ -115,6 +117,8 @@ it('no secret is printed, whatever is done with it, at any level of the log', as
     ]) {
       await expect(encoded, 401, ask({ authorization: encoded }));
     }
+
+    await expect('in a URL', 400, ask({}, `ftp://ann:${IN_URL}@localhost/note.txt`));
 
     const cookie = /^[^;]*/.exec(signedIn.headers['set-cookie']?.[0] ?? '')?.[0] ?? '';
     keep('the session', cookie.slice('holdall='.length));

@@ -205,17 +205,18 @@ describe('A line of the audit log', () => {
     const audit = openAuditLog(file, { error: () => assert.fail('Nothing is wrong.') });
     const long = '\n"\u0000\u001b[31m'.repeat(2000);
     audit.write({ ...EVENT, path: long, destination: 'x'.repeat(2048), reason: `${'x'.repeat(2047)}😀` }, ASKER);
-    audit.write({ ...EVENT, name: 'b\r\nc' }, { ...ASKER, requestId: long });
+    const unseen = 'b\r\nc\u007f\u009b31m\u2028\u202e';
+    audit.write({ ...EVENT, name: unseen }, { ...ASKER, requestId: long });
     audit.close();
     const [first = '', second = '', end] = (await readFile(file, 'utf8')).split('\n');
     assert.equal(end, '');
-    assert.doesNotMatch(first + second, /\p{Cc}/u);
+    assert.doesNotMatch(first + second, /\p{Cc}|\p{Zl}|\p{Bidi_Control}/u);
     const cut = JSON.parse(first) as Record<string, string>;
     assert.equal(cut['path'], `${long.slice(0, 2048)}… (cut off: ${long.length} characters)`);
     assert.equal(cut['destination'], 'x'.repeat(2048));
     assert.equal(cut['reason'], `${'x'.repeat(2047)}\ufffd… (cut off: 2049 characters)`);
     const { name, requestId } = JSON.parse(second) as Record<string, string>;
-    assert.equal(name, 'b\r\nc');
+    assert.equal(name, unseen);
     assert.equal(requestId, cut['path']);
   });
 
