@@ -42,15 +42,15 @@ const MAX_UNKNOWN = 1024 * 1024;
  */
 const MAX_PREAMBLE = 4 * 1024;
 
-/** Maximum bytes before the file part, including the headers of all parts. */
-const MAX_BEFORE_FILE = 2 * MAX_UNKNOWN;
+/** Maximum bytes before the file part and after it, including the headers of all parts. */
+const MAX_AROUND_FILE = 2 * MAX_UNKNOWN;
 
 /** A form that is being received. */
 export interface Form {
   /** Returns the next part; undefined after the last one, once the whole request has been received. */
   next(): Promise<Part | undefined>;
-  /** Lifts the limit on bytes, because the current part is the file. */
-  beginFile(): void;
+  /** Lifts the limit on bytes until the body of this part ends, because it is the file. */
+  beginFile(part: Part): void;
   /** Returns the error of the form, if any. It is more specific than errors that result from it elsewhere. */
   problem(): StoreError | HttpError | undefined;
 }
@@ -96,7 +96,7 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
   let withoutHeaders = 0;
   let received = 0;
   let preamble = 0;
-  let isLimited = true;
+  let place: 'before' | 'in' | 'after' = 'before';
   let current: Readable | undefined;
   let problem: StoreError | HttpError | undefined;
 
@@ -150,7 +150,9 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
   request.on('data', (piece: Buffer) => {
     // If the reader rejected a field, report that error instead of the bytes that arrive until the response is sent.
     const isRefused = current?.destroyed && !current.readableEnded;
-    if (isLimited && !isRefused && received > MAX_BEFORE_FILE) fail(withoutHeaders > 0 ? longHeaders() : lateFile());
+    if (place !== 'in' && !isRefused && received > MAX_AROUND_FILE) {
+      fail(withoutHeaders > 0 ? longHeaders() : tooMuch(place));
+    }
     received += piece.length;
   });
   if (request.destroyed) fail(cutShort());
@@ -161,8 +163,12 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
       if (problem) throw problem;
       return parts.shift();
     },
-    beginFile() {
-      isLimited = false;
+    beginFile({ body }) {
+      place = 'in';
+      body.once('end', () => {
+        place = 'after';
+        received = 0;
+      });
     },
     problem: () => problem,
   };
@@ -240,6 +246,6 @@ export function boundaryOf(contentType: string | undefined): string {
 
 const invalid = (message: string) => new StoreError('invalid-request', message);
 const longHeaders = () => invalid(`A part of the form has headers of more than ${MAX_HEADER / 1024} KiB.`);
-const lateFile = () =>
-  new StoreError('too-large', `The form has more than ${MAX_BEFORE_FILE / 1024 ** 2} MiB before its file.`);
+const tooMuch = (place: 'before' | 'after') =>
+  new StoreError('too-large', `The form has more than ${MAX_AROUND_FILE / 1024 ** 2} MiB ${place} its file.`);
 const cutShort = () => invalid('The body ends in the middle of the form.');

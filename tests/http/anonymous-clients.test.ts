@@ -112,6 +112,22 @@ describe('What comes before the file of an upload', () => {
   });
 });
 
+describe('What comes after the file of an upload', () => {
+  it('is at most 2 MiB, and the file is not stored beyond it', async (t) => {
+    const { port } = await serve(t);
+    const file = formOf([{ name: 'file', filename: 'a', value: 'x'.repeat(100_000) }]);
+    const header = `--${BOUNDARY}\r\nX: ${'x'.repeat(3_000_000)}`;
+    const unfinished = file.subarray(0, -`--${BOUNDARY}--\r\n`.length);
+    const forms = [
+      [Buffer.concat([file, Buffer.alloc(3_000_000)]), 413, 'The form has more than 2 MiB after its file.'],
+      [Buffer.concat([unfinished, Buffer.from(header)]), 400, /headers of more than 16 KiB/],
+    ] as const;
+    for (const [form, status, message] of forms) assertFailure(await postBytes(port, form), status, message);
+    assert.equal((await send(port, '/file/a')).status, 404);
+    assert.equal((await postBytes(port, Buffer.concat([file, Buffer.alloc(100_000)]))).status, 200);
+  });
+});
+
 describe('Expect: 100-continue', () => {
   const expect = { expect: '100-continue' };
 

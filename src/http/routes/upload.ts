@@ -62,8 +62,8 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
       // The field has a higher resolution than the seconds of the header.
       const modified = () => fields.modified ?? inHeader;
       try {
-        const onFile = () => {
-          form.beginFile();
+        const onFile = (part: Part) => {
+          form.beginFile(part);
           allowLongBody(request.raw);
         };
         const sizeAtMost = lengthOf(request.raw);
@@ -94,7 +94,7 @@ function lengthOf({ headers }: IncomingMessage): number | undefined {
 type StoreOptions = UploadOptions & { readonly sizeAtMost: number | undefined };
 
 /** `onFile` is called when the file part begins. */
-type ReceiveOptions = StoreOptions & { readonly onFile: () => void };
+type ReceiveOptions = StoreOptions & { readonly onFile: (part: Part) => void };
 
 /** The fields that have arrived so far, without the file. */
 interface Fields {
@@ -118,7 +118,7 @@ async function receive(
 ): Promise<FileEntry> {
   for (let part = await form.next(); part; part = await form.next()) {
     if (isFile(part)) {
-      onFile();
+      onFile(part);
       return storeFile(files, part, { ...meta, rest: form }, options);
     }
     await readField(part, meta.fields);
