@@ -67,8 +67,12 @@ describe('requests of one client', () => {
       '203.0.113.3:50002',
       '203.0.113.3:50003',
       '[2001:db8:0:2::9]:50004',
+      // A translator (RFC 6052) gives IPv4 clients these addresses.
+      '64:ff9b::198.51.100.1',
+      '64:ff9b::198.51.100.2',
+      '64:ff9b::198.51.100.2',
     ];
-    const statuses = [200, 200, 429, 429, 200, 429, 200, 429, 200, 429, 429];
+    const statuses = [200, 200, 429, 429, 200, 429, 200, 429, 200, 429, 429, 200, 200, 429];
     assert.deepEqual((await fromEach(port, sent)).map(statusOf), statuses);
   });
 
