@@ -129,6 +129,19 @@ describe('An answer of another shape than that of GitHub', () => {
     });
   }
 
+  it('to one folder of a large repository is an error when a name leads to another folder', async (t) => {
+    const { store, host } = await openRepository(t, { files: { a: 'a', 'f/b': 'b' } });
+    host.intercept(({ route, query }) => {
+      if (route !== GET_TREE) return undefined;
+      const isWhole = query.has('recursive');
+      const tree = isWhole ? [entry] : [entry, { ...entry, path: 'f/b' }];
+      return { status: 200, body: { sha: SHA, tree, truncated: isWhole } };
+    });
+    await assert.rejects(store.list(folder('')), unavailable(/GITHUB_API_URL/));
+    host.intercept(undefined);
+    assert.deepEqual(await pathsIn(store, ''), ['a', 'f/']);
+  });
+
   it('to a look at the branch is an error', async (t) => {
     const { store, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
     const shaped = (commit: unknown) => ({ status: 200, body: { name: 'main', commit } });

@@ -167,6 +167,8 @@ export function connect(options: GitHubOptions): Host {
       const entries = data.tree.map(({ path, mode, sha: entry, size = 0 }) => {
         const isSize = Number.isSafeInteger(size) && size >= 0;
         if (typeof path !== 'string' || typeof mode !== 'string' || !isSize) throw noHost(options.apiUrl);
+        // Its listing would show a file of another folder, past the grants of that folder.
+        if (depth === 'one' && path.includes('/')) throw noHost(options.apiUrl);
         return { path, mode, sha: requireSha(entry), size };
       });
       return { truncated: data.truncated, entries };
