@@ -3,13 +3,15 @@ import { once } from 'node:events';
 // A default import, because old Node.js versions lack `globSync`: a named import would fail before `requireNode`
 // reports the version.
 import fs from 'node:fs';
-import { availableParallelism, constants } from 'node:os';
+import { availableParallelism, constants, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { requireNode } from '../bin/require-node.js';
 import { requireChineseFont, requireCommands } from './debian-packages.js';
 
 // Builds the web UI and the service and runs the tests: all except those in tests/long, or the named files. `--long` runs
-// the tests in tests/long, which take minutes each. Other arguments that begin with "-" go to Node's test runner.
+// the tests in tests/long, which take minutes each. `--profile` prints the slowest files and tests at the end. Other
+// arguments that begin with "-" go to Node's test runner.
 
 requireNode();
 
@@ -37,8 +39,16 @@ const IGNORING_CASE = {
   setfattr: 'attr',
 };
 
+const PROFILE = fileURLToPath(new URL('test-profile.js', import.meta.url));
+
+/** The options of Node's test runner for `--profile`: the usual output, and the slowest files and tests after it. */
+const PROFILING = [
+  `--import=${PROFILE}`,
+  ...['spec', PROFILE].flatMap((reporter) => [`--test-reporter=${reporter}`, '--test-reporter-destination=stdout']),
+];
+
 const given = process.argv.slice(2);
-const options = given.filter((argument) => argument.startsWith('-') && argument !== '--long');
+const options = given.filter((argument) => argument.startsWith('-') && !['--long', '--profile'].includes(argument));
 const named = given.filter((argument) => !argument.startsWith('-'));
 const all = given.includes('--long') ? 'tests/long/*.test.ts' : 'tests/!(long)/**/*.test.ts';
 const files = named.length > 0 ? named : [all];
@@ -166,21 +176,26 @@ function provide(require, alternative = '') {
  */
 async function runFiles(environment) {
   interrupted.signal.throwIfAborted();
+  const profile = given.includes('--profile') ? fs.mkdtempSync(join(tmpdir(), 'holdall-profile-')) : undefined;
+  const recording = profile === undefined ? {} : { TEST_PROFILE: join(profile, 'cpu') };
+  if (recording.TEST_PROFILE) fs.writeFileSync(recording.TEST_PROFILE, '');
   const runner = spawn(
     process.execPath,
     [
       '--test',
+      ...(profile === undefined ? [] : PROFILING),
       // One more than the number of cores, because tests spend much of their time waiting.
       `--test-concurrency=${availableParallelism() + 1}`,
       `--test-timeout=${TEST_TIMEOUT_MS}`,
       ...options,
       ...files,
     ],
-    { stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: COMPILED, ...environment } },
+    { stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: COMPILED, ...recording, ...environment } },
   );
   // Forwards signals sent only to this process. After Ctrl-C, the runner receives the signal twice, which is harmless.
   interrupted.signal.addEventListener('abort', () => runner.kill('SIGTERM'));
   const [code] = await once(runner, 'exit');
+  if (profile !== undefined) fs.rmSync(profile, { recursive: true });
   return typeof code === 'number' ? code : 1;
 }
 
