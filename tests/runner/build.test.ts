@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../process/holdall.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Creates a checkout with the real scripts/build.js, and build scripts that write one file and log that they ran. */
+async function createCheckout(t: TestContext) {
+  const root = await temporaryFolder(t);
+  const write = async (path: string, content: string) => {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), content);
+  };
+  for (const path of ['scripts/build.js', 'bin/require-node.js']) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await cp(join(ROOT, path), join(root, path));
+  }
+  for (const [name, output] of Object.entries({ page: 'web/dist', service: 'dist', package: 'package' })) {
+    await write(
+      `scripts/build-${name}.js`,
+      `import fs from 'node:fs';
+      fs.mkdirSync('${output}', { recursive: true });
+      fs.writeFileSync('${output}/built.js', 'built');
+      fs.appendFileSync('log', '${name} ');`,
+    );
+  }
+  await write('package.json', '{ "type": "module" }');
+  await write('src/main.ts', 'one');
+  await write('web/src/main.tsx', 'one');
+  await write('log', '');
+  /** Runs the builds and returns the names of those that were not skipped. */
+  const build = async (...names: string[]) => {
+    await writeFile(join(root, 'log'), '');
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/build.js', ...names], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+    assert.equal(status, 0, stderr);
+    return (await readFile(join(root, 'log'), 'utf8')).trim();
+  };
+  return { root, write, build };
+}
+
+describe('A build', () => {
+  it('is skipped until its sources change, except the package', async (t) => {
+    const { build, write } = await createCheckout(t);
+    assert.equal(await build(), 'page service package');
+    assert.equal(await build(), 'package');
+    await write('src/main.ts', 'two');
+    assert.equal(await build('page', 'service'), 'service');
+    await write('web/src/main.tsx', 'two');
+    await write('web/src/new.ts', 'new');
+    assert.equal(await build('page', 'service'), 'page');
+    await write('package-lock.json', '{}');
+    assert.equal(await build('page', 'service'), 'page service');
+    assert.equal(await build('page', 'service'), '');
+  });
+
+  it('is repeated when its output was removed, edited or added to', async (t) => {
+    const { root, build, write } = await createCheckout(t);
+    await build('page', 'service');
+    await rm(join(root, 'dist'), { recursive: true });
+    assert.equal(await build('page', 'service'), 'service');
+    await write('web/dist/built.js', 'edited');
+    assert.equal(await build('page', 'service'), 'page');
+    await write('dist/.vite/added.json', '');
+    assert.equal(await build('page', 'service'), 'service');
+  });
+
+  it('is repeated after it failed, which ends the command with an error', async (t) => {
+    const { root, build, write } = await createCheckout(t);
+    const script = await readFile(join(root, 'scripts/build-service.js'), 'utf8');
+    await write('scripts/build-service.js', `${script} process.exitCode = 1;`);
+    const { status, stderr } = spawnSync(process.execPath, ['scripts/build.js'], { cwd: root, encoding: 'utf8' });
+    assert.deepEqual([status, stderr], [1, 'The service could not be built.\n']);
+    assert.equal(await build('page'), '');
+    await write('scripts/build-service.js', script);
+    assert.equal(await build('page', 'service'), 'service');
+  });
+});
