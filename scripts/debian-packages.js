@@ -1,41 +1,39 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 
 /**
- * Installs the missing commands from Debian's packages. Stops and disables the services that come with them; services
- * that were installed before remain as they are.
+ * Installs the missing commands from Debian's packages.
  *
  * @param {Readonly<Record<string, string>>} packageOf command → Debian package, or several separated by spaces
  * @throws if a command is missing and this is not Debian, or the user is not root. The message names every missing command.
  */
 export function requireCommands(packageOf) {
   const missing = Object.keys(packageOf).filter((command) => !isInstalled(command));
-  install(
-    missing,
-    missing.map((command) => packageOf[command] ?? command),
-  );
+  if (missing.length === 0) return;
+  const packages = [...new Set(missing.flatMap((command) => (packageOf[command] ?? command).split(' ')))];
+  if (!canInstallPackages()) {
+    throw new Error(
+      `Missing: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${packages.join(' ')}`,
+    );
+  }
+  installPackages(packages);
 }
 
-/** Installs a Chinese font in the same way. Without one, a browser draws boxes. */
-export function requireChineseFont() {
-  requireCommands({ 'fc-list': 'fontconfig' });
-  const fonts = execFileSync('fc-list', [':lang=zh'], { encoding: 'utf8' });
-  if (fonts === '') install(['a font for Chinese'], ['fonts-noto-cjk']);
+/** Returns whether this user can install packages: root on Debian. */
+export function canInstallPackages() {
+  return process.getuid?.() === 0 && isInstalled('apt-get');
 }
 
 /**
- * @param {readonly string[]} missing the missing commands, for the message; does nothing if empty
- * @param {readonly string[]} packages the packages to install
+ * Installs Debian packages. Stops and disables the services that come with them; services that were installed before
+ * remain as they are.
+ *
+ * @param {readonly string[]} packages
+ * @throws if apt-get fails, which prints the reason
  */
-function install(missing, packages) {
-  if (missing.length === 0) return;
-  const wanted = [...new Set(packages.flatMap((name) => name.split(' ')))];
-  if (process.getuid?.() !== 0 || !isInstalled('apt-get')) {
-    throw new Error(
-      `Missing: ${missing.join(', ')}. On Debian: apt-get install --no-install-recommends ${wanted.join(' ')}`,
-    );
-  }
+export function installPackages(packages) {
+  process.stdout.write(`Installing Debian packages: ${packages.join(', ')}\n`);
   const run = (/** @type {string[]} */ ...parameters) =>
     execFileSync('apt-get', parameters, {
       stdio: ['ignore', 'ignore', 'inherit'],
@@ -43,7 +41,7 @@ function install(missing, packages) {
     });
   run('update');
   const before = new Set(listServices());
-  run('install', '--yes', '--no-install-recommends', ...wanted);
+  run('install', '--yes', '--no-install-recommends', ...packages);
   stopServices(listServices().filter((service) => !before.has(service)));
 }
 
@@ -67,8 +65,23 @@ function stopServices(services) {
   if (!usesSystemd) for (const service of services) spawnSync(`/etc/init.d/${service}`, ['stop'], { stdio: 'ignore' });
 }
 
-/** @param {string} command */
-function isInstalled(command) {
-  const folders = (process.env['PATH'] ?? '').split(delimiter);
-  return [...folders, '/usr/sbin', '/sbin'].some((folder) => existsSync(join(folder, command)));
+/**
+ * Returns whether a command is on the search path, or in a folder for system programs beside one on the search path:
+ * ordinary users of Debian have no /usr/sbin on theirs.
+ *
+ * @param {string} command
+ */
+export function isInstalled(command) {
+  return searchPath()
+    .split(delimiter)
+    .some((folder) => existsSync(join(folder, command)));
+}
+
+/** Returns the search path, with each `sbin` folder after the `bin` folder beside it. */
+export function searchPath() {
+  const folders = (process.env['PATH'] ?? '').split(delimiter).filter(Boolean);
+  const withSystem = folders.flatMap((folder) =>
+    basename(folder) === 'bin' ? [folder, join(dirname(folder), 'sbin')] : [folder],
+  );
+  return [...new Set(withSystem)].join(delimiter);
 }

@@ -10,10 +10,13 @@ import { type Answer, postJson, send } from '../http/client.ts';
 import { createBrowser } from '../http/sign-in/browser.ts';
 import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { findFreePort } from '../servers/free-port.ts';
 import { startIdentityProvider } from '../servers/identity-provider.ts';
 import { startKeyServer } from '../servers/key-server.ts';
 import { startRedis } from '../servers/redis.ts';
+
+export const needs: readonly Need[] = ['redis'];
 
 const KEY = 'signing-key-of-the-service, with spaces & signs';
 const REDIS_PASSWORD = 'password-of-redis%2B';

@@ -7,7 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { readConfig } from '../../src/config/config.ts';
+import type { Need } from '../runner/needs.ts';
 import { assertSettings, LONGEST_STOP } from './settings.ts';
+
+export const needs: readonly Need[] = ['caddy', 'docker-compose'];
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -11,8 +11,11 @@ import { SETTINGS } from '../../src/config/settings.ts';
 import { version } from '../../src/version.ts';
 import { send, upload } from '../http/client.ts';
 import { startHoldall, temporaryFolder } from '../process/holdall.ts';
+import type { Need } from '../runner/needs.ts';
 import { assertThumbnail, plain, RED } from '../thumbnails/images.ts';
 import { assertSettings } from './settings.ts';
+
+export const needs: readonly Need[] = ['package', 'setpriv'];
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createMetrics } from '../../src/metrics/metrics.ts';
 import { temporaryFolder } from '../process/holdall.ts';
+import type { Need } from '../runner/needs.ts';
+
+export const needs: readonly Need[] = ['prometheus'];
 
 const run = promisify(execFile);
 const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url));

@@ -8,7 +8,10 @@ import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { temporaryFolder } from '../process/holdall.ts';
+import type { Need } from '../runner/needs.ts';
 import { documentedApache, documentedHaproxy, PATH, startProxy } from '../servers/documented-proxies.ts';
+
+export const needs: readonly Need[] = ['apache2', 'caddy', 'haproxy', 'nginx'];
 
 const run = promisify(execFile);
 const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url));

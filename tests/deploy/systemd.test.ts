@@ -6,7 +6,10 @@ import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { temporaryFolder } from '../process/holdall.ts';
+import type { Need } from '../runner/needs.ts';
 import { assertSettings, LONGEST_STOP } from './settings.ts';
+
+export const needs: readonly Need[] = ['systemd'];
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -7,6 +7,9 @@ import { describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { disk } from '../contract/backend.ts';
 import { startService } from '../http/service.ts';
+import type { Need } from '../runner/needs.ts';
+
+export const needs: readonly Need[] = ['curl'];
 
 const run = promisify(execFile);
 

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { startHoldall } from '../process/holdall.ts';
+import type { Need } from '../runner/needs.ts';
 import type { RepositoryOptions } from '../servers/github.ts';
 import { type HostedRepository, hostRepository } from '../servers/hosted-repository.ts';
 import { settingsOfRepository } from '../servers/settings.ts';
 import { diagnose } from './diagnosis.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 async function host(t: TestContext, options: RepositoryOptions = {}): Promise<HostedRepository> {
   const hosted = await hostRepository({ files: { 'a.txt': 'a' }, ...options });

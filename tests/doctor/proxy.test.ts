@@ -4,9 +4,12 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createToken } from '../../src/access/tokens.ts';
 import { type Holdall, startHoldall as start, temporaryFolder } from '../process/holdall.ts';
+import type { Need } from '../runner/needs.ts';
 import { documentedApache, documentedHaproxy, startProxy } from '../servers/documented-proxies.ts';
 import { startNginx } from '../servers/nginx.ts';
 import { diagnose } from './diagnosis.ts';
+
+export const needs: readonly Need[] = ['apache2', 'haproxy', 'nginx'];
 
 /** The service, which does not mind a machine that is busy with other tests. */
 const startHoldall = (t: TestContext, settings: Readonly<Record<string, string>> = {}) =>

@@ -5,11 +5,14 @@ import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { atEnd, startHoldall, temporaryFolder } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { createBucket, type TestBucket } from '../servers/bucket.ts';
 import { testObjectStore } from '../servers/object-store.ts';
 import { type Interceptor, type OwnAnswer, refusal, type S3Proxy, startS3Proxy } from '../servers/s3-proxy.ts';
 import { settingsOf } from '../servers/settings.ts';
 import { diagnose } from './diagnosis.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 const SCRIPT = fileURLToPath(new URL('../../bin/holdall.js', import.meta.url));
 

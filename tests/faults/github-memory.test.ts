@@ -1,9 +1,12 @@
 import { it } from 'node:test';
 import { atEnd } from '../process/holdall.ts';
+import type { Need } from '../runner/needs.ts';
 import { hostRepository } from '../servers/hosted-repository.ts';
 import { settingsOfRepository } from '../servers/settings.ts';
 import { assertFlatUploads, skipWithoutPeaks } from './flat-memory.ts';
 import { MIB } from './pattern.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 /** Near the largest that a repository takes, and no whole number of what base64 is made of. */
 const SIZE = 90 * MIB + 12_345;

@@ -4,9 +4,12 @@ import { assertSuccess, begin, postJson, send, upload } from '../http/client.ts'
 import { atEnd, type Holdall, startHoldall } from '../process/holdall.ts';
 import { openUpload } from '../process/transfers.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { type HostedRepository, hostRepository } from '../servers/hosted-repository.ts';
 import { settingsOfRepository } from '../servers/settings.ts';
 import { block, MIB } from './pattern.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 describe('Several processes on one branch', () => {
   it('write at once and lose nothing, two services with two workers each', async (t) => {

@@ -3,10 +3,13 @@ import { describe, it, type TestContext } from 'node:test';
 import { assertSuccess, postJson, send, upload } from '../http/client.ts';
 import { atEnd, type Holdall, startHoldall } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { createBucket, type TestBucket } from '../servers/bucket.ts';
 import { testObjectStore } from '../servers/object-store.ts';
 import { type S3Proxy, startS3Proxy } from '../servers/s3-proxy.ts';
 import { settingsOf } from '../servers/settings.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 const TOKEN = 'a-token-of-32-characters-or-more';
 const READY = '/-/health/ready';

@@ -5,11 +5,14 @@ import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { assertSuccess, begin, postJson } from '../http/client.ts';
 import { atEnd, type Holdall, startHoldall } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { createBucket, type TestBucket } from '../servers/bucket.ts';
 import { testObjectStore } from '../servers/object-store.ts';
 import { serveProxied } from '../servers/proxied-bucket.ts';
 import { type S3Proxy, startS3Proxy } from '../servers/s3-proxy.ts';
 import { settingsOf } from '../servers/settings.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 /** Names and texts of objects in a folder; no two texts are equal. */
 type Tree = ReadonlyMap<string, string>;

@@ -1,9 +1,12 @@
 import { it } from 'node:test';
 import { atEnd } from '../process/holdall.ts';
+import type { Need } from '../runner/needs.ts';
 import { createBucket } from '../servers/bucket.ts';
 import { settingsOf } from '../servers/settings.ts';
 import { assertFlatUploads, skipWithoutPeaks } from './flat-memory.ts';
 import { MIB } from './pattern.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 /** Many times what the service may hold in memory, and no whole number of parts. */
 const SIZE = 300 * MIB + 12_345;

@@ -3,9 +3,12 @@ import { it } from 'node:test';
 import { assertFailure, assertSuccess, send } from '../http/client.ts';
 import { startHoldall, temporaryFolder } from '../process/holdall.ts';
 import { ORDERS, openUpload } from '../process/transfers.ts';
+import type { Need } from '../runner/needs.ts';
 import { createBucket } from '../servers/bucket.ts';
 import { settingsOf } from '../servers/settings.ts';
 import { mountTmpfs } from './mounts.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 const MIB = 1024 * 1024;
 

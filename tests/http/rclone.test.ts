@@ -5,8 +5,11 @@ import { promisify } from 'node:util';
 import { memory } from '../contract/backend.ts';
 import { plant } from '../contract/bytes.ts';
 import { NAMES } from '../contract/names.ts';
+import type { Need } from '../runner/needs.ts';
 import { send } from './client.ts';
 import { startService, type TestService } from './service.ts';
+
+export const needs: readonly Need[] = ['rclone'];
 
 const run = promisify(execFile);
 

@@ -4,8 +4,11 @@ import { type Backend, s3 } from '../contract/backend.ts';
 import { optionalContract } from '../contract/optional.ts';
 import { storeContract } from '../contract/suite.ts';
 import { httpSuite } from '../http/suite/all.ts';
+import type { Need } from '../runner/needs.ts';
 import { createBucket } from '../servers/bucket.ts';
 import { startSwift } from '../servers/swift.ts';
+
+export const needs: readonly Need[] = ['swift'];
 
 // A second real object store, whose S3 interface differs from Ceph's: it rejects every condition on PutObject.
 

@@ -9,7 +9,10 @@ import { promisify } from 'node:util';
 import { version } from '../../src/version.ts';
 import { jsonOf, send, upload } from '../http/client.ts';
 import { atEnd, startHoldall, temporaryFolder } from '../process/holdall.ts';
+import type { Need } from '../runner/needs.ts';
 import { assertThumbnail, plain, RED } from '../thumbnails/images.ts';
+
+export const needs: readonly Need[] = ['package'];
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

@@ -4,10 +4,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { jsonOf, send } from '../http/client.ts';
+import type { Need } from '../runner/needs.ts';
 import type { RepositoryOptions } from '../servers/github.ts';
 import { type HostedRepository, hostRepository } from '../servers/hosted-repository.ts';
 import { settingsOfRepository } from '../servers/settings.ts';
 import { atEnd, runHoldall, startHoldall } from './holdall.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 describe('a start in front of a repository', () => {
   it('says what it serves, with one worker unless more are asked for, and tells the quota', async (t) => {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { postForm, postJson, send } from '../http/client.ts';
+import type { Need } from '../runner/needs.ts';
 import { createBucket } from '../servers/bucket.ts';
 import { settingsOf } from '../servers/settings.ts';
 import { atEnd } from './holdall.ts';
 import { partsOf, requestIn, startTraced } from './traced.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 describe('Traces of a service on a bucket', () => {
   it("have the requests to it under the calls of the store, with the store's own ids, as the log has", async (t) => {

@@ -4,6 +4,7 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { postJson, send, upload } from '../http/client.ts';
+import type { Need } from '../runner/needs.ts';
 import { findFreePort } from '../servers/free-port.ts';
 import { hostRepository } from '../servers/hosted-repository.ts';
 import { settingsOfRepository } from '../servers/settings.ts';
@@ -12,6 +13,8 @@ import { untilAllServe } from './serving.ts';
 import { partsOf, requestIn, startTraced } from './traced.ts';
 import { signedPath } from './transfers.ts';
 import { until } from './until.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 type Settings = Readonly<Record<string, string>>;
 

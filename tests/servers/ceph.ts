@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { assertDeclared } from '../runner/declared.ts';
 import { findFreePort } from './free-port.ts';
 import { type ObjectStore, USUAL_REGION } from './object-store.ts';
 import { type Daemon, type StoreProcesses, startStore } from './store-processes.ts';
@@ -36,6 +37,7 @@ export const CEPH_COMMANDS = {
  * the signal aborts. A failed start leaves no processes or files.
  */
 export function startCeph(signal?: AbortSignal, parent?: string, address = '127.0.0.1'): Promise<Ceph> {
+  assertDeclared('ceph');
   const environment = (folder: string) => ({
     CEPH_CONF: join(folder, CONFIGURATION_FILE),
     // Otherwise the commands ask the monitor for settings first, lose the cluster's id, and may call before it runs.

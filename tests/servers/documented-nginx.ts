@@ -6,6 +6,7 @@ import { keepUntilEnd } from '../../bench/harness/last-resort.ts';
 import { type OwnedProcess, start } from '../../bench/harness/processes.ts';
 import { childrenOf } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
+import { assertDeclared } from '../runner/declared.ts';
 import { findFreePort } from './free-port.ts';
 import { takesConnections } from './takes-connections.ts';
 
@@ -23,6 +24,7 @@ export interface Nginx {
  * addresses, ports and the certificate are other ones.
  */
 export async function startDocumentedNginx(replicas: readonly string[]): Promise<Nginx> {
+  assertDeclared('nginx');
   const folder = await mkdtemp(join(tmpdir(), 'holdall-nginx-'));
   const forget = keepUntilEnd({ kind: 'folder', name: folder });
   const port = await findFreePort();

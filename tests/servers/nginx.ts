@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { atEnd, temporaryFolder } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
+import { assertDeclared } from '../runner/declared.ts';
 import { findFreePort } from './free-port.ts';
 import { takesConnections } from './takes-connections.ts';
 
@@ -15,6 +16,7 @@ import { takesConnections } from './takes-connections.ts';
  * listen on, in the same order. It ends with the test.
  */
 export async function startNginx(t: TestContext, servers: readonly string[]): Promise<number[]> {
+  assertDeclared('nginx');
   const folder = await temporaryFolder(t);
   const ports: number[] = [];
   for (const _ of servers) ports.push(await findFreePort());

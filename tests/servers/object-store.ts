@@ -1,3 +1,5 @@
+import { assertDeclared } from '../runner/declared.ts';
+
 /** An S3-compatible store, and the key that may do everything in it. */
 export interface ObjectStore {
   readonly endpoint: string;
@@ -8,6 +10,7 @@ export interface ObjectStore {
 
 /** The store that the tests were given: a Ceph that `npm test` started for them, or one that the caller named. */
 export function testObjectStore(): ObjectStore {
+  assertDeclared('bucket');
   const { endpoint, region, accessKeyId, secretAccessKey } = VARIABLES;
   const missing = [endpoint, accessKeyId, secretAccessKey].filter((name) => !process.env[name]);
   if (missing.length > 0) {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { keepUntilEnd } from '../../bench/harness/last-resort.ts';
 import { type OwnedProcess, start } from '../../bench/harness/processes.ts';
 import { until } from '../process/until.ts';
+import { assertDeclared } from '../runner/declared.ts';
 import { findFreePort } from './free-port.ts';
 import { takesConnections } from './takes-connections.ts';
 
@@ -17,6 +18,7 @@ export interface TestRedis {
 
 /** Starts one on a free port of 127.0.0.1, or on the one given: where another was before. */
 export async function startRedis({ port: given }: { port?: number } = {}): Promise<TestRedis> {
+  assertDeclared('redis');
   const folder = await mkdtemp(join(tmpdir(), 'holdall-redis-'));
   const forget = keepUntilEnd({ kind: 'folder', name: folder });
   const port = given ?? (await findFreePort());

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
+import { assertDeclared } from '../runner/declared.ts';
 import { findFreePort } from './free-port.ts';
 import { type ObjectStore, USUAL_REGION } from './object-store.ts';
 import { type StoreProcesses, startStore } from './store-processes.ts';
@@ -27,6 +28,7 @@ export const SWIFT_COMMANDS = {
  * 127.0.0.1. Takes about five seconds. Rejects with the output of the servers if the start fails.
  */
 export function startSwift(): Promise<Swift> {
+  assertDeclared('swift');
   return startStore({ name: 'Swift' }, bringUp);
 }
 

@@ -4,7 +4,10 @@ import * as fc from 'fast-check';
 import { isStoreError } from '../../src/domain/error.ts';
 import type { StagedUpload, Store } from '../../src/domain/store.ts';
 import { file, folder, upload } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import { fileOf, filesIn, having, openRepository } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 /** Something that a store is asked to do. */
 type Operation =

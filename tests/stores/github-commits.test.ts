@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { file, folder, ofKind, pathsIn, textOf, treeOf, upload } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import {
   bytesUpload,
   countCommits,
@@ -14,6 +15,8 @@ import {
   openRepository,
   sent,
 } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 const numbers = Array.from({ length: 100 }, (_, index) => index);
 

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it, type TestContext } from 'node:test';
 import { postForm } from '../http/client.ts';
+import type { Need } from '../runner/needs.ts';
 import { COST_CASES, type Cost, costOf, type Served, serveCase, serveRepository } from '../servers/github-costs.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 const PAGE = new URL('../../docs/stores/github.md', import.meta.url);
 

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import type { Need } from '../runner/needs.ts';
 import { type AnsweredRequest, type GitHubDouble, startGitHub, type TestRepository } from '../servers/github.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 /** An answer, its body as JSON where it is that. */
 interface Reply {

@@ -5,7 +5,10 @@ import { describe, it } from 'node:test';
 import type { Store } from '../../src/domain/store.ts';
 import { file, folder, ofKind, upload } from '../contract/bytes.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { bytesUpload, countCommits, GET_BRANCH, having, openRepository, POST_BLOB, sent } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 describe('A store that was closed', () => {
   const writes: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {

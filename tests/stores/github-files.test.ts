@@ -4,10 +4,13 @@ import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { shaOfBlob } from '../../src/stores/github/branch/objects.ts';
 import { file, folder, ofKind, textOf } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import type { Content } from '../servers/github.ts';
 import { firstBytes } from './github-blobs.ts';
 import { askedDuring, BLOB, BRANCH, GET_BLOB, MIB, TREES, unavailable } from './github-reading.ts';
 import { event, type Opened, openRepository } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 const BYTES = randomBytes(2 * MIB);
 const FILES = { 'f/bytes': BYTES, 'text.txt': 'the text', empty: '' };

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Store } from '../../src/domain/store.ts';
 import { file, folder, ofKind, pathsIn, treeOf, upload } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import { countCommits, fileOf, filesIn, having, openEmptyRepository, openRepository } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 const keep = { replace: false };
 const FILES = 5000;

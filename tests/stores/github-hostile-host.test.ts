@@ -4,6 +4,7 @@ import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/domain/error.ts';
 import { file, folder, pathsIn, textOf, upload } from '../contract/bytes.ts';
 import { send } from '../http/client.ts';
+import type { Need } from '../runner/needs.ts';
 import type { OwnAnswer } from '../servers/github.ts';
 import { serveRepository } from '../servers/github-costs.ts';
 import { answering, answerOf, GET_BRANCH, GET_TREE, MIB, unavailable } from './github-reading.ts';
@@ -19,6 +20,8 @@ import {
   POST_TREE,
   sent,
 } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 const GET_REPOSITORY = 'GET /repos/{owner}/{repo}';
 const GET_COMMIT = 'GET /repos/{owner}/{repo}/git/commits/{commit_sha}';

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import { type Answer, send } from '../http/client.ts';
+import type { Need } from '../runner/needs.ts';
 import type { Content } from '../servers/github.ts';
 import { type Served, serveRepository } from '../servers/github-costs.ts';
 import { MIB } from './github-reading.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 const LARGE = randomBytes(6 * MIB);
 const JUST_BELOW = LARGE.subarray(1);

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { file, folder, ofKind, pathsIn, textOf, treeOf } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import type { Content } from '../servers/github.ts';
 import { asked, askedDuring, GET_TREE, UNCHANGED, warnings } from './github-reading.ts';
 import { having, openRepository } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 const COMMIT = '1234567890123456789012345678901234567890';
 const link = (content: string) => ({ mode: '120000', content }) as const;

@@ -5,10 +5,13 @@ import { describe, it, type TestContext } from 'node:test';
 import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
 import { send } from '../http/client.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import type { Changes, Content, OwnAnswer } from '../servers/github.ts';
 import { serveRepository } from '../servers/github-costs.ts';
 import { askedDuring, BLOB, MIB, unavailable, warnings } from './github-reading.ts';
 import { having, type Opened, openRepository } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 const OBJECT = randomBytes(2 * MIB);
 const ATTRIBUTES = '# large files\n*.bin filter=lfs diff=lfs merge=lfs -text\n';

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import type { Store } from '../../src/domain/store.ts';
 import { file, folder, ofKind, treeOf, upload } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import type { GitHubDouble, TestRepository, Verdict } from '../servers/github.ts';
 import { answerOf } from './github-reading.ts';
 import {
@@ -20,6 +21,8 @@ import {
   POST_TREE,
   sent,
 } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 describe('A branch that was moved though the answer was lost', () => {
   for (const [times, cut] of [

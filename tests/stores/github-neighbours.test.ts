@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/domain/error.ts';
 import { file, folder, upload } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import type { GitHubRequest } from '../servers/github.ts';
 import {
   countCommits,
@@ -16,6 +17,8 @@ import {
   POST_TREE,
   sent,
 } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 const numbers = Array.from({ length: 100 }, (_, index) => index);
 

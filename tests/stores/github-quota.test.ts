@@ -6,6 +6,7 @@ import { isStoreError } from '../../src/domain/error.ts';
 import { createClient } from '../../src/stores/github/host/client.ts';
 import { file, folder, ofKind, pathsIn, upload } from '../contract/bytes.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import type { GitHubDouble, OwnAnswer } from '../servers/github.ts';
 import { answering } from './github-reading.ts';
 import {
@@ -20,6 +21,8 @@ import {
   POST_TREE,
   sent,
 } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 /** Seconds of Unix time, so many from now. */
 const inSeconds = (seconds: number) => Math.ceil(Date.now() / 1000) + seconds;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/domain/error.ts';
 import { file, folder, ofKind, pathsIn, textOf, treeOf, upload } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import type { GitHubDouble } from '../servers/github.ts';
 import {
   countCommits,
@@ -15,6 +16,8 @@ import {
   POST_TREE,
   sent,
 } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 describe('Two services on one branch', () => {
   it('lose nothing when they write at once', async (t) => {

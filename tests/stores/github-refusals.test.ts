@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/domain/error.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { file, folder, ofKind, textOf, treeOf, upload } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import {
   bytesUpload,
   countCommits,
@@ -16,6 +17,8 @@ import {
   PUT_FILE,
   sent,
 } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 const replace = { replace: true };
 

@@ -4,8 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import type { GitHubOptions } from '../../src/stores/github/settings.ts';
 import { file, folder, pathsIn, textOf, upload } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import { askedDuring, UNCHANGED, unavailable, warnings } from './github-reading.ts';
 import { having, openEmptyRepository, openRepository } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 const FILES = { 'a.txt': 'a' };
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { file, folder, ofKind, pathsIn, textOf, upload } from '../contract/bytes.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import {
   answering,
   answerOf,
@@ -14,6 +15,8 @@ import {
   unavailable,
 } from './github-reading.ts';
 import { event, openEmptyRepository, openRepository, PATCH_REF } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 const FILES = { 'a.txt': 'a', 'f/b.txt': 'b', 'f/g/c.txt': 'c' };
 /** Seconds: longer than any test. */

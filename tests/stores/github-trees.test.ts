@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { file, folder, ofKind, pathsIn, treeOf, upload } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import type { Content } from '../servers/github.ts';
 import { asked, askedDuring, BRANCH, makeTree, TREE, TREES, UNCHANGED } from './github-reading.ts';
 import { having, type Opened, openRepository } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 /** Eight folders of eight files, two of which have a folder each: no folder has more than nine entries. */
 const FILES: Readonly<Record<string, Content>> = Object.fromEntries([

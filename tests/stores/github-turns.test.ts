@@ -4,7 +4,10 @@ import { setImmediate } from 'node:timers/promises';
 import type { Store } from '../../src/domain/store.ts';
 import { createTurns } from '../../src/stores/github/commits/turns.ts';
 import { file, upload } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import { filesIn, GET_BRANCH, openRepository, PATCH_REF } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 describe('Services that commit to one branch without a pause', () => {
   it('get their turns, however busy one of them is', async (t) => {

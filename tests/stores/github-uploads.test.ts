@@ -8,6 +8,7 @@ import { createFiles } from '../../src/domain/files.ts';
 import { INLINE } from '../../src/stores/github/commits/upload.ts';
 import { file, folder, ofKind, upload } from '../contract/bytes.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import {
   bytesUpload,
   countCommits,
@@ -20,6 +21,8 @@ import {
   POST_BLOB,
   sent,
 } from './github-writing.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 const MIB = 1024 * 1024;
 

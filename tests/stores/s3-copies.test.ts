@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import { ATTRIBUTES, attributesOf, bytesAt, COPY_LIMIT, LARGE, OTHER, put, transfersOf } from '../servers/objects.ts';
 import { openProxied } from '../servers/proxied-bucket.ts';
 import { errorXml, firstOf, type OwnAnswer, refusal } from '../servers/s3-proxy.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 describe('A copy of a large object', () => {
   for (const replace of [false, true]) {

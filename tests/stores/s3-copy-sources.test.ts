@@ -3,9 +3,12 @@ import { describe, it, type TestContext } from 'node:test';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { file, folder, ofKind, plant, treeOf } from '../contract/bytes.ts';
 import { postJson, send } from '../http/client.ts';
+import type { Need } from '../runner/needs.ts';
 import { put, transfersOf } from '../servers/objects.ts';
 import { openProxied, type ProxiedBucket, serveProxied } from '../servers/proxied-bucket.ts';
 import { type Interceptor, type OwnAnswer, refusal, type S3Request } from '../servers/s3-proxy.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 /** The copy source of a request, decoded. */
 const sourceOf = ({ headers }: S3Request) => decodeURIComponent(String(headers['x-amz-copy-source'] ?? ''));

@@ -8,8 +8,11 @@ import type { S3Options } from '../../src/stores/s3/settings.ts';
 import { translate } from '../../src/stores/s3/translate.ts';
 import { file, folder, textOf, upload } from '../contract/bytes.ts';
 import { assertFailure, send } from '../http/client.ts';
+import type { Need } from '../runner/needs.ts';
 import { openProxied, serveProxied } from '../servers/proxied-bucket.ts';
 import { firstOf, type OwnAnswer, refusal } from '../servers/s3-proxy.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 /** Requests of which the first `times` are answered so. */
 function first(times: number, answer: OwnAnswer): () => OwnAnswer | undefined {

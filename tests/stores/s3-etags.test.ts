@@ -3,9 +3,12 @@ import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/domain/error.ts';
 import { file, folder, ofKind } from '../contract/bytes.ts';
 import { assertFailure, assertSuccess, postJson } from '../http/client.ts';
+import type { Need } from '../runner/needs.ts';
 import { ATTRIBUTES, attributesOf, bytesAt, COPY_LIMIT, LARGE, OTHER, put, transfersOf } from '../servers/objects.ts';
 import { openProxied, serveProxied } from '../servers/proxied-bucket.ts';
 import { refusal, type S3Request, type Verdict } from '../servers/s3-proxy.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 describe('A store that gives copies other etags', () => {
   const tree = ['f/a', 'f/b', 'f/c/d', 'f/c/e'];

@@ -4,8 +4,11 @@ import { describe, it } from 'node:test';
 import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { file, ofKind } from '../contract/bytes.ts';
 import { type Answer, assertFailure, begin, send, within } from '../http/client.ts';
+import type { Need } from '../runner/needs.ts';
 import { type ProxiedBucket, serveProxied } from '../servers/proxied-bucket.ts';
 import { BLUE, plain } from '../thumbnails/images.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 const LARGE = Buffer.alloc(6 * 2 ** 20, 'large');
 const JUST_BELOW = LARGE.subarray(1);

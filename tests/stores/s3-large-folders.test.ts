@@ -3,9 +3,12 @@ import { describe, it } from 'node:test';
 import { comparePaths } from '../../src/domain/path.ts';
 import { folder, ofKind } from '../contract/bytes.ts';
 import { until } from '../http/client.ts';
+import type { Need } from '../runner/needs.ts';
 import { transfersOf } from '../servers/objects.ts';
 import { openProxied } from '../servers/proxied-bucket.ts';
 import { type OwnAnswer, refusal, type S3Request } from '../servers/s3-proxy.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 /** A bucket of keys alone, of which there may be more than a real store takes in seconds. All objects are the same. */
 function bucketOf(keys: Iterable<string>) {

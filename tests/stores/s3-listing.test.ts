@@ -3,9 +3,12 @@ import { describe, it } from 'node:test';
 import { CreateMultipartUploadCommand } from '@aws-sdk/client-s3';
 import type { Entry } from '../../src/domain/store.ts';
 import { file, folder, ofKind, pathsIn, plant, textOf, upload } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import { put } from '../servers/objects.ts';
 import { openProxied, type ProxiedBucket } from '../servers/proxied-bucket.ts';
 import { type Interceptor, type OwnAnswer, refusal, type S3Request } from '../servers/s3-proxy.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 /** One page as a store may answer it. */
 interface Page {

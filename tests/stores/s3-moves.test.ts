@@ -6,10 +6,13 @@ import { isStoreError } from '../../src/domain/error.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
 import { until } from '../http/client.ts';
+import type { Need } from '../runner/needs.ts';
 import { createBucket } from '../servers/bucket.ts';
 import { transfersOf } from '../servers/objects.ts';
 import { openProxied } from '../servers/proxied-bucket.ts';
 import { refusal } from '../servers/s3-proxy.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 describe('A move of a folder over another one', () => {
   it('that was interrupted while it removed is completed, and nothing that was moved is taken for old', async (t) => {

@@ -3,9 +3,12 @@ import { describe, it } from 'node:test';
 import type { Store } from '../../src/domain/store.ts';
 import { file, folder, ofKind, textOf } from '../contract/bytes.ts';
 import { assertFailure, assertSuccess, send } from '../http/client.ts';
+import type { Need } from '../runner/needs.ts';
 import { put } from '../servers/objects.ts';
 import { openProxied, type ProxiedBucket, serveProxied } from '../servers/proxied-bucket.ts';
 import { firstOf, type OwnAnswer, refusal } from '../servers/s3-proxy.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 const KEYS = ['f/a', 'f/b', 'f/c'];
 

@@ -3,9 +3,12 @@ import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import { file, ofKind, textOf, upload } from '../contract/bytes.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { openProxied } from '../servers/proxied-bucket.ts';
 import { errorXml, refusal, type Verdict } from '../servers/s3-proxy.ts';
 import { BYTES, MIB, video } from '../servers/video.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 describe('An upload that fails stores nothing, leaves the old object, and no parts', () => {
   const failures: Record<string, { kind: string; fail: (operation: string, part: string | null) => Verdict }> = {

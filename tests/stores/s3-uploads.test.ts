@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { file, ofKind, textOf, upload } from '../contract/bytes.ts';
+import type { Need } from '../runner/needs.ts';
 import { openProxied } from '../servers/proxied-bucket.ts';
 import { firstOf, refusal } from '../servers/s3-proxy.ts';
 import { assertHolds, MIB, video } from '../servers/video.ts';
+
+export const needs: readonly Need[] = ['bucket'];
 
 describe('An upload', () => {
   for (const size of [0, 1, 8 * MIB - 1]) {

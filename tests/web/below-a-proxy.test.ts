@@ -6,11 +6,14 @@ import { pipeline } from 'node:stream';
 import { it, type TestContext } from 'node:test';
 import { atEnd } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
 import { photo } from './samples.ts';
 import { startSite } from './site.ts';
 import { picked, row, trayTells, uploadFiles } from './uploading.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 /** A reverse proxy that serves a site below a path of its own, which it takes off; gives the address of that path. */
 async function serveBelow(t: TestContext, path: string, site: URL): Promise<string> {

@@ -3,8 +3,11 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { Page, Route } from 'playwright-core';
+import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { FILES, refuse, row, said, selectedText, visit, waitForFocus } from './changing.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 /** Holds requests until the function that it gives is called. */
 async function hold(page: Page, url: string, pass = (route: Route) => route.continue()): Promise<() => void> {

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
 import { startSite } from './site.ts';
+
+export const needs: readonly Need[] = ['browser', 'bucket'];
 
 test('What is changed on the page is changed in the bucket', async (t) => {
   const files = { 'a.txt': 'a', 'b.txt': 'b', 'folder/a.txt': 'old a', 'folder/deep/x.txt': 'x' };

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { FILES, isListing, refuse, row, said, selectedText, visit, waitForFocus } from './changing.ts';
 import { HOSTILE_NAMES } from './samples.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 test('A new folder is named in words, shown at once, and has the focus', async (t) => {
   const { page, site } = await visit(t, FILES);

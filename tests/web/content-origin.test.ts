@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { openPage } from './browser.ts';
 import { longText, pdf, photo, wav } from './samples.ts';
 import { type Site, startSite } from './site.ts';
 import { video } from './video.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 /** The status in the log of a request that the browser gave up, as it does with what it has seen enough of. */
 const CLIENT_LEFT = 499;

@@ -11,9 +11,12 @@ import { hashPassword } from '../../src/access/passwords.ts';
 import { photograph } from '../faults/trees.ts';
 import { postJson, until } from '../http/client.ts';
 import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
+import type { Need } from '../runner/needs.ts';
 import { findFreePort } from '../servers/free-port.ts';
 import { embedAll, fetchAll, openAndRead, submitAll } from './assaults.ts';
 import { launchChromium } from './chromium.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 const SECRET = 'what no page of another site may see';
 const PASSWORD = 'correct horse';

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { visit } from './preview-visit.ts';
 import { photo } from './samples.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 test('Details tell what is known of what is selected', async (t) => {
   const files = { 'sub/a.txt': 'a', 'sub/b.txt': 'bb', 'photo.jpg': await photo(1), 'text.txt': 'x'.repeat(1234) };

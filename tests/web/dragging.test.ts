@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import {
   dragPaths,
   dropPaths,
@@ -14,6 +15,8 @@ import {
   storedText,
   trayTells,
 } from './uploading.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 const FILES = { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c', 'box/': '', 'box/inner/': '', 'other/x.txt': 'x' };
 

@@ -1,9 +1,12 @@
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
+import type { Need } from '../runner/needs.ts';
 import { openPage, type Visit } from './browser.ts';
 import { isListing, refuse } from './changing.ts';
 import { button, DESKTOP, isFocused, row } from './frame.ts';
 import { startSite } from './site.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 async function openFiles(t: TestContext, visit: Partial<Visit> = {}): Promise<Page> {
   const site = await startSite(t, { store: 'disk', files: { 'only/one.txt': '1', 'file.txt': 'file', 'empty/': '' } });

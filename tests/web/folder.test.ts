@@ -3,6 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { shownName } from '../../web/src/text/shown-name.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { openPage, type Visit } from './browser.ts';
@@ -10,6 +11,8 @@ import { refuse } from './changing.ts';
 import { boxOf } from './frame.ts';
 import { HOSTILE_NAMES, photo } from './samples.ts';
 import { fillFolder, startSite } from './site.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 /** Whoever looks in the usual way. */
 const DESKTOP = { width: 'desktop', theme: 'light', language: 'en' } as const satisfies Partial<Visit>;

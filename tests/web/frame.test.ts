@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { assertNothingOutside, boxOf, button, DEEP, focused, openFiles, PHONE, title, toolbar } from './frame.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 describe('The frame of the page', () => {
   for (const width of ['phone', 'tablet', 'desktop'] as const) {

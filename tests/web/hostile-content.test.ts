@@ -6,8 +6,11 @@ import { escapePath, postForm } from '../http/client.ts';
 import { startService } from '../http/service.ts';
 import { atEnd } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { openPage } from './browser.ts';
 import { HOSTILE_FILES, type HostileFile, PAGE } from './hostile-files.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 test('What is opened is kept or shown, and never acts on the service', async (t) => {
   const { page, url, acts } = await visit(t);

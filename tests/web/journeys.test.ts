@@ -5,11 +5,14 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { temporaryFolder } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { openPage, type Visit } from './browser.ts';
 import { photos, SOURCE_CODE } from './samples.ts';
 import { screenshot } from './screenshots.ts';
 import { type Site, startSite } from './site.ts';
 import { chooserAfter, dropPaths, row, tray, trayTells } from './uploading.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 /*
  * What somebody does who never saw the page: make a folder, put a folder of photos into it, watch them arrive, look

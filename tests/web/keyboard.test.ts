@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { button, focused, isFocused, openFiles, row, toolbar } from './frame.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 describe('The keyboard', () => {
   it('is explained in a dialog, and single keys can be turned off', async (t) => {

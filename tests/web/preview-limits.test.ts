@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import sharp from 'sharp';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { contents, requestsOf, visit } from './preview-visit.ts';
 import { photo } from './samples.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 const MARKDOWN_FALLBACK = 'This Markdown is too long or too complex to display. Showing the source instead.';
 const TABLE_FALLBACK = 'This table is too large or too complex to display. Showing the source instead.';

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { contents, requestsOf, visit } from './preview-visit.ts';
 import { CSV, HOSTILE_MARKDOWN, JSON_TEXT, longText, photo, SOURCE_CODE } from './samples.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 test('A text of 20 MB is read from its beginning, in parts', async (t) => {
   const { page } = await visit(t, { 'a.txt': longText(20_000_000) }, '');

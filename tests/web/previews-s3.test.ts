@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
 import { longText, pdf, photo } from './samples.ts';
 import { type Site, startSite } from './site.ts';
 import { video } from './video.ts';
+
+export const needs: readonly Need[] = ['browser', 'bucket'];
 
 test('Large files of a bucket are shown from the store itself, a part at a time', async (t) => {
   const files = {

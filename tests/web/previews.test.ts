@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { contents, requestsOf, visit } from './preview-visit.ts';
 import { longText, pdf, photo, SCRIPTED_SVG, wav } from './samples.ts';
 import { fillFolder } from './site.ts';
 import { video } from './video.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 test('A preview opens from its link, leads to the files beside it, and going back leads to the folder', async (t) => {
   const files = { 'a/1.txt': 'one', 'a/2.txt': 'two', 'a/between/x.txt': 'x', 'a/10.txt': 'ten' };

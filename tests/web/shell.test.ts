@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import {
   assertNothingOutside,
@@ -16,6 +17,8 @@ import {
   row,
   title,
 } from './frame.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 describe('The top bar', () => {
   it('leaves room for the folder name on a tablet and on a phone in landscape', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { button, isFocused, row } from './frame.ts';
 import {
   ANN,
@@ -19,6 +20,8 @@ import {
   visit,
 } from './signing-in.ts';
 import { picked, tray, trayTells, uploadFiles } from './uploading.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 const SIX = Array.from({ length: 6 }, (_, index) => picked(`new ${index}.txt`, String(index)));
 

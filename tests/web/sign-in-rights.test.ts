@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { button, isTitled, row, toolbar } from './frame.ts';
 import { ALL, accessOf, BOB, listed, signIn, visit } from './signing-in.ts';
 import { dragPaths, pasteFile, picked, tray, trayTells, uploadFiles } from './uploading.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 const FILES = {
   'inbox/secret.txt': 'secret',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { assertNothingOutside, button, isFocused, isTitled, PHONE, row } from './frame.ts';
@@ -18,6 +19,8 @@ import {
   title,
   visit,
 } from './signing-in.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 describe('Signing in', () => {
   it('comes before anything is shown, by the keyboard alone, and leads to what was asked for', async (t) => {

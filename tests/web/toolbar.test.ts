@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
 import { boxOf, button, choose, DESKTOP, FILES, focused, isFocused, openFiles, PHONE, row, toolbar } from './frame.ts';
 import { startSite } from './site.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 describe('A menu', () => {
   it('is used by the keyboard, and gives the focus back', async (t) => {

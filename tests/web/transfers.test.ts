@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { FILES, refuse, row, said, visit, waitForFocus } from './changing.ts';
 import { fillFolder } from './site.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 test('Copies go beside their originals, moves can be undone, and what makes no sense is said', async (t) => {
   const { page, site } = await visit(t, FILES);

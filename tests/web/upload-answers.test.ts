@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import {
   dropPaths,
   localFolder,
@@ -14,6 +15,8 @@ import {
   upload,
   uploadFiles,
 } from './uploading.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 /** Has the service do what it is asked for by uploads, and then `answer` instead of it. */
 async function answerUploads(page: Page, answer: (attempt: number) => Promise<'lost' | 'given'>): Promise<void> {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
+import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { photo } from './samples.ts';
 import { openSite, picked, row, storedText, trayTells, upload, uploadFiles } from './uploading.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 const question = (page: Page) => page.getByRole('dialog');
 

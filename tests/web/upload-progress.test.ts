@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import {
@@ -15,6 +16,8 @@ import {
   upload,
   uploadFiles,
 } from './uploading.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 describe('Uploads on their way', () => {
   it('are cancelled without a trace, and what is done is shown while others go on', async (t) => {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import type { Need } from '../runner/needs.ts';
 import { localFolder, openSite, picked, row, trayTells, uploadFiles, uploadFolder } from './uploading.ts';
+
+export const needs: readonly Need[] = ['browser', 'bucket'];
 
 it('Uploads to a bucket keep bytes, folders and what is there already', async (t) => {
   const { site, page } = await openSite(t, { store: 's3', files: { 'a.bin': 'old' } });

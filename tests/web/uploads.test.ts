@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { HOSTILE_NAMES, photo } from './samples.ts';
@@ -20,6 +21,8 @@ import {
   uploadFiles,
   uploadFolder,
 } from './uploading.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 const view = (page: Page) => page.locator('[data-region="list"]');
 

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Request } from 'playwright-core';
 import { until } from '../process/until.ts';
+import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { isFocused, row } from './frame.ts';
 import { contents, visit } from './preview-visit.ts';
+
+export const needs: readonly Need[] = ['browser'];
 
 const CODE = /\/viewer-[\w-]+\.js$/;
 

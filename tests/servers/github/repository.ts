@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { assertDeclared } from '../../runner/declared.ts';
 import { runGit, type Surroundings } from './conversation.ts';
 import { INCOMING, type ObjectStore, openObjects } from './objects.ts';
 import { type Changes, type Content, pushCommit } from './pushes.ts';
@@ -67,6 +68,7 @@ export async function createBareRepository(
   id: number,
   options: RepositoryOptions,
 ): Promise<{ hosted: HostedRepository; test: TestRepository }> {
+  assertDeclared('git');
   const { owner = 'octocat', name = `repository-${id}`, branch = 'main', files, private: isPrivate = true } = options;
   const { defaultBranch = branch } = options;
   const folder = join(parent, `${id}.git`);

@@ -1,0 +1,213 @@
+import { spawnSync } from 'node:child_process';
+import { globSync } from 'node:fs';
+import { availableParallelism, constants } from 'node:os';
+import { finished } from 'node:stream/promises';
+import { run, type TestsStream } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { fileURLToPath } from 'node:url';
+import { canInstallPackages, installPackages, searchPath } from '../../scripts/debian-packages.js';
+import { startCeph } from '../servers/ceph.ts';
+import { environmentOf, isObjectStoreNamed, testObjectStore } from '../servers/object-store.ts';
+import { explain, type Missing, missingFor, type Need, needsOf } from './needs.ts';
+import { longestFirst, recordDurations, shareProcess } from './order.ts';
+import { Profile } from './profile.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+const ALL = 'tests/!(long)/**/*.test.ts';
+const LONG = 'tests/long/*.test.ts';
+
+/** The timeout of one test or one test file. */
+const TIMEOUT_MS = 300_000;
+const LONG_TIMEOUT_MS = 3_600_000;
+
+/** Caches compiled code for later processes: the tests start hundreds of processes that load the whole service. */
+const COMPILE_CACHE = `${ROOT}node_modules/.cache/compiled`;
+
+/** The arguments of `npm test`. */
+interface Arguments {
+  /** Files or glob patterns. */
+  readonly patterns: readonly string[];
+  readonly long: boolean;
+  readonly profile: boolean;
+  /** Makes each need that is not met a failure. */
+  readonly requireAll: boolean;
+  /** Options of Node.js for the test processes. */
+  readonly nodeOptions: readonly string[];
+}
+
+/** Runs the tests that the arguments of `npm test` select, and returns the exit code. */
+export async function runTests(given: readonly string[]): Promise<number> {
+  const interruption = watchSignals();
+  try {
+    const passed = await runSelected(parseArguments(given), interruption.signal);
+    return interruption.exitCode() ?? (passed ? 0 : 1);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return interruption.exitCode() ?? 1;
+  }
+}
+
+function parseArguments(given: readonly string[]): Arguments {
+  const own = new Set(['--long', '--profile', '--require-all']);
+  const patterns = given.filter((argument) => !argument.startsWith('-'));
+  const long = given.includes('--long');
+  return {
+    patterns: patterns.length > 0 ? patterns : [long ? LONG : ALL],
+    long,
+    profile: given.includes('--profile'),
+    requireAll: given.includes('--require-all') || !['', 'false', undefined].includes(process.env['CI']),
+    nodeOptions: given.filter((argument) => argument.startsWith('-') && !own.has(argument)),
+  };
+}
+
+/** Returns whether all tests that ran passed. */
+async function runSelected(selection: Arguments, signal: AbortSignal): Promise<boolean> {
+  process.env['PATH'] = searchPath();
+  const needs = new Map(selectFiles(selection.patterns).map((file) => [file, needsOf(file)]));
+  const missing = meet(new Set([...needs.values()].flat()));
+  const notRun = [...needs].filter(([, needed]) => missing.some(({ need }) => needed.includes(need)));
+  if (selection.requireAll && missing.length > 0) {
+    process.stderr.write(describeNotRun(missing, notRun, "These tests can't run on this machine:"));
+    return false;
+  }
+  const files = [...needs.keys()].filter((file) => notRun.every(([each]) => each !== file));
+  const passed =
+    files.length === 0 ||
+    (await runWithServers(files, selection, new Set(files.flatMap((file) => needs.get(file) ?? [])), signal));
+  if (missing.length > 0) {
+    process.stdout.write(describeNotRun(missing, notRun, 'Not run:'));
+    process.stdout.write('\nTo make this a failure: npm test -- --require-all\n');
+  }
+  return passed;
+}
+
+/** Returns the test files that match, without duplicates. */
+function selectFiles(patterns: readonly string[]): string[] {
+  return [
+    ...new Set(
+      patterns.flatMap((pattern) => {
+        const found = globSync(pattern);
+        if (found.length === 0) throw new Error(`No test file matches "${pattern}".`);
+        return found;
+      }),
+    ),
+  ];
+}
+
+/** Installs what is missing where it can, and returns what is still missing. */
+function meet(needs: ReadonlySet<Need>): Missing[] {
+  const lacking = () => [...needs].flatMap((need) => missingFor(need) ?? []);
+  const missing = lacking();
+  const packages = [...new Set(missing.flatMap((each) => each.packages))];
+  if (packages.length === 0 || !canInstallPackages()) return missing;
+  installPackages(packages);
+  return lacking();
+}
+
+function describeNotRun(
+  missing: readonly Missing[],
+  notRun: readonly (readonly [string, readonly Need[]])[],
+  heading: string,
+): string {
+  const rows = missing.map((each) => {
+    const count = notRun.filter(([, needed]) => needed.includes(each.need)).length;
+    return `  ${each.need.padEnd(16)}${`${count} ${count === 1 ? 'file' : 'files'}`.padEnd(11)}${explain(each)}`;
+  });
+  return ['', heading, ...rows, ''].join('\n');
+}
+
+/** Builds and starts what the files need, runs them, and returns whether they passed. */
+async function runWithServers(
+  files: readonly string[],
+  selection: Arguments,
+  needs: ReadonlySet<Need>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const builds = ['page', 'service', ...(needs.has('package') ? ['package'] : [])];
+  const { status } = spawnSync(process.execPath, [`${ROOT}scripts/build.js`, ...builds], { stdio: 'inherit' });
+  if (status !== 0) return false;
+  signal.throwIfAborted();
+  if (!needs.has('bucket')) return runFiles(files, selection, {}, signal);
+  // Fails here if a part of the key is missing, instead of in each test.
+  if (isObjectStoreNamed()) return runFiles(files, selection, environmentOf(testObjectStore()), signal);
+  // One Ceph for the whole run: each takes two seconds and 120 MB.
+  const ceph = await startCeph(signal);
+  try {
+    return await runFiles(files, selection, environmentOf(ceph), signal);
+  } finally {
+    await ceph.stop();
+  }
+}
+
+/** Runs the test files, prints the results, and returns whether they passed. */
+async function runFiles(
+  files: readonly string[],
+  { long, profile: profiling, nodeOptions }: Arguments,
+  environment: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  signal.throwIfAborted();
+  const profile = profiling ? new Profile() : undefined;
+  const shared = shareProcess(longestFirst(files));
+  const timeout = long ? LONG_TIMEOUT_MS : TIMEOUT_MS;
+  const stream = run({
+    files: shared.files,
+    // One more than the number of cores, because tests spend much of their time waiting.
+    concurrency: availableParallelism() + 1,
+    execArgv: [...(profile?.options ?? []), `--test-timeout=${timeout}`, ...nodeOptions],
+    ...coverageOf(nodeOptions),
+    env: {
+      ...process.env,
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...shared.environment,
+      ...profile?.environment,
+      ...environment,
+    },
+    signal,
+  });
+  profile?.observe(stream);
+  recordDurations(stream);
+  const success = watchSuccess(stream);
+  const output = stream.compose(new spec());
+  output.pipe(process.stdout, { end: false });
+  await finished(output);
+  if (profile) process.stdout.write(profile.report());
+  return success();
+}
+
+/** Returns the coverage options for the runner: Node.js takes them from the command line only with `node --test`. */
+function coverageOf(nodeOptions: readonly string[]) {
+  const prefix = '--test-coverage-include=';
+  const include = nodeOptions
+    .filter((option) => option.startsWith(prefix))
+    .map((option) => option.slice(prefix.length));
+  return {
+    coverage: nodeOptions.includes('--experimental-test-coverage'),
+    ...(include.length > 0 && { coverageIncludeGlobs: include }),
+  };
+}
+
+function watchSuccess(stream: TestsStream): () => boolean {
+  let success = false;
+  stream.on('test:summary', ({ file, success: passed }) => {
+    if (file === undefined) success = passed;
+  });
+  return () => success;
+}
+
+/** Aborts the run at the first signal. Later signals don't interrupt the shutdown of the object store. */
+function watchSignals(): { signal: AbortSignal; exitCode(): number | undefined } {
+  const controller = new AbortController();
+  let received: NodeJS.Signals | undefined;
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => {
+      received ??= name;
+      controller.abort(new Error(`Interrupted by ${name}.`));
+    });
+  }
+  return {
+    signal: controller.signal,
+    exitCode: () => (received === undefined ? undefined : 128 + constants.signals[received]),
+  };
+}

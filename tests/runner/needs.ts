@@ -1,0 +1,133 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isInstalled } from '../../scripts/debian-packages.js';
+import { CEPH_COMMANDS } from '../servers/ceph.ts';
+import { HOW_TO_NAME_ANOTHER, isObjectStoreNamed } from '../servers/object-store.ts';
+import { SWIFT_COMMANDS } from '../servers/swift.ts';
+import { declaredNeeds } from './declared.ts';
+
+/** What a test file can need beyond Node.js and the npm packages. */
+export type Need = keyof typeof NEEDS;
+
+/** A need and how to meet it. */
+interface Requirement {
+  /** What is needed, for people. */
+  readonly description: string;
+  /** The command-line programs, with their Debian packages (separated by spaces). */
+  readonly commands?: Readonly<Record<string, string>>;
+  /** Everything else that Debian packages provide. */
+  readonly files?: readonly { readonly name: string; readonly packages: string; isPresent(): boolean }[];
+  /** Returns whether the machine meets the rest of the need, which no package provides. */
+  isMet?(): boolean;
+  /** Returns whether the need is met another way, so that no package is needed. */
+  isMetOtherwise?(): boolean;
+  /** How to meet the need without the packages. */
+  readonly alternative?: string;
+}
+
+/** All needs. A test file declares its own: `export const needs: readonly Need[] = ['bucket'];`. */
+const NEEDS = {
+  apache2: { description: 'Apache', commands: { apache2: 'apache2' } },
+  browser: {
+    description: 'Chromium and a Chinese font',
+    commands: { chromium: 'chromium', 'fc-list': 'fontconfig' },
+    // Without the font, a browser draws boxes.
+    files: [{ name: 'a Chinese font', packages: 'fonts-noto-cjk', isPresent: hasChineseFont }],
+  },
+  bucket: {
+    description: 'an S3 object store',
+    commands: CEPH_COMMANDS,
+    isMetOtherwise: isObjectStoreNamed,
+    alternative: HOW_TO_NAME_ANOTHER,
+  },
+  caddy: { description: 'Caddy', commands: { caddy: 'caddy' } },
+  ceph: { description: 'Ceph, started and stopped by the tests', commands: CEPH_COMMANDS },
+  curl: { description: 'curl and bash', commands: { curl: 'curl', bash: 'bash' } },
+  'docker-compose': { description: 'Docker Compose', commands: { 'docker-compose': 'docker-compose' } },
+  git: { description: 'git', commands: { git: 'git' } },
+  haproxy: { description: 'HAProxy', commands: { haproxy: 'haproxy' } },
+  mounts: {
+    description: 'a user who can mount file systems',
+    commands: {
+      mount: 'mount',
+      losetup: 'mount',
+      'lowntfs-3g': 'ntfs-3g',
+      'mkfs.exfat': 'exfatprogs',
+      'mount.exfat-fuse': 'exfat-fuse',
+      setfattr: 'attr',
+    },
+    isMet: canMount,
+    alternative: 'Run the tests as root.',
+  },
+  nginx: { description: 'nginx', commands: { nginx: 'nginx-light' } },
+  package: { description: 'the npm package, which the runner builds' },
+  prometheus: { description: 'promtool', commands: { promtool: 'prometheus' } },
+  rclone: { description: 'rclone', commands: { rclone: 'rclone' } },
+  redis: { description: 'Redis', commands: { 'redis-server': 'redis-server' } },
+  root: { description: 'root', isMet: () => process.getuid?.() === 0, alternative: 'Run the tests as root.' },
+  setpriv: { description: 'setpriv', commands: { setpriv: 'util-linux' } },
+  swift: { description: 'OpenStack Swift', commands: SWIFT_COMMANDS },
+  systemd: { description: 'systemd-analyze', commands: { 'systemd-analyze': 'systemd' } },
+} as const satisfies Readonly<Record<string, Requirement>>;
+
+/**
+ * Returns the needs that a test file declares.
+ *
+ * @throws if the file declares an unknown need
+ */
+export function needsOf(file: string): Need[] {
+  return declaredNeeds(file).map((name) => {
+    if (!isNeed(name)) throw new Error(`${file} declares the unknown need "${name}".`);
+    return name;
+  });
+}
+
+/** Returns a need as its requirement: the table types each entry by its own members. */
+const requirementOf = (need: Need): Requirement => NEEDS[need];
+
+const isNeed = (name: string): name is Need => Object.hasOwn(NEEDS, name);
+
+/** What a need lacks on this machine. */
+export interface Missing {
+  readonly need: Need;
+  /** The missing programs and files. */
+  readonly names: readonly string[];
+  /** Debian packages that provide them. */
+  readonly packages: readonly string[];
+}
+
+/** Returns what is missing for a need, or undefined if nothing is. */
+export function missingFor(need: Need): Missing | undefined {
+  const { commands = {}, files = [], isMet, isMetOtherwise }: Requirement = requirementOf(need);
+  if (isMetOtherwise?.()) return undefined;
+  const programs = Object.entries(commands).filter(([command]) => !isInstalled(command));
+  // A program may be needed to look for a file.
+  const others = programs.length > 0 ? files : files.filter((file) => !file.isPresent());
+  const names = [...programs.map(([command]) => command), ...others.map(({ name }) => name)];
+  const packages = [...programs.map(([, name]) => name), ...others.map((file) => file.packages)];
+  if (names.length === 0 && (isMet?.() ?? true)) return undefined;
+  return { need, names, packages: [...new Set(packages.flatMap((list) => list.split(' ')))] };
+}
+
+/** Returns how to meet a need, in one or two sentences. */
+export function explain({ need, names, packages }: Missing): string {
+  const { description, alternative }: Requirement = requirementOf(need);
+  const missing = names.length > 0 ? ` (missing: ${names.join(', ')})` : '';
+  const install = packages.length > 0 ? `: apt-get install --no-install-recommends ${packages.join(' ')}` : '';
+  return [`needs ${description}${missing}${install}`, alternative].filter(Boolean).join('. ');
+}
+
+function hasChineseFont(): boolean {
+  return execFileSync('fc-list', [':lang=zh'], { encoding: 'utf8' }) !== '';
+}
+
+/** Returns whether this user can mount a file system. Root in a container often can't. */
+function canMount(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'holdall-mount-'));
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', folder], { stdio: 'ignore' });
+  if (status === 0) spawnSync('umount', [folder], { stdio: 'ignore' });
+  rmdirSync(folder);
+  return status === 0;
+}

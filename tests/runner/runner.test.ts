@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, it, type TestContext } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../process/holdall.ts';
+
+const RUNNER = fileURLToPath(new URL('../../scripts/test.js', import.meta.url));
+
+const PASSING = "import { it } from 'node:test'; it('passes', () => {});";
+
+/** A test file that fails if it runs. */
+const needing = (...needs: string[]) =>
+  [
+    "import { it } from 'node:test';",
+    'type Need = string;',
+    `export const needs: readonly Need[] = [${needs.map((need) => `'${need}'`).join(', ')}];`,
+    "it('needs more than this machine has', () => { throw new Error('It ran.'); });",
+  ].join('\n');
+
+const NEEDING = {
+  'bucket.test.ts': needing('bucket'),
+  'browser.test.ts': needing('browser', 'redis'),
+  'nginx.test.ts': needing('nginx'),
+};
+
+interface Run {
+  readonly files: Readonly<Record<string, string>>;
+  readonly options?: readonly string[];
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+/** Runs test files as a user without root rights, and with nothing on the search path. */
+async function runTests(t: TestContext, { files, options = [], settings = {} }: Run) {
+  const folder = await temporaryFolder(t);
+  const searchPath = join(folder, 'bin');
+  await mkdir(searchPath);
+  for (const [name, content] of Object.entries(files)) await writeFile(join(folder, name), content);
+  const paths = Object.keys(files).map((name) => join(folder, name));
+  const { status, stdout, stderr } = spawnSync(process.execPath, [RUNNER, ...options, ...paths], {
+    encoding: 'utf8',
+    env: { PATH: searchPath, HOME: folder, ...settings },
+  });
+  return { status, stdout, stderr };
+}
+
+describe('npm test on a machine without the needed programs', () => {
+  it('runs the other files, lists what it did not run and how to run it, and succeeds', async (t) => {
+    const { status, stdout, stderr } = await runTests(t, { files: { 'plain.test.ts': PASSING, ...NEEDING } });
+    assert.equal(status, 0, stdout + stderr);
+    assert.match(stdout, /^ℹ tests 1$/m);
+    assert.match(stdout, /^ℹ pass 1$/m);
+    const [, table = ''] = stdout.split('\nNot run:\n');
+    for (const row of [
+      /^ {2}bucket +1 file +needs an S3 object store \(missing: ceph-mon, .*\): apt-get install .* ceph-mon .*S3_TEST_ENDPOINT.* names another\.$/m,
+      /^ {2}browser +1 file +needs Chromium .*: apt-get install --no-install-recommends chromium fontconfig fonts-noto-cjk$/m,
+      /^ {2}redis +1 file +needs Redis \(missing: redis-server\): apt-get install --no-install-recommends redis-server$/m,
+      /^ {2}nginx +1 file +needs nginx \(missing: nginx\): apt-get install --no-install-recommends nginx-light$/m,
+    ])
+      assert.match(table, row);
+    assert.match(table, /\n\nTo make this a failure: npm test -- --require-all\n$/);
+  });
+
+  for (const [what, run] of [
+    ['with CI=true', { settings: { CI: 'true' } }],
+    ['with --require-all', { options: ['--require-all'] }],
+  ] as const) {
+    it(`fails ${what}, names each need, and runs nothing`, async (t) => {
+      const { status, stdout, stderr } = await runTests(t, { files: { 'plain.test.ts': PASSING, ...NEEDING }, ...run });
+      assert.equal(status, 1);
+      assert.equal(stdout, '');
+      for (const need of ['bucket', 'browser', 'redis', 'nginx']) assert.match(stderr, new RegExp(`^  ${need} `, 'm'));
+    });
+
+    it(`succeeds ${what} when the tests need nothing`, async (t) => {
+      const { status, stdout, stderr } = await runTests(t, { files: { 'plain.test.ts': PASSING }, ...run });
+      assert.equal(status, 0, stderr);
+      assert.doesNotMatch(stdout, /Not run/);
+    });
+  }
+});
+
+describe('npm test', () => {
+  it('fails when a test fails', async (t) => {
+    const files = {
+      'failing.test.ts': "import { it } from 'node:test'; it('fails', () => { throw new Error('x'); });",
+    };
+    const { status, stdout } = await runTests(t, { files });
+    assert.equal(status, 1);
+    assert.match(stdout, /^ℹ fail 1$/m);
+  });
+
+  it('fails for an unknown need and for a file that does not exist, and names them', async (t) => {
+    const unknown = await runTests(t, { files: { 'unknown.test.ts': needing('buckets') } });
+    assert.equal(unknown.status, 1);
+    assert.match(unknown.stderr, /unknown\.test\.ts declares the unknown need "buckets"\.$/m);
+    const absent = await runTests(t, { files: {}, options: ['tests/absent.test.ts'] });
+    assert.equal(absent.status, 1);
+    assert.equal(absent.stderr, 'No test file matches "tests/absent.test.ts".\n');
+  });
+
+  it('fails a test file that uses what it does not declare', async (t) => {
+    const declared = JSON.stringify(new URL('declared.ts', import.meta.url).href);
+    const using = `import { it } from 'node:test';
+import { assertDeclared } from ${declared};
+it('uses Redis', () => assertDeclared('redis'));`;
+    const { status, stdout } = await runTests(t, { files: { 'using.test.ts': using } });
+    assert.equal(status, 1);
+    assert.match(
+      stdout,
+      /using\.test\.ts must declare what it uses: export const needs: readonly Need\[\] = \['redis'\];/,
+    );
+  });
+
+  it('prints the slowest files by CPU time, including child processes, and the slowest tests with --profile', async (t) => {
+    const spin = 'const end = performance.now() + 150; while (performance.now() < end);';
+    const slow = `import { it } from 'node:test';
+import { spawnSync } from 'node:child_process';
+it('is slow', () => void spawnSync(process.execPath, ['--eval', ${JSON.stringify(spin)}]));`;
+    const files = { 'plain.test.ts': PASSING, 'slow.test.ts': slow };
+    const { status, stdout, stderr } = await runTests(t, { files, options: ['--profile'] });
+    assert.equal(status, 0, stderr);
+    assert.match(
+      stdout,
+      /CPU s {2}wall s {2}file\n( +\d+\.\d){2} {2}\S+slow\.test\.ts\n( +\d+\.\d){2} {2}\S+plain\.test\.ts\n/,
+    );
+    assert.match(stdout, /Slowest tests\n wall s {2}test\n +\d+\.\d {2}\S+slow\.test\.ts: is slow\n/);
+  });
+});
