@@ -1,8 +1,8 @@
 import { isStoreError, quoted } from '../domain/error.ts';
+import { parseInstant } from '../domain/instant.ts';
 import type { NameComparison } from '../domain/name-comparison.ts';
 import { parseFolder } from '../domain/path.ts';
 import { describeValue, isSubjectShape, type SubjectShape } from './access-file-shape.ts';
-import { parseInstant } from './instant.ts';
 import type { JsonPath, LocatedJson, Mistake } from './located-json.ts';
 import { readPasswordHash } from './passwords.ts';
 import { keyOf, type Subject } from './policy.ts';

@@ -1,10 +1,10 @@
+import { parseInstant } from '../domain/instant.ts';
 import { EXACT_NAMES } from '../domain/name-comparison.ts';
 import { parseFolder } from '../domain/path.ts';
 import { mistakesIn } from './access-file-error.ts';
 import { findDoubtful } from './access-file-notes.ts';
 import { findBrokenRules, readSubject } from './access-file-rules.ts';
 import { type AccessFileShape, findShapeMistakes, isAccessFileShape } from './access-file-shape.ts';
-import { parseInstant } from './instant.ts';
 import { locateJson } from './located-json.ts';
 import { createPolicy, type Grant, type Person, type Policy } from './policy.ts';
 

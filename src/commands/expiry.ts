@@ -1,4 +1,4 @@
-import { parseInstant } from '../access/instant.ts';
+import { parseInstant } from '../domain/instant.ts';
 import { UsageError } from './command.ts';
 
 /**

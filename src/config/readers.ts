@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { parseInstant } from '../domain/instant.ts';
 import { isLoopback } from '../domain/loopback.ts';
 
 /** The value of a setting, or the reason why its text is invalid. */
@@ -212,11 +213,10 @@ export const contactUri: Reader<string> = (given) =>
     ? { value: given }
     : { problem: 'must be a URI that begins with https://, mailto: or tel:' };
 
-/** Reads an instant with its time zone (RFC 3339). */
+/** Reads an instant with its time zone (RFC 3339). Refuses dates that don't exist, such as 30 February. */
 export const instant: Reader<Date> = (given) => {
-  const value = new Date(given);
-  const isInstant = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i.test(given);
-  return isInstant && !Number.isNaN(value.getTime())
+  const value = parseInstant(given);
+  return value
     ? { value }
-    : { problem: 'must be an instant with its zone, as RFC 3339 writes it' };
+    : { problem: 'must be an existing date and time with its zone in RFC 3339 form, such as 2027-06-30T00:00:00Z' };
 };

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { parseInstant } from '../access/instant.ts';
 import { quoted, StoreError } from '../domain/error.ts';
+import { parseInstant } from '../domain/instant.ts';
 import type { FileEntry } from '../domain/store.ts';
 
 /*

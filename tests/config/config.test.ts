@@ -147,6 +147,11 @@ describe('what is set', () => {
     ],
     ['SESSION_LIFETIME', ['59', '7d'], /from 60 to 31536000/],
     ['IDLE_TIMEOUT', ['0', '1m'], /from 1 to 86400/],
+    [
+      'SECURITY_EXPIRES',
+      ['2027-02-30T00:00:00Z', '2027-06-30', '2027-06-30T00:00:00', '2027-06-30T24:30:00Z', 'tomorrow'],
+      /must be an existing date and time with its zone/,
+    ],
   ];
   for (const [name, texts, rule] of WRONG) {
     it(`refuses a wrong ${name} with its name, the rule, what it is and an example`, () => {
