@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isInstalled } from '../../scripts/debian-packages.js';
 import { CEPH_COMMANDS } from '../servers/ceph.ts';
-import { HOW_TO_NAME_ANOTHER, isObjectStoreNamed } from '../servers/object-store.ts';
+import { HOW_TO_SET_ANOTHER, isObjectStoreNamed } from '../servers/object-store.ts';
 import { SWIFT_COMMANDS } from '../servers/swift.ts';
 import { declaredNeeds } from './declared.ts';
 
@@ -40,7 +40,7 @@ const NEEDS = {
     description: 'an S3 object store',
     commands: CEPH_COMMANDS,
     isMetOtherwise: isObjectStoreNamed,
-    alternative: HOW_TO_NAME_ANOTHER,
+    alternative: HOW_TO_SET_ANOTHER,
   },
   caddy: { description: 'Caddy', commands: { caddy: 'caddy' } },
   ceph: { description: 'Ceph, started and stopped by the tests', commands: CEPH_COMMANDS },
@@ -59,14 +59,14 @@ const NEEDS = {
       setfattr: 'attr',
     },
     isMet: canMount,
-    alternative: 'Run the tests as root.',
+    alternative: 'Run the tests as root',
   },
   nginx: { description: 'nginx', commands: { nginx: 'nginx-light' } },
   package: { description: 'the npm package, which the runner builds' },
   prometheus: { description: 'promtool', commands: { promtool: 'prometheus' } },
   rclone: { description: 'rclone', commands: { rclone: 'rclone' } },
   redis: { description: 'Redis', commands: { 'redis-server': 'redis-server' } },
-  root: { description: 'root', isMet: () => process.getuid?.() === 0, alternative: 'Run the tests as root.' },
+  root: { description: 'root', isMet: () => process.getuid?.() === 0, alternative: 'Run the tests as root' },
   setpriv: { description: 'setpriv', commands: { setpriv: 'util-linux' } },
   swift: { description: 'OpenStack Swift', commands: SWIFT_COMMANDS },
   systemd: { description: 'systemd-analyze', commands: { 'systemd-analyze': 'systemd' } },

@@ -16,7 +16,7 @@ export function testObjectStore(): ObjectStore {
   if (missing.length > 0) {
     throw new Error(
       `These tests need an object store, and ${missing.join(', ')} ${missing.length === 1 ? 'is' : 'are'} not set. ` +
-        `"npm test" starts one of its own; ${HOW_TO_NAME_ANOTHER}`,
+        `"npm test" starts one. ${HOW_TO_SET_ANOTHER}.`,
     );
   }
   return {
@@ -52,6 +52,7 @@ const VARIABLES = {
   secretAccessKey: 'S3_TEST_SECRET_ACCESS_KEY',
 } as const satisfies Record<keyof ObjectStore, string>;
 
-export const HOW_TO_NAME_ANOTHER =
-  `${VARIABLES.endpoint}, with ${VARIABLES.accessKeyId}, ${VARIABLES.secretAccessKey} and, where it is not ` +
-  `${USUAL_REGION}, ${VARIABLES.region}, names another.`;
+/** Completes a message that says what uses an object store. */
+export const HOW_TO_SET_ANOTHER =
+  `To use another store, set ${VARIABLES.endpoint}, ${VARIABLES.accessKeyId}, ${VARIABLES.secretAccessKey} and, ` +
+  `unless it is ${USUAL_REGION}, ${VARIABLES.region}`;
