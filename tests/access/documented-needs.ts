@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { RIGHTS, type Right } from '../../src/access/rights.ts';
 
-/** A right that a request needs: in the folder of its source or destination, or in all that is below that too. */
+/** A right that a request requires, in the folder of its source or destination, or also in everything below it. */
 export interface Need {
   readonly right: Right;
   readonly at: 'source' | 'destination';
@@ -11,16 +11,15 @@ export interface Need {
 
 /** A row of the table "What needs which right". */
 export interface DocumentedRow {
-  /** What the requests are for. */
   readonly title: string;
-  /** Their methods and paths, as the router has them. */
+  /** The methods and paths, in the syntax of the router. */
   readonly routes: readonly { readonly method: string; readonly url: string }[];
   readonly needs: readonly Need[];
   /** Whether the URL carries its own permission. */
   readonly isSigned: boolean;
 }
 
-/** The table as docs/access.md has it. */
+/** Reads the table in docs/access.md. */
 export async function readDocumentedNeeds(): Promise<readonly DocumentedRow[]> {
   const page = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');
   const section = page.split(/^## /m).find((text) => text.startsWith('What needs which right\n')) ?? '';

@@ -5,13 +5,13 @@ import type { FastifyInstance, RouteOptions } from 'fastify';
 import { disk, memory } from '../contract/backend.ts';
 import { assertFailure, send } from '../http/client.ts';
 import { startService, type TestService } from '../http/service.ts';
-import { type Gate, openGate } from './askers.ts';
-import { DEEDS } from './deeds.ts';
+import { openTestAccess, type TestAccess } from './clients.ts';
 import { type DocumentedRow, readDocumentedNeeds } from './documented-needs.ts';
+import { REQUESTS } from './requests.ts';
 
 const ROWS = await readDocumentedNeeds();
 
-/** Does something with each application that is made while `work` runs, before it has any route. */
+/** Calls `use` with each application that is created during `work`, before it has any route. */
 async function withApplications<Result>(
   use: (app: FastifyInstance) => void,
   work: () => Promise<Result>,
@@ -26,15 +26,15 @@ async function withApplications<Result>(
 }
 
 describe('The routes', () => {
-  /** As they are registered: what they declare may be added to them later. */
+  /** The routes at registration. A plugin may add their declarations later. */
   const routes: { readonly method: readonly string[]; readonly url: string; readonly route: RouteOptions }[] = [];
   let app: FastifyInstance;
-  let gate: Gate;
+  let access: TestAccess;
   let service: TestService;
 
   before(async () => {
-    gate = await openGate();
-    const { access, publicUrl, port } = gate;
+    access = await openTestAccess();
+    const { control, publicUrl, port } = access;
     service = await withApplications(
       (made) => {
         app = made;
@@ -42,15 +42,15 @@ describe('The routes', () => {
           routes.push({ method: [route.method].flat(), url: route.url, route });
         });
       },
-      () => startService(disk, { access, publicUrl, port }),
+      () => startService(disk, { access: control, publicUrl, port }),
     );
   });
   after(async () => {
     await service.stop();
-    await gate.close();
+    await access.close();
   });
 
-  it('are in the table of the docs, with what they declare, or answer nothing', async () => {
+  it('declare the access that the docs list, or respond with 405', async () => {
     const unlisted = new Set<string>();
     for (const { url, method, route } of routes) {
       for (const name of method) {
@@ -65,7 +65,7 @@ describe('The routes', () => {
       const { statusCode, headers, body } = await app.inject({
         method: method as 'GET',
         url: url.replace('*', 'a.txt'),
-        // Without a type, QUERY would be refused for the lack of it.
+        // Without a Content-Type, QUERY would be rejected for another reason.
         headers: { 'content-type': 'application/json' },
         payload: '{}',
       });
@@ -75,30 +75,30 @@ describe('The routes', () => {
     }
   });
 
-  it('are all that the table has', () => {
+  it('include every route in the docs', () => {
     const urls = routes.flatMap(({ url, method }) => method.map((name) => ({ url, name })));
     for (const row of ROWS) {
       assert.ok(row.routes.length > 0, row.title);
       for (const route of row.routes) {
-        const isThere = urls.some(({ url, name }) => name === route.method && isMeant(route.url, url));
-        assert.ok(isThere, `${row.title}: ${route.method} ${route.url}`);
+        const isRegistered = urls.some(({ url, name }) => name === route.method && includesRoute(route.url, url));
+        assert.ok(isRegistered, `${row.title}: ${route.method} ${route.url}`);
       }
     }
   });
 
-  it('are all tried, as far as they need rights', () => {
+  it('have a request in the permission tests if they require rights', () => {
     const needing = ROWS.filter(({ needs }) => needs.length > 0);
-    assert.deepEqual(Object.keys(DEEDS).toSorted(), needing.map(({ title }) => title).toSorted());
+    assert.deepEqual(Object.keys(REQUESTS).toSorted(), needing.map(({ title }) => title).toSorted());
     for (const { title, routes: documented } of needing) {
       for (const { method, url } of documented) {
-        const isTried = DEEDS[title]?.some((deed) => deed.method === method && isSentTo(url, deed.path));
-        assert.ok(isTried, `${title}: ${method} ${url}`);
+        const isTested = REQUESTS[title]?.some((request) => request.method === method && isSentTo(url, request.path));
+        assert.ok(isTested, `${title}: ${method} ${url}`);
       }
     }
   });
 
-  it('that need nothing answer anybody', async () => {
-    gate.grant([]);
+  it('without required rights respond to unauthenticated clients', async () => {
+    access.grant([]);
     for (const { title, routes: documented } of ROWS.filter((row) => kindOf(row) === 'nothing')) {
       for (const { method, url } of documented) {
         const { status } = await send(service.port, url.replace('*', 'json'), { method });
@@ -107,16 +107,16 @@ describe('The routes', () => {
     }
   });
 
-  it('that need something refuse whoever has nothing, whatever the path', async () => {
-    gate.grant([]);
+  it('with required rights return 401 to unauthenticated clients, also for missing files', async () => {
+    access.grant([]);
     for (const path of ['/file/a', '/thumb/a', '/a/', '/', '/?prefix=-/', '/?prefix=file/']) {
       assertFailure(await send(service.port, path), 401, /^Sign in to /);
     }
   });
 
-  it('must each say what they need: the service does not start with one that does not', async () => {
+  it('prevent the start of the service if one does not declare its access', async () => {
     const start = withApplications(
-      // As a plugin that brings one along.
+      // A plugin may add a route.
       (made) => void made.register(async (plugin) => void plugin.get('/-/bare', async () => 'anything')),
       () => startService(memory),
     );
@@ -127,19 +127,19 @@ describe('The routes', () => {
   });
 });
 
-/** The row of the table that a route is in; HEAD needs what GET needs. */
+/** Returns the table row of a route. HEAD requires the same rights as GET. */
 function rowOf(method: string, url: string): DocumentedRow | undefined {
   const asked = method === 'HEAD' ? 'GET' : method;
-  return ROWS.find(({ routes }) => routes.some((route) => route.method === asked && isMeant(route.url, url)));
+  return ROWS.find(({ routes }) => routes.some((route) => route.method === asked && includesRoute(route.url, url)));
 }
 
-/** Whether a path of the table means that of a route: below `/-/` many at once. */
-function isMeant(documented: string, url: string): boolean {
+/** Returns whether a documented path includes the path of a route. A `*` below `/-/` stands for several routes. */
+function includesRoute(documented: string, url: string): boolean {
   if (documented.startsWith('/-/') && documented.endsWith('/*')) return url.startsWith(documented.slice(0, -1));
   return documented === url;
 }
 
-/** Whether a request goes to the route of a path of the table. */
+/** Returns whether a request goes to the route of a documented path. */
 function isSentTo(documented: string, path: string): boolean {
   const [bare = ''] = path.split('?');
   return documented.endsWith('*') ? bare.startsWith(documented.slice(0, -1)) : bare === documented;
@@ -150,7 +150,7 @@ function kindOf({ needs, isSigned }: DocumentedRow): keyof typeof DECLARED {
   return needs.length > 0 ? 'rights' : 'nothing';
 }
 
-/** What the routes of a row declare. */
+/** The access that the routes of a row declare. */
 const DECLARED: Readonly<Record<'rights' | 'signature' | 'nothing', readonly string[]>> = {
   rights: ['files'],
   signature: ['signature'],

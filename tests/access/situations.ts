@@ -2,21 +2,21 @@ import type { Grant, Subject } from '../../src/access/policy.ts';
 import { RIGHTS, type Right } from '../../src/access/rights.ts';
 import { type FolderPath, parentOf, parseFolder } from '../../src/domain/path.ts';
 
-/** What somebody was granted around a folder, and what they may do there by it. */
+/** The grants of a client around a folder, and the resulting rights. */
 export interface Situation {
   readonly name: string;
   readonly grants: readonly Grant[];
-  /** In the folder itself. */
+  /** The rights in the folder itself. */
   readonly rights: readonly Right[];
-  /** In the folder and everything that can be in it. */
+  /** The rights in the folder and in everything below it. */
   readonly throughout: readonly Right[];
-  /** The children of the folder that are closed to them though they may read it. */
+  /** The children without the right to read, where the folder itself is readable. */
   readonly hidden: readonly FolderPath[];
-  /** The children that show where they may not read it; undefined where not even that can be asked. */
-  readonly ways: readonly FolderPath[] | undefined;
+  /** The children that a listing shows without the right to read the folder; undefined where listing is refused. */
+  readonly traversable: readonly FolderPath[] | undefined;
 }
 
-/** The situations of somebody towards a folder that has a folder `sub/`: those of every table, and finer ones. */
+/** Returns the situations of a client in a folder that has a folder `sub/`: those of every table, and rare ones. */
 export function situationsAt(
   folder: FolderPath,
   to: Subject,
@@ -25,7 +25,7 @@ export function situationsAt(
   const below = parseFolder(`${folder}sub`);
   const bare = folder.slice(0, -1);
   const grant = (place: FolderPath, rights: readonly Right[] = RIGHTS): Grant => ({ folder: place, to, rights });
-  const alike = [`${bare}x/`, `${bare} x/`, `${bare}./`, `${bare.slice(0, -1)}/`, `${bare.toUpperCase()}/`];
+  const similar = [`${bare}x/`, `${bare} x/`, `${bare}./`, `${bare.slice(0, -1)}/`, `${bare.toUpperCase()}/`];
 
   const exactly = (...rights: readonly Right[]): Situation => ({
     name: rights.join(' and '),
@@ -33,7 +33,7 @@ export function situationsAt(
     rights,
     throughout: rights,
     hidden: [],
-    ways: [],
+    traversable: [],
   });
   const nothing = (name: string, grants: readonly Grant[]): Situation => ({
     name,
@@ -41,7 +41,7 @@ export function situationsAt(
     rights: [],
     throughout: [],
     hidden: [],
-    ways: undefined,
+    traversable: undefined,
   });
 
   return {
@@ -53,8 +53,8 @@ export function situationsAt(
       exactly(...RIGHTS),
       nothing('everything in a neighbour folder', [grant(parseFolder(`${parent}next`))]),
       nothing(
-        'everything in folders whose names begin alike',
-        alike.map((text) => grant(parseFolder(text))),
+        'everything in folders with similar names',
+        similar.map((text) => grant(parseFolder(text))),
       ),
       { ...exactly(...RIGHTS), name: 'everything in the parent', grants: [grant(parent)] },
     ],
@@ -62,16 +62,16 @@ export function situationsAt(
       exactly('read', 'write'),
       exactly('read', 'manage'),
       exactly('write', 'manage'),
-      nothing('everything in the parent, with the folder closed', [grant(parent), grant(folder, [])]),
-      { ...nothing('everything in a folder below', [grant(below)]), ways: [below] },
+      nothing('everything in the parent, without any right in the folder', [grant(parent), grant(folder, [])]),
+      { ...nothing('everything in a subfolder', [grant(below)]), traversable: [below] },
       {
         ...exactly(...RIGHTS),
-        name: 'everything, with a folder below closed',
+        name: 'everything, without any right in a subfolder',
         grants: [grant(folder), grant(below, [])],
         throughout: [],
         hidden: [below],
       },
-      nothing("somebody else's grant", [
+      nothing('the grants of another user', [
         { folder, to: { kind: 'person', name: 'somebody-else' }, rights: RIGHTS },
         { folder, to: { kind: 'group', name: 'others' }, rights: RIGHTS },
       ]),
@@ -79,5 +79,5 @@ export function situationsAt(
   };
 }
 
-/** A grant of everything in a folder. */
+/** A grant of all rights in a folder. */
 export const allAt = (folder: FolderPath, to: Subject): Grant => ({ folder, to, rights: RIGHTS });

@@ -1,4 +1,5 @@
 import { disk } from '../contract/backend.ts';
 import { accessTable } from './table.ts';
 
-accessTable(disk, { thorough: ['nothing', 'a session'] });
+// The authentication methods and rare situations don't depend on the store. The memory store is tested with all of them.
+accessTable(disk, { methods: ['no credentials', 'a session'] });

@@ -4,5 +4,5 @@ import { accessTable } from './table.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-// What is rare is told apart before any store is asked, and so on the disk alone.
-accessTable(s3);
+// The authentication methods and rare situations don't depend on the store. The memory store is tested with all of them.
+accessTable(s3, { methods: ['a session'] });

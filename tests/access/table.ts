@@ -7,51 +7,52 @@ import type { Store } from '../../src/domain/store.ts';
 import type { Backend } from '../contract/backend.ts';
 import { type Answer, send } from '../http/client.ts';
 import { startService, type TestService } from '../http/service.ts';
-import { type Asker, type Gate, openGate, WAYS, type Way } from './askers.ts';
-import { DEEDS, type Deed } from './deeds.ts';
+import { AUTH_METHODS, type AuthMethod, type Client, openTestAccess, type TestAccess } from './clients.ts';
 import { type DocumentedRow, type Need, readDocumentedNeeds } from './documented-needs.ts';
+import { REQUESTS, type TableRequest } from './requests.ts';
 import { allAt, type Situation, situationsAt } from './situations.ts';
-import { type PlantedStore, plantStore, SOURCE } from './tree.ts';
+import { plantStore, SOURCE, type TestTree } from './tree.ts';
 import { watchStore } from './watched-store.ts';
 
 const ROWS = await readDocumentedNeeds();
 
 export interface TableOptions {
-  /** The ways in that are crossed with the rare situations too. */
-  readonly thorough?: readonly Way[];
+  /** The authentication methods that are tested. Default: all. */
+  readonly methods?: readonly AuthMethod[];
+  /** The authentication methods that are also tested in rare situations. */
+  readonly thorough?: readonly AuthMethod[];
 }
 
-/** Sends every request, in every way in, in every situation, and holds the service to the table of the docs. */
-export function accessTable(backend: Backend, { thorough = [] }: TableOptions = {}): void {
-  describe(`Who may do what: ${backend.name}`, () => {
-    let gate: Gate;
-    let planted: Planted;
-    /** The same service with nothing in its store. */
+/** Tests every request, with each authentication method, in each situation, against the permission table in the docs. */
+export function accessTable(backend: Backend, { methods = AUTH_METHODS, thorough = [] }: TableOptions = {}): void {
+  describe(`Permissions of requests: ${backend.name}`, () => {
+    let access: TestAccess;
+    let fixture: Fixture;
+    /** The same service on an empty store. */
     let empty: TestService;
-    let askers: readonly Asker[];
+    let clients: readonly Client[];
 
     before(async () => {
-      gate = await openGate();
-      const { access, publicUrl } = gate;
-      planted = await plantService(backend, gate);
-      empty = await startService(backend, { access, publicUrl });
-      askers = await gate.askers();
+      access = await openTestAccess();
+      fixture = await startFixture(backend, access);
+      empty = await startService(backend, { access: access.control, publicUrl: access.publicUrl });
+      clients = await access.clients();
     });
     after(async () => {
       CONNECTIONS.destroy();
-      await planted.service.stop();
+      await fixture.service.stop();
       await empty.stop();
-      await gate.close();
+      await access.close();
     });
 
-    for (const way of WAYS) {
-      describe(`by ${way}`, () => {
-        for (const row of ROWS.filter(({ title }) => DEEDS[title])) {
-          it(`To ${row.title.toLowerCase()}`, async () => {
-            const asker = askers.find((candidate) => candidate.way === way) ?? assert.fail(way);
-            for (const cell of cellsOf(row, asker, thorough.includes(way))) {
-              gate.grant(cell.grants);
-              await checkCell(cell, asker, planted, empty);
+    for (const method of methods) {
+      describe(`with ${method}`, () => {
+        for (const row of ROWS.filter(({ title }) => REQUESTS[title])) {
+          it(`are those of the documented row "${row.title}"`, async () => {
+            const client = clients.find((candidate) => candidate.method === method) ?? assert.fail(method);
+            for (const cell of cellsOf(row, client, thorough.includes(method))) {
+              access.grant(cell.grants);
+              await checkCell(cell, client, fixture, empty);
             }
           });
         }
@@ -60,19 +61,19 @@ export function accessTable(backend: Backend, { thorough = [] }: TableOptions = 
   });
 }
 
-/** A service whose store is put right after each change, and the members by which it was changed. */
-interface Planted {
+/** A service whose store is restored after each change. */
+interface Fixture {
   readonly service: TestService;
-  readonly tree: PlantedStore;
-  /** The members that could have changed something since the last call. */
+  readonly tree: TestTree;
+  /** Returns the names of the store members that could have changed something and were called since the last call. */
   changes(): readonly string[];
 }
 
-async function plantService(backend: Backend, { access, port, publicUrl }: Gate): Promise<Planted> {
+async function startFixture(backend: Backend, { control, port, publicUrl }: TestAccess): Promise<Fixture> {
   const calls: string[] = [];
   let bare: Store | undefined;
   const service = await startService(backend, {
-    access,
+    access: control,
     port,
     publicUrl,
     wrap(store) {
@@ -84,27 +85,27 @@ async function plantService(backend: Backend, { access, port, publicUrl }: Gate)
   return { service, tree, changes: () => calls.splice(0) };
 }
 
-/** A request in a situation, and what comes of it by the table. */
+/** A request in a situation, and its outcome by the table. */
 interface Cell {
   readonly name: string;
-  readonly deed: Deed;
+  readonly request: TableRequest;
   readonly situation: Situation;
   readonly grants: readonly Grant[];
   readonly row: DocumentedRow;
   readonly isAllowed: boolean;
 }
 
-function cellsOf(row: DocumentedRow, { way, subject }: Asker, isThorough: boolean): readonly Cell[] {
-  const deeds = DEEDS[row.title] ?? assert.fail(row.title);
+function cellsOf(row: DocumentedRow, { method: authMethod, subject }: Client, isThorough: boolean): readonly Cell[] {
+  const requests = REQUESTS[row.title] ?? assert.fail(row.title);
   const situations = (folder: FolderPath) => {
     const { usual, rare } = situationsAt(folder, subject);
     return isThorough ? [...usual, ...rare] : usual;
   };
-  return deeds.flatMap((deed) => {
-    const { method, path, destination } = deed;
+  return requests.flatMap((request) => {
+    const { method, path, destination } = request;
     const cellOf = (place: Need['at'], situation: Situation, others: readonly Grant[]): Cell => ({
-      name: `${row.title}, ${method} ${path}, by ${way}, with ${situation.name} at the ${place}`,
-      deed,
+      name: `${row.title}, ${method} ${path}, with ${authMethod}, with ${situation.name} at the ${place}`,
+      request,
       situation,
       grants: [...situation.grants, ...others],
       row,
@@ -113,76 +114,77 @@ function cellsOf(row: DocumentedRow, { way, subject }: Asker, isThorough: boolea
           at !== place || (throughout ? situation.throughout : situation.rights).includes(right),
       ),
     });
-    if (destination === undefined) return situations(SOURCE).map((there) => cellOf('source', there, []));
+    if (destination === undefined) return situations(SOURCE).map((each) => cellOf('source', each, []));
     return [
-      ...situations(SOURCE).map((there) => cellOf('source', there, [allAt(destination, subject)])),
-      ...situations(destination).map((there) => cellOf('destination', there, [allAt(SOURCE, subject)])),
+      ...situations(SOURCE).map((each) => cellOf('source', each, [allAt(destination, subject)])),
+      ...situations(destination).map((each) => cellOf('destination', each, [allAt(SOURCE, subject)])),
     ];
   });
 }
 
-async function checkCell(cell: Cell, asker: Asker, { service, tree, changes }: Planted, empty: TestService) {
-  const { name, deed, situation, row, isAllowed } = cell;
-  const answer = await ask(service, deed, asker);
+async function checkCell(cell: Cell, client: Client, { service, tree, changes }: Fixture, empty: TestService) {
+  const { name, request, situation, row, isAllowed } = cell;
+  const response = await sendAs(service, request, client);
   const isListing = row.title === 'List a folder';
-  if (isAllowed || (isListing && situation.ways)) {
-    assert.equal(answer.status, 200, `${name}: ${answer.body.toString()}`);
-    if (isListing) checkListing(cell, answer);
+  if (isAllowed || (isListing && situation.traversable)) {
+    assert.equal(response.status, 200, `${name}: ${response.body.toString()}`);
+    if (isListing) checkListing(cell, response);
     const isChanging = row.needs.some(({ right }) => right !== 'read');
     assert.equal(changes().length > 0, isChanging, name);
-    if (isChanging) assert.ok(!(await tree.putRight()), name);
+    if (isChanging) assert.ok(!(await tree.restore()), name);
     return;
   }
-  assert.equal(answer.status, asker.refusal, `${name}: ${answer.body.toString()}`);
-  checkRefusal(cell, asker, answer);
+  assert.equal(response.status, client.refusal, `${name}: ${response.body.toString()}`);
+  checkRefusal(cell, client, response);
   const attempts = changes();
-  if (attempts.length > 0) assert.ok(await tree.putRight(), name);
-  // Who may only add is told what is there already: only trying it finds out.
+  if (attempts.length > 0) assert.ok(await tree.restore(), name);
+  // With the right to write alone, only the attempt to create the file shows that it exists.
   if (row.title === 'Upload over a file' && situation.rights.includes('write')) return;
   assert.deepEqual(
     attempts.filter((member) => member !== 'stage'),
     [],
     name,
   );
-  if (TOLD_APART.has(asker.way)) assert.deepEqual(comparable(await ask(empty, deed, asker)), comparable(answer), name);
+  if (COMPARED.has(client.method))
+    assert.deepEqual(comparable(await sendAs(empty, request, client)), comparable(response), name);
 }
 
-/** The ways in whose refusals are compared with those for what is not there: one for each status. */
-const TOLD_APART: ReadonlySet<Way> = new Set(['nothing', 'a session']);
+/** The authentication methods whose refusals are compared with those for missing files: one for each status. */
+const COMPARED: ReadonlySet<AuthMethod> = new Set(['no credentials', 'a session']);
 
-/** Thousands of requests would else each open one. */
+/** Reuses connections, because the table sends thousands of requests. */
 const CONNECTIONS = new Agent({ keepAlive: true });
 
-function ask({ port }: TestService, { path, headers, ...deed }: Deed, asker: Asker): Promise<Answer> {
-  return send(port, path, { ...deed, headers: { ...headers, ...asker.headers }, agent: CONNECTIONS });
+function sendAs({ port }: TestService, { path, headers, ...call }: TableRequest, client: Client): Promise<Answer> {
+  return send(port, path, { ...call, headers: { ...headers, ...client.headers }, agent: CONNECTIONS });
 }
 
-/** What shows in a listing is what there is but for what is closed, or where reading is not allowed the ways alone. */
-function checkListing({ name, deed, situation, isAllowed }: Cell, { body }: Answer): void {
-  if (deed.method === 'HEAD') return;
+/** A listing has the entries that the client may read. Without the right to read, it has traversable folders only. */
+function checkListing({ name, request, situation, isAllowed }: Cell, { body }: Answer): void {
+  if (request.method === 'HEAD') return;
   const all = ['picture.png', 'sub/', 'x.txt'].map((child) => SOURCE + child);
   const { entries, rights } = JSON.parse(body.toString()) as { entries: { path: string }[]; rights: string[] };
   assert.deepEqual(
     entries.map(({ path }) => path),
-    isAllowed ? all.filter((path) => !situation.hidden.some((hidden) => hidden === path)) : situation.ways,
+    isAllowed ? all.filter((path) => !situation.hidden.some((hidden) => hidden === path)) : situation.traversable,
     name,
   );
   assert.deepEqual(rights, situation.rights, name);
 }
 
-/** A refusal is the envelope of a failure, and nothing that a file or folder would come with. */
-function checkRefusal({ name, deed }: Cell, { refusal }: Asker, { headers, body }: Answer): void {
+/** A refusal is an error envelope without any metadata of a file or folder. */
+function checkRefusal({ name, request }: Cell, { refusal }: Client, { headers, body }: Answer): void {
   for (const header of ['etag', 'last-modified', 'location', 'content-range', 'content-disposition']) {
     assert.equal(headers[header], undefined, name);
   }
   assert.equal(headers['www-authenticate'] !== undefined, refusal === 401, name);
-  if (deed.method === 'HEAD') return;
+  if (request.method === 'HEAD') return;
   const { success, error, ...others } = JSON.parse(body.toString());
   assert.deepEqual({ success, others }, { success: false, others: {} }, name);
   assert.match(error, /^(?:Sign in to|You are signed in as) .+\.$/, name);
 }
 
-/** An answer without what differs between any two. */
+/** The response without the headers that differ between any two responses. */
 function comparable({ status, headers, body }: Answer): unknown {
   const { date: _, 'x-request-id': __, ...rest } = headers;
   return { status, headers: rest, body: body.toString() };

@@ -6,7 +6,7 @@ import { parseFile, parseFolder, ROOT } from '../../src/domain/path.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { walk } from '../../src/domain/walk.ts';
 
-/** The folders that the requests of the table are about; `RENAMED` is not there yet. */
+/** The folders in the requests of the table. `RENAMED` does not exist. */
 export const SOURCE = parseFolder('top/ab');
 export const DESTINATION = parseFolder('top/cd');
 export const RENAMED = parseFolder('top/ef');
@@ -19,26 +19,26 @@ const PLANTED: Readonly<Record<string, Buffer>> = {
   'top/ab/picture.png': PICTURE,
   'top/ab/sub/deep.txt': Buffer.from('deep'),
   'top/ab/x.txt': Buffer.from('x'),
-  'top/abx/x.txt': Buffer.from('alike'),
+  'top/abx/x.txt': Buffer.from('similar'),
   'top/cd/sub/deep.txt': Buffer.from('deep in the destination'),
   'top/cd/taken.txt': Buffer.from('taken'),
   'top/next/x.txt': Buffer.from('next'),
   'root.txt': Buffer.from('root'),
 };
 
-/** A store with the same files in it whenever it was put right. */
-export interface PlantedStore {
-  /** Whether everything is as it was planted; what is not is put right. */
-  putRight(): Promise<boolean>;
+/** The files of a store under test. */
+export interface TestTree {
+  /** Restores all files. Returns whether nothing had changed. */
+  restore(): Promise<boolean>;
 }
 
-export async function plantStore(store: Store): Promise<PlantedStore> {
+export async function plantStore(store: Store): Promise<TestTree> {
   const files = createFiles(store, { presignExpires: 60 });
-  /** The etags of what was planted. */
+  /** The etags of the planted files. */
   const planted = new Map<string, string>();
 
-  const remove = async (strangers: ReadonlySet<string>) => {
-    for (const path of strangers) {
+  const remove = async (unplanted: ReadonlySet<string>) => {
+    for (const path of unplanted) {
       if (path.endsWith('/')) await files.deleteFolder(parseFolder(path));
       else await files.deleteFile(parseFile(path));
     }
@@ -48,33 +48,32 @@ export async function plantStore(store: Store): Promise<PlantedStore> {
     planted.set(path, (await store.write(parseFile(path), upload)).etag);
   };
 
-  const putRight = async () => {
+  const restore = async () => {
     const found = await etagsIn(store);
-    const strangers = new Set([...found.keys()].flatMap((path) => strangerIn(path) ?? []));
-    const lacking = Object.entries(PLANTED).filter(
+    const unplanted = new Set([...found.keys()].flatMap((path) => unplantedIn(path) ?? []));
+    const missing = Object.entries(PLANTED).filter(
       ([path]) => !planted.has(path) || found.get(path) !== planted.get(path),
     );
-    await remove(strangers);
-    await Promise.all(lacking.map(([path, bytes]) => plant(path, bytes)));
-    return strangers.size === 0 && lacking.length === 0;
+    await remove(unplanted);
+    await Promise.all(missing.map(([path, bytes]) => plant(path, bytes)));
+    return unplanted.size === 0 && missing.length === 0;
   };
-  await putRight();
-  return { putRight };
+  await restore();
+  return { restore };
 }
 
-/** What of a path was not planted: the uppermost folder on the way to it, or itself. */
-function strangerIn(path: string): string | undefined {
-  const way = [...foldersOf(path), path];
-  return way.find((place) => !FOLDERS.has(place) && !(place in PLANTED));
+/** Returns the topmost ancestor folder that was not planted, or the path itself if it was not. */
+function unplantedIn(path: string): string | undefined {
+  return [...foldersOf(path), path].find((place) => !FOLDERS.has(place) && !(place in PLANTED));
 }
 
-/** The folders that a path is in, itself too if it is one. */
+/** Returns the ancestor folders of a path, and the path itself if it is a folder. */
 const foldersOf = (path: string) => [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index + 1));
 
-/** Those that what is planted is in. */
+/** The ancestor folders of the planted files. */
 const FOLDERS: ReadonlySet<string> = new Set(Object.keys(PLANTED).flatMap(foldersOf));
 
-/** The etag of every file of a store, and nothing for a folder, by their paths. */
+/** Returns the etag of each file, and an empty string for each folder, by path. */
 async function etagsIn(store: Store): Promise<ReadonlyMap<string, string>> {
   const etags = new Map<string, string>();
   for await (const entry of walk(store, ROOT)) etags.set(entry.path, entry.kind === 'file' ? entry.etag : '');

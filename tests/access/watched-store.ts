@@ -1,7 +1,7 @@
 import type { Store } from '../../src/domain/store.ts';
 
-/** The members of a store that change nothing. */
-const LOOKS: ReadonlySet<string | symbol> = new Set([
+/** The store members that change nothing. */
+const READ_ONLY: ReadonlySet<string | symbol> = new Set([
   'list',
   'stat',
   'read',
@@ -14,14 +14,14 @@ const LOOKS: ReadonlySet<string | symbol> = new Set([
   'close',
 ] satisfies (keyof Store)[]);
 
-/** Tells of every call that could change something in a store. */
-export function watchStore(store: Store, tell: (member: string) => void): Store {
+/** Reports every call that could change a store. */
+export function watchStore(store: Store, report: (member: string) => void): Store {
   return new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name);
-      if (typeof member !== 'function' || LOOKS.has(name)) return member;
+      if (typeof member !== 'function' || READ_ONLY.has(name)) return member;
       return (...parameters: readonly unknown[]) => {
-        tell(String(name));
+        report(String(name));
         return Reflect.apply(member, target, parameters);
       };
     },

@@ -2,15 +2,15 @@ import type { FolderPath } from '../../src/domain/path.ts';
 import { BOUNDARY, type Call, formOf } from '../http/client.ts';
 import { DESTINATION, RENAMED, SOURCE } from './tree.ts';
 
-/** A request about what is in `SOURCE`, and in `destination` if there is one. */
-export interface Deed extends Call {
+/** A request for files in `SOURCE`, and in `destination` where it has one. */
+export interface TableRequest extends Call {
   readonly method: string;
   readonly path: string;
   readonly destination?: FolderPath;
 }
 
-/** The requests of each row of the table that needs rights, by its title. */
-export const DEEDS: Readonly<Record<string, readonly Deed[]>> = {
+/** The requests of each table row that requires rights, by the title of the row. */
+export const REQUESTS: Readonly<Record<string, readonly TableRequest[]>> = {
   'List a folder': [
     { method: 'GET', path: `/${SOURCE}` },
     { method: 'GET', path: '/top/ab?limit=1000' },
@@ -45,7 +45,7 @@ export const DEEDS: Readonly<Record<string, readonly Deed[]>> = {
   ...transfers('Move', '/move'),
 };
 
-function transfers(verb: string, path: string): Record<string, readonly Deed[]> {
+function transfers(verb: string, path: string): Record<string, readonly TableRequest[]> {
   const file = { source: 'top/ab/x.txt', is_folder: false };
   const folder = { source: SOURCE, is_folder: true };
   const over = { overwrite: true };
@@ -57,13 +57,13 @@ function transfers(verb: string, path: string): Record<string, readonly Deed[]> 
   };
 }
 
-function json(path: string, body: object, destination?: FolderPath): Deed {
+function json(path: string, body: object, destination?: FolderPath): TableRequest {
   const call = { method: 'POST', path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
   return destination === undefined ? call : { ...call, destination };
 }
 
-/** The form in both orders of its parts. */
-function uploads(name: string): readonly Deed[] {
+/** Uploads with both orders of the form parts. */
+function uploads(name: string): readonly TableRequest[] {
   const prefix = { name: 'prefix', value: SOURCE };
   const file = { name: 'file', filename: name, value: 'uploaded' };
   const headers = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };

@@ -15,37 +15,44 @@ import { findFreePort } from '../servers/free-port.ts';
 import { startIdentityProvider } from '../servers/identity-provider.ts';
 import { startKeyServer } from '../servers/key-server.ts';
 
-/** How a request may prove who sends it. */
-export const WAYS = ['nothing', 'a session', 'Basic', 'a token', 'a JWT', 'a provider'] as const;
+/** How a request authenticates. */
+export const AUTH_METHODS = [
+  'no credentials',
+  'a session',
+  'Basic authentication',
+  'a token',
+  'a JWT',
+  'an OIDC session',
+] as const;
 
-export type Way = (typeof WAYS)[number];
+export type AuthMethod = (typeof AUTH_METHODS)[number];
 
-/** Somebody who sends requests in one of the ways. */
-export interface Asker {
-  readonly way: Way;
-  /** By what grants reach them: each by another kind or from elsewhere, since all have to work. */
+/** A client that uses one of the authentication methods. */
+export interface Client {
+  readonly method: AuthMethod;
+  /** The subject of its grants: another kind for each client, because all kinds must work. */
   readonly subject: Subject;
   readonly headers: Readonly<Record<string, string>>;
   /** The status of a refusal. */
   readonly refusal: 401 | 403;
 }
 
-/** People, their ways in, and grants that can be changed from one request to the next. */
-export interface Gate {
-  readonly access: AccessControl;
-  /** Where the service has to listen that they sign in at. */
+/** Users, authentication methods, and grants that a test can change between requests. */
+export interface TestAccess {
+  readonly control: AccessControl;
+  /** The port on which the service must listen, because `publicUrl` contains it. */
   readonly port: number;
   readonly publicUrl: string;
   grant(grants: readonly Grant[]): void;
-  /** Everybody, when that service listens. */
-  askers(): Promise<readonly Asker[]>;
+  /** Signs in at the service and returns one client for each authentication method. */
+  clients(): Promise<readonly Client[]>;
   close(): Promise<void>;
 }
 
 const PASSWORD = 'correct horse battery staple';
 
-export async function openGate(): Promise<Gate> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdall-test-gate-'));
+export async function openTestAccess(): Promise<TestAccess> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdall-test-access-'));
   const port = await findFreePort();
   const publicUrl = `http://127.0.0.1:${port}`;
   const provider = await startIdentityProvider({ redirectUri: `${publicUrl}/-/sign-in/callback` });
@@ -70,30 +77,35 @@ export async function openGate(): Promise<Gate> {
   });
 
   return {
-    access: { mode: 'file', policy: () => policy, waysIn },
+    control: { mode: 'file', policy: () => policy, waysIn },
     port,
     publicUrl,
     grant(grants) {
       policy = createPolicy(people, grants);
     },
-    askers: async () => [
-      { way: 'nothing', subject: { kind: 'everyone' }, headers: {}, refusal: 401 },
+    clients: async () => [
+      { method: 'no credentials', subject: { kind: 'everyone' }, headers: {}, refusal: 401 },
       {
-        way: 'a session',
+        method: 'a session',
         subject: { kind: 'person', name: 'ann' },
         headers: await sessionBy(signIn, port),
         refusal: 403,
       },
-      { way: 'Basic', subject: { kind: 'group', name: 'family' }, headers: authorization(basic), refusal: 403 },
-      { way: 'a token', subject: { kind: 'signed-in' }, headers: authorization(`Bearer ${token}`), refusal: 403 },
       {
-        way: 'a JWT',
+        method: 'Basic authentication',
+        subject: { kind: 'group', name: 'family' },
+        headers: authorization(basic),
+        refusal: 403,
+      },
+      { method: 'a token', subject: { kind: 'signed-in' }, headers: authorization(`Bearer ${token}`), refusal: 403 },
+      {
+        method: 'a JWT',
         subject: { kind: 'person', name: 'carl@example.org' },
         headers: authorization(`Bearer ${await issuer.issue({ preferred_username: 'carl@example.org' })}`),
         refusal: 403,
       },
       {
-        way: 'a provider',
+        method: 'an OIDC session',
         subject: { kind: 'group', name: 'guests' },
         headers: await sessionBy((browser) => browser.visit(`${publicUrl}/-/sign-in`), port),
         refusal: 403,
@@ -111,7 +123,7 @@ const authorization = (value: string) => ({ authorization: value });
 
 const basic = `Basic ${Buffer.from(`ann:${PASSWORD}`).toString('base64')}`;
 
-/** Signs in as the page does. */
+/** Signs in as the web UI does. */
 async function signIn(browser: Browser, port: number): Promise<void> {
   const headers = { 'content-type': 'application/json' };
   const body = JSON.stringify({ name: 'ann', password: PASSWORD });
@@ -119,7 +131,7 @@ async function signIn(browser: Browser, port: number): Promise<void> {
   assert.equal(status, 200);
 }
 
-/** The cookie of a session that was begun by this. */
+/** Signs in with `begin` and returns the session cookie. */
 async function sessionBy(
   begin: (browser: Browser, port: number) => Promise<unknown>,
   port: number,
@@ -132,7 +144,7 @@ async function sessionBy(
   return headers;
 }
 
-/** Somebody who issues JSON Web Tokens, and tells the key that they are signed with. */
+/** Starts an issuer of JSON Web Tokens, which serves its public key. */
 async function startIssuer() {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
   const server = await startKeyServer();
