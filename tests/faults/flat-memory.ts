@@ -1,45 +1,113 @@
 import assert from 'node:assert/strict';
+import { createReadStream, statfsSync } from 'node:fs';
+import { rm, stat } from 'node:fs/promises';
 import { get, type IncomingMessage } from 'node:http';
-import type { TestContext } from 'node:test';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'node:test';
 import { assertSuccess, send, upload } from '../http/client.ts';
-import { startHoldall } from '../process/holdall.ts';
+import { untilNoDebris } from '../process/debris.ts';
+import { type Owner, startHoldall } from '../process/holdall.ts';
 import { forgetPeak, MEMORY_BOUND, memoryOf, tellsPeaks } from '../process/memory.ts';
-import { ORDERS, openUpload } from '../process/transfers.ts';
+import { ORDERS, type Order, openDownload, openUpload, signedPath } from '../process/transfers.ts';
 import { assertPattern, block, MIB } from './pattern.ts';
 
-/** Why flat memory can't be seen on this machine, if so. */
-export const skipWithoutPeaks =
-  !tellsPeaks() && 'the peak of the memory of a process is told by /proc, which is of Linux';
+const GIB = 1024 * MIB;
 
-/**
- * Uploads a file of `size` bytes to a service with these settings, in both orders of the form, and expects that its
- * memory stays flat, and that all bytes are there, where it redirects to.
- */
-export async function assertFlatUploads(
-  t: TestContext,
-  settings: Readonly<Record<string, string>>,
-  size: number,
-): Promise<void> {
-  const { pid, port } = await startHoldall(t, { settings });
-  await upload(port, 'small', Buffer.alloc(9 * MIB));
-  await send(port, '/');
-  const idle = await memoryOf(pid, 'VmRSS');
+/** Tests that transfers of `size` bytes, a multiple of 1 MiB, don't increase the memory of a service with a disk. */
+export function testDiskTransfers(size: number): void {
+  it(`keeps the memory of the service flat while ${size / MIB} MiB are transferred to and from a disk`, {
+    skip: skipWithoutPeaks() || skipWithoutSpace(3 * size),
+  }, async (t) => {
+    const { pid, port, root } = await startHoldall(t, { settings: { LOG_LEVEL: 'info' } });
+    await upload(port, 'small', Buffer.alloc(MIB));
+    await send(port, '/file/small');
+    const assertFlat = await memoryWatch(pid);
 
-  for (const order of ORDERS) {
-    await t.test(order, async () => {
-      await forgetPeak(pid);
-      const opened = await openUpload(port, `f/${order}`, order);
-      for (let sent = 0; sent < size; sent += MIB) {
-        await opened.send(block(sent / MIB).subarray(0, size - sent));
-      }
-      assertSuccess(await opened.finish(), { message: 'File uploaded successfully', path: `f/${order}` });
-      const peak = await memoryOf(pid, 'VmHWM');
-      assert.ok(peak - idle < MEMORY_BOUND, `It grew from ${idle} to ${peak} bytes.`);
-      const { headers } = await send(port, `/file/f/${encodeURIComponent(order)}`);
-      const stored = await new Promise<IncomingMessage>((resolve, reject) => {
-        get(headers.location ?? '', resolve).once('error', reject);
+    for (const order of ORDERS) {
+      await t.test(`by an upload with the ${order}`, async () => {
+        await rm(join(root, 'large'), { force: true });
+        await forgetPeak(pid);
+        await uploadPattern(port, 'large', order, size);
+        await assertFlat();
+        assert.equal((await stat(join(root, 'large'))).size, size);
+        await assertPattern(createReadStream(join(root, 'large'), { highWaterMark: MIB }), 0, size);
+        await untilNoDebris(root);
       });
-      await assertPattern(stored, 0, size);
+    }
+
+    await t.test('by a range request', async () => {
+      await forgetPeak(pid);
+      const [start, length] = [12_345, size - 2 * MIB];
+      const range = { range: `bytes=${start}-${start + length - 1}` };
+      const download = await openDownload(port, await signedPath(port, 'large'), range);
+      assert.equal(download.statusCode, 206);
+      assert.equal(download.headers['content-range'], `bytes ${start}-${start + length - 1}/${size}`);
+      assert.equal(download.headers['content-length'], String(length));
+      await assertPattern(download, start, length);
+      await assertFlat();
     });
-  }
+  });
+}
+
+/** A remote store for a test: the settings of a service on it. */
+type OpenStore = (t: Owner) => Promise<Readonly<Record<string, string>>>;
+
+export interface RemoteUploads {
+  readonly size: number;
+  /** The orders of the form parts. Default: both. */
+  readonly orders?: readonly Order[];
+  readonly open: OpenStore;
+}
+
+/** Tests that uploads of `size` bytes don't increase the memory of a service with a remote store. */
+export function testRemoteUploads(store: string, { size, orders = ORDERS, open }: RemoteUploads): void {
+  const amount = `${Math.floor(size / MIB)} MiB`;
+  it(`keeps the memory of the service flat while ${amount} are uploaded to ${store}`, {
+    skip: skipWithoutPeaks(),
+  }, async (t) => {
+    const { pid, port } = await startHoldall(t, { settings: await open(t) });
+    await upload(port, 'small', Buffer.alloc(9 * MIB));
+    await send(port, '/');
+    const assertFlat = await memoryWatch(pid);
+
+    for (const order of orders) {
+      await t.test(`with the ${order}`, async () => {
+        await forgetPeak(pid);
+        await uploadPattern(port, `f/${order}`, order, size);
+        await assertFlat();
+        const { headers } = await send(port, `/file/f/${encodeURIComponent(order)}`);
+        const stored = await new Promise<IncomingMessage>((resolve, reject) => {
+          get(headers.location ?? '', resolve).once('error', reject);
+        });
+        await assertPattern(stored, 0, size);
+      });
+    }
+  });
+}
+
+/** Returns a function that asserts that the peak memory of the idle process `pid` has stayed close to its present memory. */
+async function memoryWatch(pid: number): Promise<() => Promise<void>> {
+  const idle = await memoryOf(pid, 'VmRSS');
+  return async () => {
+    const peak = await memoryOf(pid, 'VmHWM');
+    assert.ok(peak - idle < MEMORY_BOUND, `It grew from ${idle} to ${peak} bytes.`);
+  };
+}
+
+async function uploadPattern(port: number, path: string, order: Order, size: number): Promise<void> {
+  const opened = await openUpload(port, path, order);
+  for (let sent = 0; sent < size; sent += MIB) await opened.send(block(sent / MIB).subarray(0, size - sent));
+  assertSuccess(await opened.finish(), { message: 'File uploaded successfully', path });
+}
+
+function skipWithoutPeaks(): string | false {
+  return !tellsPeaks() && 'only /proc on Linux has the peak memory of a process';
+}
+
+function skipWithoutSpace(bytes: number): string | false {
+  const { bavail, bsize } = statfsSync(tmpdir());
+  const required = Math.ceil(bytes / GIB);
+  const free = Math.floor((bavail * bsize) / GIB);
+  return free < required && `${tmpdir()} has ${free} GiB of free space, and the test needs ${required} GiB`;
 }

@@ -14,14 +14,16 @@ export const needs: readonly Need[] = ['bucket'];
 const TOKEN = 'a-token-of-32-characters-or-more';
 const READY = '/-/health/ready';
 
-describe('A bucket that is gone', () => {
-  it('is asked nothing more until it is back, and every request says why', async (t) => {
+describe('An unreachable bucket', () => {
+  it('gets no further requests until it is reachable again, and each response has the reason', async (t) => {
     const { bucket, proxy, holdall } = await setUp(t);
     const { port } = holdall;
     await upload(port, 'kept', 'kept');
 
     proxy.intercept(() => 'cut');
-    await until('it is taken for gone', async () => {
+    // Sent together, because each one is retried with back-off before it counts as a failure.
+    await Promise.all(Array.from({ length: 5 }, () => send(port, '/file/kept')));
+    await until('the bucket counts as unreachable', async () => {
       const { status, body } = await send(port, READY);
       assert.equal(status, 503);
       return /has been out of reach for \d+ seconds\. The object store/.test(errorIn(body));
@@ -40,14 +42,14 @@ describe('A bucket that is gone', () => {
     ]);
     for (const { status, headers } of answers) assert.deepEqual([status, headers['retry-after']], [503, '1']);
     assert.match(errorIn(answers[0]?.body), /^The store has been out of reach for \d+ seconds\. The object store /);
-    const looks = ['HeadBucket', 'ListObjectsV2'];
+    const checks = ['HeadBucket', 'ListObjectsV2'];
     assert.deepEqual(
-      proxy.requests.filter(({ operation }) => !looks.includes(operation)).map(({ operation }) => operation),
+      proxy.requests.filter(({ operation }) => !checks.includes(operation)).map(({ operation }) => operation),
       [],
     );
 
     proxy.intercept(undefined);
-    await until('it is back', async () => (await send(port, READY)).status === 200);
+    await until('the bucket is reachable again', async () => (await send(port, READY)).status === 200);
     assert.equal(await outOfReach(port), 0);
     assert.ok(holdall.log.some(({ msg }) => msg === 'The store is back.'));
     assert.equal((await send(port, '/file/kept')).body.toString(), 'kept');
@@ -58,21 +60,21 @@ describe('A bucket that is gone', () => {
     assert.deepEqual(await bucket.keys(), ['other']);
   });
 
-  it('for a moment only fails nothing', async (t) => {
+  it('fails no request when a single connection is lost', async (t) => {
     const { proxy, holdall } = await setUp(t);
     const { port } = holdall;
     await upload(port, 'kept', 'kept');
-    for (let times = 0; times < 20; times++) {
+    for (let times = 0; times < 5; times++) {
       let cuts = 1;
       proxy.intercept(() => (cuts-- > 0 ? 'cut' : undefined));
       assert.equal((await send(port, '/file/kept')).body.toString(), 'kept');
     }
-    assert.ok((await metric(port, 'holdall_store_retries_total')) >= 20);
+    assert.ok((await metric(port, 'holdall_store_retries_total')) >= 5);
     assert.equal(await outOfReach(port), 0);
   });
 });
 
-/** The service on a bucket that it reaches through a proxy. */
+/** Starts the service on a bucket behind a proxy. */
 async function setUp(t: TestContext): Promise<{ bucket: TestBucket; proxy: S3Proxy; holdall: Holdall }> {
   const bucket = await createBucket();
   atEnd(t, () => bucket.remove());

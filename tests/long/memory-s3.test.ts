@@ -1,0 +1,12 @@
+import { testDiskTransfers, testRemoteUploads } from '../faults/flat-memory.ts';
+import { MIB } from '../faults/pattern.ts';
+import { LARGEST_TEST_FILE, openTestBucket, openTestRepository } from '../faults/remote-stores.ts';
+import type { Need } from '../runner/needs.ts';
+
+export const needs: readonly Need[] = ['swift'];
+
+// Larger than a signed 32-bit number.
+testDiskTransfers(2050 * MIB);
+
+testRemoteUploads('a bucket', { size: 1000 * MIB + 12_345, open: openTestBucket });
+testRemoteUploads('a repository', { size: LARGEST_TEST_FILE, open: openTestRepository });
