@@ -1,51 +1,82 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { after } from 'node:test';
 import type { Store } from '../../src/domain/store.ts';
 import type { UrlSigner } from '../../src/domain/url-signer.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
+import type { TestBucket } from '../servers/bucket.ts';
+import type { HostedRepository } from '../servers/hosted-repository.ts';
+import type { ObjectStore } from '../servers/object-store.ts';
 
-/** A store under test, and where it rightly differs from the others. */
+/** A store under test, and its permitted differences from the other stores. */
 export interface Backend {
   readonly name: string;
-  /** A new, empty store. `close` leaves nothing behind. */
-  open(): Promise<{ store: Store; signer?: UrlSigner; close(): Promise<void> }>;
-  /** What it can't do, each with its reason; the suites ask for a trait by its name. */
+  /** Opens a new, empty store. `close` removes everything that it holds. */
+  open(): Promise<OpenStore>;
+  /** Returns an `open` whose stores reuse what is slow to create. Undefined where a new store is cheap. */
+  readonly share?: () => SharedStores;
+  /** The missing traits, each with its reason. Suites skip the tests that need them. */
   readonly lacks: Partial<Record<Trait, string>>;
 }
 
+export interface OpenStore {
+  readonly store: Store;
+  /** Signs the service's own URLs. */
+  readonly signer?: UrlSigner;
+  close(): Promise<void>;
+}
+
+/** Stores that reuse buckets, or branches of one repository. Several can be open at a time. */
+export interface SharedStores {
+  open(): Promise<OpenStore>;
+  /** Removes what the stores shared. Rejects when `git fsck` finds a fault in the repository. */
+  close(): Promise<void>;
+}
+
+/**
+ * Returns the backend with stores that share buckets or a repository until the last test of the calling file has ended.
+ * Call it at the top level of a test file.
+ */
+export function shareWithinFile(backend: Backend): Backend {
+  if (!backend.share) return backend;
+  const shared = backend.share();
+  after(() => shared.close());
+  return { ...backend, open: shared.open };
+}
+
 export type Trait =
-  /** Keeps the media type that an upload had. */
+  /** Stores the media type of an upload. */
   | 'stored-types'
-  /** Replaces a file under the condition of its etag. */
+  /** Replaces a file on the condition of its etag. */
   | 'conditional-replace'
-  /** Enforces the condition of a write against other writes at the same moment. */
+  /** Enforces the condition of a write against concurrent writes. */
   | 'atomic-conditions'
-  /** Copies keep the etag. */
+  /** Copies have the etag of the source. */
   | 'etags-of-content'
-  /** Knows when a file was written. */
+  /** Knows the modification time of a file. */
   | 'modification-times'
-  /** Keeps the modification time that an upload had. */
+  /** Stores the modification time of an upload. */
   | 'kept-times'
-  /** Refuses a path through a file, and a file and a folder of one name. */
+  /** Rejects a path through a file, and a file and a folder of the same name. */
   | 'one-kind-per-name'
-  /** Keeps a folder that was made by a file in it when that file goes. */
+  /** Keeps a folder when its last file is removed. */
   | 'emptied-folders'
-  /** Tells the media type of each file in a listing. */
+  /** Lists the stored media type of each file. */
   | 'types-in-listings'
-  /** Says of a file that was just written when that was. */
+  /** Returns the modification time of a write. */
   | 'times-of-writes'
-  /** Has something to do with the operations that `Files` composes from single files. */
+  /** Uses the operations that `Files` composes from single files. */
   | 'composed-operations'
-  /** Never says that a file was modified later than now. */
+  /** Never returns a modification time in the future. */
   | 'past-times'
-  /** Gives presigned URLs that are good more than once. */
+  /** Has presigned URLs that work more than once. */
   | 'lasting-urls'
-  /** Gives presigned URLs by which a file comes as an attachment of its name. */
+  /** Has presigned URLs that send a file as an attachment with its name. */
   | 'urls-of-downloads';
 
-/** A tree in which these folders were made by what they held, and hold nothing any more: some stores keep them. */
+/** Returns the tree without the folders that became empty, on stores that remove those. */
 export function emptied(
   backend: Backend,
   tree: Record<string, string | null>,
@@ -61,7 +92,7 @@ export const memory: Backend = {
   lacks: {},
 };
 
-/** Nothing but what every store has: what `Files` composes from it is tested on this one. */
+/** Has only the required members of a store, so that `Files` composes all other operations from them. */
 export const bare: Backend = {
   name: 'bare memory',
   open: async () => {
@@ -71,26 +102,55 @@ export const bare: Backend = {
   lacks: {},
 };
 
+/** Stores in buckets of an object store. */
+export function bucketBackend(objectStore?: () => ObjectStore): Pick<Backend, 'open' | 'share'> {
+  const openBucket = async () => {
+    // Loaded on demand, because loading the AWS SDK takes longer than most tests of the other backends.
+    const { createBucket } = await import('../servers/bucket.ts');
+    return createBucket(objectStore?.());
+  };
+  const openStore = async ({ settings }: TestBucket) => {
+    const { openS3 } = await import('../../src/stores/s3/s3.ts');
+    return openS3({ ...settings, warn: () => {} });
+  };
+  return {
+    open: async () => {
+      const bucket = await openBucket();
+      const store = await openStore(bucket);
+      const close = async () => {
+        await store.close?.();
+        await bucket.remove();
+      };
+      return { store, close };
+    },
+    share: () => {
+      const buckets: TestBucket[] = [];
+      const unused: TestBucket[] = [];
+      const open = async () => {
+        const bucket = unused.pop() ?? (await openBucket());
+        if (!buckets.includes(bucket)) buckets.push(bucket);
+        const store = await openStore(bucket);
+        const close = async () => {
+          await store.close?.();
+          await bucket.empty();
+          unused.push(bucket);
+        };
+        return { store, close };
+      };
+      return { open, close: async () => void (await Promise.all(buckets.map((bucket) => bucket.remove()))) };
+    },
+  };
+}
+
 export const s3: Backend = {
   name: 's3',
-  open: async () => {
-    // Loaded by the files alone that need it: it takes longer than many of their tests.
-    const { openS3 } = await import('../../src/stores/s3/s3.ts');
-    const { createBucket } = await import('../servers/bucket.ts');
-    const bucket = await createBucket();
-    const store = openS3({ ...bucket.settings, warn: () => {} });
-    const close = async () => {
-      await store.close?.();
-      await bucket.remove();
-    };
-    return { store, close };
-  },
+  ...bucketBackend(),
   lacks: {
-    'one-kind-per-name': 'a bucket holds an object "a" and objects "a/…" side by side',
-    'emptied-folders': 'a folder of a bucket is there while anything lies under it, or its marker does',
-    'types-in-listings': 'a listing of objects has no types, so that it gives those that the names tell',
-    'times-of-writes': 'the answer to a write has no time',
-    'kept-times': 'a listing of objects has no time but that of the write',
+    'one-kind-per-name': 'a bucket can contain an object "a" and objects "a/…"',
+    'emptied-folders': 'a folder of a bucket exists while it has an object or a marker',
+    'types-in-listings': 'a listing of objects has no types; Holdall takes them from the names',
+    'times-of-writes': 'the response to a write has no time',
+    'kept-times': 'a listing of objects has only the time of the write',
   },
 };
 
@@ -107,15 +167,39 @@ export const github: Backend = {
     };
     return { store, close };
   },
+  share: () => {
+    let hosting: Promise<HostedRepository> | undefined;
+    let count = 0;
+    const open = async () => {
+      const { openGitHub } = await import('../../src/stores/github/github.ts');
+      const { hostRepository } = await import('../servers/hosted-repository.ts');
+      // The first commit has an empty tree.
+      hosting ??= hostRepository({ files: {} });
+      const { host, repository, options } = await hosting;
+      count += 1;
+      const branch = `test-${count}`;
+      const folder = join(options.cache.folder, branch);
+      await repository.createBranch(branch);
+      host.quota.remaining = host.quota.limit;
+      host.forget();
+      const store = openGitHub({ ...options, branch, cache: { ...options.cache, folder } });
+      const close = async () => {
+        await store.close?.();
+        await rm(folder, { recursive: true, force: true });
+        host.throwFailure();
+      };
+      return { store, close };
+    };
+    return { open, close: async () => (await hosting)?.remove() };
+  },
   lacks: {
-    'stored-types': 'git keeps no media type',
-    'composed-operations': 'every operation is one commit, so that nothing is composed',
-    'lasting-urls': 'the URL that the host gives is good for one use',
-    'urls-of-downloads': 'the URL that the host gives says nothing of a file name',
-    'modification-times': 'git keeps the time of commits, and a file may have come with any of them',
-    'kept-times': 'git keeps no time of a file',
-    'emptied-folders':
-      'git keeps no empty folder, so that one is there while anything lies under it, or its marker does',
+    'stored-types': 'git stores no media types',
+    'composed-operations': 'every operation is one commit',
+    'lasting-urls': 'a download URL of GitHub works once',
+    'urls-of-downloads': 'a download URL of GitHub has no file name',
+    'modification-times': 'git stores the times of commits, not of files',
+    'kept-times': 'git stores no times of files',
+    'emptied-folders': 'git stores no empty folders: a folder exists while it has a file or a marker',
   },
 };
 
@@ -131,8 +215,8 @@ export const disk: Backend = {
     return { store, signer, close };
   },
   lacks: {
-    'stored-types': 'file systems keep no media type',
-    'conditional-replace': 'other programs could change the file between the look and the renaming',
-    'etags-of-content': 'an etag holds the inode, which a copy has of its own',
+    'stored-types': 'file systems store no media types',
+    'conditional-replace': 'another program could change the file between the check and the rename',
+    'etags-of-content': 'an etag contains the inode number, and a copy has another one',
   },
 };

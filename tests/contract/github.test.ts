@@ -1,9 +1,7 @@
-import type { Need } from '../runner/needs.ts';
-import { github } from './backend.ts';
+import { github, shareWithinFile } from './backend.ts';
 import { optionalContract } from './optional.ts';
 import { storeContract } from './suite.ts';
 
-export const needs: readonly Need[] = ['git'];
-
-storeContract(github);
-optionalContract(github);
+const backend = shareWithinFile(github);
+storeContract(backend);
+optionalContract(backend);

@@ -1,9 +1,11 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import {
   AbortMultipartUploadCommand,
   CreateBucketCommand,
   DeleteBucketCommand,
   DeleteObjectCommand,
+  DeleteObjectsCommand,
   ListMultipartUploadsCommand,
   ListObjectsV2Command,
   S3Client,
@@ -11,17 +13,19 @@ import {
 import type { S3Options } from '../../src/stores/s3/settings.ts';
 import { type ObjectStore, testObjectStore } from './object-store.ts';
 
-/** A bucket of a test's own in the store that the tests were given. */
+/** A new bucket in the object store of the tests. */
 export interface TestBucket {
   readonly settings: Omit<S3Options, 'warn'>;
-  /** For looking behind the interface. */
+  /** Reads and changes the bucket directly, past the service. */
   readonly client: S3Client;
   readonly name: string;
-  /** The keys of all objects, in the order of the store. */
+  /** Returns the keys of all objects, in the order of the store. */
   keys(): Promise<string[]>;
-  /** The keys of the uploads in parts that were begun and neither completed nor given up. */
+  /** Returns the keys of the multipart uploads that are neither completed nor aborted. */
   openUploads(): Promise<string[]>;
-  /** Removes it with everything in it. */
+  /** Removes all objects and aborts all multipart uploads. */
+  empty(): Promise<void>;
+  /** Removes the bucket and everything in it. */
   remove(): Promise<void>;
 }
 
@@ -56,6 +60,22 @@ export async function createBucket(store: ObjectStore = testObjectStore()): Prom
 
   const uploads = async () => (await client.send(new ListMultipartUploadsCommand({ Bucket }))).Uploads ?? [];
 
+  const empty = async () => {
+    const [left, open] = await Promise.all([keys(), uploads()]);
+    const batches = left.filter(isXmlText);
+    while (batches.length > 0) await removeBatch(batches.splice(0, 1000));
+    for (const Key of left) if (!isXmlText(Key)) await client.send(new DeleteObjectCommand({ Bucket, Key }));
+    for (const { Key, UploadId } of open) {
+      await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+    }
+  };
+
+  const removeBatch = async (batch: readonly string[]) => {
+    const Delete = { Objects: batch.map((Key) => ({ Key })), Quiet: true };
+    const { Errors = [] } = await client.send(new DeleteObjectsCommand({ Bucket, Delete }));
+    assert.deepEqual(Errors, []);
+  };
+
   return {
     name,
     client,
@@ -71,18 +91,16 @@ export async function createBucket(store: ObjectStore = testObjectStore()): Prom
     },
     keys,
     openUploads: async () => (await uploads()).map(({ Key = '' }) => Key),
+    empty,
     async remove() {
       if (isRemoved) return;
       isRemoved = true;
-      const left = await keys();
-      while (left.length > 0) {
-        await Promise.all(left.splice(0, 32).map((Key) => client.send(new DeleteObjectCommand({ Bucket, Key }))));
-      }
-      for (const { Key, UploadId } of await uploads()) {
-        await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
-      }
+      await empty();
       await client.send(new DeleteBucketCommand({ Bucket }));
       client.destroy();
     },
   };
 }
+
+/** Returns whether XML 1.0 can contain the key: `DeleteObjects` takes keys as XML. */
+const isXmlText = (key: string) => /^[^\p{Cc}\ufffe\uffff]*$/u.test(key);

@@ -54,6 +54,8 @@ export interface GitHubDouble {
     /** Milliseconds for which an address is good that is given out. */
     lifetime: number;
   };
+  /** Throws the first failure since the last call: a violation of GitHub's API description, or an interceptor's error. */
+  throwFailure(): void;
   /**
    * Ends all that was started and removes it. Rejects when something did not agree with GitHub's description of its
    * API, when `git fsck --strict` has something against a repository, or when an interceptor threw.
@@ -81,6 +83,10 @@ export async function startGitHub(): Promise<GitHubDouble> {
       const { hosted, test } = await createBareRepository(folder, repositories.length + 1, options);
       repositories.push(hosted);
       return test;
+    },
+    throwFailure() {
+      const [first] = failures.splice(0);
+      if (first !== undefined) throw first;
     },
     async stop() {
       await Promise.all([api.stop(), files.stop()]);

@@ -34,6 +34,8 @@ export interface TestRepository {
     message?: string,
     options?: { readonly branch?: string; readonly date?: Date },
   ): Promise<string>;
+  /** Creates a branch at the head of `branch`. */
+  createBranch(name: string): Promise<void>;
   /** The old name leads to the new one from now on. */
   rename(name: string): void;
   /** Commits on the branch are refused from now on, with the message. */
@@ -156,6 +158,11 @@ function forTests(hosted: HostedRepository, branch: string): TestRepository {
     async commit(changes, message = 'Changed by somebody else', { branch: other = branch, date = new Date() } = {}) {
       const from = await objects.resolve(`refs/heads/${other}`);
       return await pushCommit(surroundings, other, { changes, message, date, from: from?.sha });
+    },
+    async createBranch(name) {
+      const head = await objects.resolve(`refs/heads/${branch}`);
+      if (!head) throw new Error(`The branch "${branch}" has no commit.`);
+      await objects.updateRef(`refs/heads/${name}`, head.sha, undefined);
     },
     rename(name) {
       hosted.formerNames.push(hosted.name);
