@@ -13,29 +13,29 @@ const BUCKET = {
 const REPOSITORY = { STORAGE_TYPE: 'github', READ_ONLY: 'true', GITHUB_OWNER: 'octocat', GITHUB_REPO: 'my-files' };
 const R2 = 'https://0123.r2.cloudflarestorage.com';
 
-describe('Where the URLs lead that stores give of files', () => {
-  for (const [what, settings, origins] of [
+describe('contentOrigins', () => {
+  for (const [name, settings, origins] of [
     ['a disk', {}, []],
     ['a bucket', { ...BUCKET, S3_ENDPOINT: R2 }, [R2]],
-    ['a bucket by an address', { ...BUCKET, S3_ENDPOINT: 'http://127.0.0.1:9000/' }, ['http://127.0.0.1:9000']],
+    ['a bucket at an IP address', { ...BUCKET, S3_ENDPOINT: 'http://127.0.0.1:9000/' }, ['http://127.0.0.1:9000']],
     [
-      'a bucket in the name of the host',
+      'a bucket with virtual-hosted addressing',
       { ...BUCKET, S3_ENDPOINT: R2, S3_ADDRESSING: 'virtual' },
       ['https://my-files.0123.r2.cloudflarestorage.com'],
     ],
     [
-      'a bucket of AWS',
+      'a bucket on AWS',
       { ...BUCKET, S3_REGION: 'eu-central-1', S3_ADDRESSING: 'virtual' },
       ['https://my-files.s3.eu-central-1.amazonaws.com'],
     ],
-    ['a bucket of AWS in China', { ...BUCKET, S3_REGION: 'cn-north-1' }, ['https://s3.cn-north-1.amazonaws.com.cn']],
+    ['a bucket on AWS in China', { ...BUCKET, S3_REGION: 'cn-north-1' }, ['https://s3.cn-north-1.amazonaws.com.cn']],
     [
-      'a public bucket',
+      'a bucket with S3_PUBLIC_URL',
       { ...BUCKET, S3_ENDPOINT: R2, S3_PUBLIC_URL: 'https://files.example.org/all' },
       [R2, 'https://files.example.org'],
     ],
     [
-      'a repository of GitHub',
+      'a GitHub repository',
       REPOSITORY,
       [
         'https://raw.githubusercontent.com',
@@ -46,7 +46,7 @@ describe('Where the URLs lead that stores give of files', () => {
       ],
     ],
     [
-      'a repository of an Enterprise server',
+      'a GitHub Enterprise repository',
       { ...REPOSITORY, GITHUB_API_URL: 'https://github.example.org:8443/api/v3' },
       [
         'https://github.example.org:8443',
@@ -55,12 +55,12 @@ describe('Where the URLs lead that stores give of files', () => {
       ],
     ],
     [
-      'a repository of a server without a name',
+      'a repository on a server at an IP address',
       { ...REPOSITORY, GITHUB_API_URL: 'http://127.0.0.1:3000' },
       ['http://127.0.0.1:3000'],
     ],
   ] as const) {
-    it(`of ${what}: ${origins.join(' ') || 'nowhere else'}`, async (t) => {
+    it(`lists ${origins.length} origins for ${name}`, async (t) => {
       const config = readConfig({
         DISK_ROOT: await temporaryFolder(t),
         CACHE_DIR: await temporaryFolder(t),

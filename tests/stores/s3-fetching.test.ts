@@ -13,7 +13,7 @@ export const needs: readonly Need[] = ['bucket'];
 const LARGE = Buffer.alloc(6 * 2 ** 20, 'large');
 const JUST_BELOW = LARGE.subarray(1);
 
-/** Puts an object past the service, which has not seen it then. */
+/** Puts an object directly into the bucket, so the service has no cached metadata of it. */
 async function put({ bucket }: ProxiedBucket, Key: string, Body: Buffer | string, ContentType?: string): Promise<void> {
   await bucket.client.send(
     new PutObjectCommand({ Bucket: bucket.name, Key, Body, ContentLength: Buffer.byteLength(Body), ContentType }),
@@ -22,139 +22,139 @@ async function put({ bucket }: ProxiedBucket, Key: string, Body: Buffer | string
 
 type Served = Awaited<ReturnType<typeof serveProxied>>;
 
-/** What the service asked of the store for a request. */
-async function askedFor({ proxy, port }: Served, path: string, call: Parameters<typeof send>[2] = {}) {
+/** Sends a request and returns its response with the S3 operations that it caused. */
+async function operationsFor({ proxy, port }: Served, path: string, call: Parameters<typeof send>[2] = {}) {
   proxy.forget();
-  const answer = await send(port, path, call);
-  return { answer, operations: proxy.requests.map(({ operation }) => operation) };
+  const response = await send(port, path, call);
+  return { response, operations: proxy.requests.map(({ operation }) => operation) };
 }
 
-/** Follows a redirect, to the store itself. */
+/** Follows a redirect to the store. */
 async function follow({ headers }: Answer, method = 'GET'): Promise<Answer> {
   const { port, pathname, search, host } = new URL(headers.location ?? '');
   return send(Number(port), pathname + search, { method, headers: { host } });
 }
 
-describe('Fetching a file asks the store', () => {
-  it('once, where it is small: all of it, or a range', async (t) => {
+describe('GET /file/…', () => {
+  it('sends one GetObject for a small file or a range of it', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a', 'the text', 'text/plain');
-    const whole = await askedFor(served, '/file/a');
-    assert.equal(whole.answer.status, 200);
-    assert.equal(whole.answer.body.toString(), 'the text');
+    const whole = await operationsFor(served, '/file/a');
+    assert.equal(whole.response.status, 200);
+    assert.equal(whole.response.body.toString(), 'the text');
     assert.deepEqual(whole.operations, ['GetObject']);
-    const part = await askedFor(served, '/file/a', { headers: { range: 'bytes=4-' } });
-    assert.equal(part.answer.status, 206);
-    assert.equal(part.answer.body.toString(), 'text');
-    assert.equal(part.answer.headers['content-range'], 'bytes 4-7/8');
+    const part = await operationsFor(served, '/file/a', { headers: { range: 'bytes=4-' } });
+    assert.equal(part.response.status, 206);
+    assert.equal(part.response.body.toString(), 'text');
+    assert.equal(part.response.headers['content-range'], 'bytes 4-7/8');
     assert.deepEqual(part.operations, ['GetObject']);
   });
 
-  it('for the beginning of what was not seen, and for all of what was seen to be small, though it be large by now', async (t) => {
+  it('requests a 6 MiB range of an unknown file and all of a known small one, and redirects if it has grown', async (t) => {
     const served = await serveProxied(t);
     const { proxy, port } = served;
     await put(served, 'a', 'the text');
     const ranges = () => proxy.requests.map(({ headers }) => headers.range);
-    const unseen = await askedFor(served, '/file/a');
+    const unknown = await operationsFor(served, '/file/a');
     assert.deepEqual(ranges(), ['bytes=0-6291455']);
-    assert.equal(unseen.answer.body.toString(), 'the text');
-    const seen = await askedFor(served, '/file/a');
+    assert.equal(unknown.response.body.toString(), 'the text');
+    const known = await operationsFor(served, '/file/a');
     assert.deepEqual(ranges(), [undefined]);
-    assert.equal(seen.answer.body.toString(), 'the text');
+    assert.equal(known.response.body.toString(), 'the text');
     await put(served, 'a', LARGE);
     const followed = await follow(await send(port, '/file/a'));
     assert.equal(followed.status, 200);
     assert.ok(followed.body.equals(LARGE));
   });
 
-  it('each time anew, and tells what the file is now', async (t) => {
+  it('returns the current type, ETag and body after the object changes', async (t) => {
     const served = await serveProxied(t);
-    const described = async () => {
+    const describeFile = async () => {
       const { headers, body } = await send(served.port, '/file/a');
       return [headers['content-type'], headers.etag, body.toString()];
     };
     await put(served, 'a', 'one', 'text/plain');
-    const first = await described();
-    assert.deepEqual(await described(), first);
+    const first = await describeFile();
+    assert.deepEqual(await describeFile(), first);
     await put(served, 'a', 'two', 'text/plain');
-    const second = await described();
+    const second = await describeFile();
     assert.deepEqual([second[0], second[2]], [first[0], 'two']);
     assert.notEqual(second[1], first[1]);
     await put(served, 'a', 'two', 'text/css');
-    const [type, etag] = await described();
+    const [type, etag] = await describeFile();
     assert.match(type ?? '', /^text\/css/);
     assert.equal(etag, second[1]);
   });
 
-  it('once, where it is just below the limit', async (t) => {
+  it('sends one GetObject for a file just below the redirect limit', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a', JUST_BELOW);
-    const { answer, operations } = await askedFor(served, '/file/a');
-    assert.equal(answer.status, 200);
-    assert.ok(answer.body.equals(JUST_BELOW));
+    const { response, operations } = await operationsFor(served, '/file/a');
+    assert.equal(response.status, 200);
+    assert.ok(response.body.equals(JUST_BELOW));
     assert.deepEqual(operations, ['GetObject']);
   });
 
-  it('twice at the most, where it is empty', async (t) => {
+  it('sends at most two requests for an empty file', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a', '');
-    const { answer, operations } = await askedFor(served, '/file/a');
-    assert.equal(answer.status, 200);
-    assert.equal(answer.body.length, 0);
+    const { response, operations } = await operationsFor(served, '/file/a');
+    assert.equal(response.status, 200);
+    assert.equal(response.body.length, 0);
     assert.ok(operations.length <= 2, String(operations));
   });
 
-  it('once, where it is large and was not seen, and not at all where it was', async (t) => {
+  it('redirects to a large file after at most one S3 request, or none if it is known', async (t) => {
     const served = await serveProxied(t);
-    for (const [seen, path] of [
+    for (const [source, path] of [
       ['listed', '/'],
-      ['looked at', '/file/a'],
+      ['requested with HEAD', '/file/a'],
     ] as const) {
       await put(served, 'a', LARGE);
-      const unseen = await askedFor(served, '/file/a');
-      assert.equal(unseen.answer.status, 302);
-      assert.ok(unseen.operations.length <= 1, String(unseen.operations));
-      // A removal through the service forgets what was seen.
+      const unknown = await operationsFor(served, '/file/a');
+      assert.equal(unknown.response.status, 302);
+      assert.ok(unknown.operations.length <= 1, String(unknown.operations));
+      // A removal through the service drops the cached metadata.
       await send(served.port, '/delete/a', { method: 'DELETE' });
       await put(served, 'a', LARGE);
       await send(served.port, path, { method: path === '/' ? 'GET' : 'HEAD' });
-      const { answer, operations } = await askedFor(served, '/file/a');
-      assert.equal(answer.status, 302, seen);
-      assert.deepEqual(operations, [], seen);
-      const followed = await follow(answer);
+      const { response, operations } = await operationsFor(served, '/file/a');
+      assert.equal(response.status, 302, source);
+      assert.deepEqual(operations, [], source);
+      const followed = await follow(response);
       assert.equal(followed.status, 200);
       assert.ok(followed.body.equals(LARGE));
       await send(served.port, '/delete/a', { method: 'DELETE' });
     }
   });
 
-  it('once for a HEAD', async (t) => {
+  it('sends one HeadObject for a HEAD request', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a', 'the text');
-    const { answer, operations } = await askedFor(served, '/file/a', { method: 'HEAD' });
-    assert.equal(answer.headers['content-length'], '8');
+    const { response, operations } = await operationsFor(served, '/file/a', { method: 'HEAD' });
+    assert.equal(response.headers['content-length'], '8');
     assert.deepEqual(operations, ['HeadObject']);
   });
 
-  it('and is a 404 of the store itself, where a large file that was seen was removed behind our back', async (t) => {
+  it('redirects to a 404 of the store when another client deleted a known large file', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a', LARGE);
     await send(served.port, '/');
     const { bucket } = served;
     await bucket.client.send(new DeleteObjectCommand({ Bucket: bucket.name, Key: 'a' }));
-    const answer = await send(served.port, '/file/a');
-    assert.equal(answer.status, 302);
-    const followed = await follow(answer);
+    const response = await send(served.port, '/file/a');
+    assert.equal(response.status, 302);
+    const followed = await follow(response);
     assert.equal(followed.status, 404);
     assert.match(followed.body.toString(), /<Code>NoSuchKey<\/Code>/);
   });
 });
 
-describe('The URL of a large file', () => {
+describe('The redirect to a large file', () => {
   const name = 'a folder/100 % größer "&+.txt';
   const path = `/file/${encodeURIComponent(name)}`;
 
-  it('gives it with its type', async (t) => {
+  it('returns the file with its stored type', async (t) => {
     const served = await serveProxied(t);
     await put(served, name, LARGE, 'text/csv');
     const followed = await follow(await send(served.port, path));
@@ -163,7 +163,7 @@ describe('The URL of a large file', () => {
     assert.ok(followed.body.equals(LARGE));
   });
 
-  it('shows it where it is inert by its name and by the type that is stored, and as that, whatever else is stored', async (t) => {
+  it('is inline only if both the name and the stored type are safe, otherwise an attachment', async (t) => {
     const served = await serveProxied(t);
     for (const [key, stored, type, disposition] of [
       ['a.txt', 'text/plain; charset=gb18030; x=y', 'text/plain; charset=gb18030', /^inline$/],
@@ -174,7 +174,7 @@ describe('The URL of a large file', () => {
       ['b.png', 'image/svg+xml', 'image/svg+xml', /^attachment; filename="b\.png"/],
     ] as const) {
       await put(served, key, LARGE, stored);
-      // A listing tells no types: what it makes the service believe of the file does not count.
+      // A listing has no types. Metadata cached from it must not decide the disposition.
       await send(served.port, '/');
       for (const method of ['GET', 'HEAD']) {
         const { headers } = await follow(await send(served.port, `/file/${key}`, { method }), method);
@@ -184,7 +184,7 @@ describe('The URL of a large file', () => {
     }
   });
 
-  it('asks the store for the type of what was only listed, where it may be shown by its name, and else not', async (t) => {
+  it('sends HeadObject for the type of a listed file only if its name allows inline display', async (t) => {
     const served = await serveProxied(t);
     for (const [key, query, operations] of [
       ['a.png', '', ['HeadObject']],
@@ -193,13 +193,13 @@ describe('The URL of a large file', () => {
     ] as const) {
       await put(served, key, LARGE);
       await send(served.port, '/');
-      const asked = await askedFor(served, `/file/${key}${query}`);
-      assert.equal(asked.answer.status, 302);
-      assert.deepEqual(asked.operations, operations, key);
+      const result = await operationsFor(served, `/file/${key}${query}`);
+      assert.equal(result.response.status, 302);
+      assert.deepEqual(result.operations, operations, key);
     }
   });
 
-  it('has the disposition and the type signed', async (t) => {
+  it('signs the disposition and the type: a changed parameter returns 403', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a.html', LARGE, 'text/html');
     const { headers } = await send(served.port, '/file/a.html');
@@ -215,7 +215,7 @@ describe('The URL of a large file', () => {
     assert.equal(await status((query) => query.set('response-content-type', 'text/xml')), 403);
   });
 
-  it('gives it as an attachment of its name, with ?download=1', async (t) => {
+  it('is an attachment with its file name for ?download=1', async (t) => {
     const served = await serveProxied(t);
     await put(served, name, LARGE);
     const followed = await follow(await send(served.port, `${path}?download=1`));
@@ -226,7 +226,7 @@ describe('The URL of a large file', () => {
     assert.equal(type, 'text/plain; charset=utf-8');
   });
 
-  it('gives the type that is stored, also where a listing that tells no types was seen just before', async (t) => {
+  it('returns the stored type even if only a listing without types was cached', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a.txt', LARGE, 'text/csv');
     await send(served.port, '/');
@@ -234,17 +234,17 @@ describe('The URL of a large file', () => {
     assert.match(followed.headers['content-type'] ?? '', /^text\/csv/);
   });
 
-  it('of a HEAD is good for a HEAD', async (t) => {
+  it('of a HEAD request is valid for HEAD', async (t) => {
     const served = await serveProxied(t);
     await put(served, name, LARGE, 'text/csv');
-    const answer = await send(served.port, path, { method: 'HEAD' });
-    assert.equal(answer.status, 302);
-    const followed = await follow(answer, 'HEAD');
+    const response = await send(served.port, path, { method: 'HEAD' });
+    assert.equal(response.status, 302);
+    const followed = await follow(response, 'HEAD');
     assert.equal(followed.status, 200);
     assert.equal(followed.headers['content-length'], String(LARGE.length));
   });
 
-  it('serves no more than what was signed', async (t) => {
+  it('returns 403 for another key', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a', LARGE);
     await put(served, 'b', LARGE);
@@ -258,30 +258,30 @@ describe('The URL of a large file', () => {
   });
 });
 
-describe('A store that breaks off in the middle of a file', () => {
-  it('breaks the answer off, which never looks complete', async (t) => {
+describe('A GetObject response that is cut off', () => {
+  it('aborts the response of the service, so it never looks complete', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a', JUST_BELOW);
     for (const headers of [{ accept: '*/*' }, { range: 'bytes=10-' }] as Record<string, string>[]) {
       served.proxy.intercept(({ operation }) => (operation === 'GetObject' ? { cutBehind: 100_000 } : undefined));
       const response = await begin(served.port, '/file/a', { headers }).answer;
       assert.ok(Number(response.headers['content-length']) > 100_000);
-      await assert.rejects(within('the end of the answer', buffer(response)), { code: 'ECONNRESET' });
+      await assert.rejects(within('the end of the response', buffer(response)), { code: 'ECONNRESET' });
     }
   });
 
-  it('is a 503 of a thumbnail', async (t) => {
+  it('returns 503 for a thumbnail, which succeeds later', async (t) => {
     const served = await serveProxied(t);
     await put(served, 'a.png', await plain(BLUE).png().toBuffer(), 'image/png');
     served.proxy.intercept(({ operation }) => (operation === 'GetObject' ? { cutBehind: 10 } : undefined));
-    const answer = await send(served.port, '/thumb/a.png');
-    assertFailure(answer, 503, /./);
-    assert.ok(answer.headers['retry-after']);
+    const response = await send(served.port, '/thumb/a.png');
+    assertFailure(response, 503, /./);
+    assert.ok(response.headers['retry-after']);
     served.proxy.intercept(undefined);
     assert.equal((await send(served.port, '/thumb/a.png')).status, 200);
   });
 
-  it('fails a copy that goes through the service, and nothing is there', async (t) => {
+  it('fails a copy that reads and writes the object, and leaves no destination', async (t) => {
     const served = await serveProxied(t);
     const { proxy, store, bucket } = served;
     await put(served, 'a', 'the text');

@@ -10,7 +10,7 @@ import { type OwnAnswer, refusal, type S3Request } from '../servers/s3-proxy.ts'
 
 export const needs: readonly Need[] = ['bucket'];
 
-/** A bucket of keys alone, of which there may be more than a real store takes in seconds. All objects are the same. */
+/** A fake bucket that stores only keys, for more objects than a real store accepts within seconds. All objects are equal. */
 function bucketOf(keys: Iterable<string>) {
   const present = new Set(keys);
   const removed: string[] = [];
@@ -20,7 +20,7 @@ function bucketOf(keys: Iterable<string>) {
     for (const key of added) present.add(key);
     sorted = undefined;
   };
-  const answer = ({ operation, key = '', query }: S3Request): OwnAnswer => {
+  const respond = ({ operation, key = '', query }: S3Request): OwnAnswer => {
     if (operation === 'ListObjectsV2') {
       sorted ??= [...present].toSorted(comparePaths);
       return list(sorted, query);
@@ -33,12 +33,12 @@ function bucketOf(keys: Iterable<string>) {
     else if (present.delete(key)) removed.push(key);
     return { status: 200, body: '<CopyObjectResult><ETag>"e"</ETag></CopyObjectResult>' };
   };
-  return { present, removed, change, answer };
+  return { present, removed, change, respond };
 }
 
-/** As `ListObjectsV2` is documented; a token is the last key of a page. */
+/** Implements ListObjectsV2 as documented. The continuation token is the last key of the page. */
 function list(keys: readonly string[], query: URLSearchParams): OwnAnswer {
-  const [prefix, most] = [query.get('prefix') ?? '', Number(query.get('max-keys'))];
+  const [prefix, maxKeys] = [query.get('prefix') ?? '', Number(query.get('max-keys'))];
   const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
   const hasDelimiter = query.has('delimiter');
   const found = new Map<string, string>();
@@ -47,7 +47,7 @@ function list(keys: readonly string[], query: URLSearchParams): OwnAnswer {
     const end = hasDelimiter ? key.indexOf('/', prefix.length) : -1;
     const common = key.slice(0, end + 1);
     if (end !== -1 && common === after) continue;
-    if (found.size === most && !found.has(common)) {
+    if (found.size === maxKeys && !found.has(common)) {
       const last = [...found.keys()].at(-1) ?? '';
       return page(found, `<IsTruncated>true</IsTruncated><NextContinuationToken>${last}</NextContinuationToken>`);
     }
@@ -57,11 +57,11 @@ function list(keys: readonly string[], query: URLSearchParams): OwnAnswer {
   return page(found, '<IsTruncated>false</IsTruncated>');
 }
 
-function page(found: ReadonlyMap<string, string>, more: string): OwnAnswer {
-  return { status: 200, body: `<ListBucketResult>${more}${[...found.values()].join('')}</ListBucketResult>` };
+function page(found: ReadonlyMap<string, string>, continuation: string): OwnAnswer {
+  return { status: 200, body: `<ListBucketResult>${continuation}${[...found.values()].join('')}</ListBucketResult>` };
 }
 
-/** Files of a folder by their names below it, in folders of so many. */
+/** Returns relative file names, `filesInEach` in each of `folders` subfolders. */
 function namesOf(folders: number, filesInEach: number): string[] {
   return Array.from({ length: folders * filesInEach }, (_, index) => {
     const inFolder = String(Math.floor(index / filesInEach)).padStart(4, '0');
@@ -71,19 +71,19 @@ function namesOf(folders: number, filesInEach: number): string[] {
 
 const below = (prefix: string, names: Iterable<string>) => Array.from(names, (name) => `${prefix}${name}`);
 
-/** What only the destination holds: before the first file, at the ends of folders, between them, behind the last. */
+/** Names only at the destination: before the first file, at the ends of folders, between folders, after the last. */
 const EXTRAS = ['!', '0000/~', '0009/~', '0123', '0123/', '0300!', '0399/~', '~/~'];
 
-describe('A look at two large folders', () => {
-  it('asks for many parts of them at once, and finds what each holds, all of it and once', async (t) => {
+describe('Comparing two large folders', () => {
+  it('lists several ranges concurrently and sees each file exactly once', async (t) => {
     const { store, proxy } = await openProxied(t);
     const names = namesOf(400, 60);
     const bucket = bucketOf([...below('f/', names), ...below('g/', [...names, ...EXTRAS])]);
     proxy.intercept(async (request) => {
       if (request.query.has('start-after') && !request.query.has('delimiter')) {
-        await until('several are asked for', () => proxy.mostAtOnce('ListObjectsV2') > 2);
+        await until('several listings are in progress', () => proxy.mostAtOnce('ListObjectsV2') > 2);
       }
-      return bucket.answer(request);
+      return bucket.respond(request);
     });
     await transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: true });
     assert.deepEqual(new Set(bucket.removed), new Set(below('g/', EXTRAS)));
@@ -91,29 +91,29 @@ describe('A look at two large folders', () => {
     assert.ok(proxy.mostAtOnce('ListObjectsV2') > 2);
   });
 
-  it('finds what was there all the time, whatever else comes and goes meanwhile', async (t) => {
+  it('sees all unchanged files while other files are created and deleted', async (t) => {
     const { store, proxy } = await openProxied(t);
     const names = namesOf(400, 60);
     const bucket = bucketOf([...below('f/', names), ...below('g/', [...names, ...EXTRAS])]);
-    const arrivals = below('g/', ['0100+/new', '0200/~~']);
+    const created = below('g/', ['0100+/new', '0200/~~']);
     let isChanged = false;
     proxy.intercept((request) => {
-      const answer = bucket.answer(request);
-      // Half of the folders that the destination is divided at go as soon as they are known, and others come.
+      const response = bucket.respond(request);
+      // The destination is divided at folder names. Once these are listed, half of the folders disappear and others appear.
       if (!isChanged && request.query.has('delimiter') && request.query.get('prefix') === 'g/') {
-        bucket.change(arrivals, (key) => /^g\/\d\d\d[13579]\/\d/.test(key));
+        bucket.change(created, (key) => /^g\/\d\d\d[13579]\/\d/.test(key));
         isChanged = true;
       }
-      return answer;
+      return response;
     });
     await transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: true });
     assert.ok(isChanged);
     const removed = new Set(bucket.removed);
-    assert.deepEqual(removed.difference(new Set(arrivals)), new Set(below('g/', EXTRAS)));
+    assert.deepEqual(removed.difference(new Set(created)), new Set(below('g/', EXTRAS)));
     assert.deepEqual(new Set(below('g/', names)).difference(bucket.present), new Set());
   });
 
-  it('costs a request for each page of 1,000 where they are a few, or no folders lie within', async (t) => {
+  it('sends one request per page of 1,000 keys for small folders and folders without subfolders', async (t) => {
     for (const names of [
       namesOf(50, 60),
       namesOf(1, 9500),
@@ -123,31 +123,30 @@ describe('A look at two large folders', () => {
       ),
     ]) {
       const { store, proxy } = await openProxied(t);
-      proxy.intercept(bucketOf([...below('f/', names), ...below('g/', names)]).answer);
+      proxy.intercept(bucketOf([...below('f/', names), ...below('g/', names)]).respond);
       await assert.rejects(
         transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: false }),
         ofKind('already-exists'),
       );
-      // One for each folder says whether it is there.
+      // One request for each folder checks that it exists.
       assert.equal(proxy.count('ListObjectsV2'), 2 + 2 * Math.ceil(names.length / 1000));
     }
   });
 });
 
-describe('The move of a large folder', () => {
-  it('lists the source three times and the destination twice, and looks at what is left', async (t) => {
+describe('Moving a large folder', () => {
+  it('lists the source three times and the destination twice, plus the existence checks', async (t) => {
     const { store, proxy } = await openProxied(t);
     const names = namesOf(3, 500);
     const bucket = bucketOf(below('f/', names));
-    proxy.intercept(bucket.answer);
+    proxy.intercept(bucket.respond);
     await transfersOf(store).moveFolder(folder('f'), folder('g'), { replace: false });
     assert.deepEqual(bucket.present, new Set(below('g/', names)));
     const lists = proxy.requests.filter(({ operation }) => operation === 'ListObjectsV2');
     const listsOf = (prefix: string) => lists.filter(({ query }) => query.get('prefix') === prefix).length;
-    // Whether it is there; what is to be copied, in two pages; whether all was, in two; what is to be removed, in two;
-    // what is left.
+    // Existence check; two pages each to copy, to verify and to remove; the remaining keys.
     assert.equal(listsOf('f/'), 1 + 2 + 2 + 2 + 1);
-    // Whether it is there; what is in the way; what has arrived, twice in two pages; the beginning of that.
+    // Existence check; conflict check; two pages each for the two verifications; the first page of the result.
     assert.equal(listsOf('g/'), 1 + 1 + 2 + 2 + 1);
   });
 });

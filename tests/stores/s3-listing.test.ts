@@ -10,7 +10,7 @@ import { type Interceptor, type OwnAnswer, refusal, type S3Request } from '../se
 
 export const needs: readonly Need[] = ['bucket'];
 
-/** One page as a store may answer it. */
+/** One page of a ListObjectsV2 response. */
 interface Page {
   readonly keys?: readonly string[];
   readonly prefixes?: readonly string[];
@@ -18,7 +18,7 @@ interface Page {
   readonly token?: string;
 }
 
-function answerOf({ keys = [], prefixes = [], isTruncated = false, token }: Page): OwnAnswer {
+function pageResponse({ keys = [], prefixes = [], isTruncated = false, token }: Page): OwnAnswer {
   const contents = keys.map(
     (key) =>
       `<Contents><Key>${key}</Key><LastModified>2026-01-02T03:04:05.678Z</LastModified><ETag>&quot;e&quot;</ETag><Size>1</Size></Contents>`,
@@ -29,19 +29,18 @@ function answerOf({ keys = [], prefixes = [], isTruncated = false, token }: Page
   return { status: 200, body };
 }
 
-/** A store that gives these pages to whoever asks for more, by token or by key, and the last one for ever. */
-function scripted(pages: readonly Page[]): { answer: (request: S3Request) => OwnAnswer; asked(): number } {
-  let asked = 0;
-  const answer = () => {
-    assert.ok(asked < 50, 'The listing goes round in circles.');
-    return answerOf(pages[Math.min(asked++, pages.length - 1)] ?? {});
+/** Returns these pages in order for any continuation, by token or by key, and then the last page forever. */
+function scripted(pages: readonly Page[]): (request: S3Request) => OwnAnswer {
+  let requests = 0;
+  return () => {
+    assert.ok(requests < 50, 'The listing does not end.');
+    return pageResponse(pages[Math.min(requests++, pages.length - 1)] ?? {});
   };
-  return { answer, asked: () => asked };
 }
 
-/** Each liberty that stores take, and what is to be found all the same. */
-const LIBERTIES: Record<string, { pages: Page[]; paths: string[] }> = {
-  'a folder on two pages': {
+/** Nonconforming listings that stores send, and the paths that must be found. */
+const NONCONFORMING: Record<string, { pages: Page[]; paths: string[] }> = {
+  'a common prefix on several pages': {
     pages: [
       { keys: ['a'], prefixes: ['b/'], isTruncated: true, token: '1' },
       { keys: ['c'], prefixes: ['b/', 'd/'], isTruncated: true, token: '2' },
@@ -49,7 +48,7 @@ const LIBERTIES: Record<string, { pages: Page[]; paths: string[] }> = {
     ],
     paths: ['a', 'b/', 'c', 'd/', 'e'],
   },
-  'a key and a folder twice on one page': {
+  'a duplicate key and common prefix on one page': {
     pages: [{ keys: ['a', 'a', 'c'], prefixes: ['b/', 'b/'] }],
     paths: ['a', 'b/', 'c'],
   },
@@ -57,26 +56,26 @@ const LIBERTIES: Record<string, { pages: Page[]; paths: string[] }> = {
     pages: [{ keys: ['a', 'b'], isTruncated: true, token: '1' }, { keys: ['b', 'c'] }],
     paths: ['a', 'b', 'c'],
   },
-  'more without a token': {
+  'IsTruncated without a token': {
     pages: [{ keys: ['a'], prefixes: ['b/'], isTruncated: true }, { keys: ['c'], isTruncated: true }, { keys: ['d'] }],
     paths: ['a', 'b/', 'c', 'd'],
   },
-  'more without a token, and the same page again and again': {
+  'IsTruncated without a token and the same page forever': {
     pages: [{ keys: ['a', 'b'], isTruncated: true }],
     paths: ['a', 'b'],
   },
-  'the same token again and again': {
+  'the same token on each page': {
     pages: [
       { keys: ['a'], isTruncated: true, token: 'same' },
       { keys: ['b'], isTruncated: true, token: 'same' },
     ],
     paths: ['a', 'b'],
   },
-  'the same page with ever the same token': {
+  'the same page and token forever': {
     pages: [{ keys: ['a'], isTruncated: true, token: 'same' }],
     paths: ['a'],
   },
-  'a page of nothing with a token': {
+  'empty pages with a token': {
     pages: [
       { isTruncated: true, token: '1' },
       { isTruncated: true, token: '2' },
@@ -89,18 +88,18 @@ const LIBERTIES: Record<string, { pages: Page[]; paths: string[] }> = {
     ],
     paths: ['a', 'b'],
   },
-  'a token where there is no more': { pages: [{ keys: ['a'], token: '1' }], paths: ['a'] },
-  'nothing at all, and yet more': { pages: [{ isTruncated: true }], paths: [] },
+  'a token on the last page': { pages: [{ keys: ['a'], token: '1' }], paths: ['a'] },
+  'empty truncated pages without a token': { pages: [{ isTruncated: true }], paths: [] },
 };
 
-describe('Listings of a store that takes liberties', () => {
-  for (const [name, { pages, paths }] of Object.entries(LIBERTIES)) {
-    it(name, async (t) => {
+describe('A listing from a nonconforming store', () => {
+  for (const [name, { pages, paths }] of Object.entries(NONCONFORMING)) {
+    it(`returns each path once, despite ${name}`, async (t) => {
       const { store, proxy } = await openProxied(t);
-      proxy.intercept(scripted(pages).answer);
+      proxy.intercept(scripted(pages));
       assert.deepEqual(await pathsIn(store, ''), paths);
-      if (store.walk === undefined) assert.fail('Buckets can be walked.');
-      proxy.intercept(scripted(pages.map((page) => ({ ...page, prefixes: [] }))).answer);
+      if (store.walk === undefined) assert.fail('The S3 store has no walk.');
+      proxy.intercept(scripted(pages.map((page) => ({ ...page, prefixes: [] }))));
       const walked: string[] = [];
       for await (const { path } of store.walk(folder(''))) walked.push(path);
       assert.deepEqual(
@@ -110,10 +109,10 @@ describe('Listings of a store that takes liberties', () => {
     });
   }
 
-  it('goes on behind the last key, past a folder as a whole, where there is no token', async (t) => {
+  it('continues with start-after, after the last key or common prefix, if there is no token', async (t) => {
     const { store, proxy } = await openProxied(t);
     proxy.intercept(
-      scripted([{ keys: ['b'], prefixes: ['c/'], isTruncated: true }, { keys: ['d'], isTruncated: true }, {}]).answer,
+      scripted([{ keys: ['b'], prefixes: ['c/'], isTruncated: true }, { keys: ['d'], isTruncated: true }, {}]),
     );
     await pathsIn(store, '');
     const starts = proxy.requests.map(({ query }) => query.get('start-after'));
@@ -122,39 +121,39 @@ describe('Listings of a store that takes liberties', () => {
     assert.equal(starts[2], 'd');
   });
 
-  it('asks the real store on in the same way, and gets every entry once', async (t) => {
+  it('continues with start-after on the real store and returns every entry once', async (t) => {
     const { store, proxy } = await openProxied(t);
     const tree = { 'a/1': '', 'a/2': '', 'a\u{ffff}': '', b: '', 'c/d/e': '', '\u{ffff}': '', '\u{10ffff}': '' };
     await plant(store, tree);
     const whole = await pathsIn(store, '');
     assert.equal(whole.length, 6);
-    // The store's tokens are kept from the client.
+    // Removes the continuation tokens.
     proxy.intercept(() => ({
       rewrite: (body) => body.replace(/<NextContinuationToken>[^<]*<\/NextContinuationToken>/, ''),
     }));
     for (const limit of [1, 2, 3]) assert.deepEqual(await pathsIn(store, '', limit), whole);
   });
 
-  it('goes on behind a folder that is an object, into what is in that, where there is no token', async (t) => {
+  it('continues after a folder marker with the keys in that folder, if there is no token', async (t) => {
     const { store, proxy, bucket } = await openProxied(t);
     await plant(store, { 'a/b/': null, 'a/b/c': '' });
-    // The first page ends with the folder.
+    // The first page ends with the folder marker.
     proxy.intercept(({ query }) => {
       const isFirst = query.get('list-type') === '2' && query.get('max-keys') === '1000' && !query.has('start-after');
-      return isFirst ? answerOf({ keys: ['a/', 'a/b/'], isTruncated: true }) : undefined;
+      return isFirst ? pageResponse({ keys: ['a/', 'a/b/'], isTruncated: true }) : undefined;
     });
     await store.removeTree?.(folder('a'));
     assert.deepEqual(await bucket.keys(), []);
   });
 
-  it('without order is refused for the copy and move of a folder, and suffices to delete one', async (t) => {
+  it('that is unsorted fails a folder copy or move, and suffices to delete a folder', async (t) => {
     const withinPage = [{ keys: ['f/b', 'f/a'] }];
     const acrossPages = (query: URLSearchParams) =>
       query.get('continuation-token') === '1'
-        ? answerOf({ keys: ['f/a'] })
-        : answerOf({ keys: ['f/b'], isTruncated: true, token: '1' });
+        ? pageResponse({ keys: ['f/a'] })
+        : pageResponse({ keys: ['f/b'], isTruncated: true, token: '1' });
     const interceptors: Interceptor[] = [
-      (request) => (request.query.get('prefix') === 'f/' ? scripted(withinPage).answer(request) : undefined),
+      (request) => (request.query.get('prefix') === 'f/' ? scripted(withinPage)(request) : undefined),
       ({ query }) => (query.get('prefix') === 'f/' ? acrossPages(query) : undefined),
     ];
     for (const interceptor of interceptors) {
@@ -173,16 +172,16 @@ describe('Listings of a store that takes liberties', () => {
     }
   });
 
-  it('says that a cursor is none where the store refuses its token', async (t) => {
+  it('fails as invalid-request if the store rejects the token of the cursor', async (t) => {
     const { store, proxy } = await openProxied(t);
-    proxy.intercept(() => answerOf({ keys: ['a'], isTruncated: true, token: '1' }));
+    proxy.intercept(() => pageResponse({ keys: ['a'], isTruncated: true, token: '1' }));
     const { cursor } = await store.list(folder(''), { limit: 1 });
     assert.ok(cursor !== undefined);
     proxy.intercept(() => refusal(400, 'InvalidArgument'));
     await assert.rejects(store.list(folder(''), { cursor }), ofKind('invalid-request'));
   });
 
-  it('gives as much on a page as is asked for, though the marker of the folder counts at the store', async (t) => {
+  it('returns full pages although the store counts the folder marker', async (t) => {
     const { store } = await openProxied(t);
     await plant(store, { 'a/': null, 'a/1': '', 'a/2': '', 'a/3': '' });
     const page = await store.list(folder('a'), { limit: 2 });
@@ -193,8 +192,8 @@ describe('Listings of a store that takes liberties', () => {
 
 const namesOf = (entries: readonly Entry[]) => entries.map(({ path }) => path);
 
-/** Keys that no path can name, below `f/`, and how they come into a listing of `f/`. */
-const UNNAMEABLE = [
+/** Keys below `f/` that are not valid paths. */
+const INVALID_KEYS = [
   'f//b',
   'f/../b',
   'f/./b',
@@ -210,17 +209,17 @@ async function putAll(opened: ProxiedBucket, ...keys: readonly string[]): Promis
   for (const key of keys) await put(opened, key, key);
 }
 
-describe('Keys that no path can name', () => {
-  it('are left out of listings and told in one warning', async (t) => {
+describe('Keys that are not valid paths', () => {
+  it('are left out of listings, with one warning for each listing', async (t) => {
     const opened = await openProxied(t);
     const { store, warnings } = opened;
-    await putAll(opened, 'f/good', ...UNNAMEABLE);
+    await putAll(opened, 'f/good', ...INVALID_KEYS);
     assert.deepEqual(await pathsIn(store, 'f'), ['f/good']);
     assert.deepEqual(
       warnings.map(({ details }) => details),
-      [{ folder: 'f/', leftOut: UNNAMEABLE.length }],
+      [{ folder: 'f/', leftOut: INVALID_KEYS.length }],
     );
-    if (store.walk === undefined) assert.fail('Buckets can be walked.');
+    if (store.walk === undefined) assert.fail('The S3 store has no walk.');
     const walked: Entry[] = [];
     for await (const entry of store.walk(folder('f'))) walked.push(entry);
     assert.deepEqual(namesOf(walked), ['f/good']);
@@ -228,7 +227,7 @@ describe('Keys that no path can name', () => {
     for (const limit of [1, 2, 3]) assert.deepEqual(await pathsIn(store, 'f', limit), ['f/good']);
   });
 
-  it('are left out of the root: a key that begins with a slash, and one that is a slash', async (t) => {
+  it('are left out if they start with a slash or have an empty segment', async (t) => {
     const opened = await openProxied(t);
     await putAll(opened, '/x', 'a//b', 'good');
     assert.deepEqual(await pathsIn(opened.store, ''), ['a/', 'good']);
@@ -239,9 +238,9 @@ describe('Keys that no path can name', () => {
     assert.deepEqual(await pathsIn(opened.store, 'a'), []);
   });
 
-  it('are left out where a store has longer keys, or such as are not UTF-8', async (t) => {
+  it('are left out if they are longer than 1,024 bytes or invalid UTF-8', async (t) => {
     const { store, proxy, warnings } = await openProxied(t);
-    proxy.intercept(() => answerOf({ keys: ['a', 'b'.repeat(1025), 'c%FF', 'd'], prefixes: ['e%C3/', 'f/'] }));
+    proxy.intercept(() => pageResponse({ keys: ['a', 'b'.repeat(1025), 'c%FF', 'd'], prefixes: ['e%C3/', 'f/'] }));
     assert.deepEqual(await pathsIn(store, ''), ['a', 'd', 'f/']);
     assert.deepEqual(
       warnings.map(({ details }) => details),
@@ -249,10 +248,10 @@ describe('Keys that no path can name', () => {
     );
   });
 
-  it('leave the folder that holds nothing else there, so that it can be removed', async (t) => {
+  it('keep their folder in existence, so it can be removed', async (t) => {
     const opened = await openProxied(t);
     const { store, bucket } = opened;
-    await putAll(opened, ...UNNAMEABLE);
+    await putAll(opened, ...INVALID_KEYS);
     assert.deepEqual(await pathsIn(store, 'f'), []);
     await assert.rejects(store.removeFolder(folder('f')), ofKind('already-exists'));
     await store.removeTree?.(folder('f'));
@@ -260,10 +259,10 @@ describe('Keys that no path can name', () => {
     await assert.rejects(store.list(folder('f')), ofKind('not-found'));
   });
 
-  it('go with their folder when it is moved, copied and removed', async (t) => {
+  it('are moved, copied and removed with their folder', async (t) => {
     const opened = await openProxied(t);
     const { store, bucket } = opened;
-    const keys = ['f/good', 'f/sub/', ...UNNAMEABLE];
+    const keys = ['f/good', 'f/sub/', ...INVALID_KEYS];
     await putAll(opened, 'fx', ...keys);
     await store.moveFolder?.(folder('f'), folder('to/g'), { replace: false });
     const moved = keys.map((key) => key.replace('f/', 'to/g/'));
@@ -277,7 +276,7 @@ describe('Keys that no path can name', () => {
   });
 });
 
-it('An upload in parts that goes on makes no folder', async (t) => {
+it('A multipart upload in progress is not listed as a folder', async (t) => {
   const { store, bucket } = await openProxied(t);
   await bucket.client.send(new CreateMultipartUploadCommand({ Bucket: bucket.name, Key: 'begun/file' }));
   await store.write(file('a'), upload('text'));

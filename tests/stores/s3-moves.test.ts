@@ -14,8 +14,8 @@ import { refusal } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-describe('A move of a folder over another one', () => {
-  it('that was interrupted while it removed is completed, and nothing that was moved is taken for old', async (t) => {
+describe('A folder move', () => {
+  it('interrupted while it deletes the source can be repeated, and keeps the files already moved', async (t) => {
     for (const removed of [['a/1'], ['a/1', 'a/2'], ['a/2', 'a/s/3']]) {
       const { store, proxy, bucket } = await openProxied(t);
       await plant(store, { 'a/1': 'one', 'a/2': 'two', 'a/s/': null, 'a/s/3': 'three', 'b/1': 'old', 'b/old': 'old' });
@@ -28,7 +28,7 @@ describe('A move of a folder over another one', () => {
       });
       await assert.rejects(move(), ofKind('denied'));
       proxy.intercept(undefined);
-      // As far as a process may have come that was killed then.
+      // Deletes what a process may have deleted before it was killed.
       for (const Key of ['b/old', ...removed]) {
         await bucket.client.send(new DeleteObjectCommand({ Bucket: bucket.name, Key }));
       }
@@ -38,7 +38,7 @@ describe('A move of a folder over another one', () => {
     }
   });
 
-  it('leaves one file in the source until all else is gone, so that it can go on', async (t) => {
+  it('deletes one source file last, so an interrupted move can be repeated', async (t) => {
     const { store, proxy, bucket } = await openProxied(t);
     await plant(store, { 'a/s/': null, 'a/t/': null, 'a/u': 'one', 'a/v/w': 'two', 'a/v/x/': null });
     const move = () => transfersOf(store).moveFolder(folder('a'), folder('b'), { replace: false });
@@ -56,7 +56,7 @@ describe('A move of a folder over another one', () => {
     assert.deepEqual(await bucket.keys(), ['b/', 'b/s/', 'b/t/', 'b/u', 'b/v/', 'b/v/w', 'b/v/x/']);
   });
 
-  it('leaves that file where it changes while the rest is removed', async (t) => {
+  it('keeps that file if it changes while the rest is deleted', async (t) => {
     const { store, proxy, bucket } = await openProxied(t);
     await plant(store, { 'a/1': 'one', 'a/2': 'two' });
     const change = new PutObjectCommand({ Bucket: bucket.name, Key: 'a/1', Body: 'changed' });
@@ -71,7 +71,7 @@ describe('A move of a folder over another one', () => {
     assert.equal(await textOf(store, 'b/1'), 'one');
   });
 
-  it('twice at once loses nothing', async (t) => {
+  it('loses no file when it runs twice concurrently', async (t) => {
     const { store, bucket } = await openProxied(t);
     const names = Array.from({ length: 300 }, (_, index) => String(index).padStart(4, '0'));
     await plant(store, { 'b/old': 'old' });
@@ -91,14 +91,14 @@ describe('A move of a folder over another one', () => {
   });
 });
 
-describe('A copy of a folder over another one', () => {
-  it('whose source goes meanwhile leaves what the destination held', async (t) => {
+describe('A folder copy over an existing folder', () => {
+  it('keeps files that only the destination has if the source is deleted meanwhile', async (t) => {
     const { store, proxy, bucket } = await openProxied(t);
     await plant(store, { 'a/1': 'one', 'a/2': 'two', 'b/1': 'old', 'b/old': 'old' });
     const gate = Promise.withResolvers<undefined>();
     proxy.intercept(({ operation, key }) => (operation === 'CopyObject' && key === 'b/2' ? gate.promise : undefined));
     const copying = transfersOf(store).copyFolder(folder('a'), folder('b'), { replace: true });
-    await until('the copies have begun', () => proxy.count('CopyObject') === 2);
+    await until('both copies are in progress', () => proxy.count('CopyObject') === 2);
     for (const Key of ['a/1', 'a/2']) await bucket.client.send(new DeleteObjectCommand({ Bucket: bucket.name, Key }));
     gate.resolve(undefined);
     await copying.catch((error: unknown) => assert.ok(isStoreError(error), String(error)));
@@ -106,7 +106,7 @@ describe('A copy of a folder over another one', () => {
   });
 });
 
-it('A move of a file onto another of the same bytes and another type is a conflict', async (t) => {
+it('A file move onto a file with equal content but another type is a conflict', async (t) => {
   const { store } = await openProxied(t);
   await store.write(file('a'), upload('text', 'text/html'));
   await store.write(file('b'), upload('text', 'text/plain'));
@@ -114,8 +114,8 @@ it('A move of a file onto another of the same bytes and another type is a confli
   assert.equal((await store.stat(file('a'))).type, 'text/html');
 });
 
-describe('An object that others gave a name in its headers', () => {
-  it('keeps it, whatever its letters, when it is copied and moved', async (t) => {
+describe('A Content-Disposition set by another client', () => {
+  it('is kept with its non-ASCII file name when the object is copied or moved', async (t) => {
     const bucket = await createBucket();
     t.after(() => bucket.remove());
     const store = openS3({ ...bucket.settings, warn: () => {} });
@@ -123,19 +123,19 @@ describe('An object that others gave a name in its headers', () => {
     const ContentDisposition = Buffer.from('inline; filename="Übersicht 日本.pdf"').toString('latin1');
     const put = new PutObjectCommand({ Bucket: bucket.name, Key: 'f/a', Body: 'text' });
     put.middlewareStack.add(
-      (next) => async (given) => {
-        // Signed as text and sent as the bytes of UTF-8, as other programs do it.
-        const { headers } = given.request as { headers: Record<string, string> };
+      (next) => async (args) => {
+        // Signed as UTF-8 text and sent as the bytes of it, as other S3 clients do.
+        const { headers } = args.request as { headers: Record<string, string> };
         headers['content-disposition'] = ContentDisposition;
-        return next(given);
+        return next(args);
       },
       { step: 'deserialize', priority: 'low' },
     );
     put.middlewareStack.add(
-      (next) => async (given) => {
-        const { headers } = given.request as { headers: Record<string, string> };
+      (next) => async (args) => {
+        const { headers } = args.request as { headers: Record<string, string> };
         headers['content-disposition'] = Buffer.from(ContentDisposition, 'latin1').toString('utf8');
-        return next(given);
+        return next(args);
       },
       { step: 'build' },
     );

@@ -13,11 +13,11 @@ export const needs: readonly Need[] = ['bucket'];
 
 const page = (content: string): OwnAnswer => ({ status: 200, headers: { 'content-type': 'text/html' }, body: content });
 
-/** What a proxy may answer in place of the store. */
-const SUCCESSES: Readonly<Record<string, OwnAnswer>> = {
+/** Responses that a proxy may send instead of the store. */
+const PROXY_RESPONSES: Readonly<Record<string, OwnAnswer>> = {
   'a web page': page('<!DOCTYPE html><html><body>Sign in<br></body></html>'),
   'a web page that is well-formed XML': page('<html><head><title>Sign in</title></head><body/></html>'),
-  nothing: { status: 200 },
+  'an empty response': { status: 200 },
 };
 
 const listing = (content: string): OwnAnswer => ({
@@ -27,19 +27,19 @@ const listing = (content: string): OwnAnswer => ({
 
 const object = (key: string) => `<Contents><Key>${key}</Key><Size>1</Size><ETag>"e"</ETag></Contents>`;
 
-describe('A listing of other keys than requested', () => {
+describe('A listing with keys that were not requested', () => {
   const listings: Readonly<Record<string, OwnAnswer>> = {
-    'outside the folder': listing(object('f/a') + object('other/x')),
-    'folders that were not asked for': listing(
+    'keys outside the folder': listing(object('f/a') + object('other/x')),
+    'common prefixes although no delimiter was sent': listing(
       `${object('f/a')}<CommonPrefixes><Prefix>f/sub/</Prefix></CommonPrefixes>`,
     ),
   };
-  for (const [name, answer] of Object.entries(listings)) {
-    it(`removes, copies and moves nothing: ${name}`, async (t) => {
+  for (const [name, response] of Object.entries(listings)) {
+    it(`fails a removal, copy or move and changes nothing: ${name}`, async (t) => {
       const { store, proxy, bucket } = await openProxied(t);
       await plant(store, { 'f/a': '1', 'f/sub/b': '2', 'other/x': '3' });
       const before = await bucket.keys();
-      proxy.intercept(({ operation }) => (operation === 'ListObjectsV2' ? answer : undefined));
+      proxy.intercept(({ operation }) => (operation === 'ListObjectsV2' ? response : undefined));
       const { copyFolder, moveFolder } = transfersOf(store);
       await assert.rejects(async () => store.removeTree?.(folder('f')), ofKind('unavailable'));
       await assert.rejects(store.removeFolder(folder('f')), ofKind('unavailable'));
@@ -49,19 +49,19 @@ describe('A listing of other keys than requested', () => {
     });
   }
 
-  it('is not shown as the folder', async (t) => {
+  it('fails as unavailable', async (t) => {
     const { store, proxy } = await openProxied(t);
-    for (const answer of [listing(object('other/x')), listing(object('f/sub/b')), listing(object('f'))]) {
-      proxy.intercept(() => answer);
+    for (const response of [listing(object('other/x')), listing(object('f/sub/b')), listing(object('f'))]) {
+      proxy.intercept(() => response);
       await assert.rejects(store.list(folder('f')), ofKind('unavailable'));
     }
   });
 
-  it('without end is given up', async (t) => {
+  it('fails as unavailable when its pages never end', async (t) => {
     const { store, proxy } = await openProxied(t);
-    let times = 0;
+    let pages = 0;
     proxy.intercept(() => {
-      const token = `<NextContinuationToken>${++times % 2}</NextContinuationToken>`;
+      const token = `<NextContinuationToken>${++pages % 2}</NextContinuationToken>`;
       return { status: 200, body: `<ListBucketResult><IsTruncated>true</IsTruncated>${token}</ListBucketResult>` };
     });
     await assert.rejects(async () => {
@@ -70,7 +70,7 @@ describe('A listing of other keys than requested', () => {
   });
 });
 
-describe('A success that the store did not send', () => {
+describe('A 200 response that the store did not send', () => {
   const actions: Readonly<Record<string, (opened: ProxiedBucket) => Promise<unknown>>> = {
     PutObject: ({ store }) => transfersOf(store).move(file('small'), file('b'), { replace: false }),
     GetObject: ({ store }) => transfersOf(store).move(file('small'), file('b'), { replace: false }),
@@ -80,15 +80,15 @@ describe('A success that the store did not send', () => {
     CompleteMultipartUpload: ({ store }) => transfersOf(store).move(file('large'), file('b'), { replace: true }),
   };
   for (const [operation, move] of Object.entries(actions)) {
-    it(`to ${operation} moves nothing`, async (t) => {
+    it(`to ${operation} fails the move and changes nothing`, async (t) => {
       const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
       const { store, proxy, bucket } = opened;
       await put(opened, 'small', 'text');
       await put(opened, 'large', LARGE);
-      for (const answer of Object.values(SUCCESSES)) {
-        // Parts that carry nothing count as an unsupported UploadPartCopy, and the object is copied in another way.
-        if (operation === 'UploadPartCopy' && !answer.body?.startsWith('<!')) continue;
-        proxy.intercept((request) => (request.operation === operation ? answer : undefined));
+      for (const response of Object.values(PROXY_RESPONSES)) {
+        // An empty response to UploadPartCopy counts as unsupported, so the object is copied without it.
+        if (operation === 'UploadPartCopy' && !response.body?.startsWith('<!')) continue;
+        proxy.intercept((request) => (request.operation === operation ? response : undefined));
         await assert.rejects(move(opened), { name: 'StoreError' });
         proxy.intercept(undefined);
         assert.deepEqual(await bucket.keys(), ['large', 'small']);
@@ -99,15 +99,15 @@ describe('A success that the store did not send', () => {
     });
   }
 
-  it('creates no folder, and deletes no file', async (t) => {
+  it('fails a folder creation and a file removal', async (t) => {
     const { store, proxy } = await openProxied(t);
     await plant(store, { a: 'text' });
-    for (const answer of Object.values(SUCCESSES)) {
-      proxy.intercept(({ operation }) => (operation === 'PutObject' ? answer : undefined));
+    for (const response of Object.values(PROXY_RESPONSES)) {
+      proxy.intercept(({ operation }) => (operation === 'PutObject' ? response : undefined));
       await assert.rejects(store.createFolder(folder('f')), ofKind('unavailable'));
-      // A success without a body is what stores send for a delete.
-      if (answer.body === undefined) continue;
-      proxy.intercept(({ operation }) => (operation === 'DeleteObject' ? answer : undefined));
+      // An empty 200 is a valid response to DeleteObject.
+      if (response.body === undefined) continue;
+      proxy.intercept(({ operation }) => (operation === 'DeleteObject' ? response : undefined));
       await assert.rejects(store.remove(file('a')), ofKind('unavailable'));
     }
     proxy.intercept(({ operation }) => (operation === 'PutObject' ? refusal(412, 'PreconditionFailed') : undefined));
@@ -115,33 +115,33 @@ describe('A success that the store did not send', () => {
   });
 });
 
-describe('A read', () => {
+describe('A response to a read', () => {
   const etag = { etag: '"e"' };
   const partial = (range: string | undefined, body: string): OwnAnswer => ({
     status: 206,
     headers: { ...etag, ...(range !== undefined && { 'content-range': range }) },
     body,
   });
-  const answers: Readonly<Record<string, Verdict>> = {
-    'of another range': partial('bytes 0-1/4', 'te'),
-    'of a part without Content-Range': partial(undefined, 'ex'),
-    'of a part of unknown size': partial('bytes 1-2/*', 'ex'),
-    'of fewer bytes than its range': partial('bytes 1-2/4', 'e'),
+  const responses: Readonly<Record<string, Verdict>> = {
+    'with another range than requested': partial('bytes 0-1/4', 'te'),
+    'with status 206 and no Content-Range': partial(undefined, 'ex'),
+    'with an unknown size in Content-Range': partial('bytes 1-2/*', 'ex'),
+    'with fewer bytes than its Content-Range': partial('bytes 1-2/4', 'e'),
     'without an ETag': { status: 200, body: '<html>Sign in</html>' },
     'without Content-Length': { rewrite: (body) => body },
   };
-  for (const [name, answer] of Object.entries(answers)) {
-    it(`${name} fails`, async (t) => {
+  for (const [name, response] of Object.entries(responses)) {
+    it(`${name} fails the read`, async (t) => {
       const opened = await openProxied(t);
       const { store, proxy } = opened;
       await put(opened, 'a', 'text');
-      proxy.intercept(({ operation }) => (operation === 'GetObject' ? answer : undefined));
+      proxy.intercept(({ operation }) => (operation === 'GetObject' ? response : undefined));
       await assert.rejects(store.read(file('a'), { range: { start: 1, end: 2 } }), ofKind('unavailable'));
       await assert.rejects(store.read(file('a'), { ifBelow: 100 }), ofKind('unavailable'));
     });
   }
 
-  it('of another version than requested fails', async (t) => {
+  it('with another ETag than If-Match fails the read', async (t) => {
     const { store, proxy } = await openProxied(t);
     proxy.intercept(() => ({ status: 200, headers: etag, body: 'text' }));
     await assert.rejects(store.read(file('a'), { ifMatch: 'other' }), ofKind('condition-failed'));
@@ -150,11 +150,11 @@ describe('A read', () => {
     assert.equal((await buffer(body)).toString(), 'text');
   });
 
-  it('of headers without Content-Length or ETag fails', async (t) => {
+  it('to HeadObject without Content-Length or ETag fails', async (t) => {
     const { store, proxy } = await openProxied(t);
     await plant(store, { a: 'text' });
-    for (const answer of [{ status: 200 }, { rewrite: (body: string) => body }]) {
-      proxy.intercept(() => answer);
+    for (const response of [{ status: 200 }, { rewrite: (body: string) => body }]) {
+      proxy.intercept(() => response);
       await assert.rejects(store.stat(file('a')), ofKind('unavailable'));
     }
   });
@@ -165,7 +165,7 @@ describe('A condition that the store supports', () => {
   const conditions = ({ proxy }: ProxiedBucket, operation: string) =>
     proxy.requests.filter((request) => request.operation === operation).map(conditionOf);
 
-  it('is still sent after one response of 501', async (t) => {
+  it('is still sent after a single 501', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, warnings } = opened;
     proxy.intercept(firstOf('PutObject', () => refusal(501, 'NotImplemented')));
@@ -181,7 +181,7 @@ describe('A condition that the store supports', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('is right against a cache that hides the file', async (t) => {
+  it('is trusted over a cache that hides the object', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, warnings } = opened;
     await store.write(file('a'), upload('text'), { condition: 'absent' });
@@ -193,7 +193,7 @@ describe('A condition that the store supports', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('stays when the store refuses another one', async (t) => {
+  it('is still sent when the store rejects a different condition', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy } = opened;
     proxy.intercept((request) =>
@@ -207,7 +207,7 @@ describe('A condition that the store supports', () => {
     assert.deepEqual(conditions(opened, 'PutObject'), ['*']);
   });
 
-  it('on a batch keeps an object that changed, also where the store knows none on DeleteObject', async (t) => {
+  it('on DeleteObjects keeps a changed object even if DeleteObject ignores conditions', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     await plant(store, { 'f/a': 'one', 'f/b': 'two' });
@@ -227,17 +227,17 @@ describe('A condition that the store supports', () => {
   });
 });
 
-describe('A lost ability', () => {
-  it('is logged once, tried again after an hour, and never lost once confirmed', () => {
+describe('An unsupported feature', () => {
+  it('is logged once and tried again after RETEST_MS, unlike one that was confirmed', () => {
     const warnings: string[] = [];
     let now = 0;
     const abilities = createAbilities(
       (message) => void warnings.push(message),
       () => now,
     );
-    for (const has of [false, true]) {
-      if (!has) abilities.lose('putIfMatch', {});
-      assert.equal(abilities.has('putIfMatch'), has);
+    for (const isSupported of [false, true]) {
+      if (!isSupported) abilities.lose('putIfMatch', {});
+      assert.equal(abilities.has('putIfMatch'), isSupported);
       now += RETEST_MS;
     }
     abilities.lose('putIfMatch', {});

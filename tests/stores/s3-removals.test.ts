@@ -21,27 +21,27 @@ async function removeTree(store: Store, signal?: AbortSignal): Promise<void> {
   await store.removeTree(folder('f'), { ...(signal && { signal }) });
 }
 
-/** An answer to DeleteObjects that says of some keys that they were not removed. */
-function notRemoved(errors: Readonly<Record<string, string>>): OwnAnswer {
-  const found = Object.entries(errors).map(
+/** Returns a DeleteObjects response with an Error for each of these keys. */
+function deleteErrors(errors: Readonly<Record<string, string>>): OwnAnswer {
+  const elements = Object.entries(errors).map(
     ([key, code]) => `<Error><Key>${key}</Key><Code>${code}</Code><Message>as it is</Message></Error>`,
   );
-  return { status: 200, body: `<DeleteResult>${found.join('')}</DeleteResult>` };
+  return { status: 200, body: `<DeleteResult>${elements.join('')}</DeleteResult>` };
 }
 
-describe('A store that takes no batch of removals', () => {
+describe('A store that rejects DeleteObjects', () => {
   const refusals = {
     MissingContentMD5: refusal(400, 'MissingContentMD5'),
-    'InvalidRequest, for the same reason': refusal(400, 'InvalidRequest'),
+    InvalidRequest: refusal(400, 'InvalidRequest'),
     NotImplemented: refusal(501, 'NotImplemented'),
     MethodNotAllowed: refusal(405, 'MethodNotAllowed'),
     MalformedXML: refusal(400, 'MalformedXML'),
   };
-  for (const [name, answer] of Object.entries(refusals)) {
-    it(`is asked for each: ${name}`, async (t) => {
+  for (const [name, response] of Object.entries(refusals)) {
+    it(`gets one DeleteObject per key, also later: ${name}`, async (t) => {
       const opened = await openProxied(t);
       const { store, proxy, bucket } = opened;
-      proxy.intercept(({ operation }) => (operation === 'DeleteObjects' ? answer : undefined));
+      proxy.intercept(({ operation }) => (operation === 'DeleteObjects' ? response : undefined));
       await putAll(opened, 'fx', ...KEYS);
       await removeTree(store);
       assert.deepEqual(await bucket.keys(), ['fx']);
@@ -49,12 +49,12 @@ describe('A store that takes no batch of removals', () => {
       await putAll(opened, ...KEYS);
       proxy.forget();
       await removeTree(store);
-      assert.equal(proxy.count('DeleteObjects'), 0, 'It was learned.');
+      assert.equal(proxy.count('DeleteObjects'), 0, 'The store remembers that DeleteObjects is unsupported.');
       assert.deepEqual(await bucket.keys(), ['fx']);
     });
   }
 
-  it('gets Content-MD5 where it asks for it', async (t) => {
+  it('gets Content-MD5 if it requires it', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket, warnings } = opened;
     for (const code of ['MissingContentMD5', 'InvalidRequest']) {
@@ -71,7 +71,7 @@ describe('A store that takes no batch of removals', () => {
     assert.equal(warnings.length, 1);
   });
 
-  it('is asked for each object of a folder that is moved', async (t) => {
+  it('gets single deletes for the source of a folder move', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     proxy.intercept(({ operation }) => (operation === 'DeleteObjects' ? refusal(400, 'MissingContentMD5') : undefined));
@@ -80,7 +80,7 @@ describe('A store that takes no batch of removals', () => {
     assert.deepEqual(await bucket.keys(), ['g/a', 'g/b', 'g/c']);
   });
 
-  it('may know batches, and no etags in them', async (t) => {
+  it('gets DeleteObjects without ETags if it rejects ETags in the request', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     let refused = 0;
@@ -97,21 +97,21 @@ describe('A store that takes no batch of removals', () => {
   });
 });
 
-describe('A batch of removals of which the store says', () => {
-  it('that something is not there: that counts as removed', async (t) => {
+describe('An Error in a DeleteObjects response', () => {
+  it('counts as a success for NoSuchKey', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy } = opened;
     await putAll(opened, ...KEYS);
-    proxy.intercept(firstOf('DeleteObjects', () => notRemoved({ 'f/b': 'NoSuchKey' })));
+    proxy.intercept(firstOf('DeleteObjects', () => deleteErrors({ 'f/b': 'NoSuchKey' })));
     await removeTree(store);
   });
 
-  it('that something is refused: so is the whole, and what it is stays', async (t) => {
+  it('returns 403 for the folder removal for AccessDenied, and the removal can be repeated', async (t) => {
     const opened = await serveProxied(t);
     const { port, proxy, bucket } = opened;
     await putAll(opened, ...KEYS);
     proxy.intercept(({ operation, key }) => {
-      if (operation === 'DeleteObjects') return notRemoved({ 'f/b': 'AccessDenied' });
+      if (operation === 'DeleteObjects') return deleteErrors({ 'f/b': 'AccessDenied' });
       return operation === 'DeleteObject' && key === 'f/b' ? refusal(403, 'AccessDenied') : undefined;
     });
     assertFailure(await send(port, '/delete_folder/f', { method: 'DELETE' }), 403, /permission/);
@@ -122,7 +122,7 @@ describe('A batch of removals of which the store says', () => {
     assert.deepEqual(await bucket.keys(), []);
   });
 
-  it('that something is refused, and not what: each is asked for', async (t) => {
+  it('without a key makes the store delete all objects of the batch again', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     await putAll(opened, ...KEYS);
@@ -132,19 +132,19 @@ describe('A batch of removals of which the store says', () => {
     assert.deepEqual(await bucket.keys(), []);
   });
 
-  it('that something failed for the moment: it is asked for again', async (t) => {
+  it('is retried for InternalError and SlowDown', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     await putAll(opened, ...KEYS);
-    const failed = notRemoved({ 'f/a': 'InternalError', 'f/b': 'SlowDown', 'f/c': 'InternalError' });
+    const failed = deleteErrors({ 'f/a': 'InternalError', 'f/b': 'SlowDown', 'f/c': 'InternalError' });
     proxy.intercept(firstOf('DeleteObjects', () => failed));
     await removeTree(store);
     assert.deepEqual(await bucket.keys(), []);
   });
 });
 
-describe('A store that is too busy', () => {
-  it('for a batch of removals is asked again after all its tries', async (t) => {
+describe('A busy store', () => {
+  it('gets DeleteObjects again, as one batch, after five SlowDown responses', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     await putAll(opened, ...KEYS);
@@ -158,7 +158,7 @@ describe('A store that is too busy', () => {
 });
 
 describe('A removal', () => {
-  it('whose answer is lost is found done', async (t) => {
+  it('succeeds when the response to a completed delete is lost', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     for (const operation of ['DeleteObject', 'DeleteObjects']) {
@@ -170,7 +170,7 @@ describe('A removal', () => {
     assert.deepEqual(await bucket.keys(), []);
   });
 
-  it('of one version goes without its condition, where the store knows none', async (t) => {
+  it('with ifMatch works on a store that returns 501 for If-Match', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     await putAll(opened, 'a', 'b');
@@ -182,17 +182,17 @@ describe('A removal', () => {
       await store.remove(file(path), { ifMatch: (await store.stat(file(path))).etag });
     }
     assert.deepEqual(await bucket.keys(), []);
-    assert.equal(proxy.count('DeleteObject'), 4, 'It was learned.');
+    assert.equal(proxy.count('DeleteObject'), 4, 'The store remembers that If-Match is unsupported.');
   });
 
-  it('of many objects goes in batches of 1,000', async (t) => {
+  it('of 1,001 objects sends two DeleteObjects requests', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     const keys = Array.from({ length: 1001 }, (_, index) => `f/${index}`);
-    const left = [...keys];
+    const queue = [...keys];
     await Promise.all(
       Array.from({ length: 32 }, async () => {
-        for (let key = left.pop(); key !== undefined; key = left.pop()) await put(opened, key, key);
+        for (let key = queue.pop(); key !== undefined; key = queue.pop()) await put(opened, key, key);
       }),
     );
     await put(opened, 'other', 'other');

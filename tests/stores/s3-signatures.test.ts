@@ -19,18 +19,18 @@ const PUBLISHED = {
   time: Date.UTC(2013, 4, 24),
 };
 
-describe('Signatures as Amazon S3 publishes them', () => {
+describe('A signature equals the published Amazon S3 example for', () => {
   const { signing, host, time } = PUBLISHED;
   const signer = createSigner(signing);
   const cases: readonly { name: string; request: Signable; names: string; signature: string }[] = [
     {
-      name: 'GET of an object, with a range',
+      name: 'GET of an object with a range',
       request: { method: 'GET', path: '/test.txt', query: {}, headers: { host, range: 'bytes=0-9' } },
       names: 'host;range;x-amz-content-sha256;x-amz-date',
       signature: 'f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
     },
     {
-      name: 'GET with a parameter that has no value',
+      name: 'GET with a query parameter without a value',
       request: { method: 'GET', path: '/', query: { lifecycle: '' }, headers: { host } },
       names: 'host;x-amz-content-sha256;x-amz-date',
       signature: 'fea454ca298b7da1c68078a5d1bdbfbbe0d65c699e0f91ac7a200a0136783543',
@@ -54,7 +54,7 @@ describe('Signatures as Amazon S3 publishes them', () => {
     });
   }
 
-  it('a URL', () => {
+  it('a presigned URL', () => {
     const query = signer.presign({ method: 'GET', path: '/test.txt', query: {}, headers: { host } }, 86_400, time);
     assert.equal(
       query,
@@ -64,13 +64,13 @@ describe('Signatures as Amazon S3 publishes them', () => {
     );
   });
 
-  it('and of another day by another key', () => {
+  it('one day only: another date gives another signature', () => {
     const request = { method: 'GET', path: '/', query: {}, headers: { host } };
-    const [first, second, again] = [time, time + 86_400_000, time].map((each) =>
+    const [first, nextDay, repeated] = [time, time + 86_400_000, time].map((each) =>
       signer.sign(request, EMPTY_HASH, each),
     );
-    assert.notEqual(first?.['authorization'], second?.['authorization']);
-    assert.deepEqual(first, again);
+    assert.notEqual(first?.['authorization'], nextDay?.['authorization']);
+    assert.deepEqual(first, repeated);
   });
 });
 
@@ -84,19 +84,19 @@ const KEYS = [
   'a;b,c:d@e$f[g]',
 ];
 
-const STORES: Record<string, Partial<S3Options>> = {
-  'by its path': { endpoint: 'http://127.0.0.1:9000', region: 'auto' },
-  'by a path below another': { endpoint: 'https://store.example/s3', bucket: 'My_Files' },
-  'by the name of its host': { endpoint: 'https://store.example', addressing: 'virtual' },
-  'with a dot in its name': { endpoint: 'https://store.example', addressing: 'virtual', bucket: 'my.files' },
-  'at an address of IPv6': { endpoint: 'http://[::1]:9000', addressing: 'virtual' },
-  'of AWS': { region: 'eu-central-1', addressing: 'virtual' },
-  'of AWS in China, by its path': { region: 'cn-north-1' },
+const BUCKETS: Record<string, Partial<S3Options>> = {
+  'with path-style addressing': { endpoint: 'http://127.0.0.1:9000', region: 'auto' },
+  'below a path of the endpoint': { endpoint: 'https://store.example/s3', bucket: 'My_Files' },
+  'with virtual-hosted addressing': { endpoint: 'https://store.example', addressing: 'virtual' },
+  'with a dot in the bucket name': { endpoint: 'https://store.example', addressing: 'virtual', bucket: 'my.files' },
+  'at an IPv6 address': { endpoint: 'http://[::1]:9000', addressing: 'virtual' },
+  'on AWS': { region: 'eu-central-1', addressing: 'virtual' },
+  'on AWS in China, with path-style addressing': { region: 'cn-north-1' },
 };
 
-describe('The URL of a file is the one that the client of AWS signs, for a bucket', () => {
-  for (const [name, differing] of Object.entries(STORES)) {
-    it(name, async (t) => {
+describe('A presigned URL', () => {
+  for (const [name, overrides] of Object.entries(BUCKETS)) {
+    it(`equals the one of the AWS SDK for a bucket ${name}`, async (t) => {
       const options: S3Options = {
         bucket: 'my-files',
         endpoint: undefined,
@@ -107,7 +107,7 @@ describe('The URL of a file is the one that the client of AWS signs, for a bucke
         publicUrl: undefined,
         concurrency: 4,
         warn: () => {},
-        ...differing,
+        ...overrides,
       };
       t.mock.timers.enable({ apis: ['Date'], now: PUBLISHED.time });
       const { bucket, endpoint, region, accessKeyId, secretAccessKey, addressing } = options;
@@ -138,7 +138,7 @@ describe('The URL of a file is the one that the client of AWS signs, for a bucke
 
 const ENTRY = { kind: 'file', size: 10, etag: 'e', modified: null, type: 'text/plain' } as const;
 
-/** What a URL is made of, as it stands there; the order of its parameters counts for nothing. */
+/** Splits a URL into its undecoded parts, with sorted query parameters. */
 function partsOf(url: string): readonly string[] {
   const [address = '', query = ''] = url.split('?');
   return [address, ...query.split('&').toSorted()];

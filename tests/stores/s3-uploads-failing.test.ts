@@ -10,47 +10,47 @@ import { BYTES, MIB, video } from '../servers/video.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-describe('An upload that fails stores nothing, leaves the old object, and no parts', () => {
+describe('A failed upload', () => {
   const failures: Record<string, { kind: string; fail: (operation: string, part: string | null) => Verdict }> = {
-    'it can not be begun': {
+    'CreateMultipartUpload is denied': {
       kind: 'denied',
       fail: (operation) => (operation === 'CreateMultipartUpload' ? refusal(403, 'AccessDenied') : undefined),
     },
-    'a part is refused': {
+    'a part is denied': {
       kind: 'denied',
       fail: (operation, part) =>
         operation === 'UploadPart' && part === '3' ? refusal(403, 'AccessDenied') : undefined,
     },
-    'a part fails again and again': {
+    'a part fails on every attempt': {
       kind: 'unavailable',
       fail: (operation, part) =>
         operation === 'UploadPart' && part === '2' ? refusal(500, 'InternalError') : undefined,
     },
-    'the connection of a part breaks again and again': {
+    'the connection of a part breaks on every attempt': {
       kind: 'unavailable',
       fail: (operation, part) => (operation === 'UploadPart' && part === '2' ? 'cut' : undefined),
     },
-    'the completion is refused': {
+    'CompleteMultipartUpload is denied': {
       kind: 'denied',
       fail: (operation) => (operation === 'CompleteMultipartUpload' ? refusal(403, 'AccessDenied') : undefined),
     },
-    'the completion fails': {
+    'CompleteMultipartUpload returns 500': {
       kind: 'unavailable',
       fail: (operation) => (operation === 'CompleteMultipartUpload' ? refusal(500, 'InternalError') : undefined),
     },
-    'the completion fails in an answer that begins as a success': {
+    'CompleteMultipartUpload returns 200 with an Error document': {
       kind: 'unavailable',
       fail: (operation) =>
         operation === 'CompleteMultipartUpload' ? { status: 200, body: errorXml('InternalError') } : undefined,
     },
-    'the store is full': {
+    'the store is full (507)': {
       kind: 'unavailable',
       fail: (operation, part) =>
         operation === 'UploadPart' && part === '2' ? refusal(507, 'QuotaExceeded') : undefined,
     },
   };
   for (const [name, { kind, fail }] of Object.entries(failures)) {
-    it(name, async (t) => {
+    it(`keeps the old object and leaves no parts when ${name}`, async (t) => {
       const { store, bucket, proxy } = await openProxied(t);
       await store.write(file('a'), upload('old'));
       proxy.intercept(({ operation, query }) => fail(operation, query.get('partNumber')));
@@ -66,27 +66,27 @@ describe('An upload that fails stores nothing, leaves the old object, and no par
     });
   }
 
-  it('its body breaks off', async (t) => {
+  it('keeps the old object and leaves no parts when its body fails', async (t) => {
     const { store, bucket } = await openProxied(t);
     await store.write(file('a'), upload('old'));
     for (const size of [3 * MIB, 20 * MIB]) {
       const broken = async function* () {
         yield BYTES.subarray(0, size);
-        throw new Error('The client has left.');
+        throw new Error('The client disconnected.');
       };
       const sent = { ...video(size), size: 40 * MIB, body: Readable.from(broken(), { objectMode: false }) };
-      await assert.rejects(store.write(file('a'), sent), { message: 'The client has left.' });
+      await assert.rejects(store.write(file('a'), sent), { message: 'The client disconnected.' });
       assert.deepEqual(await bucket.keys(), ['a']);
       assert.equal(await textOf(store, 'a'), 'old');
       assert.deepEqual(await bucket.openUploads(), []);
     }
   });
 
-  it('its body is shorter or longer than was said', async (t) => {
+  it('leaves no object and no parts when its body is shorter or longer than announced', async (t) => {
     const { store, bucket } = await openProxied(t);
     for (const size of [MIB, 20 * MIB]) {
-      for (const said of [size - 1, size + 1]) {
-        await assert.rejects(store.write(file('b'), { ...video(size), size: said }), ofKind('invalid-request'));
+      for (const announced of [size - 1, size + 1]) {
+        await assert.rejects(store.write(file('b'), { ...video(size), size: announced }), ofKind('invalid-request'));
       }
     }
     assert.deepEqual(await bucket.keys(), []);
@@ -94,43 +94,43 @@ describe('An upload that fails stores nothing, leaves the old object, and no par
   });
 
   for (const operation of ['CreateMultipartUpload', 'UploadPart']) {
-    it(`it is cancelled during ${operation}`, async (t) => {
+    it(`keeps the old object and leaves no parts when it is cancelled during ${operation}`, async (t) => {
       const { store, bucket, proxy } = await openProxied(t);
       await store.write(file('a'), upload('old'));
       proxy.forget();
       const gate = Promise.withResolvers<undefined>();
       proxy.intercept((request) => (request.operation === operation ? gate.promise : undefined));
-      const cancelling = new AbortController();
+      const controller = new AbortController();
       const sent = video(40 * MIB);
-      const reason = new Error('The client has left.');
-      const failed = assert.rejects(store.write(file('a'), sent, { signal: cancelling.signal }), reason);
-      await until('the store is asked', () => proxy.count(operation) > 0);
-      cancelling.abort(reason);
+      const reason = new Error('The client disconnected.');
+      const failed = assert.rejects(store.write(file('a'), sent, { signal: controller.signal }), reason);
+      await until('the store has received the request', () => proxy.count(operation) > 0);
+      controller.abort(reason);
       gate.resolve(undefined);
       await failed;
       assert.ok(sent.body.destroyed);
       proxy.intercept(undefined);
       assert.equal(await textOf(store, 'a'), 'old');
-      await until('there are no parts', async () => (await bucket.openUploads()).length === 0);
+      await until('the parts are removed', async () => (await bucket.openUploads()).length === 0);
       assert.deepEqual(await bucket.keys(), ['a']);
     });
   }
 
-  it('but not when it is cancelled as all of it was sent: that is waited for, and said', async (t) => {
+  it('is not reported when it is cancelled after the whole body was sent: the write succeeds', async (t) => {
     const { store, proxy } = await openProxied(t);
     await store.write(file('a'), upload('old'));
     const gate = Promise.withResolvers<undefined>();
     proxy.intercept((request) => (request.operation === 'PutObject' ? gate.promise : undefined));
-    const cancelling = new AbortController();
-    const writing = store.write(file('a'), upload('new'), { signal: cancelling.signal });
-    await until('the store is asked', () => proxy.count('PutObject') > 1);
-    cancelling.abort(new Error('The client has left.'));
+    const controller = new AbortController();
+    const writing = store.write(file('a'), upload('new'), { signal: controller.signal });
+    await until('the store has received the request', () => proxy.count('PutObject') > 1);
+    controller.abort(new Error('The client disconnected.'));
     gate.resolve(undefined);
     assert.equal((await writing).size, 3);
     assert.equal(await textOf(store, 'a'), 'new');
   });
 
-  it('its parts stay where the store does not take them back, and that is told', async (t) => {
+  it('leaves parts, with a warning, when AbortMultipartUpload is denied', async (t) => {
     const { store, bucket, proxy, warnings } = await openProxied(t);
     proxy.intercept(({ operation, query }) =>
       operation === 'AbortMultipartUpload' || query.get('partNumber') === '2'

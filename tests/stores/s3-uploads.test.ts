@@ -10,7 +10,7 @@ export const needs: readonly Need[] = ['bucket'];
 
 describe('An upload', () => {
   for (const size of [0, 1, 8 * MIB - 1]) {
-    it(`of ${size} bytes is one request`, async (t) => {
+    it(`of ${size} bytes sends one PutObject`, async (t) => {
       const opened = await openProxied(t);
       for (const announced of [size, undefined]) {
         opened.proxy.forget();
@@ -24,17 +24,17 @@ describe('An upload', () => {
     });
   }
 
-  it('of many bytes goes in equal parts, never more than four at once', async (t) => {
+  it('of 60 MiB sends parts of 8 MiB, at most four concurrently', async (t) => {
     const opened = await openProxied(t);
     const { proxy, store } = opened;
     const size = 60 * MIB + 1;
-    let arrived = 0;
-    const fourCame = Promise.withResolvers<undefined>();
-    // None is done before four have come, so that a fifth would be seen.
+    let received = 0;
+    const fourReceived = Promise.withResolvers<undefined>();
+    // Holds all responses until four parts are in progress, so a fifth would be counted.
     proxy.intercept(({ operation }) => {
       if (operation !== 'UploadPart') return undefined;
-      if (++arrived === 4) fourCame.resolve(undefined);
-      return fourCame.promise;
+      if (++received === 4) fourReceived.resolve(undefined);
+      return fourReceived.promise;
     });
     const { etag } = await store.write(file('a'), video(size));
     assert.equal(proxy.mostAtOnce('UploadPart'), 4);
@@ -51,7 +51,7 @@ describe('An upload', () => {
     assert.deepEqual(await opened.bucket.openUploads(), []);
   });
 
-  it('of just as many bytes as a part has is complete', async (t) => {
+  it('of exactly one or two parts is complete', async (t) => {
     const opened = await openProxied(t);
     for (const size of [8 * MIB, 16 * MIB]) {
       await opened.store.write(file('a'), video(size));
@@ -59,17 +59,17 @@ describe('An upload', () => {
     }
   });
 
-  it('of unknown length works, however long it is', async (t) => {
+  it('of unknown length stores all bytes, with at most two parts in flight', async (t) => {
     const opened = await openProxied(t);
     for (const size of [8 * MIB, 16 * MIB, 40 * MIB]) {
       opened.proxy.forget();
       await opened.store.write(file('a'), { ...video(size), size: undefined });
       await assertHolds(opened, 'a', size);
-      assert.ok(opened.proxy.mostAtOnce('UploadPart') <= 2, 'Parts of 16 MiB: 32 MiB in all.');
+      assert.ok(opened.proxy.mostAtOnce('UploadPart') <= 2, 'At most two parts of 16 MiB are in flight.');
     }
   });
 
-  it('tells the store its condition', async (t) => {
+  it('sends If-None-Match or If-Match with PutObject and CompleteMultipartUpload', async (t) => {
     const { store, proxy } = await openProxied(t);
     const headersOf = (name: string) => proxy.requests.find(({ operation }) => operation === name)?.headers;
     const { etag } = await store.write(file('a'), upload('text'), { condition: 'absent' });
@@ -81,12 +81,12 @@ describe('An upload', () => {
     await store.write(file('a'), upload('another'), { condition: { etag } });
     assert.match(headersOf('PutObject')?.['if-match'] ?? '', new RegExp(`^"?${etag}"?$`));
     proxy.forget();
-    const { etag: now } = await store.stat(file('a'));
-    await store.write(file('a'), video(9 * MIB), { condition: { etag: now } });
-    assert.match(headersOf('CompleteMultipartUpload')?.['if-match'] ?? '', new RegExp(`^"?${now}"?$`));
+    const { etag: current } = await store.stat(file('a'));
+    await store.write(file('a'), video(9 * MIB), { condition: { etag: current } });
+    assert.match(headersOf('CompleteMultipartUpload')?.['if-match'] ?? '', new RegExp(`^"?${current}"?$`));
   });
 
-  it('in parts holds to its condition, though the store passes over it', async (t) => {
+  it('in parts enforces its condition on a store that ignores it', async (t) => {
     const { store, bucket } = await openProxied(t);
     await store.write(file('a'), upload('old'));
     for (const condition of ['absent', { etag: 'another' }] as const) {
@@ -97,7 +97,7 @@ describe('An upload', () => {
   });
 });
 
-describe('An upload whose answer is lost', () => {
+describe('An upload whose response is lost', () => {
   const uploads = [
     ['PutObject', MIB],
     ['UploadPart', 9 * MIB],
@@ -105,7 +105,7 @@ describe('An upload whose answer is lost', () => {
   ] as const;
   for (const condition of [undefined, 'absent'] as const) {
     for (const [operation, size] of uploads) {
-      it(`is found done when it is sent again: ${operation}${condition ? ', where nothing is' : ''}`, async (t) => {
+      it(`succeeds on the retry of ${operation}${condition ? ' with the condition "absent"' : ''}`, async (t) => {
         const opened = await openProxied(t);
         opened.proxy.intercept(firstOf(operation, () => 'cut when done'));
         await opened.store.write(file('a'), video(size), { condition });
@@ -115,7 +115,7 @@ describe('An upload whose answer is lost', () => {
     }
   }
 
-  it('is found done where the store knows a completed upload no more', async (t) => {
+  it('succeeds when the retry of CompleteMultipartUpload returns NoSuchUpload', async (t) => {
     const opened = await openProxied(t);
     let completions = 0;
     opened.proxy.intercept(({ operation }) => {
