@@ -1,6 +1,9 @@
+import type { Need } from '../runner/needs.ts';
 import { github, shareWithinFile } from './backend.ts';
 import { optionalContract } from './optional.ts';
 import { storeContract } from './suite.ts';
+
+export const needs: readonly Need[] = ['git'];
 
 const backend = shareWithinFile(github);
 storeContract(backend);

@@ -3,7 +3,7 @@ import { testRemoteUploads } from './flat-memory.ts';
 import { MIB } from './pattern.ts';
 import { openTestBucket } from './remote-stores.ts';
 
-export const needs: readonly Need[] = ['bucket', 'git'];
+export const needs: readonly Need[] = ['bucket'];
 
 // Not a multiple of the part size.
 testRemoteUploads('a bucket', { size: 192 * MIB + 12_345, open: openTestBucket });

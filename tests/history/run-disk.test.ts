@@ -1,6 +1,3 @@
-import type { Need } from '../runner/needs.ts';
 import { judgeRuns } from './judged-run.ts';
-
-export const needs: readonly Need[] = ['git'];
 
 judgeRuns('disk', 10);
