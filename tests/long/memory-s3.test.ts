@@ -3,7 +3,7 @@ import { MIB } from '../faults/pattern.ts';
 import { LARGEST_TEST_FILE, openTestBucket, openTestRepository } from '../faults/remote-stores.ts';
 import type { Need } from '../runner/needs.ts';
 
-export const needs: readonly Need[] = ['bucket'];
+export const needs: readonly Need[] = ['bucket', 'git'];
 
 // Larger than a signed 32-bit number.
 testDiskTransfers(2050 * MIB);
