@@ -13,15 +13,15 @@ import { type S3Proxy, startS3Proxy } from '../servers/s3-proxy.ts';
 import { settingsOf } from '../servers/settings.ts';
 import { type Stage, startReplicas } from './stage.ts';
 
-/** Replicas on one bucket of a Ceph of their own. */
+/** Replicas on a bucket, with their own Ceph. */
 export interface BucketStage extends Stage {
   readonly ceph: Ceph;
   readonly bucket: TestBucket;
-  /** The way of each replica to the bucket. */
+  /** The proxy between each replica and the bucket. */
   readonly links: readonly S3Proxy[];
-  /** Sets the clock of the last replica so many seconds ahead of the others'. */
+  /** Sets the clock of the last replica ahead by so many seconds. */
   setClock(seconds: number): Promise<void>;
-  /** Where the replicas keep thumbnails, all in one folder: how many bytes it holds, and why it may hold more. */
+  /** The thumbnail cache of all replicas, its size in bytes, and the reason if its size is not limited. */
   readonly cache: { readonly folder: string; readonly size: number; readonly whyUnbounded: string | undefined };
 }
 
@@ -30,11 +30,12 @@ const SKEWED_CLOCK = new URL('skewed-clock.ts', import.meta.url);
 /** Bytes. */
 const CACHE_SIZE = 4 * MIB;
 
-export async function openBucketStage(owner: Owner, count: number): Promise<BucketStage> {
+/** Starts so many replicas. `large` is the size of large files in bytes; parts have 8 MiB. */
+export async function openBucketStage(owner: Owner, count: number, large = 17 * MIB): Promise<BucketStage> {
   const ceph = await startCeph(undefined, tmpdir(), ownAddress());
   atEnd(owner, () => ceph.stop());
   const bucket = await createBucket(ceph);
-  await clearAwayParts(bucket);
+  await setLifecycleRule(bucket);
   const folder = await temporaryFolder(owner);
   const cache = join(folder, 'cache');
   const whyUnbounded = await mountTmpfs(owner, cache, `size=${CACHE_SIZE}`);
@@ -51,15 +52,14 @@ export async function openBucketStage(owner: Owner, count: number): Promise<Buck
   }));
   return {
     ...(await startReplicas(owner, settings)),
-    // Three parts.
-    large: 17 * MIB,
+    large,
     ceph,
     bucket,
     links,
     setClock: (seconds) => writeFile(clock, String(seconds)),
     cache: { folder: cache, size: CACHE_SIZE, whyUnbounded },
     async untilClean() {
-      await until('no part of an upload is left', async () => {
+      await until('no upload part is left', async () => {
         if ((await bucket.openUploads()).length === 0) return true;
         await ceph.applyLifecycles();
         return false;
@@ -68,8 +68,8 @@ export async function openBucketStage(owner: Owner, count: number): Promise<Buck
   };
 }
 
-/** As `docs/stores/s3.md` has it, with one day. */
-async function clearAwayParts({ client, name }: TestBucket): Promise<void> {
+/** Sets the lifecycle rule of `docs/stores/s3.md`, with one day. */
+async function setLifecycleRule({ client, name }: TestBucket): Promise<void> {
   const rule = {
     ID: 'abort-incomplete-uploads',
     Status: 'Enabled' as const,

@@ -1,76 +1,80 @@
 import sharp from 'sharp';
 import { type Answer, escapePath, followLocation, postForm, postJson, send } from '../http/client.ts';
 import { type Content, contentOf, createLedger, type Ledger, type State } from './ledger.ts';
-import { createSender, type Operation } from './operations.ts';
+import { createSender, type Operation, type RetryOptions } from './operations.ts';
 
-/** Where clients go, and what they may expect there. */
+/** The service that the clients use. */
 export interface Service {
   readonly port: number;
-  /** Bytes of a large file: on a bucket, one that goes in parts. */
+  /** The size of a large file in bytes. A bucket gets it in parts. */
   readonly large: number;
 }
 
-/** Somebody who works in a folder of its own. */
+/** A client that works in its own folder. */
 export interface Client {
   readonly home: string;
   readonly ledger: Ledger;
   readonly operations: readonly Operation[];
-  /** What it read that may not have been there. */
+  /** What it read and must not have read. */
   readonly wrong: readonly string[];
-  /** Does one round of its work. */
+  /** Sends one round of requests. */
   work(): Promise<void>;
 }
 
-/** What there is to fetch at a path, wherever a redirect leads. */
+/** Fetches a file and follows the redirect. */
 export async function fetchFile(port: number, path: string): Promise<Answer> {
   const asked = `/file/${escapePath(path)}`;
   const answer = await send(port, asked);
   return answer.status === 302 ? followLocation(port, asked, answer.headers.location ?? '') : answer;
 }
 
-/** What the clients do, by what they are called. */
-export const ROLES = { writer: writing, carrier: carrying, mover: moving, viewer: viewing } as const;
+/** The rounds of each kind of client. */
+export const ROLES = {
+  writer: writeSmallFiles,
+  carrier: transferLargeFiles,
+  mover: moveFolders,
+  viewer: viewThumbnails,
+} as const;
 
-/** A client of this role, whose folder is not there yet, and who rests for so many milliseconds behind each request. */
+/** Creates a client of this role, which pauses for so many milliseconds after each request. Its folder must not exist. */
 export function createClient(service: Service, role: keyof typeof ROLES, home: string, pause: number): Client {
   const ledger = createLedger();
   const sender = createSender(pause);
   const wrong: string[] = [];
-  const desk = createDesk(service, home, { ledger, sender, wrong });
-  const work = ROLES[role](desk, service);
+  const work = ROLES[role](createActions(service, home, { ledger, sender, wrong }), service);
   let round = 0;
   return { home, ledger, operations: sender.operations, wrong, work: () => work(round++) };
 }
 
-/** Requests about files of one client, which hold the answers to its ledger. */
-interface Desk {
+/** The requests of a client, which compare the responses with its ledger. */
+interface Actions {
   upload(name: string, content: Content): Promise<boolean>;
   remove(name: string): Promise<boolean>;
   /** Moves a folder with these files. */
   moveFolder(from: string, to: string, files: ReadonlyMap<string, Content>): Promise<boolean>;
   fetch(name: string): Promise<void>;
   list(folder: string): Promise<void>;
-  /** Its thumbnail, where there was one. */
+  /** Returns the thumbnail if the request was acknowledged. */
   thumbnail(name: string): Promise<Buffer | undefined>;
-  complain(about: string): void;
+  report(problem: string): void;
 }
 
-interface Papers {
+interface Records {
   readonly ledger: Ledger;
   readonly sender: ReturnType<typeof createSender>;
   readonly wrong: string[];
 }
 
-function createDesk({ port }: Service, home: string, { ledger, sender, wrong }: Papers): Desk {
-  /** Has states asked for at these paths, and sends the request until that is done. */
+function createActions({ port }: Service, home: string, { ledger, sender, wrong }: Records): Actions {
+  /** Notes the requested states of these paths, and sends the request until it is acknowledged. */
   const change = async (
     kind: string,
     states: ReadonlyMap<string, State>,
     request: () => Promise<Answer>,
-    how = {},
+    options: RetryOptions = {},
   ): Promise<boolean> => {
     const settle = [...states].map(([path, state]) => ledger.ask(path, state));
-    const tries = await sender.untilDone(kind, request, how);
+    const tries = await sender.untilDone(kind, request, options);
     if (tries > 0) for (const each of settle) each(tries);
     return tries > 0;
   };
@@ -87,14 +91,15 @@ function createDesk({ port }: Service, home: string, { ledger, sender, wrong }: 
     remove(name) {
       const path = home + name;
       const request = () => send(port, `/delete/${escapePath(path)}`, { method: 'DELETE' });
-      return change('delete', new Map([[path, undefined]]), request, { isGone: true });
+      // nginx resends a DELETE that got no response (docs/reliability.md, "Limits"). A lost file shows in the listings.
+      return change('delete', new Map([[path, undefined]]), request, { acceptNotFound: 'always' });
     },
     moveFolder(from, to, files) {
       const states = new Map<string, State>();
       for (const [name, content] of files)
         states.set(`${home}${from}${name}`, undefined).set(`${home}${to}${name}`, content);
       const body = { source: home + from, destination: home + to, is_folder: true };
-      return change('move', states, () => postJson(port, '/move', body), { isGone: true });
+      return change('move', states, () => postJson(port, '/move', body), { acceptNotFound: 'after retry' });
     },
     async fetch(name) {
       const path = home + name;
@@ -117,64 +122,67 @@ function createDesk({ port }: Service, home: string, { ledger, sender, wrong }: 
       const answer = await sender.once('thumbnail', () => send(port, `/thumb/${escapePath(home + name)}`));
       return answer?.body;
     },
-    complain: (about) => void wrong.push(`${home}: ${about}`),
+    report: (problem) => void wrong.push(`${home}: ${problem}`),
   };
 }
 
 const describe = (found: Buffer | undefined) =>
   found === undefined ? 'nothing' : `${found.length} bytes, "${found.subarray(0, 40).toString('latin1')}"`;
 
-/** Files that a writer, a carrier and a viewer keep at the most. */
+/** The maximum number of small and large files that a client keeps. */
 const KEPT = 12;
 const KEPT_LARGE = 2;
 
 type Work = (round: number) => Promise<void>;
 
-/** Small files: new ones, replaced ones, and deleted ones. */
-function writing(desk: Desk): Work {
+/** Creates, replaces and deletes small files. */
+function writeSmallFiles(actions: Actions): Work {
   return async (round) => {
-    const isUploaded = await desk.upload(`file ${round}`, contentOf(`new ${round}`, 1000 + ((round * 7919) % 60_000)));
-    if (isUploaded) await desk.fetch(`file ${round}`);
-    await desk.upload('replaced', contentOf(`version ${round}`, 20_000 + round));
-    await desk.fetch('replaced');
-    await desk.list('');
-    if (round >= KEPT) await desk.remove(`file ${round - KEPT}`);
+    const isUploaded = await actions.upload(
+      `file ${round}`,
+      contentOf(`new ${round}`, 1000 + ((round * 7919) % 60_000)),
+    );
+    if (isUploaded) await actions.fetch(`file ${round}`);
+    await actions.upload('replaced', contentOf(`version ${round}`, 20_000 + round));
+    await actions.fetch('replaced');
+    await actions.list('');
+    if (round >= KEPT) await actions.remove(`file ${round - KEPT}`);
   };
 }
 
-function carrying(desk: Desk, { large }: Service): Work {
+function transferLargeFiles(actions: Actions, { large }: Service): Work {
   return async (round) => {
     const name = `large ${round % KEPT_LARGE}`;
-    await desk.upload(name, contentOf(`large ${round}`, large + round));
-    await desk.fetch(name);
+    await actions.upload(name, contentOf(`large ${round}`, large + round));
+    await actions.fetch(name);
   };
 }
 
-/** A folder that goes from place to place. */
-function moving(desk: Desk): Work {
+/** Moves a folder again and again. */
+function moveFolders(actions: Actions): Work {
   const files = new Map(
     Array.from({ length: 12 }, (_, index) => [`${index % 2}/file ${index}`, contentOf(`moved ${index}`, 500 + index)]),
   );
   return async (round) => {
-    if (round === 0) for (const [name, content] of files) await desk.upload(`at 0/${name}`, content);
-    await desk.moveFolder(`at ${round}/`, `at ${round + 1}/`, files);
-    for (const folder of ['0/', '1/']) await desk.list(`at ${round + 1}/${folder}`);
-    await desk.fetch(`at ${round + 1}/0/file 0`);
+    if (round === 0) for (const [name, content] of files) await actions.upload(`at 0/${name}`, content);
+    await actions.moveFolder(`at ${round}/`, `at ${round + 1}/`, files);
+    for (const folder of ['0/', '1/']) await actions.list(`at ${round + 1}/${folder}`);
+    await actions.fetch(`at ${round + 1}/0/file 0`);
   };
 }
 
-/** Pictures, each looked at as it comes. */
-function viewing(desk: Desk): Work {
+/** Uploads pictures and fetches their thumbnails. */
+function viewThumbnails(actions: Actions): Work {
   let expected: Buffer | undefined;
   return async (round) => {
     const picture = await PICTURE;
     const name = `picture ${round}.jpg`;
-    await desk.upload(name, { size: picture.length, bytes: () => picture });
-    const drawn = await desk.thumbnail(name);
+    await actions.upload(name, { size: picture.length, bytes: () => picture });
+    const drawn = await actions.thumbnail(name);
     expected ??= drawn;
-    if (drawn && !expected?.equals(drawn)) desk.complain(`another thumbnail of ${name}, ${drawn.length} bytes`);
-    await desk.list('');
-    if (round >= KEPT) await desk.remove(`picture ${round - KEPT}.jpg`);
+    if (drawn && !expected?.equals(drawn)) actions.report(`another thumbnail of ${name}, ${drawn.length} bytes`);
+    await actions.list('');
+    if (round >= KEPT) await actions.remove(`picture ${round - KEPT}.jpg`);
   };
 }
 

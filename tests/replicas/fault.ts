@@ -1,19 +1,19 @@
-/** Something that goes wrong while clients are at work. */
+/** A fault under load. */
 export interface Fault<On> {
   readonly name: string;
-  /** Lets it happen, and settles when it is felt. */
+  /** Causes the fault. Settles when it has an effect. */
   begin(stage: On): Promise<void>;
-  /** Ends its cause, and settles when all that was stopped is there again. */
+  /** Ends the cause. Settles when everything runs again. */
   end(stage: On): Promise<void>;
-  /** Whether it lasts until it is ended; else it is over as it happens, and can happen again. */
+  /** Whether the fault lasts until `end`. Otherwise it is a single event that can be repeated. */
   readonly lasts: boolean;
-  /** Why it can't be made to happen on this machine, if it can't. */
+  /** Returns the reason if this machine can't cause the fault. */
   whyNot?(stage: On): string | undefined;
-  /** Whether no request may be refused or broken. */
+  /** Whether all requests must succeed. */
   readonly isUnnoticed?: boolean;
 }
 
-/** Nothing goes wrong: what the others are compared with. */
+/** No fault, for comparison. */
 export const NOTHING: Fault<object> = {
   name: 'none',
   lasts: true,

@@ -9,7 +9,7 @@ import type { Fault } from './fault.ts';
 import type { Replica } from './replicas.ts';
 import type { Stage } from './stage.ts';
 
-/** As an operator restarts replicas: each is taken out of use before it is stopped, and into use when it is ready. */
+/** Restarts the replicas one by one as documented: nginx stops using each before it stops. */
 const ROLLING_RESTART: Fault<Stage> = {
   name: 'rolling restart',
   lasts: false,
@@ -40,7 +40,7 @@ const STOPPED_UNTOLD: Fault<Stage> = {
   end: async () => {},
 };
 
-/** Of one replica, whatever it is doing; another one each time. */
+/** Kills a replica: another one each time. */
 function killed(): Fault<Stage> {
   let turn = 0;
   return {
@@ -53,7 +53,7 @@ function killed(): Fault<Stage> {
   };
 }
 
-/** Of the first replica that asks the bucket for such a thing, at that moment. */
+/** Kills the first replica that sends such a request to the bucket. */
 function killedWhile(doing: string, isIt: (request: S3Request) => boolean): Fault<BucketStage> {
   return {
     name: `kill -9 of a replica in the middle of ${doing}`,
@@ -95,13 +95,13 @@ const NETWORK_CUT: Fault<BucketStage> = {
 };
 
 const NETWORK_CUT_FOR_ONE: Fault<BucketStage> = {
-  name: 'the same for one replica of three',
+  name: 'network to the bucket cut for one replica',
   lasts: true,
   begin: async ({ links }) => links[0]?.intercept(() => 'cut'),
   end: async ({ links }) => interceptAll(links, undefined),
 };
 
-/** Requests go nowhere, and nobody says so; they arrive when the network is back. */
+/** Holds all requests without a response until the end of the fault. */
 function silent(): Fault<BucketStage> {
   let isBack = Promise.withResolvers<undefined>();
   return {
@@ -131,7 +131,7 @@ const NETWORK_SLOW: Fault<BucketStage> = {
   end: async ({ links }) => interceptAll(links, undefined),
 };
 
-/** Seconds: stores bear fifteen minutes. */
+/** Seconds. Object stores tolerate a difference of 15 minutes. */
 const HOUR = 3600;
 
 const CLOCK_SKEWED: Fault<BucketStage> = {
@@ -140,15 +140,15 @@ const CLOCK_SKEWED: Fault<BucketStage> = {
   isUnnoticed: true,
   async begin({ replicas, setClock }) {
     await setClock(HOUR);
-    await until('the replica has the other time', () => Math.abs(aheadOf(replicas.at(-1)) - HOUR) < 60);
+    await until('the clock of the replica is ahead', () => Math.abs(aheadOf(replicas.at(-1)) - HOUR) < 60);
   },
   async end({ replicas, setClock }) {
     await setClock(0);
-    await until('the replica has its time again', () => Math.abs(aheadOf(replicas.at(-1))) < 60);
+    await until('the clock of the replica is right again', () => Math.abs(aheadOf(replicas.at(-1))) < 60);
   },
 };
 
-/** Seconds by which the clock of a replica is ahead, as the last line of its log tells. */
+/** Seconds by which the clock of a replica is ahead, by the time in the last line of its log. */
 const aheadOf = (replica: Replica | undefined) => (Number(replica?.lastLine()?.['time']) - Date.now()) / 1000;
 
 const CACHE_FULL: Fault<BucketStage> = {

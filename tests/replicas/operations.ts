@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Answer } from '../http/client.ts';
 
 /**
- * How a request ended: it was done; it was refused for now, by a 429 or 503 that says when to come again; nobody knows,
- * as the connection broke or the proxy had no answer; or as it may never end.
+ * The outcome of a request: success; a 429 or 503 with Retry-After; a lost connection or an error of the proxy, so that
+ * the outcome is unknown; or a failure that must not happen.
  */
 export type Outcome = 'acknowledged' | 'refused' | 'unknown' | 'failed';
 
@@ -11,30 +11,34 @@ export type Outcome = 'acknowledged' | 'refused' | 'unknown' | 'failed';
 export interface Operation {
   readonly kind: string;
   readonly outcome: Outcome;
-  /** Of `performance.now()`. */
+  /** Milliseconds of `performance.now()`. */
   readonly began: number;
   readonly ended: number;
-  /** What came, where that was not what was asked for. */
+  /** The message of a request that was not acknowledged. */
   readonly said?: string;
 }
 
-/** Sends requests, and keeps an account of them. */
+/** Sends requests and records them. */
 export interface Sender {
   readonly operations: readonly Operation[];
-  /** Sends a request once; gives the answer where it was acknowledged, as one of these statuses is. */
+  /** Sends a request once. Returns the response if it has one of these statuses. */
   once(kind: string, request: () => Promise<Answer>, done?: readonly number[]): Promise<Answer | undefined>;
-  /**
-   * Sends a request until it is acknowledged, and says how often it was sent, or 0 where it was given up. Behind a try
-   * that may have been done, a 404 means that it was, where `isGone`: there is nothing left to move or delete.
-   */
-  untilDone(kind: string, request: () => Promise<Answer>, how?: { readonly isGone?: boolean }): Promise<number>;
+  /** Sends a request until it is acknowledged. Returns the number of attempts, or 0 if it failed. */
+  untilDone(kind: string, request: () => Promise<Answer>, options?: RetryOptions): Promise<number>;
 }
 
-/** Milliseconds before a request is sent again, and after which that is given up. */
-const PAUSE = 50;
-const PATIENCE = 60_000;
+export interface RetryOptions {
+  /** When a 404 is a success: after an attempt with an unknown outcome, or always. Default: never. */
+  readonly acceptNotFound?: 'after retry' | 'always';
+}
 
-/** One that waits for so many milliseconds behind each request. */
+/** Milliseconds before a retry. */
+const PAUSE = 50;
+
+/** Milliseconds until a request has failed. */
+const TIMEOUT = 60_000;
+
+/** Creates a sender that pauses for so many milliseconds after each request. */
 export function createSender(rest: number): Sender {
   const operations: Operation[] = [];
 
@@ -52,45 +56,46 @@ export function createSender(rest: number): Sender {
       const { outcome, answer } = await attempt(kind, request, done);
       return outcome === 'acknowledged' ? answer : undefined;
     },
-    async untilDone(kind, request, { isGone = false } = {}) {
-      const deadline = performance.now() + PATIENCE;
-      let done = DONE;
+    async untilDone(kind, request, { acceptNotFound } = {}) {
+      const deadline = performance.now() + TIMEOUT;
+      let done = acceptNotFound === 'always' ? DONE_OR_MISSING : DONE;
       for (let tries = 1; performance.now() < deadline; tries++) {
         const { outcome } = await attempt(kind, request, done);
         if (outcome === 'acknowledged') return tries;
         if (outcome === 'failed') return 0;
-        if (isGone) done = [...DONE, 404];
+        if (acceptNotFound !== undefined) done = DONE_OR_MISSING;
       }
       const now = performance.now();
-      operations.push({ kind, outcome: 'failed', began: now, ended: now, said: 'It was sent again in vain.' });
+      operations.push({ kind, outcome: 'failed', began: now, ended: now, said: 'No attempt was acknowledged.' });
       return 0;
     },
   };
 }
 
 const DONE: readonly number[] = [200];
+const DONE_OR_MISSING: readonly number[] = [200, 404];
 
 async function outcomeOf(
   request: () => Promise<Answer>,
   done: readonly number[],
 ): Promise<{ outcome: Outcome; answer?: Answer; said?: string }> {
   let answer: Answer;
-  const patience = new AbortController();
-  const late = delay(PATIENCE, undefined, { signal: patience.signal }).catch(() => {});
+  const timer = new AbortController();
+  const late = delay(TIMEOUT, undefined, { signal: timer.signal }).catch(() => {});
   try {
     const first = await Promise.race([request(), late]);
-    if (!first) return { outcome: 'failed', said: 'There was no answer.' };
+    if (!first) return { outcome: 'failed', said: 'There was no response.' };
     answer = first;
   } catch (error) {
     return { outcome: 'unknown', said: String(error) };
   } finally {
-    patience.abort();
+    timer.abort();
   }
   if (done.includes(answer.status)) return { outcome: 'acknowledged', answer };
   const said = `${answer.status} ${answer.body.toString().slice(0, 300)}`;
   const { 'retry-after': retryAfter } = answer.headers;
   if ([429, 503].includes(answer.status) && retryAfter !== undefined) return { outcome: 'refused', said };
-  // Of the proxy: it lost the replica, or found none.
+  // nginx lost the connection to the replica, or found no replica.
   if ([502, 504].includes(answer.status)) return { outcome: 'unknown', said };
   return { outcome: 'failed', said };
 }

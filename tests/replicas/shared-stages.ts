@@ -5,28 +5,28 @@ import { hostRepository } from '../servers/hosted-repository.ts';
 import { settingsOfRepository } from '../servers/settings.ts';
 import { type Stage, startReplicas } from './stage.ts';
 
-/** Two replicas on one folder of the disk, as machines have it that share one. */
-export async function openDiskStage(owner: Owner): Promise<Stage> {
+/** Starts two replicas on one folder of a disk, like machines with a shared disk. `large` is the size of large files. */
+export async function openDiskStage(owner: Owner, large = 17 * MIB): Promise<Stage> {
   const root = await temporaryFolder(owner);
   const settings = { DISK_ROOT: root };
   return {
     ...(await startReplicas(owner, [settings, settings])),
-    large: 17 * MIB,
+    large,
     untilClean: () => untilNoDebris(root),
   };
 }
 
-/** Two replicas on one branch. When it ends, git has to find nothing wrong with the repository. */
+/** Starts two replicas on one branch. `git fsck` must find no error in the repository at the end. */
 export async function openBranchStage(owner: Owner): Promise<Stage> {
   const hosted = await hostRepository({ files: { 'README.md': 'text' } });
   atEnd(owner, () => hosted.remove());
-  // A real host's would be spent within a minute: what is tried here is not that.
+  // The rate limit of GitHub is not the subject, and the load would exceed it within a minute.
   Object.assign(hosted.host.quota, { limit: 1_000_000, remaining: 1_000_000 });
-  // What one replica committed, the other is to show at once.
+  // Each replica must show the commits of the other at once.
   const settings = { ...settingsOfRepository(hosted), GITHUB_TRUST: '0' };
   return {
     ...(await startReplicas(owner, [settings, settings])),
-    // One that does not go into a commit's tree as it is.
+    // Too large to be sent within a tree.
     large: MIB,
     untilClean: async () => {},
   };

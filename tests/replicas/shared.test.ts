@@ -1,17 +1,16 @@
-import { describe, it } from 'node:test';
+import { it } from 'node:test';
+import { MIB } from '../faults/pattern.ts';
 import type { Need } from '../runner/needs.ts';
 import { SHARED_FAULTS } from './faults.ts';
 import { openBranchStage, openDiskStage } from './shared-stages.ts';
-import { tryAll } from './trials.ts';
+import { tryTogether } from './trials.ts';
 
 export const needs: readonly Need[] = ['git', 'nginx'];
 
-describe('Two replicas behind nginx and under load lose nothing, whatever happens,', () => {
-  it('on one folder of the disk', async (t) => {
-    await tryAll(t, await openDiskStage(t), SHARED_FAULTS);
-  });
+it('Two replicas on a disk folder, behind nginx and under load', async (t) => {
+  await tryTogether(t, await openDiskStage(t, 9 * MIB), SHARED_FAULTS);
+});
 
-  it('on one branch of a repository', async (t) => {
-    await tryAll(t, await openBranchStage(t), SHARED_FAULTS);
-  });
+it('Two replicas on a branch, behind nginx and under load', async (t) => {
+  await tryTogether(t, await openBranchStage(t), SHARED_FAULTS);
 });
