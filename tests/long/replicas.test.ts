@@ -6,7 +6,7 @@ import { openBranchStage, openDiskStage } from '../replicas/shared-stages.ts';
 import { tryEach } from '../replicas/trials.ts';
 import type { Need } from '../runner/needs.ts';
 
-export const needs: readonly Need[] = ['bucket', 'git'];
+export const needs: readonly Need[] = ['ceph', 'git', 'nginx'];
 
 // As in tests/replicas, with more clients, larger files, and faults that last longer.
 
