@@ -1,46 +1,54 @@
 import { after, type TestContext } from 'node:test';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { atEnd } from '../process/holdall.ts';
 import { launchChromium } from './chromium.ts';
-import { judgeAtEnd, watchPages } from './page-problems.ts';
+import { type ContextWatch, judgeAtEnd, watchContext } from './page-problems.ts';
 
-/** Who looks at the page, by what, and what is bound to go wrong. */
+/** The browser of a user, and the problems that the test causes. */
 export interface Visit {
   readonly url: string;
   readonly width: keyof typeof SCREENS;
   readonly theme: 'light' | 'dark';
   readonly language: 'en' | 'zh-CN';
   readonly reducedMotion?: boolean;
-  /** What the page may do without asking, by Playwright's names: `clipboard-read`, `clipboard-write`. */
+  /** The permissions that the page has without asking, by Playwright's names: `clipboard-read`, `clipboard-write`. */
   readonly permissions?: readonly string[];
-  /** Where the page may send requests, beside its own origin: a site's `bucketOrigins`. */
+  /** The origins that the page may send requests to, in addition to its own: a site's `bucketOrigins`. */
   readonly allowedOrigins?: readonly string[];
-  /** Each has to match something that goes wrong, as `watchPages` words it; nothing else may. */
+  /** Each must match a problem as `watchContext` describes it. All other problems fail the test. */
   readonly expectedErrors?: readonly RegExp[];
+  /** Empties the HTTP cache first: for tests about loading. By default, the assets of the page may be cached. */
+  readonly isCacheEmpty?: boolean;
 }
 
 /**
- * Opens a page in a context of its own, which nothing of another page reaches: cookies, storage and cache are empty.
- * It is closed with the test, before what the test began earlier. The test fails where the page, or one that it
- * opened, logged an error, threw one, broke its own policy (CSP), called `alert` or sent a request elsewhere.
+ * Opens a page without cookies and storage, isolated from all other open pages. Contexts with the same options are reused
+ * by the next test of the file, with everything cleared except the HTTP cache. The page closes with the test, before
+ * resources that the test created earlier. The test fails if the page, or one that it opens, logs or throws an error,
+ * violates its own policy (CSP), calls `alert` or sends a request to another origin.
  *
- * Clean up with `atEnd` in tests that open pages: when a test fails by its page, Node runs no later `t.after`.
+ * Clean up with `atEnd` in tests that open pages: when the verdict on the page fails a test, Node runs no later `t.after`.
  */
-export async function openPage(t: TestContext, { url, allowedOrigins = [], ...visit }: Visit): Promise<Page> {
-  const context = await (await sharedBrowser()).newContext(contextOptions(visit));
-  context.setDefaultTimeout(PATIENCE);
-  const watched = await watchPages(context, [new URL(url).origin, ...allowedOrigins]);
+export async function openPage(t: TestContext, visit: Visit): Promise<Page> {
+  const { url, allowedOrigins = [], permissions = [], expectedErrors = [] } = visit;
+  const pooled = await acquire(visit);
+  const { context, watch } = pooled;
+  const problems = watch.begin([new URL(url).origin, ...allowedOrigins]);
   atEnd(t, async () => {
-    await watched.settle();
-    await context.close();
+    await watch.settle();
+    if (t.passed) await release(pooled);
+    else await context.close();
+    watch.end();
   });
-  judgeAtEnd(t, { problems: watched.problems, expected: visit.expectedErrors ?? [] });
+  judgeAtEnd(t, { problems, expected: expectedErrors });
   const page = await context.newPage();
+  await clear(page, pooled, visit);
+  if (permissions.length > 0) await context.grantPermissions([...permissions]);
   await page.goto(url);
   return page;
 }
 
-/** Pixels of CSS. */
+/** CSS pixels. */
 const SCREENS = {
   phone: { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true },
   tablet: { viewport: { width: 820, height: 1180 } },
@@ -49,30 +57,59 @@ const SCREENS = {
 
 const LOCALES = { en: 'en-US', 'zh-CN': 'zh-CN' } as const;
 
-/** Milliseconds that an action may wait for its element: as long as `until` does. */
-const PATIENCE = 20_000;
+/** Milliseconds that an action waits for its element: as long as `until` waits. */
+const ACTION_TIMEOUT_MS = 20_000;
 
-function contextOptions({
-  width,
-  theme,
-  language,
-  reducedMotion = false,
-  permissions = [],
-}: Omit<Visit, 'url' | 'allowedOrigins'>): BrowserContextOptions {
-  return {
+/** A context that one test at a time uses. */
+interface PooledContext {
+  readonly key: string;
+  readonly context: BrowserContext;
+  readonly watch: ContextWatch;
+}
+
+/** The contexts that no test uses at the moment, by their options. */
+const idle = new Map<string, PooledContext[]>();
+
+async function acquire({ width, theme, language, reducedMotion = false }: Visit): Promise<PooledContext> {
+  const options: BrowserContextOptions = {
     ...SCREENS[width],
     colorScheme: theme,
     locale: LOCALES[language],
-    // Else times read differently on the machine of whoever runs the tests.
+    // Otherwise times depend on the machine that runs the tests.
     timezoneId: 'UTC',
     reducedMotion: reducedMotion ? 'reduce' : 'no-preference',
-    permissions: [...permissions],
   };
+  const key = JSON.stringify(options);
+  const known = idle.get(key)?.pop();
+  if (known) return known;
+  const context = await (await sharedBrowser()).newContext(options);
+  context.setDefaultTimeout(ACTION_TIMEOUT_MS);
+  return { key, context, watch: await watchContext(context) };
+}
+
+/** Closes the pages and undoes what tests do to a context. */
+async function release(pooled: PooledContext): Promise<void> {
+  const { key, context } = pooled;
+  await context.unrouteAll({ behavior: 'ignoreErrors' });
+  // A page may open another one until it is closed.
+  while (context.pages().length > 0) await Promise.all(context.pages().map((page) => page.close()));
+  await Promise.all([context.clearCookies(), context.clearPermissions(), context.setOffline(false)]);
+  idle.set(key, [...(idle.get(key) ?? []), pooled]);
+}
+
+/** Removes what the previous test stored, except in the HTTP cache, while no page of the context can store anything. */
+async function clear(page: Page, { context, watch }: PooledContext, { isCacheEmpty = false }: Visit): Promise<void> {
+  const origins = watch.takeOrigins();
+  if (origins.length === 0 && !isCacheEmpty) return;
+  const session = await context.newCDPSession(page);
+  for (const origin of origins) await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+  if (isCacheEmpty) await session.send('Network.clearBrowserCache');
+  await session.detach();
 }
 
 let launching: Promise<Browser> | undefined;
 
-/** One for all tests of a file. */
+/** Returns the browser of all tests of a file. */
 function sharedBrowser(): Promise<Browser> {
   launching ??= launchChromium();
   return launching;

@@ -1,10 +1,12 @@
 import { type Browser, chromium } from 'playwright-core';
+import { assertDeclared } from '../runner/declared.ts';
 
 /**
  * Starts Debian's Chromium without a window, with a profile of its own that goes when it is closed. For it, `names` are
  * names of this machine, beside `localhost`.
  */
 export function launchChromium({ names = [] }: { readonly names?: readonly string[] } = {}): Promise<Browser> {
+  assertDeclared('browser');
   // Whatever a page or the browser itself asks for, nothing leaves this machine.
   const rules = [
     ...names.map((name) => `MAP ${name} 127.0.0.1`),

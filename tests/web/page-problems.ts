@@ -2,40 +2,58 @@ import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import type { BrowserContext, ConsoleMessage, Page, Request } from 'playwright-core';
 
-/** What goes wrong in the pages of a context. */
-export interface WatchedPages {
+/** Watches all pages of a context, including frames and pages that they open. */
+export interface ContextWatch {
   /**
-   * One text each so far, in their order: `console error: …`, `page error: …`, `CSP violation: …`, `alert: …`,
-   * `request to another origin: …` and `crash: …`. The first ends with the URL that it is about: for an answer such as
-   * 404, which the browser itself logs as an error, that of the answer.
+   * Starts a list of problems, in their order: `console error: …`, `page error: …`, `CSP violation: …`, `alert: …`,
+   * `request to another origin: …` and `crash: …`. A console error ends with the URL that it is about: for a status such as
+   * 404, which the browser logs as an error, that of the response.
    */
-  readonly problems: readonly string[];
-  /** Waits until what has gone wrong so far is among them. */
+  begin(allowedOrigins: readonly string[]): readonly string[];
+  /** Waits until the list has all problems so far. */
   settle(): Promise<void>;
+  /** Ends the list. Problems after that belong to no test. */
+  end(): void;
+  /** Returns the origins of all requests since the last call. */
+  takeOrigins(): string[];
 }
 
-/** Watches all pages that a context will have, with their frames. Call it before there is a page. */
-export async function watchPages(context: BrowserContext, allowedOrigins: readonly string[]): Promise<WatchedPages> {
-  const problems: string[] = [];
+/** Watches a context that has no page yet. */
+export async function watchContext(context: BrowserContext): Promise<ContextWatch> {
+  let problems: string[] = [];
+  let allowed: readonly string[] = [];
+  let origins = new Set<string>();
+  const report = (problem: string) => void problems.push(problem);
   context.on('console', (message) => {
-    if (message.type() === 'error') problems.push(`console error: ${describeMessage(message)}`);
+    if (message.type() === 'error') report(`console error: ${describeMessage(message)}`);
   });
   context.on('weberror', (thrown) => {
     const error = thrown.error();
-    problems.push(`page error: ${error.stack ?? error.message}`);
+    report(`page error: ${error.stack ?? error.message}`);
   });
   context.on('request', (request) => {
-    if (!isAllowed(request, allowedOrigins)) {
-      problems.push(`request to another origin: ${request.method()} ${request.url()}`);
-    }
+    const { protocol, origin } = new URL(request.url());
+    if (protocol.startsWith('http')) origins.add(origin);
+    if (!isAllowed(request, allowed)) report(`request to another origin: ${request.method()} ${request.url()}`);
   });
-  context.on('page', (page) => page.on('crash', () => problems.push(`crash: ${page.url()}`)));
-  await context.exposeBinding(REPORT, (_source, problem: string) => problems.push(problem));
+  context.on('page', (page) => page.on('crash', () => report(`crash: ${page.url()}`)));
+  await context.exposeBinding(REPORT, (_source, problem: string) => report(problem));
   await context.addInitScript(REPORTER);
   return {
-    problems,
+    begin(allowedOrigins) {
+      allowed = allowedOrigins;
+      return problems;
+    },
     async settle() {
       await Promise.all(context.pages().map(settlePage));
+    },
+    end() {
+      problems = [];
+    },
+    takeOrigins() {
+      const taken = [...origins];
+      origins = new Set();
+      return taken;
     },
   };
 }

@@ -1,47 +1,50 @@
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { createManyFiles } from '../../bench/harness/many-files.ts';
 import { hashPassword } from '../../src/access/passwords.ts';
-import { atEnd, type Holdall, type LogLine, startHoldall, temporaryFolder } from '../process/holdall.ts';
+import { atEnd, type Holdall, type LogLine, type Owner, startHoldall, temporaryFolder } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
 import { createBucket } from '../servers/bucket.ts';
+import { testFile } from './file-owner.ts';
 import { allowOrigin, type Stored, storedInBucket, storedOnDisk } from './stored.ts';
 
-/** The real service on a port of its own, and what it has stored, as it is behind its back. */
+/** The real service on its own port, and its store, accessed without the service. */
 export interface Site extends Omit<Stored, 'settings'> {
-  /** Ends with a `/`, and stays the same through `restart`. */
+  /** Ends with a `/`. `restart` keeps it. */
   readonly url: string;
-  /** The folder that it serves; undefined for a bucket. */
+  /** The served folder; undefined for a bucket. */
   readonly root: string | undefined;
-  /** The lines of its log since it was started last. */
+  /** The log lines of this test since the last start of the service. */
   log(): readonly LogLine[];
-  /** Has others be allowed what they are, and waits until that is so. */
+  /** Replaces the access file and waits until the service applies it. */
   grant(access: SiteAccess): Promise<void>;
-  /** Ends the service as SIGTERM does, and waits until it has ended; the page is left without it. */
+  /** Stops the service with SIGTERM and waits until it has exited. The pages stay open. */
   stop(): Promise<void>;
-  /** Ends it with SIGKILL, as a machine that loses power would: connections break off at once. */
+  /** Kills the service with SIGKILL, as a power failure would: its connections are reset. */
   kill(): Promise<void>;
-  /** Starts it again at the same address, with settings beside those it had; stops it before where it runs. */
+  /** Starts the service again on the same port, with additional settings. Stops it first if it runs. */
   restart(settings?: Readonly<Record<string, string>>): Promise<void>;
 }
 
 export interface SiteOptions {
-  /** A new folder, or a new bucket of the run's object store; the path of a test of it has to contain `s3`. */
+  /** A folder, or a bucket of the run's object store. A test with a bucket must have `s3` in its path. */
   readonly store: 'disk' | 's3';
-  /** What is stored before the service starts: paths, with a `/` at the end for an empty folder, to contents. */
+  /** The stored files: paths to contents. A path that ends with a `/` is an empty folder. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
-  /** Environment variables beside the usual ones. */
+  /** Additional environment variables. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** With `false`, the bucket has no CORS configuration; else it has the documented one, for the page's origin. */
+  /** Whether the bucket has the documented CORS configuration for the page's origin. Default: true. */
   readonly cors?: boolean;
-  /** Who may do what. Without it, everybody on this machine may do everything. */
+  /** The access file. Default: none, so that loopback clients have all permissions. */
   readonly access?: SiteAccess;
+  /** Starts a service for this test alone: for tests that leave state in the service, such as throttled sign-ins. */
+  readonly isOwn?: boolean;
 }
 
 export interface SiteAccess {
-  /** Names, and the passwords as people type them. */
+  /** Usernames to passwords in plain text. */
   readonly people: Readonly<Record<string, string>>;
   readonly grants: readonly {
     readonly folder: string;
@@ -50,58 +53,129 @@ export interface SiteAccess {
   }[];
 }
 
-/** Starts the service on a new store. It ends with the test, and all that it stored goes with it. */
-export async function startSite(
-  t: TestContext,
-  { store, files = {}, settings, cors = true, access }: SiteOptions,
-): Promise<Site> {
-  const { stored, root, open } = await (store === 'disk' ? onDisk(t) : inBucket(t, cors));
-  await stored.place(files);
-  const accessFile = access && join(await temporaryFolder(t), 'access.json');
-  if (access && accessFile) await writeAccessFile(accessFile, access);
-  let chosen = { ...QUICK_END, ...stored.settings, ...(accessFile && { ACCESS_FILE: accessFile }), ...settings };
-  let holdall: Holdall | undefined = await startHoldall(t, { root, settings: chosen });
-  const { port } = holdall;
+/**
+ * Returns a running service whose store has exactly these files. On disk, tests of one file with the same settings and
+ * access file share a service, one after the other. A service that a test stops, restarts or gives another access file
+ * ends with that test.
+ */
+export async function startSite(t: TestContext, options: SiteOptions): Promise<Site> {
+  const { files = {} } = options;
+  const service = await acquire(t, options);
+  await service.stored.place(files);
+  const { stored, root, accessFile, port } = service;
   const url = `http://127.0.0.1:${port}/`;
-  await open(new URL(url).origin);
+  let { settings } = service;
+  let holdall: Holdall | undefined = service.holdall;
+  let firstLine = service.holdall.log.length;
 
   const stop = async () => {
+    service.isReusable = false;
     holdall?.signal('SIGTERM');
     await holdall?.ended;
     holdall = undefined;
   };
-  /** How often a new access file was taken over. */
-  const changes = () =>
+  const policyChanges = () =>
     (holdall?.log ?? []).filter(({ msg }) => String(msg).startsWith('The access file has changed')).length;
   return {
     ...stored,
     url,
     root,
-    log: () => holdall?.log ?? [],
+    log: () => holdall?.log.slice(firstLine) ?? [],
     stop,
     async grant(next) {
-      assert.ok(accessFile !== undefined, 'Only a site with people has grants.');
-      const before = changes();
+      assert.ok(accessFile !== undefined, 'The site has an access file.');
+      service.isReusable = false;
+      const before = policyChanges();
       await writeAccessFile(accessFile, next);
-      await until('the new grants are in force', async () => changes() > before);
+      await until('the new grants are in force', async () => policyChanges() > before);
     },
     async kill() {
+      service.isReusable = false;
       await holdall?.kill();
       holdall = undefined;
     },
-    async restart(further) {
+    async restart(additional) {
       await stop();
-      chosen = { ...chosen, ...further };
-      holdall = await startHoldall(t, { root, settings: { ...chosen, PORT: String(port) } });
+      settings = { ...settings, ...additional };
+      firstLine = 0;
+      holdall = await startHoldall(t, { root, settings: { ...settings, PORT: String(port) } });
     },
   };
 }
 
+/** A running service that one test at a time uses. */
+interface Service extends Location {
+  readonly settings: Readonly<Record<string, string>>;
+  readonly accessFile: string | undefined;
+  readonly holdall: Holdall;
+  readonly port: number;
+  isReusable: boolean;
+}
+
+/** The services that no test uses at the moment, by their options. */
+const idle = new Map<string, Service[]>();
+
+async function acquire(t: TestContext, options: SiteOptions): Promise<Service> {
+  // Within seconds, the service may answer with the metadata of an object that it read for the previous test.
+  if (options.store === 's3' || options.isOwn) return startService(t, options);
+  const key = JSON.stringify([options.settings ?? {}, options.access ?? null]);
+  const free = idle.get(key) ?? [];
+  idle.set(key, free);
+  const known = free.pop();
+  const service = known && (await isQuiet(known)) ? known : await startService(testFile, options);
+  if (service.root !== undefined && service === known) await emptyRoot(service.root);
+  atEnd(t, async () => {
+    if (t.passed && service.isReusable) free.push(service);
+    else await service.holdall.kill();
+  });
+  return service;
+}
+
 /**
- * Two seconds for what is under way when it stops. A browser is under way nearly always, and a connection whose last
- * answer began just before that is waited for until then.
+ * Waits until the service has answered all requests of the previous test, and logged them. Returns false and kills the
+ * service if that takes too long.
  */
-const QUICK_END = { SHUTDOWN_TIMEOUT: '2' };
+async function isQuiet({ port, holdall }: Service): Promise<boolean> {
+  const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+  for (let looks = 0; looks < 100; looks++) {
+    const response = await fetch(`http://127.0.0.1:${port}/-/metrics`, { headers });
+    // The request for the metrics counts itself.
+    const isOnlyRequest = /^holdall_http_requests_in_flight\{.*\} 1$/m.test(await response.text());
+    const id = response.headers.get('x-request-id');
+    await until('the request is logged', () =>
+      holdall.log.some(({ msg, requestId }) => msg === 'request' && requestId === id),
+    );
+    if (isOnlyRequest) return true;
+  }
+  await holdall.kill();
+  return false;
+}
+
+async function startService(
+  owner: Owner,
+  { store, settings = {}, cors = true, access }: SiteOptions,
+): Promise<Service> {
+  const location = await (store === 'disk' ? onDisk(owner) : inBucket(owner, cors));
+  const { root, stored } = location;
+  const accessFile = access && join(await temporaryFolder(owner), 'access.json');
+  if (access && accessFile) await writeAccessFile(accessFile, access);
+  const all = {
+    SHUTDOWN_TIMEOUT,
+    METRICS_TOKEN,
+    ...stored.settings,
+    ...(accessFile && { ACCESS_FILE: accessFile }),
+    ...settings,
+  };
+  const holdall = await startHoldall(owner, { root, settings: all });
+  await location.open(`http://127.0.0.1:${holdall.port}`);
+  return { ...location, settings: all, accessFile, holdall, port: holdall.port, isReusable: true };
+}
+
+/** Seconds. Browsers keep requests open, and the service would wait for them for longer by default. */
+const SHUTDOWN_TIMEOUT = '2';
+
+/** Lets the tests read the number of requests in progress. */
+const METRICS_TOKEN = 'metrics-token-of-the-browser-tests';
 
 async function writeAccessFile(file: string, { people, grants }: SiteAccess): Promise<void> {
   const hashed = Object.entries(people).map(async ([name, password]) => [name, { password: await hashOf(password) }]);
@@ -110,36 +184,42 @@ async function writeAccessFile(file: string, { people, grants }: SiteAccess): Pr
 
 const hashes = new Map<string, Promise<string>>();
 
-/** The same for the same password: with another hash it would be a new one, and end the sessions of its person. */
+/** Returns the same hash for the same password, because a changed hash ends the sessions of its user. */
 function hashOf(password: string): Promise<string> {
   const hash = hashes.get(password) ?? hashPassword(password);
   hashes.set(password, hash);
   return hash;
 }
 
-/** Puts so many files of a few bytes into a new folder of a site on disk, in a few seconds for 100,000. */
+/** Creates a folder of `count` files of a few bytes in a site on disk: a few seconds for 100,000. */
 export async function fillFolder({ root }: Site, folder: string, count: number): Promise<void> {
-  assert.ok(root !== undefined, 'Only a folder on disk is filled that fast.');
+  assert.ok(root !== undefined, 'The site is on disk.');
   await mkdir(join(root, folder), { recursive: true });
   createManyFiles(join(root, folder), count);
 }
 
-/** Where a site's files are, before it has an address. */
-interface Place {
+/** Where the files of a service are. */
+interface Location {
   readonly stored: Stored;
   readonly root: string | undefined;
-  /** Lets pages of this origin read what the store answers by itself. */
+  /** Lets pages of this origin read the store's own responses. */
   open(origin: string): Promise<void>;
 }
 
-async function onDisk(t: TestContext): Promise<Place> {
-  const root = await temporaryFolder(t);
+async function onDisk(owner: Owner): Promise<Location> {
+  const root = await temporaryFolder(owner);
   return { stored: storedOnDisk(root), root, open: async () => {} };
 }
 
-async function inBucket(t: TestContext, cors: boolean): Promise<Place> {
+/** Removes all files and folders except the service's own. */
+async function emptyRoot(root: string): Promise<void> {
+  const names = (await readdir(root)).filter((name) => name !== '.holdall');
+  await Promise.all(names.map((name) => rm(join(root, name), { recursive: true, force: true })));
+}
+
+async function inBucket(owner: Owner, cors: boolean): Promise<Location> {
   const bucket = await createBucket();
-  atEnd(t, () => bucket.remove());
-  const stored = storedInBucket(bucket, await temporaryFolder(t));
+  atEnd(owner, () => bucket.remove());
+  const stored = storedInBucket(bucket, await temporaryFolder(owner));
   return { stored, root: undefined, open: async (origin) => void (cors && (await allowOrigin(bucket, origin))) };
 }

@@ -14,19 +14,19 @@ import { contentsOf } from '../process/debris.ts';
 import type { TestBucket } from '../servers/bucket.ts';
 import { settingsOf } from '../servers/settings.ts';
 
-/** What a site has stored, looked at and changed without the service. Paths are relative to the site's root. */
+/** The store of a site, read and changed without the service. Paths are relative to the site's root. */
 export interface Stored {
-  /** The bytes of a file; rejects where there is none. */
+  /** Returns the content of a file. Rejects if it does not exist. */
   read(path: string): Promise<Buffer>;
-  /** Whether there is a file of this path or, where it ends with a `/`, a folder. */
+  /** Returns whether this file exists, or this folder if the path ends with a `/`. */
   exists(path: string): Promise<boolean>;
-  /** The paths of all files, in their order. */
+  /** Returns the sorted paths of all files. */
   paths(): Promise<string[]>;
-  /** Stores files as somebody else would; a path that ends with a `/` is an empty folder. */
+  /** Stores files. A path that ends with a `/` is an empty folder. */
   place(files: Readonly<Record<string, string | Uint8Array>>): Promise<void>;
-  /** Where a bucket answers by itself, as it does for large files: pages have to be allowed to ask there. */
+  /** The origins of the bucket, which pages download large files from. */
   readonly bucketOrigins: readonly string[];
-  /** The environment variables by which the service serves it. */
+  /** The environment variables with which the service uses this store. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
@@ -49,7 +49,7 @@ export function storedOnDisk(root: string): Stored {
   };
 }
 
-/** `cacheFolder` takes the thumbnails, which would lie in the home of who runs the tests. */
+/** `cacheFolder` is the folder of the thumbnails. The default is in the home folder of the user who runs the tests. */
 export function storedInBucket(bucket: TestBucket, cacheFolder: string): Stored {
   const { client, name: Bucket, settings } = bucket;
   return {
@@ -59,7 +59,7 @@ export function storedInBucket(bucket: TestBucket, cacheFolder: string): Stored 
       return Buffer.from(await Body.transformToByteArray());
     },
     async exists(path) {
-      // The first key that begins with a path is the path itself, if it is there.
+      // The first key that starts with the path is the path itself, if it exists.
       const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix: path, MaxKeys: 1 }));
       return Contents.some(({ Key }) => path.endsWith('/') || Key === path);
     },
@@ -75,7 +75,7 @@ export function storedInBucket(bucket: TestBucket, cacheFolder: string): Stored 
   };
 }
 
-/** Lets pages of an origin read what the bucket answers, by the configuration that docs/stores/s3.md gives for that. */
+/** Lets pages of an origin read the bucket's responses, with the CORS configuration of docs/stores/s3.md. */
 export async function allowOrigin({ client, name: Bucket }: TestBucket, origin: string): Promise<void> {
   const rules = (await documentedCors()).map((rule): CORSRule => ({ ...rule, AllowedOrigins: [origin] }));
   await client.send(new PutBucketCorsCommand({ Bucket, CORSConfiguration: { CORSRules: rules } }));

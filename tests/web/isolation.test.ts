@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Page } from 'playwright-core';
+import type { Need } from '../runner/needs.ts';
+import { becomes } from './becomes.ts';
+import { openPage, type Visit } from './browser.ts';
+import { type SiteOptions, startSite } from './site.ts';
+
+export const needs: readonly Need[] = ['browser'];
+
+/** What a page has that a test could have left behind. */
+function storageOf(page: Page) {
+  return page.evaluate(async () => {
+    const database = await new Promise<IDBDatabase>((resolve, reject) => {
+      const opening = indexedDB.open('left');
+      opening.onsuccess = () => resolve(opening.result);
+      opening.onerror = () => reject(new Error('IndexedDB is not available.'));
+    });
+    // An open connection would block an upgrade.
+    database.close();
+    return {
+      cookies: document.cookie,
+      // The page remembers its own preferences.
+      local: Object.keys(localStorage).filter((key) => key !== 'holdall'),
+      session: Object.keys(sessionStorage),
+      databaseVersion: database.version,
+      caches: await caches.keys(),
+      clipboard: (await navigator.permissions.query({ name: 'clipboard-read' as PermissionName })).state,
+      width: innerWidth,
+      isOnline: navigator.onLine,
+      isDark: matchMedia('(prefers-color-scheme: dark)').matches,
+    };
+  });
+}
+
+/** Leaves something in every kind of storage. */
+function fillStorage(page: Page): Promise<void> {
+  return page.evaluate(async () => {
+    document.cookie = 'left=1';
+    localStorage.setItem('left', '1');
+    sessionStorage.setItem('left', '1');
+    const { promise: opened, resolve: open } = Promise.withResolvers<IDBDatabase>();
+    const opening = indexedDB.open('left', 7);
+    opening.onsuccess = () => open(opening.result);
+    (await opened).close();
+    await caches.open('left');
+  });
+}
+
+describe('Two tests of one file', () => {
+  const site: SiteOptions = { store: 'disk', files: { 'a.txt': 'a', 'folder/b.txt': 'b' } };
+  const visit: Omit<Visit, 'url'> = { width: 'desktop', theme: 'light', language: 'en' };
+  const clean = {
+    cookies: '',
+    local: [],
+    session: [],
+    databaseVersion: 1,
+    caches: [],
+    clipboard: 'prompt',
+    width: 1440,
+    isOnline: true,
+    isDark: false,
+  };
+  const seen: { url: string; browser: unknown }[] = [];
+
+  it('starts with an empty browser', async (t) => {
+    const { url, place } = await startSite(t, site);
+    await place({ 'left.txt': 'left', 'left/left.txt': 'left' });
+    const page = await openPage(t, { ...visit, url, expectedErrors: [/404.*left-behind/] });
+    assert.deepEqual(await storageOf(page), clean);
+    await fillStorage(page);
+    const context = page.context();
+    await context.grantPermissions(['clipboard-read']);
+    await context.route('**/file/a.txt', (route) => route.fulfill({ body: 'intercepted' }));
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.setViewportSize({ width: 500, height: 500 });
+    await page.evaluate(async () => (await fetch('file/left-behind')).text());
+    await page.evaluate(() => window.open('about:blank'));
+    await page.waitForLoadState('networkidle');
+    await context.setOffline(true);
+    const { isOnline, isDark, clipboard, width, local } = await storageOf(page);
+    assert.deepEqual(
+      { isOnline, isDark, clipboard, width, local },
+      { isOnline: false, isDark: true, clipboard: 'granted', width: 500, local: ['left'] },
+    );
+    seen.push({ url, browser: context });
+  });
+
+  it('share the service and the context, and nothing that they left in them', async (t) => {
+    const { url, paths, exists, log } = await startSite(t, site);
+    assert.deepEqual(log(), []);
+    const page = await openPage(t, { ...visit, url });
+    assert.equal(url, seen[0]?.url);
+    assert.ok(page.context() === seen[0]?.browser);
+    assert.deepEqual(await storageOf(page), clean);
+    assert.deepEqual(page.context().pages(), [page]);
+    assert.equal(await page.evaluate(async () => (await fetch('file/a.txt')).text()), 'a');
+    assert.deepEqual(await paths(), ['a.txt', 'folder/b.txt']);
+    assert.equal(await exists('left/'), false);
+    await becomes(
+      () =>
+        log()
+          .map(({ path }) => path)
+          .includes('/file/a.txt'),
+      true,
+    );
+    assert.ok(!JSON.stringify(log()).includes('left-behind'));
+  });
+
+  it('have different contexts when both are open at once', async (t) => {
+    const { url } = await startSite(t, site);
+    const [one, other] = [await openPage(t, { ...visit, url }), await openPage(t, { ...visit, url })];
+    await fillStorage(one);
+    assert.deepEqual(await storageOf(other), clean);
+  });
+
+  it('have different services after one of them restarted its own', async (t) => {
+    const first = await startSite(t, site);
+    assert.equal(first.url, seen[0]?.url);
+    await first.restart({ READ_ONLY: 'true' });
+  });
+
+  it('have different services when their settings differ', async (t) => {
+    const urls = [
+      seen[0]?.url,
+      (await startSite(t, site)).url,
+      (await startSite(t, { ...site, settings: { READ_ONLY: 'true' } })).url,
+      (await startSite(t, { ...site, isOwn: true })).url,
+    ];
+    assert.equal(new Set(urls).size, 4);
+  });
+});
