@@ -7,30 +7,30 @@ import { type OwnAnswer, refusal } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-const xml = (body: string): OwnAnswer => ({ status: 200, body });
+const xmlResponse = (body: string): OwnAnswer => ({ status: 200, body });
 
-/** Each way to write a listing of the file `a & b`, of 7 bytes. */
+/** Valid spellings of a listing with one file, `a & b`, of 7 bytes. */
 const LISTINGS: Record<string, string> = {
-  'with a declaration, a namespace and white space': `\uFEFF<?xml version="1.0" encoding="UTF-8" standalone='yes' ?>
-    <!-- of a store > that comments -->
+  'with a BOM, an XML declaration, a namespace, comments and whitespace': `\uFEFF<?xml version="1.0" encoding="UTF-8" standalone='yes' ?>
+    <!-- a comment with a > in it -->
     <ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/" about='a > b'>
       <Name>bucket</Name><Prefix/><IsTruncated> false </IsTruncated>
       <Contents>
         <Key>a &amp; b</Key><Size> 7 </Size><ETag>&quot;e&quot;</ETag>
       </Contents>
     </ListBucketResult>\n`,
-  'in another order, with what nobody knows':
+  'with unknown elements and another element order':
     '<ListBucketResult><Contents><Owner><ID>x</ID><Key>no key</Key></Owner><Size>7</Size><Tags><Tag><Key>none</Key></Tag></Tags>' +
     '<ETag>e</ETag><Key>a &#38; b</Key></Contents><New at="1"/><IsTruncated>false</IsTruncated><Name>b</Name></ListBucketResult>',
-  'in sections of characters, and pieces':
+  'with CDATA sections, comments and character references in a key':
     '<ListBucketResult><Name/><Contents><Key><![CDATA[a & ]]>b<!-- </Key> --></Key><Size>7</Size><ETag>&#x22;e&#34;</ETag></Contents></ListBucketResult >',
 };
 
-describe('A listing is read', () => {
+describe('A ListObjectsV2 response', () => {
   for (const [name, body] of Object.entries(LISTINGS)) {
-    it(name, async (t) => {
+    it(`is parsed ${name}`, async (t) => {
       const { store, proxy } = await openProxied(t);
-      proxy.intercept(() => xml(body));
+      proxy.intercept(() => xmlResponse(body));
       const { entries, cursor } = await store.list(folder(''));
       assert.equal(cursor, undefined);
       assert.deepEqual(
@@ -43,57 +43,57 @@ describe('A listing is read', () => {
 
 const LISTED = '<IsTruncated>false</IsTruncated>';
 
-/** What looks like a listing and is none. */
+/** Malformed or invalid listings. */
 const HOSTILE: Record<string, string> = {
-  'a document type, whose entities grow': `<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><ListBucketResult>${LISTED}<Prefix>&b;</Prefix></ListBucketResult>`,
-  'an entity that nobody knows': `<ListBucketResult>${LISTED}<Prefix>&file;</Prefix></ListBucketResult>`,
-  'a character that is none': `<ListBucketResult>${LISTED}<Prefix>&#x110000;</Prefix></ListBucketResult>`,
-  'a bare ampersand': `<ListBucketResult>${LISTED}<Prefix>a & b</Prefix></ListBucketResult>`,
-  'an end too early': `<ListBucketResult>${LISTED}<Contents><Key>a</Key>`,
-  'an end in a tag': `<ListBucketResult>${LISTED}<Contents><Key`,
-  'elements that cross': `<ListBucketResult>${LISTED}<Contents><Key>a</Contents></Key></ListBucketResult>`,
-  'two roots': `<ListBucketResult>${LISTED}</ListBucketResult><ListBucketResult/>`,
-  'text behind the root': `<ListBucketResult>${LISTED}</ListBucketResult>text`,
-  'an attribute without an end': `<ListBucketResult a="${LISTED}</ListBucketResult>`,
-  'a depth without an end': `<ListBucketResult>${LISTED}${'<a>'.repeat(100_000)}`,
-  'a size that is none': `<ListBucketResult>${LISTED}<Contents><Key>a</Key><Size>-1</Size></Contents></ListBucketResult>`,
-  'nothing at all': '',
-  JSON: '{"Name": "bucket"}',
+  'a DOCTYPE with nested entities': `<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><ListBucketResult>${LISTED}<Prefix>&b;</Prefix></ListBucketResult>`,
+  'an undefined entity': `<ListBucketResult>${LISTED}<Prefix>&file;</Prefix></ListBucketResult>`,
+  'an invalid character reference': `<ListBucketResult>${LISTED}<Prefix>&#x110000;</Prefix></ListBucketResult>`,
+  'an unescaped ampersand': `<ListBucketResult>${LISTED}<Prefix>a & b</Prefix></ListBucketResult>`,
+  'a truncated document': `<ListBucketResult>${LISTED}<Contents><Key>a</Key>`,
+  'a document truncated inside a tag': `<ListBucketResult>${LISTED}<Contents><Key`,
+  'incorrectly nested elements': `<ListBucketResult>${LISTED}<Contents><Key>a</Contents></Key></ListBucketResult>`,
+  'two root elements': `<ListBucketResult>${LISTED}</ListBucketResult><ListBucketResult/>`,
+  'text after the root element': `<ListBucketResult>${LISTED}</ListBucketResult>text`,
+  'an unterminated attribute': `<ListBucketResult a="${LISTED}</ListBucketResult>`,
+  '100,000 nested elements': `<ListBucketResult>${LISTED}${'<a>'.repeat(100_000)}`,
+  'a negative size': `<ListBucketResult>${LISTED}<Contents><Key>a</Key><Size>-1</Size></Contents></ListBucketResult>`,
+  'an empty body': '',
+  'a JSON body': '{"Name": "bucket"}',
 };
 
-it('What is no listing is never taken for one, and never for an empty bucket', async (t) => {
+it('A malformed listing fails as unavailable and is never read as an empty folder', async (t) => {
   const { store, proxy } = await openProxied(t);
   for (const [name, body] of Object.entries(HOSTILE)) {
-    proxy.intercept(() => xml(body));
+    proxy.intercept(() => xmlResponse(body));
     await assert.rejects(store.list(folder('')), ofKind('unavailable'), name);
   }
 });
 
-it('An error in a listing that begins as a success is asked about again, and told', async (t) => {
+it('An Error document in a 200 response to ListObjectsV2 is retried, then reported', async (t) => {
   const { store, proxy } = await openProxied(t);
-  proxy.intercept(() => xml('<Error><Code>InternalError</Code><Message>m</Message></Error>'));
+  proxy.intercept(() => xmlResponse('<Error><Code>InternalError</Code><Message>m</Message></Error>'));
   await assert.rejects(store.list(folder('')), /busy or failing/);
   assert.equal(proxy.count('ListObjectsV2'), 4);
 });
 
-it('A small file that breaks off is asked for again, and never given in part', async (t) => {
+it('A small file whose response is cut off is requested again and never returned in part', async (t) => {
   const { store, proxy } = await openProxied(t);
   await store.write(file('a'), upload('the text'));
-  let times = 1;
-  proxy.intercept(({ operation }) => (operation === 'GetObject' && times-- > 0 ? { cutBehind: 3 } : undefined));
+  let cuts = 1;
+  proxy.intercept(({ operation }) => (operation === 'GetObject' && cuts-- > 0 ? { cutBehind: 3 } : undefined));
   assert.equal(await textOf(store, 'a'), 'the text');
   assert.equal(proxy.count('GetObject'), 2);
-  times = 4;
+  cuts = 4;
   await assert.rejects(store.read(file('a')), ofKind('unavailable'));
 });
 
-it('A clock that is wrong by hours is set by that of the store, for requests and for URLs', async (t) => {
+it('After RequestTimeTooSkewed, requests and presigned URLs use the time of the store', async (t) => {
   const { store, proxy } = await openProxied(t);
   const headers = { date: new Date(Date.now() + 5 * HOUR).toUTCString() };
   proxy.intercept(() =>
     proxy.requests.length === 1
       ? refusal(403, 'RequestTimeTooSkewed', headers)
-      : { ...xml(`<ListBucketResult>${LISTED}</ListBucketResult>`), headers },
+      : { ...xmlResponse(`<ListBucketResult>${LISTED}</ListBucketResult>`), headers },
   );
   assert.deepEqual(await pathsIn(store, ''), []);
   const times = proxy.requests.map((request) => String(request.headers['x-amz-date']));
@@ -106,35 +106,36 @@ it('A clock that is wrong by hours is set by that of the store, for requests and
   );
 });
 
-it('A URL is of the time of the store also where the clock jumped since that told it', async (t) => {
+it('A presigned URL uses the time of the store after the local clock has jumped', async (t) => {
   const { store, proxy } = await openProxied(t);
-  const told = Date.now();
-  proxy.intercept(() => refusal(403, 'AccessDenied', { date: new Date(told).toUTCString() }));
+  const storeTime = Date.now();
+  proxy.intercept(() => refusal(403, 'AccessDenied', { date: new Date(storeTime).toUTCString() }));
   await assert.rejects(store.list(folder('')), ofKind('denied'));
-  t.mock.timers.enable({ apis: ['Date'], now: told + 5 * HOUR });
+  t.mock.timers.enable({ apis: ['Date'], now: storeTime + 5 * HOUR });
   const entry = { kind: 'file', path: file('a.bin'), size: 10, etag: 'e', modified: null, type: 'text/plain' } as const;
   const signed = async () =>
     new URL((await store.presign?.(entry, { expires: 60, download: true, purpose: 'read' })) ?? '').searchParams;
-  for (let times = 2; times > 0; times--) assert.equal(hoursAhead((await signed()).get('X-Amz-Date') ?? '', told), 0);
+  for (let times = 2; times > 0; times--)
+    assert.equal(hoursAhead((await signed()).get('X-Amz-Date') ?? '', storeTime), 0);
 });
 
-it('An upload is signed anew where the clock went wrong, and where it was set right', async (t) => {
+it('An upload is signed again after a clock jump, and after the clock is corrected', async (t) => {
   const { store, proxy } = await openProxied(t);
-  const told = Date.now();
-  const headers = { date: new Date(told).toUTCString(), etag: '"e"' };
+  const storeTime = Date.now();
+  const headers = { date: new Date(storeTime).toUTCString(), etag: '"e"' };
   proxy.intercept((request) =>
-    hoursAhead(String(request.headers['x-amz-date']), told) === 0
+    hoursAhead(String(request.headers['x-amz-date']), storeTime) === 0
       ? { status: 200, headers }
       : refusal(403, 'RequestTimeTooSkewed', headers),
   );
-  t.mock.timers.enable({ apis: ['Date'], now: told + 5 * HOUR });
+  t.mock.timers.enable({ apis: ['Date'], now: storeTime + 5 * HOUR });
   await store.write(file('a'), upload('text'));
-  t.mock.timers.setTime(told);
+  t.mock.timers.setTime(storeTime);
   await store.write(file('a'), upload('text'));
   assert.equal(proxy.count('PutObject'), 4);
 });
 
-it('An upload that is refused for another reason is not sent again because the clock is wrong', async (t) => {
+it('An upload refused for another reason is not repeated because the clock is wrong', async (t) => {
   const { store, proxy } = await openProxied(t);
   let seconds = (5 * HOUR) / 1000;
   proxy.intercept(() => {
@@ -146,26 +147,26 @@ it('An upload that is refused for another reason is not sent again because the c
   assert.equal(proxy.count('PutObject'), 2);
 });
 
-it('A clock that jumps by hours is set anew, also within the second of which the store told last', async (t) => {
+it('A clock jump is corrected even if the Date header equals the last one', async (t) => {
   const { store, proxy } = await openProxied(t);
-  const told = Date.now();
-  const headers = { date: new Date(told).toUTCString() };
+  const storeTime = Date.now();
+  const headers = { date: new Date(storeTime).toUTCString() };
   proxy.intercept((request) =>
-    hoursAhead(String(request.headers['x-amz-date']), told) === 0
-      ? { ...xml(`<ListBucketResult>${LISTED}</ListBucketResult>`), headers }
+    hoursAhead(String(request.headers['x-amz-date']), storeTime) === 0
+      ? { ...xmlResponse(`<ListBucketResult>${LISTED}</ListBucketResult>`), headers }
       : refusal(403, 'RequestTimeTooSkewed', headers),
   );
   assert.deepEqual(await pathsIn(store, ''), []);
-  t.mock.timers.enable({ apis: ['Date'], now: told + 5 * HOUR });
+  t.mock.timers.enable({ apis: ['Date'], now: storeTime + 5 * HOUR });
   assert.deepEqual(await pathsIn(store, ''), []);
-  t.mock.timers.setTime(told);
+  t.mock.timers.setTime(storeTime);
   assert.deepEqual(await pathsIn(store, ''), []);
 });
 
 const HOUR = 3_600_000;
 
-/** By how much a time such as 20260131T235959Z is ahead of another. */
-function hoursAhead(time: string, of: number): number {
+/** Returns how many hours a time such as 20260131T235959Z is ahead of `reference`. */
+function hoursAhead(time: string, reference: number): number {
   const iso = time.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z');
-  return Math.round((Date.parse(iso) - of) / HOUR) + 0;
+  return Math.round((Date.parse(iso) - reference) / HOUR) + 0;
 }

@@ -21,7 +21,7 @@ const refuseConditions =
 const large = (content: Buffer) => ({ body: Readable.from([content]), size: content.length, type: 'text/plain' });
 
 describe('A store that returns 501 for conditions on PutObject', () => {
-  it('renames, moves, copies, uploads and creates folders, and keeps to each condition', async (t) => {
+  it('renames, moves, copies, uploads and creates folders, and enforces each condition', async (t) => {
     const { store, proxy, warnings } = await openProxied(t);
     proxy.intercept(refuseConditions(501, 'NotImplemented', 'PutObject'));
     const { copy, move } = transfersOf(store);
@@ -34,7 +34,7 @@ describe('A store that returns 501 for conditions on PutObject', () => {
     await store.createFolder(folder('f'));
     const { etag } = await store.stat(file('a'));
     await store.write(file('a'), upload('two'), { condition: { etag } });
-    assert.ok(!proxy.requests.some(hasConditionOnPut), 'It was learned.');
+    assert.ok(!proxy.requests.some(hasConditionOnPut), 'The store remembers that conditions are unsupported.');
     await assert.rejects(store.write(file('a'), upload('x'), { condition: 'absent' }), ofKind('condition-failed'));
     await assert.rejects(store.write(file('a'), upload('x'), { condition: { etag } }), ofKind('condition-failed'));
     await assert.rejects(copy(file('a'), file('c'), { replace: false }), ofKind('already-exists'));
@@ -55,7 +55,7 @@ const hasConditionOnPut = (request: S3Request) => request.operation === 'PutObje
 describe('A store that returns 412 for conditions that hold', () => {
   const operations = ['CopyObject', 'UploadPartCopy', 'CompleteMultipartUpload', 'DeleteObject', 'PutObject'];
 
-  it('copies, moves and replaces objects, small and large, and keeps to each condition', async (t) => {
+  it('copies, moves and replaces small and large objects, and enforces each condition', async (t) => {
     const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
     const { store, proxy, bucket, warnings } = opened;
     proxy.intercept(refuseConditions(412, 'PreconditionFailed', ...operations));
@@ -74,11 +74,11 @@ describe('A store that returns 412 for conditions that hold', () => {
     const write = store.write(file('large'), large(LARGE), { condition: { etag } });
     await assert.rejects(write, ofKind('condition-failed'));
     await assert.rejects(store.remove(file('large'), { ifMatch: etag }), ofKind('condition-failed'));
-    assert.equal(new Set(warnings.map(({ message }) => message)).size, warnings.length, 'Each is logged once.');
+    assert.equal(new Set(warnings.map(({ message }) => message)).size, warnings.length, 'Each warning is logged once.');
     assert.ok(warnings.length >= 3, JSON.stringify(warnings));
   });
 
-  it('does not delete what changed after it was listed', async (t) => {
+  it('does not delete an object that changed after it was listed', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     await plant(store, { 'f/a': 'one', 'f/b': 'two' });
@@ -99,11 +99,11 @@ describe('A store that returns 412 for conditions that hold', () => {
 
 describe('A store that does not support UploadPartCopy', () => {
   for (const copyLimit of [COPY_LIMIT, 5 * 2 ** 30]) {
-    it(`copies large objects in another way (up to ${copyLimit} bytes in one request)`, async (t) => {
+    it(`copies large objects without it (CopyObject limit: ${copyLimit} bytes)`, async (t) => {
       const opened = await openProxied(t, { copyLimit });
       const { store, proxy, bucket, warnings } = opened;
-      for (const answer of [refusal(501, 'NotImplemented'), { status: 200, headers: { etag: '"1"' } }]) {
-        proxy.intercept(({ operation }) => (operation === 'UploadPartCopy' ? answer : undefined));
+      for (const response of [refusal(501, 'NotImplemented'), { status: 200, headers: { etag: '"1"' } }]) {
+        proxy.intercept(({ operation }) => (operation === 'UploadPartCopy' ? response : undefined));
         await store.write(file('a'), large(LARGE));
         await transfersOf(store).move(file('a'), file('b'), { replace: false });
         assert.ok((await bytesAt(opened, 'b')).equals(LARGE));

@@ -10,7 +10,7 @@ export const needs: readonly Need[] = ['bucket'];
 
 describe('A copy of a large object', () => {
   for (const replace of [false, true]) {
-    it(`is made by parts, with type and metadata (replace: ${replace})`, async (t) => {
+    it(`uses UploadPartCopy and keeps the type and metadata (replace: ${replace})`, async (t) => {
       const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
       const { store, proxy, bucket } = opened;
       await put(opened, 'a', LARGE);
@@ -29,14 +29,14 @@ describe('A copy of a large object', () => {
     });
   }
 
-  it('that is refused a part leaves nothing', async (t) => {
+  it('leaves the destination unchanged and no parts when a part fails', async (t) => {
     const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
     const { store, proxy, bucket } = opened;
     await put(opened, 'a', LARGE);
     await store.write(file('b'), upload('old'));
-    for (const answer of [refusal(403, 'AccessDenied'), { status: 200, body: errorXml('InternalError') }]) {
+    for (const response of [refusal(403, 'AccessDenied'), { status: 200, body: errorXml('InternalError') }]) {
       proxy.intercept(({ operation, query }) =>
-        operation === 'UploadPartCopy' && query.get('partNumber') === '2' ? answer : undefined,
+        operation === 'UploadPartCopy' && query.get('partNumber') === '2' ? response : undefined,
       );
       await assert.rejects(transfersOf(store).copy(file('a'), file('b'), { replace: true }), { name: 'StoreError' });
       await assert.rejects(transfersOf(store).copy(file('a'), file('c'), { replace: false }), { name: 'StoreError' });
@@ -47,7 +47,7 @@ describe('A copy of a large object', () => {
     assert.deepEqual(await bucket.openUploads(), []);
   });
 
-  it('of a source that changes between its parts is made of one version', async (t) => {
+  it('restarts when the source changes, so that all parts are of one version', async (t) => {
     const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
     const { store, proxy } = opened;
     await put(opened, 'a', LARGE);
@@ -63,35 +63,35 @@ describe('A copy of a large object', () => {
   });
 });
 
-describe('A copy that is not to replace', () => {
+describe('A copy or move without replace', () => {
   for (const [size, content] of [
     ['small', Buffer.from('text')],
     ['large', LARGE],
   ] as const) {
-    it(`does not, also what arrives while it is made: ${size}`, async (t) => {
+    it(`rejects with already-exists when another client creates the destination meanwhile (${size} object)`, async (t) => {
       const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
       const { store, proxy, bucket } = opened;
       await put(opened, 'a', content);
-      const puts = size === 'small' ? 'PutObject' : 'CreateMultipartUpload';
+      const operation = size === 'small' ? 'PutObject' : 'CreateMultipartUpload';
       for (const call of ['copy', 'move'] as const) {
-        let hasArrived = false;
-        const arrive = async () => {
-          await put(opened, call, 'arrived');
-          hasArrived = true;
+        let isCreated = false;
+        const createDestination = async () => {
+          await put(opened, call, 'of another client');
+          isCreated = true;
           return undefined;
         };
-        proxy.intercept(firstOf(puts, arrive));
+        proxy.intercept(firstOf(operation, createDestination));
         const calling = transfersOf(store)[call](file('a'), file(call), { replace: false });
         await assert.rejects(calling, ofKind('already-exists'));
-        assert.ok(hasArrived, 'It arrived in the middle.');
-        assert.equal(await textOf(store, call), 'arrived');
+        assert.ok(isCreated, 'The other client created the destination during the call.');
+        assert.equal(await textOf(store, call), 'of another client');
       }
       assert.ok((await bytesAt(opened, 'a')).equals(content));
       assert.deepEqual(await bucket.openUploads(), []);
     });
   }
 
-  it('is found done when its answer was lost', async (t) => {
+  it('succeeds when the response to a completed copy is lost', async (t) => {
     const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
     await put(opened, 'small', 'text');
     await put(opened, 'large', LARGE);
@@ -106,8 +106,8 @@ describe('A copy that is not to replace', () => {
   });
 });
 
-describe('The copy of a folder', () => {
-  it('is made, also where the answer of one copy was lost and the store minds what is there', async (t) => {
+describe('A folder copy', () => {
+  it('succeeds when a lost CopyObject response is followed by 412 on the retry', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     for (const key of ['f/a', 'f/b']) await put(opened, key, key);
@@ -121,8 +121,8 @@ describe('The copy of a folder', () => {
   });
 });
 
-describe('A folder in a store that takes no condition on a copy', () => {
-  it('is copied without one, which is learned', async (t) => {
+describe('A store that returns 501 for If-None-Match on CopyObject', () => {
+  it('copies a folder without the condition and stops sending it after the second 501', async (t) => {
     const opened = await openProxied(t, { concurrency: 1 });
     const { store, proxy, bucket } = opened;
     for (const key of ['f/a', 'f/b', 'f/c']) await put(opened, key, key);
@@ -140,10 +140,10 @@ describe('A folder in a store that takes no condition on a copy', () => {
   });
 });
 
-describe('An error in an answer that begins as a success', () => {
+describe('An Error document in a 200 response to CopyObject', () => {
   const failed: OwnAnswer = { status: 200, body: errorXml('InternalError') };
 
-  it('is tried again', async (t) => {
+  it('is retried', async (t) => {
     const opened = await openProxied(t);
     await put(opened, 'a', 'text');
     opened.proxy.intercept(firstOf('CopyObject', () => failed));
@@ -152,7 +152,7 @@ describe('An error in an answer that begins as a success', () => {
     assert.equal(opened.proxy.count('CopyObject'), 2);
   });
 
-  it('is no success: nothing is removed, and the destination is as it was', async (t) => {
+  it('fails the copy or move, and leaves the source and the destination unchanged', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     await put(opened, 'f/a', 'text');

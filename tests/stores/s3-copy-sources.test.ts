@@ -10,22 +10,22 @@ import { type Interceptor, type OwnAnswer, refusal, type S3Request } from '../se
 
 export const needs: readonly Need[] = ['bucket'];
 
-/** The copy source of a request, decoded. */
+/** Returns the decoded copy source of a request. */
 const sourceOf = ({ headers }: S3Request) => decodeURIComponent(String(headers['x-amz-copy-source'] ?? ''));
 
 /** Returns 404 for a copy source with a character that some stores decode twice or not at all. */
-const noOddSources: Interceptor = (request) =>
+const rejectSpecialSources: Interceptor = (request) =>
   request.operation === 'CopyObject' && /[+%&]/.test(sourceOf(request)) ? refusal(404, 'NoSuchKey') : undefined;
 
-/** A source with one plain name and three odd ones, and a destination with an old version and a file of its own. */
+/** A source with one plain and three special names, and a destination with an older version and an extra file. */
 const SOURCE = { 'f/100%.txt': 'percent', 'f/a&b': 'ampersand', 'f/a+b': 'plus', 'f/plain': 'plain' };
 const DESTINATION = { 'g/old': 'old', 'g/plain': 'older' };
 
-async function plantBoth(opened: ProxiedBucket): Promise<void> {
+async function plantFolders(opened: ProxiedBucket): Promise<void> {
   for (const [key, text] of Object.entries({ ...SOURCE, ...DESTINATION })) await put(opened, key, text);
 }
 
-/** Removes the object with this key from the listings of everything. */
+/** Removes the object with this key from all listings. */
 function hideFromLists(key: string): Interceptor {
   const objects = /<Contents>.*?<\/Contents>/gs;
   const rewrite = (body: string) =>
@@ -36,8 +36,8 @@ function hideFromLists(key: string): Interceptor {
 describe('A store that returns 404 for copy sources that exist', () => {
   async function serve(t: TestContext) {
     const opened = await serveProxied(t);
-    await plantBoth(opened);
-    opened.proxy.intercept(noOddSources);
+    await plantFolders(opened);
+    opened.proxy.intercept(rejectSpecialSources);
     return opened;
   }
 
@@ -55,7 +55,7 @@ describe('A store that returns 404 for copy sources that exist', () => {
       postJson(port, '/move', { source: 'f/a+b', destination: 'g/old', is_folder: false, overwrite: true }),
   };
   for (const [name, request] of Object.entries(requests)) {
-    it(`fails ${name}, and removes nothing`, async (t) => {
+    it(`fails ${name} and removes nothing`, async (t) => {
       const { port, store } = await serve(t);
       const { status, body } = await request(port);
       assert.equal(status, 501, String(body));
@@ -66,7 +66,7 @@ describe('A store that returns 404 for copy sources that exist', () => {
     });
   }
 
-  it('skips a source that another client deleted meanwhile', async (t) => {
+  it('skips a source that another client deletes during the move', async (t) => {
     const { store, proxy, bucket } = await openProxied(t);
     await plant(store, { 'f/a': 'one', 'f/b': 'two' });
     proxy.intercept(async (request) => {
@@ -78,38 +78,40 @@ describe('A store that returns 404 for copy sources that exist', () => {
     assert.deepEqual(await treeOf(store), { 'g/': null, 'g/a': 'one' });
   });
 
-  it('fails where a source is listed, and every request for it returns 404', async (t) => {
+  it('fails when a source is listed but every request for it returns 404', async (t) => {
     const opened = await openProxied(t);
-    await plantBoth(opened);
+    await plantFolders(opened);
     const { store, proxy, bucket } = opened;
     const before = await bucket.keys();
     proxy.intercept((request) =>
-      request.key?.includes('+') && request.method === 'HEAD' ? refusal(404, 'NoSuchKey') : noOddSources(request),
+      request.key?.includes('+') && request.method === 'HEAD'
+        ? refusal(404, 'NoSuchKey')
+        : rejectSpecialSources(request),
     );
     await opened.bucket.client.send(new DeleteObjectCommand({ Bucket: bucket.name, Key: 'f/100%.txt' }));
     await bucket.client.send(new DeleteObjectCommand({ Bucket: bucket.name, Key: 'f/a&b' }));
     const { copyFolder, moveFolder } = transfersOf(store);
-    const left = before.filter((key) => !/[%&]/.test(key));
+    const expected = before.filter((key) => !/[%&]/.test(key));
     for (const transfer of [copyFolder, moveFolder]) {
       await assert.rejects(transfer(folder('f'), folder('g'), { replace: true }), ofKind('unavailable'));
-      assert.deepEqual(await bucket.keys(), left);
+      assert.deepEqual(await bucket.keys(), expected);
       await assert.rejects(transfer(folder('f'), folder('new'), { replace: false }), ofKind('unavailable'));
-      const kept = (await bucket.keys()).filter((key) => !key.startsWith('new/'));
-      assert.deepEqual(kept, left);
+      const remaining = (await bucket.keys()).filter((key) => !key.startsWith('new/'));
+      assert.deepEqual(remaining, expected);
     }
   });
 });
 
-describe('A store that copies nothing and returns 200', () => {
-  it('loses no source in a folder move, and no file at the destination', async (t) => {
+describe('A store that returns 200 without copying', () => {
+  it('loses no source and no destination file in a folder copy or move', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
-    await plantBoth(opened);
+    await plantFolders(opened);
     const before = await bucket.keys();
     const etag = (await store.stat(file('f/a+b'))).etag;
-    const done: OwnAnswer = { status: 200, body: `<CopyObjectResult><ETag>"${etag}"</ETag></CopyObjectResult>` };
+    const success: OwnAnswer = { status: 200, body: `<CopyObjectResult><ETag>"${etag}"</ETag></CopyObjectResult>` };
     proxy.intercept((request) =>
-      request.operation === 'CopyObject' && sourceOf(request).includes('+') ? done : undefined,
+      request.operation === 'CopyObject' && sourceOf(request).includes('+') ? success : undefined,
     );
     const { copyFolder, moveFolder } = transfersOf(store);
     for (const transfer of [copyFolder, moveFolder]) {
@@ -120,10 +122,10 @@ describe('A store that copies nothing and returns 200', () => {
     for (const key of before) assert.ok((await bucket.keys()).includes(key), key);
   });
 
-  it('loses no source in a file move where it ignores the copy source', async (t) => {
+  it('loses no source in a file move when it ignores the copy source', async (t) => {
     const { store, proxy, bucket } = await openProxied(t);
     await plant(store, { a: 'text', b: 'old' });
-    // A store that knows no CopyObject takes the request for a PutObject without a body.
+    // A store without CopyObject handles the request as a PutObject with an empty body.
     proxy.intercept(({ operation }) =>
       operation === 'CopyObject' ? { status: 200, headers: { etag: '"d41d8cd98f00b204e9800998ecf8427e"' } } : undefined,
     );
@@ -132,8 +134,8 @@ describe('A store that copies nothing and returns 200', () => {
   });
 });
 
-describe('A listing that lacks an object', () => {
-  it('of the source does not remove its copy at the destination', async (t) => {
+describe('An incomplete listing', () => {
+  it('of the source does not remove an existing copy at the destination', async (t) => {
     for (const transfer of ['copyFolder', 'moveFolder'] as const) {
       const { store, proxy } = await openProxied(t);
       await plant(store, { 'f/a': 'one', 'f/b': 'two', 'g/b': 'two', 'g/old': 'old' });
@@ -146,7 +148,7 @@ describe('A listing that lacks an object', () => {
     }
   });
 
-  it('of the destination keeps every source', async (t) => {
+  it('of the destination fails the move and keeps every source', async (t) => {
     const { store, proxy } = await openProxied(t);
     await plant(store, { 'f/a': 'one', 'f/b': 'two' });
     proxy.intercept(hideFromLists('g/b'));
@@ -160,8 +162,8 @@ describe('A listing that lacks an object', () => {
   });
 });
 
-describe('One empty listing of a folder that is not empty', () => {
-  it('does not make a copy, move or removal succeed, and loses nothing', async (t) => {
+describe('A single empty listing of a non-empty folder', () => {
+  it('fails a copy, move or removal and loses nothing', async (t) => {
     const { store, proxy, bucket } = await openProxied(t);
     const sources = { 'f/a': 'one', 'f/b/c': 'two' };
     const { copyFolder, moveFolder } = transfersOf(store);
@@ -173,7 +175,7 @@ describe('One empty listing of a folder that is not empty', () => {
       removal: async () => store.removeTree?.(folder('f')),
     };
     for (const [name, call] of Object.entries(calls)) {
-      // The first listing looks whether the folder exists. A move to a longer path checks the lengths of all paths next.
+      // The first listing checks that the folder exists. A move to a longer path then checks the length of all paths.
       for (const pass of name.includes('overwrite') ? [2, 3] : name === 'move' ? [3] : [2]) {
         proxy.intercept(undefined);
         await plant(store, { ...sources, 'g/a': 'older', 'g/old': 'old' });
@@ -195,8 +197,8 @@ describe('One empty listing of a folder that is not empty', () => {
   });
 });
 
-describe('A store that returns 404 for the removal of an object that exists', () => {
-  it('fails the removal, which leaves the object', async (t) => {
+describe('A store that returns 404 for DeleteObject although the object exists', () => {
+  it('returns 501 for the removal and keeps the object', async (t) => {
     const { port, proxy, bucket, store } = await serveProxied(t);
     await plant(store, { 'f/a+b': 'text', 'f/c': 'text' });
     proxy.intercept(({ operation, key }) => {

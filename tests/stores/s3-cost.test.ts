@@ -8,37 +8,37 @@ import type { S3Request, Verdict } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-const PAGE = new URL('../../docs/stores/s3.md', import.meta.url);
+const DOCUMENTATION = new URL('../../docs/stores/s3.md', import.meta.url);
 
-describe('What the documentation says that requests cost at the store', () => {
+describe('The documented number of S3 requests', () => {
   for (const { name, plant, ask } of COST_CASES) {
-    it(`is so: ${name}`, async (t) => {
+    it(`matches the requests sent: ${name}`, async (t) => {
       const { bucket, proxy, port, store } = await serveProxied(t);
       await plant?.(bucket, port, store);
       proxy.forget();
       proxy.intercept(withEtag);
       const { status } = await ask(port);
-      assert.ok(status < 400, `It answers ${status}.`);
+      assert.ok(status < 400, `The status is ${status}.`);
       const operations = proxy.requests.map(({ operation }) => operation);
       const cost = costOf(proxy.requests);
       assert.deepEqual((await readCosts()).get(name), cost, `${name}: ${operations.join(', ')}`);
     });
   }
 
-  it('is about these cases and no others', async () => {
+  it('is listed for exactly these cases', async () => {
     assert.deepEqual([...(await readCosts()).keys()].toSorted(), COST_CASES.map(({ name }) => name).toSorted());
   });
 });
 
-/** Ceph 16 leaves the etag out where an upload is completed, and is asked for it; the table is about stores that tell it. */
+/** Ceph 16 omits the ETag from CompleteMultipartUpload, which costs a HeadObject. The table assumes stores that send it. */
 function withEtag({ operation }: S3Request): Verdict {
   if (operation !== 'CompleteMultipartUpload') return undefined;
   return { rewrite: (body) => body.replace('<ETag></ETag>', '<ETag>"of-parts"</ETag>') };
 }
 
-/** The table under the heading about costs: a case, its requests of class A, and those of class B. */
+/** Reads the cost table: each case with its number of class A and class B requests. */
 async function readCosts(): Promise<ReadonlyMap<string, Cost>> {
-  const page = await readFile(PAGE, 'utf8');
+  const page = await readFile(DOCUMENTATION, 'utf8');
   const section = page.split(/^#+ /m).find((text) => /^.*\bcosts?\b/i.test(text.split('\n')[0] ?? '')) ?? '';
   const rows = section.split('\n').filter((line) => line.startsWith('|'));
   const cells = rows.slice(2).map((row) => row.split('|').map((cell) => cell.trim()));

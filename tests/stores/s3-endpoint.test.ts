@@ -10,8 +10,8 @@ import { openS3 } from '../../src/stores/s3/s3.ts';
 import type { S3Options } from '../../src/stores/s3/settings.ts';
 import { file, folder } from '../contract/bytes.ts';
 
-describe('An endpoint that is no object store', () => {
-  it('a port that nothing listens on', async (t) => {
+describe('An S3_ENDPOINT that is not an object store', () => {
+  it('is reported as unreachable when the connection is refused', async (t) => {
     const server = createTcpServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -20,11 +20,11 @@ describe('An endpoint that is no object store', () => {
     await assertUnavailable(t, `http://127.0.0.1:${port}`, /can't be reached: look at S3_ENDPOINT/);
   });
 
-  it('a name that nobody knows', async (t) => {
+  it('is reported when its host name does not resolve', async (t) => {
     await assertUnavailable(t, 'http://nobody.invalid', /has a name that nobody knows: look at S3_ENDPOINT/);
   });
 
-  it('a web page', async (t) => {
+  it('is reported when it returns a web page', async (t) => {
     const endpoint = await serve(t, (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end('<!doctype html><html><head><meta charset="utf-8"></head><body><p>Hello<br></body></html>');
@@ -35,28 +35,28 @@ describe('An endpoint that is no object store', () => {
     ]);
   });
 
-  it('a web page in place of the response to an upload', async (t) => {
+  it('is reported when it returns a web page for an upload', async (t) => {
     const endpoint = await serve(t, (request, response) => {
       request.resume().on('end', () => {
-        const isBegun = request.method === 'POST' && request.url?.includes('uploads');
-        response.writeHead(200, { 'content-type': isBegun ? 'application/xml' : 'text/html' });
+        const isInitiation = request.method === 'POST' && request.url?.includes('uploads');
+        response.writeHead(200, { 'content-type': isInitiation ? 'application/xml' : 'text/html' });
         response.end(
-          isBegun
+          isInitiation
             ? '<InitiateMultipartUploadResult><UploadId>a</UploadId></InitiateMultipartUploadResult>'
             : '<html><body><p>Hello</p></body></html>',
         );
       });
     });
-    const store = openS3({ ...NOWHERE, endpoint });
+    const store = openS3({ ...OPTIONS, endpoint });
     t.after(() => store.close?.());
     const message = /does not answer as an object store does: look at S3_ENDPOINT/;
     for (const bytes of [Buffer.from('text'), Buffer.alloc(20 * 2 ** 20)]) {
       const body = Readable.from([bytes], { objectMode: false });
-      await assert.rejects(store.write(file('a'), { body, type: 'a/b' }), (error) => isTold(error, message));
+      await assert.rejects(store.write(file('a'), { body, type: 'a/b' }), (error) => isReported(error, message));
     }
   });
 
-  it('a page of XHTML, which is XML', async (t) => {
+  it('is reported when it returns well-formed XHTML', async (t) => {
     const endpoint = await serve(t, (_request, response) => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end('<html><head><title>Hello</title></head><body><p>Hello</p></body></html>');
@@ -67,7 +67,7 @@ describe('An endpoint that is no object store', () => {
     ]);
   });
 
-  it('a web server that knows no such page', async (t) => {
+  it('is reported when it returns 404 with an HTML body', async (t) => {
     const endpoint = await serve(t, (_request, response) => {
       response.writeHead(404, { 'content-type': 'text/html' });
       response.end('<html><body><h1>404 Not Found</h1></body></html>');
@@ -75,32 +75,32 @@ describe('An endpoint that is no object store', () => {
     await assertUnavailable(t, endpoint, /S3_ENDPOINT/, ['check', 'list']);
   });
 
-  it('one that takes connections and never answers', async (t) => {
-    let asked = 0;
-    const endpoint = await serve(t, () => void asked++);
+  it('times out after four attempts when it accepts connections and never responds', async (t) => {
+    let received = 0;
+    const endpoint = await serve(t, () => void received++);
     t.mock.timers.enable({ apis: ['setTimeout'] });
-    const store = openS3({ ...NOWHERE, endpoint });
+    const store = openS3({ ...OPTIONS, endpoint });
     let isSettled = false;
     const message = /did not answer in time: look at S3_ENDPOINT/;
-    const told = assert
-      .rejects(store.list(folder('')), (error) => isTold(error, message))
+    const rejection = assert
+      .rejects(store.list(folder('')), (error) => isReported(error, message))
       .finally(() => {
         isSettled = true;
       });
-    let seen = 0;
-    for (let turn = 0; !isSettled; turn++) {
-      assert.ok(turn < 5000, 'It ends.');
-      // A request that has come gets all its time at once; the pauses before the next one are short.
-      t.mock.timers.tick(asked > seen ? 20_000 : 10);
-      seen = asked;
+    let timedOut = 0;
+    for (let step = 0; !isSettled; step++) {
+      assert.ok(step < 5000, 'The call settles.');
+      // A received request runs into its timeout in one step. The retry delays advance in short steps.
+      t.mock.timers.tick(received > timedOut ? 20_000 : 10);
+      timedOut = received;
       await setImmediate();
     }
-    await told;
+    await rejection;
     await store.close?.();
-    assert.equal(asked, 4);
+    assert.equal(received, 4);
   });
 
-  it('something that does not speak HTTP', async (t) => {
+  it('is reported when it does not speak HTTP', async (t) => {
     const server = createTcpServer((socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n')).listen(0, '127.0.0.1');
     await once(server, 'listening');
     t.after(() => server.close());
@@ -108,34 +108,34 @@ describe('An endpoint that is no object store', () => {
   });
 });
 
-type Look = 'check' | 'list' | 'stat';
+type Call = 'check' | 'list' | 'stat';
 
 async function assertUnavailable(
   t: TestContext,
   endpoint: string,
   message: RegExp,
-  looks: readonly Look[] = ['check', 'list', 'stat'],
+  names: readonly Call[] = ['check', 'list', 'stat'],
 ): Promise<void> {
-  const store = openS3({ ...NOWHERE, endpoint });
+  const store = openS3({ ...OPTIONS, endpoint });
   t.after(() => store.close?.());
   const calls = {
     check: async () => store.check?.(),
     list: () => store.list(folder('')),
     stat: () => store.stat(file('a')),
   };
-  for (const look of looks) await assert.rejects(calls[look](), (error) => isTold(error, message), look);
+  for (const name of names) await assert.rejects(calls[name](), (error) => isReported(error, message), name);
 }
 
-/** Whether an error says this on purpose, and no secret. */
-function isTold(error: unknown, message: RegExp): boolean {
+/** Returns true for an unavailable error with this message. Fails if the message contains a credential. */
+function isReported(error: unknown, message: RegExp): boolean {
   assert.ok(isStoreError(error, 'unavailable'), String(error));
   assert.match(error.message, message);
-  const secrets = [NOWHERE.accessKeyId, NOWHERE.secretAccessKey];
+  const secrets = [OPTIONS.accessKeyId, OPTIONS.secretAccessKey];
   assert.ok(!secrets.some((secret) => error.message.includes(secret)));
   return true;
 }
 
-const NOWHERE: S3Options = {
+const OPTIONS: S3Options = {
   bucket: 'bucket',
   endpoint: undefined,
   region: 'us-east-1',
@@ -147,8 +147,8 @@ const NOWHERE: S3Options = {
   warn: () => {},
 };
 
-async function serve(t: TestContext, answer: RequestListener): Promise<string> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
+async function serve(t: TestContext, listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => {
     server.close();

@@ -14,43 +14,46 @@ import { firstOf, type OwnAnswer, refusal } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-/** Requests of which the first `times` are answered so. */
-function first(times: number, answer: OwnAnswer): () => OwnAnswer | undefined {
+/** Returns this response to the first `times` requests. */
+function respondFirst(times: number, response: OwnAnswer): () => OwnAnswer | undefined {
   let count = 0;
-  return () => (count++ < times ? answer : undefined);
+  return () => (count++ < times ? response : undefined);
 }
 
-// Most of the time is the pause before the next try.
-describe('A store that is busy or failing', { concurrency: true }, () => {
-  const passing = {
+// Concurrent, because these tests mostly wait for retry delays.
+describe('A request to a store that is busy or failing', { concurrency: true }, () => {
+  const transient = {
     '503 SlowDown': refusal(503, 'SlowDown'),
     '429 TooManyRequests': refusal(429, 'TooManyRequests'),
     '429 without a body': { status: 429 },
     '500 InternalError': refusal(500, 'InternalError'),
-    '502 of a proxy': { status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad Gateway</h1>' },
+    '502 from a proxy': { status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad Gateway</h1>' },
     '503 without a body': { status: 503 },
   };
-  for (const [name, answer] of Object.entries(passing)) {
-    it(`is asked again: ${name}`, async (t) => {
+  for (const [name, response] of Object.entries(transient)) {
+    it(`is retried after ${name}`, async (t) => {
       const { store, proxy } = await openProxied(t);
-      proxy.intercept(first(1, answer));
+      proxy.intercept(respondFirst(1, response));
       await store.write(file('a'), upload('text'));
       assert.equal(proxy.count('PutObject'), 2);
-      proxy.intercept(first(1, answer));
+      proxy.intercept(respondFirst(1, response));
       assert.equal(await textOf(store, 'a'), 'text');
       assert.equal(proxy.count('GetObject'), 2);
-      proxy.intercept(first(1, answer));
+      proxy.intercept(respondFirst(1, response));
       assert.equal((await store.list(folder(''))).entries.length, 1);
-      proxy.intercept(first(1, answer));
+      proxy.intercept(respondFirst(1, response));
       assert.equal((await store.stat(file('a'))).size, 4);
     });
   }
 
-  it('is given up after few tries, and says when to ask again', async (t) => {
+  it('fails after four attempts with retryAfter', async (t) => {
     const { store, proxy } = await openProxied(t);
     proxy.intercept(() => refusal(503, 'SlowDown', { 'retry-after': '1' }));
-    const [asked, unasked] = await Promise.all([failureOf(store.stat(file('a'))), failureOf(store.list(folder('')))]);
-    for (const { kind, message, retryAfter } of [asked, unasked]) {
+    const [statFailure, listFailure] = await Promise.all([
+      failureOf(store.stat(file('a'))),
+      failureOf(store.list(folder(''))),
+    ]);
+    for (const { kind, message, retryAfter } of [statFailure, listFailure]) {
       assert.deepEqual({ kind, message, retryAfter }, { kind: 'unavailable', message: BUSY, retryAfter: 1 });
     }
     assert.equal(proxy.count('HeadObject'), 4);
@@ -59,23 +62,23 @@ describe('A store that is busy or failing', { concurrency: true }, () => {
     assert.equal((await failureOf(store.stat(file('a')))).retryAfter, 2);
   });
 
-  it("is a 503 with Retry-After over HTTP, and in the log with the store's id of its request", async (t) => {
+  it('returns 503 with Retry-After and logs the x-amz-request-id', async (t) => {
     const { port, proxy, log } = await serveProxied(t);
     proxy.intercept(() => refusal(503, 'ServiceUnavailable', { 'retry-after': '1', 'x-amz-request-id': '1' }));
     const paths = ['/file/a', '/', '/thumb/a', '/-/health/ready'];
     await Promise.all(
       paths.map(async (path) => {
-        const answer = await send(port, path);
-        assertFailure(answer, 503, BUSY);
-        assert.equal(answer.headers['retry-after'], '1', path);
+        const response = await send(port, path);
+        assertFailure(response, 503, BUSY);
+        assert.equal(response.headers['retry-after'], '1', path);
       }),
     );
-    const told = log.filter(({ msg }) => msg === 'A request could not be served now.');
-    assert.equal(told.length, paths.length);
-    for (const line of told) assert.match(JSON.stringify(line), /503 \w+: .*\(the store's request 1\)/);
+    const lines = log.filter(({ msg }) => msg === 'A request could not be served now.');
+    assert.equal(lines.length, paths.length);
+    for (const line of lines) assert.match(JSON.stringify(line), /503 \w+: .*\(the store's request 1\)/);
   });
 
-  it('that breaks a listing off in the middle is asked again', async (t) => {
+  it('is retried when a listing response is cut off', async (t) => {
     const { store, proxy } = await openProxied(t);
     await store.write(file('a'), upload('text'));
     proxy.intercept(firstOf('ListObjectsV2', () => ({ cutBehind: 50 })));
@@ -84,7 +87,7 @@ describe('A store that is busy or failing', { concurrency: true }, () => {
     assert.equal((await failureOf(store.list(folder('')))).kind, 'unavailable');
   });
 
-  it('that breaks a connection off before it answers is asked again', async (t) => {
+  it('is retried when the connection closes before the response', async (t) => {
     const { store, proxy } = await openProxied(t);
     await store.write(file('a'), upload('text'));
     for (const cut of ['cut', 'cut when done'] as const) {
@@ -99,7 +102,7 @@ describe('A store that is busy or failing', { concurrency: true }, () => {
 });
 
 describe('translate', () => {
-  const asked = { key: undefined, bucket: 'b', endpoint: undefined };
+  const context = { key: undefined, bucket: 'b', endpoint: undefined };
   const date = 'Sun, 06 Nov 1994 08:49:37 GMT';
   for (const [status, header, seconds] of [
     [503, '30', 30],
@@ -111,7 +114,7 @@ describe('translate', () => {
   ] as const) {
     it(`returns retryAfter ${seconds} for ${status} with Retry-After: ${header}`, () => {
       const refused = new Refusal({ status, headers: { date, 'retry-after': header } });
-      const error = translate(refused, asked);
+      const error = translate(refused, context);
       assert.ok(isStoreError(error, 'unavailable'));
       assert.equal(error.retryAfter, seconds);
     });
@@ -136,7 +139,7 @@ describe('translate', () => {
   ] as const) {
     it(`returns unavailable for ${status} ${JSON.stringify(parts)}`, () => {
       const refused = new Refusal({ status, headers: {}, ...parts });
-      const error = translate(refused, asked);
+      const error = translate(refused, context);
       assert.ok(isStoreError(error, 'unavailable'), String(error));
       assert.match(error.message, message);
       assert.equal(error.cause, refused);
@@ -146,8 +149,8 @@ describe('translate', () => {
 
 const BUSY = 'The object store is busy or failing.';
 
-describe('A mistake in the settings is told with the setting', () => {
-  const answers = {
+describe('A wrong S3 setting', () => {
+  const responses = {
     S3_BUCKET: [refusal(404, 'NoSuchBucket'), refusal(400, 'InvalidBucketName')],
     S3_ACCESS_KEY_ID: [refusal(403, 'InvalidAccessKeyId'), refusal(403, 'AccessDenied'), refusal(401, 'Unauthorized')],
     S3_SECRET_ACCESS_KEY: [refusal(403, 'SignatureDoesNotMatch')],
@@ -159,26 +162,26 @@ describe('A mistake in the settings is told with the setting', () => {
     ],
     S3_ENDPOINT: [refusal(301, 'PermanentRedirect')],
   };
-  for (const [setting, refusals] of Object.entries(answers)) {
-    it(setting, async (t) => {
+  for (const [setting, refusals] of Object.entries(responses)) {
+    it(`is named in the error: ${setting}`, async (t) => {
       const { store, proxy, bucket } = await openProxied(t);
-      for (const answer of refusals) {
-        // A HEAD has no body, and so no code.
-        proxy.intercept(({ method }) => (method === 'HEAD' ? { status: answer.status } : answer));
+      for (const response of refusals) {
+        // A response to HEAD has no body, so it has no error code.
+        proxy.intercept(({ method }) => (method === 'HEAD' ? { status: response.status } : response));
         proxy.forget();
         const calls = [() => check(store), () => store.list(folder('')), () => store.write(file('a'), upload('text'))];
         for (const call of calls) {
           const { kind, message } = await failureOf(call());
-          assert.ok(kind === 'unavailable' || (kind === 'denied' && answer.status === 403), `${kind}: ${message}`);
-          assert.match(message, new RegExp(setting), `${answer.body}: ${message}`);
+          assert.ok(kind === 'unavailable' || (kind === 'denied' && response.status === 403), `${kind}: ${message}`);
+          assert.match(message, new RegExp(setting), `${response.body}: ${message}`);
           assertNoSecret(message, bucket.settings);
         }
-        assert.ok(proxy.requests.length <= 4, 'What a person has to set right is not tried again.');
+        assert.ok(proxy.requests.length <= 4, 'Configuration errors are not retried.');
       }
     });
   }
 
-  it('by the real store: a bucket that is not there, and keys that are none', async (t) => {
+  it('is named in the error of the real store: a missing bucket, an invalid key ID or secret', async (t) => {
     const { bucket } = await openProxied(t);
     const wrong: [keyof S3Options, string, RegExp][] = [
       ['bucket', 'holdall-there-is-none', /There is no bucket holdall-there-is-none: look at S3_BUCKET/],
@@ -204,10 +207,10 @@ async function check(store: Store): Promise<void> {
   await store.check();
 }
 
-/** The error on purpose that a call ends with. */
+/** Returns the StoreError that a call rejects with. */
 async function failureOf(call: Promise<unknown>): Promise<StoreError> {
   const error: unknown = await call.then(
-    () => assert.fail('It succeeds.'),
+    () => assert.fail('The call succeeded.'),
     (failure: unknown) => failure,
   );
   if (isStoreError(error)) return error;
@@ -221,9 +224,9 @@ function assertNoSecret(
   assert.ok(!message.includes(accessKeyId) && !message.includes(secretAccessKey), message);
 }
 
-describe('An error response with a code of its own', () => {
+describe('An error response with an unrelated error code', () => {
   const kinds = { 404: 'not-found', 412: 'condition-failed', 413: 'too-large', 416: 'range-unsatisfiable' } as const;
-  it('counts by its status: 404, 412, 413, 416', async (t) => {
+  it('is classified by its status: 404, 412, 413 or 416', async (t) => {
     const { store, proxy } = await openProxied(t);
     for (const [status, kind] of Object.entries(kinds)) {
       proxy.intercept(() => refusal(Number(status), 'InvalidRequest'));

@@ -10,15 +10,15 @@ import { refusal, type S3Request, type Verdict } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-describe('A store that gives copies other etags', () => {
+describe('Copies whose ETag differs from the source', () => {
   const tree = ['f/a', 'f/b', 'f/c/d', 'f/c/e'];
 
-  it('has a folder moved, and a move that was interrupted completed, by what copies say of themselves', async (t) => {
+  it('are recognized by their metadata when an interrupted folder move resumes', async (t) => {
     const opened = await serveProxied(t, { copyLimit: COPY_LIMIT });
     const { port, proxy, bucket } = opened;
     for (const key of tree) await put(opened, key, LARGE);
     const body = { source: 'f', destination: 'g', is_folder: true };
-    // Nothing is removed, as if the service had been killed between the two.
+    // Nothing is deleted, as if the service had been killed between copying and deleting.
     proxy.intercept(({ operation }) => (operation.startsWith('Delete') ? refusal(403, 'AccessDenied') : undefined));
     assertFailure(await postJson(port, '/move', body), 403, /./);
     const moved = tree.map((key) => key.replace('f/', 'g/'));
@@ -26,7 +26,7 @@ describe('A store that gives copies other etags', () => {
     proxy.intercept(undefined);
     proxy.forget();
     assertSuccess(await postJson(port, '/move', body), { message: 'Item moved successfully' });
-    assert.equal(proxy.count('UploadPartCopy'), 0, 'What is a copy is not copied again.');
+    assert.equal(proxy.count('UploadPartCopy'), 0, 'Existing copies are not made again.');
     assert.deepEqual(await bucket.keys(), moved);
     for (const key of moved) {
       assert.ok((await bytesAt(opened, key)).equals(LARGE));
@@ -34,7 +34,7 @@ describe('A store that gives copies other etags', () => {
     }
   });
 
-  it('has a file moved, and a move that was interrupted completed', async (t) => {
+  it('are recognized when an interrupted file move resumes', async (t) => {
     const opened = await serveProxied(t, { copyLimit: COPY_LIMIT });
     const { port, proxy, bucket } = opened;
     await put(opened, 'a', LARGE);
@@ -48,7 +48,7 @@ describe('A store that gives copies other etags', () => {
     assert.ok((await bytesAt(opened, 'b')).equals(LARGE));
   });
 
-  it('never has two objects of one size taken for copies of each other', async (t) => {
+  it('are not confused with other objects of the same size: the move returns 409', async (t) => {
     const opened = await serveProxied(t, { copyLimit: COPY_LIMIT });
     const { port, bucket } = opened;
     const keys = ['f/a', 'g/a'];
@@ -66,7 +66,7 @@ describe('A store that gives copies other etags', () => {
     }
   });
 
-  it('has a copy of what the source was before taken for no copy of what it is now', async (t) => {
+  it('of an older version of the source do not count: the move returns 409', async (t) => {
     const opened = await serveProxied(t, { copyLimit: COPY_LIMIT });
     const { port, bucket } = opened;
     await put(opened, 'a', LARGE);
@@ -79,8 +79,8 @@ describe('A store that gives copies other etags', () => {
   });
 });
 
-describe('A store whose listings tell no etags', () => {
-  it('has no two objects taken for the same, so that nothing is lost', async (t) => {
+describe('Listings without ETags', () => {
+  it('never make a folder move treat different objects as copies', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy } = opened;
     const texts = ['one text', 'no other'];
@@ -93,42 +93,42 @@ describe('A store whose listings tell no etags', () => {
         .moveFolder(folder('f'), folder('g'), { replace })
         .catch((error: unknown) => assert.ok(isStoreError(error), String(error)));
       proxy.intercept(undefined);
-      const left = await Promise.all(
+      const contents = await Promise.all(
         (await opened.bucket.keys()).map(async (key) => String(await bytesAt(opened, key))),
       );
-      assert.ok(left.includes('one text'), `What is left: ${left.join(', ')}`);
-      if (!replace) assert.ok(left.includes('no other'));
+      assert.ok(contents.includes('one text'), `Remaining: ${contents.join(', ')}`);
+      if (!replace) assert.ok(contents.includes('no other'));
     }
   });
 });
 
-describe('A store that gives every copy an etag of its own, as encrypted ones do', () => {
-  /** Changes the etags that copies are told to have, and those of listings of `g/`. */
-  const change = (body: string) => body.replaceAll(/(<ETag>(?:"|&quot;)?)[0-9a-f]{8}/g, '$1ffffffff');
-  const encrypting = ({ operation, query }: S3Request): Verdict => {
-    const isOfCopies = operation === 'CopyObject' || query.get('prefix')?.startsWith('g/');
-    return isOfCopies ? { rewrite: change } : undefined;
+describe('A store that gives each copy a new ETag, as with server-side encryption', () => {
+  /** Changes the ETags in CopyObject responses and in listings of `g/`. */
+  const changeEtags = (body: string) => body.replaceAll(/(<ETag>(?:"|&quot;)?)[0-9a-f]{8}/g, '$1ffffffff');
+  const interceptor = ({ operation, query }: S3Request): Verdict => {
+    const isAboutCopies = operation === 'CopyObject' || query.get('prefix')?.startsWith('g/');
+    return isAboutCopies ? { rewrite: changeEtags } : undefined;
   };
 
-  it('has folders moved, and notes on each copy what it is one of', async (t) => {
+  it('moves folders and records the source ETag in the metadata of each copy', async (t) => {
     const opened = await openProxied(t);
     const { store, bucket } = opened;
     for (const key of ['f/a', 'f/b']) await put(opened, key, key);
     const { etag } = await store.stat(file('f/a'));
-    opened.proxy.intercept(encrypting);
+    opened.proxy.intercept(interceptor);
     await transfersOf(store).moveFolder(folder('f'), folder('g'), { replace: false });
     assert.deepEqual(await bucket.keys(), ['g/a', 'g/b']);
     assert.deepEqual(await attributesOf(opened, 'g/a'), { copyOf: etag, attributes: ATTRIBUTES });
   });
 
-  it('has nothing left of a copy that fails just when that is found', async (t) => {
+  it('leaves no copy when the second CopyObject, which records the source ETag, is denied', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket } = opened;
     await put(opened, 'f/a', 'text');
     let copies = 0;
     proxy.intercept((request) => {
       const isSecond = request.operation === 'CopyObject' && ++copies === 2;
-      return isSecond ? refusal(403, 'AccessDenied') : encrypting(request);
+      return isSecond ? refusal(403, 'AccessDenied') : interceptor(request);
     });
     await assert.rejects(transfersOf(store).copyFolder(folder('f'), folder('g'), { replace: false }), ofKind('denied'));
     assert.deepEqual(await bucket.keys(), ['f/a']);
