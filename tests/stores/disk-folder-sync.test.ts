@@ -9,14 +9,14 @@ import { openDisk } from '../../src/stores/disk/disk.ts';
 import { createFolderSync } from '../../src/stores/disk/folder-sync.ts';
 import { file, upload } from '../contract/bytes.ts';
 
-/** Real folders that are open, and syncs of them that end when the test says so. */
-async function folders(t: TestContext) {
-  const begun: { folder: number; end: PromiseWithResolvers<void> }[] = [];
+/** Opens real folders, with syncs that the test completes. */
+async function openFolders(t: TestContext) {
+  const started: { folder: number; end: PromiseWithResolvers<void> }[] = [];
   const sync = createFolderSync({
     statOpen: (folder) => fstatSync(folder, { bigint: true }),
     syncFolder(folder) {
       const end = Promise.withResolvers<void>();
-      begun.push({ folder, end });
+      started.push({ folder, end });
       return end.promise;
     },
   });
@@ -30,63 +30,63 @@ async function folders(t: TestContext) {
     t.after(() => rm(path, { recursive: true }));
     return path;
   };
-  const hasBegun = async (count: number) => {
-    while (begun.length < count) await setImmediate();
-    assert.equal(begun.length, count);
+  const waitForSyncs = async (count: number) => {
+    while (started.length < count) await setImmediate();
+    assert.equal(started.length, count);
   };
-  return { sync, begun, openFolder, makeFolder, hasBegun };
+  return { sync, started, openFolder, makeFolder, waitForSyncs };
 }
 
-describe('Syncing folders', () => {
-  it('is done once for all who come while one is under way, and after that one', async (t) => {
-    const { sync, begun, openFolder, makeFolder, hasBegun } = await folders(t);
+describe('createFolderSync', () => {
+  it('syncs a folder once for all callers that arrive during a sync, after that sync', async (t) => {
+    const { sync, started, openFolder, makeFolder, waitForSyncs } = await openFolders(t);
     const path = await makeFolder();
     const first = sync(await openFolder(path));
-    await hasBegun(1);
+    await waitForSyncs(1);
     const settled: string[] = [];
     const others: Promise<unknown>[] = [];
     for (const name of ['second', 'third', 'fourth'])
       others.push(sync(await openFolder(path)).then(() => settled.push(name)));
     await setImmediate();
-    begun[0]?.end.resolve();
+    started[0]?.end.resolve();
     await first;
-    await hasBegun(2);
-    assert.deepEqual(settled, [], 'What was under way when they came does not cover them.');
-    begun[1]?.end.resolve();
+    await waitForSyncs(2);
+    assert.deepEqual(settled, [], 'The earlier sync does not cover later callers.');
+    started[1]?.end.resolve();
     await Promise.all(others);
     assert.deepEqual(settled, ['second', 'third', 'fourth']);
-    assert.equal(begun.length, 2);
+    assert.equal(started.length, 2);
   });
 
-  it('fails for all that it was to be for, and not for those that come later', async (t) => {
-    const { sync, begun, openFolder, makeFolder, hasBegun } = await folders(t);
+  it('rejects only the callers of the failed sync', async (t) => {
+    const { sync, started, openFolder, makeFolder, waitForSyncs } = await openFolders(t);
     const path = await makeFolder();
-    const number = await openFolder(path);
-    const first = sync(number);
-    await hasBegun(1);
-    const second = sync(number);
+    const fd = await openFolder(path);
+    const first = sync(fd);
+    await waitForSyncs(1);
+    const second = sync(fd);
     await setImmediate();
-    begun[0]?.end.reject(new Error('EIO'));
+    started[0]?.end.reject(new Error('EIO'));
     await assert.rejects(first, /EIO/);
-    await hasBegun(2);
-    begun[1]?.end.resolve();
+    await waitForSyncs(2);
+    started[1]?.end.resolve();
     await second;
-    const third = sync(number);
-    await hasBegun(3);
-    begun[2]?.end.resolve();
+    const third = sync(fd);
+    await waitForSyncs(3);
+    started[2]?.end.resolve();
     await third;
   });
 
-  it('of different folders goes on side by side', async (t) => {
-    const { sync, begun, openFolder, makeFolder, hasBegun } = await folders(t);
+  it('syncs different folders concurrently', async (t) => {
+    const { sync, started, openFolder, makeFolder, waitForSyncs } = await openFolders(t);
     const both = [sync(await openFolder(await makeFolder())), sync(await openFolder(await makeFolder()))];
-    await hasBegun(2);
-    for (const { end } of begun) end.resolve();
+    await waitForSyncs(2);
+    for (const { end } of started) end.resolve();
     await Promise.all(both);
   });
 });
 
-it('Many uploads to one folder of a disk at once are all there, and leave nothing behind', async (t) => {
+it('64 concurrent uploads to one disk folder are all stored, and leave no temporary files', async (t) => {
   const root = await mkdtemp(join(tmpdir(), 'holdall-test-'));
   t.after(() => rm(root, { recursive: true }));
   const { store, ownFolder } = await openDisk({ root, warn: () => {} });

@@ -10,10 +10,10 @@ import type { Folder } from '../../src/stores/disk/folder.ts';
 import { packNames } from '../../src/stores/disk/packed-names.ts';
 import { folder } from '../contract/bytes.ts';
 
-/** A time long ago: a folder of that time has been left alone since, and its names are remembered. */
+/** An old modification time, so the store caches the names of the folder. */
 const LONG_AGO = new Date('2020-01-01T00:00:00Z');
 
-describe('A listing of a folder on disk that others change', () => {
+describe('A listing of a disk folder that other programs change', () => {
   let root: string;
   let disk: Disk;
   const warnings: { readonly leftOut?: number }[] = [];
@@ -38,7 +38,7 @@ describe('A listing of a folder on disk that others change', () => {
     await rm(root, { recursive: true, force: true });
   });
 
-  it('has what was added and removed since the last one', async () => {
+  it('shows files created and removed since the last listing', async () => {
     assert.deepEqual(await names('a/'), ['one']);
     await writeFile(join(root, 'a/two'), '2');
     assert.deepEqual(await names('a/'), ['one', 'two']);
@@ -46,14 +46,14 @@ describe('A listing of a folder on disk that others change', () => {
     assert.deepEqual(await names('a/'), ['two']);
   });
 
-  it('has it too where the time of the folder was set back', async () => {
+  it('shows a new file although the folder mtime was reset', async () => {
     assert.deepEqual(await names('b/'), ['one']);
     await writeFile(join(root, 'b/two'), '2');
     await age('b');
     assert.deepEqual(await names('b/'), ['one', 'two']);
   });
 
-  it('is of the folder that has the name now', async () => {
+  it('shows the folder that replaced the listed one', async () => {
     assert.deepEqual(await names('c/'), ['one']);
     await mkdir(join(root, 'other'));
     await writeFile(join(root, 'other/else'), 'e');
@@ -63,7 +63,7 @@ describe('A listing of a folder on disk that others change', () => {
     assert.deepEqual(await names('c/'), ['else']);
   });
 
-  it('tells the size and the time of files as they are now', async () => {
+  it('shows the current size of a file that was overwritten', async () => {
     await mkdir(join(root, 'd'));
     await writeFile(join(root, 'd/file'), 'short');
     await age('d');
@@ -76,10 +76,10 @@ describe('A listing of a folder on disk that others change', () => {
     assert.equal(await sizeOf(), 18);
   });
 
-  it('is whole where the folder takes more than its names are read of at once, for all who ask meanwhile', async () => {
+  it('is complete for concurrent listings of a folder with 2,000 long names', async () => {
     const large = join(root, 'large');
     await mkdir(join(large, 'folder'), { recursive: true });
-    // Names of folders come where they would with their `/`: behind this one.
+    // Folders sort by their name with `/`, so this file comes before the folder.
     await writeFile(join(large, 'folder!'), '');
     await symlink('folder', join(large, 'link'));
     await writeFile(Buffer.concat([Buffer.from(`${large}/`), Buffer.from([0xff])]), '');
@@ -88,23 +88,24 @@ describe('A listing of a folder on disk that others change', () => {
     assert.ok((await stat(large)).size > 256 * 1024, 'a large folder');
     await age('large');
     warnings.length = 0;
-    const asked = await Promise.all([names('large/'), names('large/'), names('large/')]);
-    for (const found of [...asked, await names('large/')]) assert.deepEqual(found, ['folder!', 'folder/', ...long]);
+    const listings = await Promise.all([names('large/'), names('large/'), names('large/')]);
+    for (const listed of [...listings, await names('large/')])
+      assert.deepEqual(listed, ['folder!', 'folder/', ...long]);
     assert.deepEqual(new Set(warnings.map(({ leftOut }) => leftOut)), new Set([2]));
   });
 });
 
 describe('The names of a large folder', () => {
-  it('are read once for all pages of a folder of more than 200,000', async () => {
+  it('are read once for all pages of a folder with 210,000 entries', async () => {
     const count = 210_000;
     let reads = 0;
     const entry = { isFile: () => true, isDirectory: () => false };
     const huge = {
       stats: () => ({ dev: 1n, ino: 2n, size: 10_000_000n, mtimeNs: 3n, ctimeNs: 4n, mtimeMs: 0n }),
-      async readNames(_options: unknown, take: (entry: object) => void) {
+      async readNames(_options: unknown, visit: (entry: object) => void) {
         reads++;
         for (let index = count; index > 0; index--)
-          take({ ...entry, name: Buffer.from(String(index).padStart(6, '0')) });
+          visit({ ...entry, name: Buffer.from(String(index).padStart(6, '0')) });
       },
     };
     const readChildren = createChildrenReader();
@@ -119,7 +120,7 @@ describe('The names of a large folder', () => {
     }
   });
 
-  it('are in the order of listings, whatever characters they have', async () => {
+  it('are packed in UTF-8 byte order', async () => {
     const characters = ['a', 'b', '!', '0', 'é', '中', '\u{1f600}', '\ufffd', '\ue000', ' '];
     const names = Array.from({ length: 40_000 }, (_, index) => {
       const digits = String((index * 7919) % 100_000).padStart(5, '0');
@@ -133,7 +134,7 @@ describe('The names of a large folder', () => {
     assert.deepEqual(packed.slice(names.length, Infinity), []);
   });
 
-  it('are none in an empty folder', async () => {
+  it('are empty for an empty folder', async () => {
     const packed = await packNames([]);
     assert.deepEqual([packed.length, packed.slice(0, 10)], [0, []]);
   });

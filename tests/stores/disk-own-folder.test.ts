@@ -20,7 +20,7 @@ const run = promisify(execFile);
 
 const replace = { replace: true };
 
-/** Every operation on a path. */
+/** All file operations, each applied to a path. */
 const OPERATIONS: Record<string, (files: Files, path: string) => Promise<unknown>> = {
   list: (files, path) => files.list(folder(path)),
   stat: (files, path) => files.stat(file(path)),
@@ -41,7 +41,7 @@ const OPERATIONS: Record<string, (files: Files, path: string) => Promise<unknown
   'move folder to': (files, path) => files.moveFolder(folder('a'), folder(path), replace),
 };
 
-/** Other spellings of the folder, each of which some file system takes for it. */
+/** Other spellings of `.holdall` that resolve to it on some file systems. */
 const SPELLINGS = [
   '.HOLDALL',
   '.Holdall',
@@ -52,7 +52,7 @@ const SPELLINGS = [
   // Full-width letters, and a script letter: mounts with a code page map them to ASCII.
   '\uff0e\uff48\uff4f\uff4c\uff44\uff41\uff4c\uff4c',
   '.ho\u2113dall',
-  // Windows drops trailing dots and spaces, and takes what follows a colon for a stream.
+  // Windows drops trailing dots and spaces. A colon starts the name of an alternate data stream.
   '.holdall.',
   '.holdall. .',
   '.holdall ',
@@ -73,8 +73,8 @@ async function serve(root: string): Promise<Served> {
   return { root, disk, files: createFiles(disk.store, { presignExpires: 60 }) };
 }
 
-/** Requires that each operation on each path is refused, and that nothing in Holdall's own folder and beside it changes. */
-async function requireOutOfReach({ root, files }: Served, paths: readonly string[]): Promise<void> {
+/** Asserts that each operation on each path fails as not-found, and that neither `.holdall` nor the root changes. */
+async function assertNotFound({ root, files }: Served, paths: readonly string[]): Promise<void> {
   const own = join(root, '.holdall');
   const key = await readFile(join(own, 'signing-key'), 'utf8');
   const entries = await readdir(root);
@@ -106,14 +106,14 @@ describe("Holdall's own folder", () => {
     assert.deepEqual(await pathsIn(served.disk.store, ''), ['a/', 'c']);
   });
 
-  it('is not found by any operation', () => requireOutOfReach(served, inside('.holdall')));
+  it('is not found by any operation', () => assertNotFound(served, inside('.holdall')));
 
   for (const spelling of SPELLINGS) {
-    it(`is not found as ${JSON.stringify(spelling)}, on a file system that tells the names apart too`, () =>
-      requireOutOfReach(served, inside(spelling)));
+    it(`is not found as ${JSON.stringify(spelling)}, even on a case-sensitive file system`, () =>
+      assertNotFound(served, inside(spelling)));
   }
 
-  it('leaves folders that another spelling of its name has out of the listing', async () => {
+  it('hides a folder named with another spelling of .holdall from listings', async () => {
     await mkdir(join(served.root, '.HoldAll'));
     assert.deepEqual(await pathsIn(served.disk.store, ''), ['a/', 'c']);
   });
@@ -122,37 +122,37 @@ describe("Holdall's own folder", () => {
     const { root } = served;
     const reason = await mountBind(t, join(root, '.holdall'), join(root, 'alias'));
     if (reason) return t.skip(reason);
-    await requireOutOfReach(served, inside('alias'));
+    await assertNotFound(served, inside('alias'));
   });
 
-  it('is the name of an ordinary folder below the root', async () => {
+  it('is only reserved at the root: a subfolder may contain .holdall', async () => {
     const { disk, files } = served;
     await plant(disk.store, { 'e/.holdall/f': 'z', 'e/.HOLDALL/f': 'z' });
     assert.deepEqual(await pathsIn(disk.store, 'e'), ['e/.HOLDALL/', 'e/.holdall/']);
     await files.deleteFolder(folder('e'));
   });
 
-  it('has nothing to do with other names', () => {
+  it('does not reserve similar names', () => {
     for (const name of ['holdall', '.holdal', '.holdalls', '.holdall.txt', '.hold all', 'x.holdall', '.', 'é', '']) {
       assert.equal(isOwnName(name), false, name);
     }
   });
 });
 
-describe('A file system of Windows', () => {
+describe('A Windows file system', () => {
   for (const kind of ['ntfs', 'exfat'] as const) {
-    it(`does not give Holdall's own folder away on ${kind}`, async (t) => {
-      const root = await mounted(t, kind);
+    it(`hides .holdall in all spellings on ${kind}`, async (t) => {
+      const root = await mountOrSkip(t, kind);
       if (root === undefined) return;
       const served = await serve(root);
       atEnd(t, () => served.disk.store.close?.());
       assert.equal((await readdir(join(root, '.HOLDALL'))).includes('signing-key'), true);
-      await requireOutOfReach(served, ['.holdall', '.HOLDALL', '.hoLdall'].flatMap(inside));
+      await assertNotFound(served, ['.holdall', '.HOLDALL', '.hoLdall'].flatMap(inside));
       assert.deepEqual(await pathsIn(served.disk.store, ''), ['a/', 'c']);
     });
 
-    it(`loses no file and no folder on ${kind} when a spelling changes`, async (t) => {
-      const root = await mounted(t, kind);
+    it(`keeps files and folders on ${kind} when only the case of a name changes`, async (t) => {
+      const root = await mountOrSkip(t, kind);
       if (root === undefined) return;
       const { disk, files } = await serve(root);
       atEnd(t, () => disk.store.close?.());
@@ -163,23 +163,23 @@ describe('A file system of Windows', () => {
         await files.renameFolder(folder('a'), 'A', options);
         assert.equal(await bytes('a/b'), 'x');
       }
-      const isRefused = ofKind('invalid-request');
+      const isInvalid = ofKind('invalid-request');
       await plant(disk.store, { 'a/sub/d': 'z' });
-      await assert.rejects(files.copyFile(file('c'), file('C'), replace), isRefused);
-      await assert.rejects(files.copyFolder(folder('a'), folder('A'), replace), isRefused);
+      await assert.rejects(files.copyFile(file('c'), file('C'), replace), isInvalid);
+      await assert.rejects(files.copyFolder(folder('a'), folder('A'), replace), isInvalid);
       for (const [from, to] of [
         ['a', 'A/sub/e'],
         ['a/sub', 'A'],
       ] as const) {
-        await assert.rejects(files.moveFolder(folder(from), folder(to), replace), isRefused);
-        await assert.rejects(files.copyFolder(folder(from), folder(to), replace), isRefused);
+        await assert.rejects(files.moveFolder(folder(from), folder(to), replace), isInvalid);
+        await assert.rejects(files.copyFolder(folder(from), folder(to), replace), isInvalid);
       }
       assert.deepEqual(await Promise.all(['c', 'a/b', 'a/sub/d'].map(bytes)), ['y', 'x', 'z']);
     });
   }
 
-  it('warns, and has grants compared as it compares names', async (t) => {
-    const root = await mounted(t, 'exfat');
+  it('logs a warning, and grants match paths case-insensitively', async (t) => {
+    const root = await mountOrSkip(t, 'exfat');
     if (root === undefined) return;
     const warnings: string[] = [];
     const disk = await openDisk({ root, warn: (message) => warnings.push(message) });
@@ -203,8 +203,8 @@ describe('A file system of Windows', () => {
   });
 
   for (const kind of ['ntfs', 'exact-ntfs'] as const) {
-    it(`refuses short names of Windows on ${kind}, which no listing shows`, async (t) => {
-      const root = await mounted(t, kind);
+    it(`returns not-found for unlisted 8.3 short names on ${kind}`, async (t) => {
+      const root = await mountOrSkip(t, kind);
       if (root === undefined) return;
       const served = await serve(root);
       atEnd(t, () => served.disk.store.close?.());
@@ -212,17 +212,17 @@ describe('A file system of Windows', () => {
       await setShortName(join(root, '.holdall'), 'HOLDAL~1');
       await setShortName(join(root, 'private folder'), 'PRIVAT~1');
       assert.equal(await readFile(join(root, 'PRIVAT~1/b'), 'utf8'), 'secret');
-      await requireOutOfReach(served, inside('HOLDAL~1'));
-      for (const path of ['PRIVAT~1', 'PRIVAT~1/b', 'PRIVAT~1/new']) await requireOutOfReach(served, [path]);
+      await assertNotFound(served, inside('HOLDAL~1'));
+      for (const path of ['PRIVAT~1', 'PRIVAT~1/b', 'PRIVAT~1/new']) await assertNotFound(served, [path]);
       assert.equal((await served.files.stat(file('x~1.txt'))).size, 6);
       await setShortName(join(root, 'private folder'), 'PX3K2J~A');
-      await requireOutOfReach(served, ['PX3K2J~A/b']);
+      await assertNotFound(served, ['PX3K2J~A/b']);
     });
   }
 });
 
-/** Mounts a file system and returns its folder; skips the test where the machine refuses. */
-async function mounted(t: TestContext, kind: FileSystemOfWindows): Promise<string | undefined> {
+/** Mounts a file system and returns its folder, or skips the test if it cannot be mounted. */
+async function mountOrSkip(t: TestContext, kind: FileSystemOfWindows): Promise<string | undefined> {
   const base = await temporaryFolder(t);
   const reason = await mountFileSystemOfWindows(t, kind, { image: join(base, 'image'), folder: join(base, 'root') });
   if (reason === undefined) return join(base, 'root');
@@ -230,7 +230,7 @@ async function mounted(t: TestContext, kind: FileSystemOfWindows): Promise<strin
   return undefined;
 }
 
-/** Sets the short name of a file or folder, as Windows does by itself when it makes one. */
+/** Sets the 8.3 short name of a file or folder, which Windows creates automatically. */
 async function setShortName(path: string, name: string): Promise<void> {
   await run('setfattr', ['--name', 'system.ntfs_dos_name', '--value', name, path]);
 }

@@ -4,65 +4,65 @@ import { createFamiliar } from '../../src/stores/disk/familiar.ts';
 import { createLanes } from '../../src/stores/disk/lanes.ts';
 import { createPace } from '../../src/stores/disk/pace.ts';
 
-/** A pace on a clock that goes only as calls take their time. */
-function pace() {
+/** A blocking budget on a fake clock that advances only during calls. */
+function createBudget() {
   const clock = { time: 0, waited: 0 };
   const { run, runAll } = createPace({ now: () => clock.time, waited: () => clock.waited });
-  const take = (milliseconds: number, { waited = 0 } = {}) => {
+  const runSync = (milliseconds: number, { waited = 0 } = {}) => {
     clock.time += milliseconds;
     clock.waited += waited;
-    return 'at once' as const;
+    return 'sync' as const;
   };
-  const aside = async () => 'aside' as const;
+  const threadpool = async () => 'threadpool' as const;
   return {
     clock,
-    /** Makes a call that takes so long, and says how it was made. */
-    call: async (milliseconds: number, busy?: { waited: number }) => run(() => take(milliseconds, busy), aside),
-    callAll: async (durations: readonly number[]) => runAll(durations, (each) => take(each), aside),
+    /** Makes a call of this duration and returns how it ran. */
+    call: async (milliseconds: number, busy?: { waited: number }) => run(() => runSync(milliseconds, busy), threadpool),
+    callAll: async (durations: readonly number[]) => runAll(durations, (each) => runSync(each), threadpool),
   };
 }
 
-describe('The pace of calls to a disk', () => {
-  it('makes calls at once while they are quick', async () => {
-    const { call } = pace();
-    for (let count = 0; count < 1000; count++) assert.equal(await call(0.3), 'at once');
+describe('The blocking budget of a disk', () => {
+  it('runs fast calls synchronously', async () => {
+    const { call } = createBudget();
+    for (let count = 0; count < 1000; count++) assert.equal(await call(0.3), 'sync');
   });
 
-  it('loses a five-hundredth of its time to a disk of 200 ms', async () => {
-    const { clock, call } = pace();
-    let lost = 0;
+  it('blocks for at most 1/500 of the time on a disk with a latency of 200 ms', async () => {
+    const { clock, call } = createBudget();
+    let blocked = 0;
     while (clock.time < 1_000_000) {
-      if ((await call(200)) === 'at once') lost += 200;
+      if ((await call(200)) === 'sync') blocked += 200;
       else clock.time += 100;
     }
-    assert.ok(lost > 200, 'It was tried again.');
-    assert.ok(lost <= clock.time / 500 + 200, `${lost} ms of ${clock.time}`);
+    assert.ok(blocked > 200, 'A synchronous call was tried again.');
+    assert.ok(blocked <= clock.time / 500 + 200, `${blocked} ms of ${clock.time}`);
   });
 
-  it('rests after many calls that are slow by a little', async () => {
-    const { call } = pace();
-    const ways = [];
-    for (let count = 0; count < 20; count++) ways.push(await call(8));
-    assert.equal(ways.indexOf('aside'), 7);
-    assert.equal(ways.lastIndexOf('at once'), 6);
+  it('switches to the thread pool after seven calls of 8 ms', async () => {
+    const { call } = createBudget();
+    const modes = [];
+    for (let count = 0; count < 20; count++) modes.push(await call(8));
+    assert.equal(modes.indexOf('threadpool'), 7);
+    assert.equal(modes.lastIndexOf('sync'), 6);
   });
 
-  it('forgives a slow call for the quick ones after it', async () => {
-    const { call } = pace();
+  it('stays synchronous when each slow call is followed by fast ones', async () => {
+    const { call } = createBudget();
     for (let count = 0; count < 100; count++) {
-      assert.equal(await call(40), 'at once');
-      for (let quick = 0; quick < 100; quick++) assert.equal(await call(0), 'at once');
+      assert.equal(await call(40), 'sync');
+      for (let quick = 0; quick < 100; quick++) assert.equal(await call(0), 'sync');
     }
   });
 
-  it('goes over from the one way to the other in the midst of many', async () => {
-    const { callAll } = pace();
-    const ways = await callAll([0.1, 0.1, 200, 0.1, 0.1]);
-    assert.deepEqual(ways, ['at once', 'at once', 'at once', 'aside', 'aside']);
+  it('switches to the thread pool within a batch', async () => {
+    const { callAll } = createBudget();
+    const modes = await callAll([0.1, 0.1, 200, 0.1, 0.1]);
+    assert.deepEqual(modes, ['sync', 'sync', 'sync', 'threadpool', 'threadpool']);
   });
 
-  it('counts calls that fail as well', async () => {
-    const { clock, call } = pace();
+  it('counts failed calls', async () => {
+    const { clock, call } = createBudget();
     const { run } = createPace({ now: () => clock.time, waited: () => 0 });
     const fail = () => {
       clock.time += 200;
@@ -71,28 +71,28 @@ describe('The pace of calls to a disk', () => {
     assert.throws(() => run(fail, async () => {}), /EIO/);
     assert.equal(
       await run(
-        () => 'at once',
-        async () => 'aside',
+        () => 'sync',
+        async () => 'threadpool',
       ),
-      'aside',
+      'threadpool',
     );
-    assert.equal(await call(0), 'at once');
+    assert.equal(await call(0), 'sync');
   });
 
-  it('does not hold against the disk what a busy machine takes', async () => {
-    const { clock, call } = pace();
+  it('ignores the time that a call waited for a CPU', async () => {
+    const { clock, call } = createBudget();
     for (let count = 0; count < 10; count++) {
-      assert.equal(await call(200, { waited: 180 }), 'at once');
-      for (let quick = 0; quick < 100; quick++) assert.equal(await call(0), 'at once');
+      assert.equal(await call(200, { waited: 180 }), 'sync');
+      for (let quick = 0; quick < 100; quick++) assert.equal(await call(0), 'sync');
       clock.time += 1000;
     }
-    assert.equal(await call(200, { waited: 100 }), 'at once');
-    assert.equal(await call(0), 'aside');
+    assert.equal(await call(200, { waited: 100 }), 'sync');
+    assert.equal(await call(0), 'threadpool');
   });
 });
 
-describe('What is familiar', () => {
-  it('is what was quick a moment ago, and nothing else', () => {
+describe('A likely-cached path', () => {
+  it('is one whose last call was fast', () => {
     const familiar = createFamiliar(() => 0);
     familiar.note('quick', 1);
     familiar.note('slow', 200);
@@ -101,7 +101,7 @@ describe('What is familiar', () => {
     assert.ok(!familiar.has('other'));
   });
 
-  it('stays so as long as it is used, and is forgotten then', () => {
+  it('expires when it is not used', () => {
     let time = 0;
     const familiar = createFamiliar(() => time);
     familiar.note('used', 1);
@@ -115,7 +115,7 @@ describe('What is familiar', () => {
     assert.ok(!familiar.has('used'));
   });
 
-  it('is bounded', () => {
+  it('is evicted when 50,000 others are noted', () => {
     const familiar = createFamiliar(() => 0);
     familiar.note('first', 1);
     for (let count = 0; count < 50_000; count++) {
@@ -127,24 +127,24 @@ describe('What is familiar', () => {
   });
 });
 
-describe('Lanes', () => {
-  it('let so many calls go on at once, and the others in their order, whatever becomes of those before', async () => {
-    const inLane = createLanes(2);
+describe('createLanes', () => {
+  it('runs at most two calls concurrently and starts the others in order, even after a failure', async () => {
+    const runLimited = createLanes(2);
     const calls = [0, 1, 2, 3].map(() => Promise.withResolvers<void>());
-    const begun: number[] = [];
+    const started: number[] = [];
     const all = calls.map(({ promise }, index) =>
-      inLane(() => {
-        begun.push(index);
+      runLimited(() => {
+        started.push(index);
         return promise;
       }),
     );
-    assert.deepEqual(begun, [0, 1]);
+    assert.deepEqual(started, [0, 1]);
     calls[1]?.reject(new Error('EIO'));
     await assert.rejects(async () => all[1], /EIO/);
-    assert.deepEqual(begun, [0, 1, 2]);
+    assert.deepEqual(started, [0, 1, 2]);
     calls[0]?.resolve();
     await all[0];
-    assert.deepEqual(begun, [0, 1, 2, 3]);
+    assert.deepEqual(started, [0, 1, 2, 3]);
     for (const { resolve } of calls) resolve();
     await Promise.allSettled(all);
   });

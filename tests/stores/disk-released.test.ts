@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { parseFile } from '../../src/domain/path.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
 
-/** What the memory of pieces becomes when they are released. */
+/** Reuse of chunk buffers that the caller releases. */
 describe('A file on disk', () => {
   const BYTES = randomBytes(5_000_000);
   const FILE = parseFile('file');
@@ -25,39 +25,39 @@ describe('A file on disk', () => {
     await rm(root, { recursive: true, force: true });
   });
 
-  // Of a file that was read a moment ago, the bytes are read in another way.
-  for (const time of ['first', 'second']) {
-    it(`is read into few buffers where each is released, and they are freed at its end (${time} time)`, async () => {
+  // The second read takes the path for files that are likely in the page cache.
+  for (const attempt of ['first', 'second']) {
+    it(`is read into at most three buffers when each chunk is released, and frees them (${attempt} read)`, async () => {
       const { body, release } = await disk.store.read(FILE);
       const copies: Buffer[] = [];
       const buffers = new Set<ArrayBufferLike>();
-      for await (const piece of body as AsyncIterable<Buffer>) {
-        copies.push(Buffer.from(piece));
-        buffers.add(piece.buffer);
-        release?.(piece);
+      for await (const chunk of body as AsyncIterable<Buffer>) {
+        copies.push(Buffer.from(chunk));
+        buffers.add(chunk.buffer);
+        release?.(chunk);
       }
       assert.ok(Buffer.concat(copies).equals(BYTES));
-      assert.ok(copies.length >= 20 && buffers.size <= 3, `${copies.length} pieces in ${buffers.size} buffers`);
+      assert.ok(copies.length >= 20 && buffers.size <= 3, `${copies.length} chunks in ${buffers.size} buffers`);
       for (const { byteLength } of buffers) assert.equal(byteLength, 0);
     });
   }
 
-  it('frees what is released when its reader has left', async () => {
+  it('frees a chunk that is released after the body was destroyed', async () => {
     const { body, release } = await disk.store.read(FILE);
-    const [piece] = await body.take(1).toArray();
+    const [chunk] = await body.take(1).toArray();
     body.destroy();
-    release?.(piece);
-    assert.equal(piece.length, 0);
+    release?.(chunk);
+    assert.equal(chunk.length, 0);
   });
 
-  it('is made of an upload of which every piece is released', async () => {
-    const pieces = Array.from({ length: 50 }, (_, index) => BYTES.subarray(index * 100_000, (index + 1) * 100_000));
+  it('releases the chunks of an upload and of a staged upload that is discarded', async () => {
+    const chunks = Array.from({ length: 50 }, (_, index) => BYTES.subarray(index * 100_000, (index + 1) * 100_000));
     const released: Buffer[] = [];
-    const release = (piece: Buffer) => void released.push(piece);
-    await disk.store.write(FILE, { body: Readable.from(pieces), release, type: 'x/y' });
-    const staged = await disk.store.stage?.({ body: Readable.from(pieces), release });
+    const release = (chunk: Buffer) => void released.push(chunk);
+    await disk.store.write(FILE, { body: Readable.from(chunks), release, type: 'x/y' });
+    const staged = await disk.store.stage?.({ body: Readable.from(chunks), release });
     await staged?.discard();
-    // The last ones are written together, when no more come.
-    assert.ok(released.length >= 2 * (pieces.length - 20), `${released.length} of twice ${pieces.length}`);
+    // The last chunks are written together at the end.
+    assert.ok(released.length >= 2 * (chunks.length - 20), `${released.length} of ${2 * chunks.length}`);
   });
 });
