@@ -6,9 +6,9 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryFolder } from '../process/holdall.ts';
 
-describe('Two runs of the benchmarks', () => {
-  test('differ where every round of the one is beyond all of the other, as a ratio to the peer', async (t) => {
-    // The machine was half as fast in the later run, for both: only what changed beside the peer is told.
+describe('run.ts compare', () => {
+  test('reports a figure as worse when all rounds, relative to the peer, are below the earlier ones', async (t) => {
+    // The machine was half as fast in the later run. Only changes relative to the peer count.
     const earlier = run({ ours: [100, 110, 105], peer: [200, 200, 200], p99: [5, 6, 5], isMet: true });
     const later = run({ ours: [40, 44, 42], peer: [100, 100, 100], p99: [4, 9, 5], isMet: false });
     const { status, stdout, stderr } = await compare(t, earlier, later);
@@ -23,7 +23,7 @@ describe('Two runs of the benchmarks', () => {
     assert.equal(status, 1);
   });
 
-  test('are alike where their rounds overlap, and better is no failure', async (t) => {
+  test('exits with 0 when rounds overlap or a figure got better', async (t) => {
     const earlier = run({ ours: [100, 110], peer: [200, 200], p99: [5, 6], isMet: true });
     const later = run({ ours: [105, 90], peer: [200, 200], p99: [3, 4], isMet: true });
     const { status, stdout } = await compare(t, earlier, later);
@@ -33,7 +33,7 @@ describe('Two runs of the benchmarks', () => {
     assert.equal(status, 0);
   });
 
-  test('differ where a target is missed that was met, whatever the figures', async (t) => {
+  test('exits with 1 when a target was met and is now missed', async (t) => {
     const earlier = run({ ours: [100, 110], peer: [200, 200], p99: [5, 6], isMet: true });
     const later = run({ ours: [98, 111], peer: [200, 200], p99: [5, 6], isMet: false });
     const { status, stderr } = await compare(t, earlier, later);
@@ -42,10 +42,13 @@ describe('Two runs of the benchmarks', () => {
     assert.equal((await compare(t, later, earlier)).status, 0);
   });
 
-  test('differ where the later one lacks what the earlier one has, and not the other way round', async (t) => {
+  test('exits with 1 when the later run lacks a measurement, and with 0 when it adds one', async (t) => {
     const all = [...measurements(usual), ...measurements({ ...usual, id: 'list' })];
-    // As a run has what failed: no contenders, and no figures behind the verdict.
-    const failed = measurements({ ...usual, id: 'list', ours: [] }).map((of) => ({ ...of, contenders: [] }));
+    // A failed measurement has no contenders and no figures.
+    const failed = measurements({ ...usual, id: 'list', ours: [] }).map((measurement) => ({
+      ...measurement,
+      contenders: [],
+    }));
     for (const lacking of [[], failed]) {
       const [whole, part] = [file(all), file([...measurements(usual), ...lacking])];
       const { status, stdout, stderr } = await compare(t, whole, part);
@@ -58,21 +61,20 @@ describe('Two runs of the benchmarks', () => {
     }
   });
 
-  test('tell one figure that is lost by itself', async (t) => {
+  test('exits with 1 when the later run lacks a single figure', async (t) => {
     const { status, stdout } = await compare(t, run(usual), run({ ...usual, p99: [] }));
     assert.match(stdout, /In the earlier run only:\n- get, holdall: p99, ms\n/);
     assert.equal(status, 1);
   });
 
-  test('have no figure of a contender without samples', async (t) => {
+  test('exits with 2 when a contender without samples leaves no figure to compare', async (t) => {
     const { status, stdout } = await compare(t, run(usual), run({ ...usual, ours: [] }));
     assert.doesNotMatch(stdout, /better \|/);
     assert.match(stdout, /In the earlier run only:\n- get, holdall\n/);
-    // Nothing is left to compare.
     assert.equal(status, 2);
   });
 
-  test('are refused where they have nothing in common', async (t) => {
+  test('exits with 2 when the runs have no figure in common', async (t) => {
     for (const other of [measurements({ ...usual, id: 'list' }), []]) {
       const { status, stderr } = await compare(t, run(usual), file(other));
       assert.match(stderr, /no figure is in both runs/);
@@ -80,7 +82,7 @@ describe('Two runs of the benchmarks', () => {
     }
   });
 
-  test('decide nothing by a single round', async (t) => {
+  test('ignores figures with a single round', async (t) => {
     const once = run({ ours: [10], peer: [200], p99: [50], isMet: false });
     const { status, stdout, stderr } = await compare(t, run(usual), once);
     assert.match(stdout, /0 of 0 figures got worse .* 2 figures had a single round, which decides nothing\./);
@@ -94,7 +96,7 @@ describe('Two runs of the benchmarks', () => {
     assert.equal((await compare(t, both, mixed)).status, 0);
   });
 
-  test('are refused where a file is something else', async (t) => {
+  test('exits with 2 when a file is not a benchmark result', async (t) => {
     const good = run({ ours: [1], peer: [1], p99: [1], isMet: true });
     for (const bad of ['no JSON', '{}', JSON.stringify({ measurements: [{ id: 'get' }] })]) {
       const { status, stderr } = await compare(t, good, bad);
@@ -105,11 +107,11 @@ describe('Two runs of the benchmarks', () => {
 });
 
 interface Rounds {
-  /** `get` where it is absent. */
+  /** Default: `get`. */
   readonly id?: string;
   readonly ours: readonly number[];
   readonly peer: readonly number[];
-  /** Milliseconds, of ours. */
+  /** Latency of Holdall, in milliseconds. */
   readonly p99: readonly number[];
   readonly isMet: boolean;
 }

@@ -6,8 +6,8 @@ import { SETTINGS, type Setting, type SettingName } from '../../src/config/setti
 
 const ALL = Object.entries(SETTINGS) as [SettingName, Setting<unknown>][];
 
-/** The mistakes in an environment, a line each. */
-function mistakesIn(environment: Record<string, string>): readonly string[] {
+/** Returns the problems of an environment, one line each. */
+function problemsIn(environment: Record<string, string>): readonly string[] {
   try {
     readConfig(environment);
   } catch (error) {
@@ -17,8 +17,8 @@ function mistakesIn(environment: Record<string, string>): readonly string[] {
   return [];
 }
 
-describe('settings that are not set', () => {
-  it('have the defaults that are documented', () => {
+describe('A setting that is not set', () => {
+  it('has the documented default', () => {
     const config = readConfig({});
     assert.equal(config.STORAGE_TYPE, 'disk');
     assert.equal(config.HOST, '127.0.0.1');
@@ -32,17 +32,17 @@ describe('settings that are not set', () => {
     assert.ok(config.WORKERS >= 1 && config.WORKERS <= 8);
   });
 
-  it('are the same when they are empty, as a line NAME= of a file makes them', () => {
+  it('has the same default as an empty one', () => {
     assert.deepEqual(readConfig(Object.fromEntries(ALL.map(([name]) => [name, '']))), readConfig({}));
   });
 
-  it('are the same whatever else is in the environment', () => {
+  it('is not affected by other environment variables', () => {
     assert.deepEqual(readConfig({ PATH: '/bin', port: '1', HOLDALL_PORT: '1', __proto__: 'x' }), readConfig({}));
   });
 });
 
-describe('each setting', () => {
-  it('has an example that is right, a default that is right, and a help', () => {
+describe('Each setting', () => {
+  it('has a valid example, a valid default and a help text', () => {
     for (const [name, { example, fallback, help, read }] of ALL) {
       if (name !== 'SIGNING_KEY') assert.ok('value' in read(example), `${name}=${example}`);
       if (fallback !== null) assert.ok('value' in read(fallback), `${name}=${fallback}`);
@@ -50,7 +50,7 @@ describe('each setting', () => {
     }
   });
 
-  it('stands in the help with its default', () => {
+  it('is in the help output with its default', () => {
     const help = helpText('1.2.3');
     assert.match(help, /^Holdall 1\.2\.3/);
     for (const [name, { fallback }] of ALL) {
@@ -59,8 +59,8 @@ describe('each setting', () => {
   });
 });
 
-describe('what is set', () => {
-  const RIGHT: readonly (readonly [name: SettingName, text: string, value: unknown])[] = [
+describe('readConfig', () => {
+  const VALID: readonly (readonly [name: SettingName, text: string, value: unknown])[] = [
     ['DISK_ROOT', '/srv/my files', '/srv/my files'],
     ['HOST', '0.0.0.0', '0.0.0.0'],
     ['HOST', '::', '::'],
@@ -95,13 +95,13 @@ describe('what is set', () => {
     ['AUDIT_LOG', './audit.log', './audit.log'],
     ['AUDIT_LOG', 'off', 'off'],
   ];
-  for (const [name, text, value] of RIGHT) {
-    it(`reads ${name}=${name === 'SIGNING_KEY' ? `${text.length} letters` : text}`, () => {
+  for (const [name, text, value] of VALID) {
+    it(`reads ${name}=${name === 'SIGNING_KEY' ? `${text.length} characters` : text}`, () => {
       assert.deepEqual(readConfig({ ACCESS: 'open', [name]: text })[name], value);
     });
   }
 
-  const WRONG: readonly (readonly [name: SettingName, texts: readonly string[], rule: RegExp])[] = [
+  const INVALID: readonly (readonly [name: SettingName, texts: readonly string[], rule: RegExp])[] = [
     ['STORAGE_TYPE', ['ftp', 'Disk', ' disk', 'disk '], /must be one of .*disk/],
     [
       'PORT',
@@ -153,10 +153,10 @@ describe('what is set', () => {
       /must be an existing date and time with its zone/,
     ],
   ];
-  for (const [name, texts, rule] of WRONG) {
-    it(`refuses a wrong ${name} with its name, the rule, what it is and an example`, () => {
+  for (const [name, texts, rule] of INVALID) {
+    it(`rejects an invalid ${name} with its name, the rule, its value and an example`, () => {
       for (const text of texts) {
-        const [problem = '', ...others] = mistakesIn({ [name]: text });
+        const [problem = '', ...others] = problemsIn({ [name]: text });
         assert.deepEqual(others, [], text);
         assert.match(problem, rule, text);
         assert.ok(problem.startsWith(`${name} must be `), problem);
@@ -166,36 +166,36 @@ describe('what is set', () => {
     });
   }
 
-  it('refuses to trust everybody as a proxy', () => {
+  it('rejects a TRUST_PROXY network that contains all addresses', () => {
     for (const text of ['0.0.0.0/0', '::/0', '10.0.0.0/0', 'loopback, ::/00']) {
       assert.match(
-        mistakesIn({ TRUST_PROXY: text }).join(),
+        problemsIn({ TRUST_PROXY: text }).join(),
         /^TRUST_PROXY must be the proxies alone: .* everybody/,
         text,
       );
     }
   });
 
-  it('is refused with every mistake at once, and each as it stands alone', () => {
-    const wrong = Object.fromEntries(WRONG.map(([name, [text = '']]) => [name, text]));
-    const alone = Object.entries(wrong).flatMap(([name, text]) => mistakesIn({ [name]: text }));
-    assert.equal(alone.length, WRONG.length);
-    assert.deepEqual(mistakesIn(wrong).toSorted(), alone.toSorted());
-    assert.throws(() => readConfig(wrong), {
+  it('reports all problems at once, each as it would be reported alone', () => {
+    const invalid = Object.fromEntries(INVALID.map(([name, [text = '']]) => [name, text]));
+    const alone = Object.entries(invalid).flatMap(([name, text]) => problemsIn({ [name]: text }));
+    assert.equal(alone.length, INVALID.length);
+    assert.deepEqual(problemsIn(invalid).toSorted(), alone.toSorted());
+    assert.throws(() => readConfig(invalid), {
       name: 'SettingsError',
-      message: `The settings have ${WRONG.length} mistakes:\n${mistakesIn(wrong)
+      message: `The settings have ${INVALID.length} mistakes:\n${problemsIn(invalid)
         .map((problem) => `  ${problem}`)
         .join('\n')}`,
     });
     assert.throws(() => readConfig({ PORT: 'x' }), { message: /^The settings have a mistake:\n {2}PORT must be / });
   });
 
-  it('is refused without a secret being told: its name, its length and how long it has to be', () => {
+  it('reports the length of a short SIGNING_KEY and never its value', () => {
     for (const secret of ['hunter2', 'tooshort"\n', 'x'.repeat(31)]) {
-      const problems = mistakesIn({ SIGNING_KEY: secret, PORT: 'http' });
+      const problems = problemsIn({ SIGNING_KEY: secret, PORT: 'http' });
       assert.equal(problems.length, 2);
-      const about = problems.find((problem) => problem.startsWith('SIGNING_KEY'));
-      assert.match(about ?? '', new RegExp(`at least 32 bytes, and has ${secret.length}\\.`));
+      const keyProblem = problems.find((problem) => problem.startsWith('SIGNING_KEY'));
+      assert.match(keyProblem ?? '', new RegExp(`at least 32 bytes, and has ${secret.length}\\.`));
       assert.throws(
         () => readConfig({ SIGNING_KEY: secret, PORT: 'http' }),
         (error) => error instanceof Error && !error.message.includes(secret) && !String(error.stack).includes(secret),
@@ -203,14 +203,14 @@ describe('what is set', () => {
     }
   });
 
-  it('holds every secret to that: none is ever described', () => {
+  it('treats every KEY, TOKEN, SECRET and PASSWORD as a secret', () => {
     for (const [name, { isSecret }] of ALL) {
       if (/KEY|TOKEN|SECRET|PASSWORD/.test(name)) assert.equal(isSecret, true, name);
     }
   });
 });
 
-describe('the settings of a bucket', () => {
+describe('The S3 settings', () => {
   const BUCKET = {
     STORAGE_TYPE: 's3',
     S3_BUCKET: 'my.files-2',
@@ -220,7 +220,7 @@ describe('the settings of a bucket', () => {
   };
   const without = (name: keyof typeof BUCKET) => ({ ...BUCKET, [name]: '' });
 
-  it('are read, with defaults for what R2 and Ceph need no word of', () => {
+  it('have defaults for the region, the addressing and the concurrency', () => {
     for (const type of ['s3', 'r2']) {
       const config = readConfig({ ...BUCKET, STORAGE_TYPE: type });
       assert.equal(config.STORAGE_TYPE, type);
@@ -230,29 +230,29 @@ describe('the settings of a bucket', () => {
     }
   });
 
-  it('are told, each that is missing, and only for a bucket', () => {
+  it('are required for STORAGE_TYPE=s3 only, each reported by its name', () => {
     for (const name of ['S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'S3_ENDPOINT'] as const) {
-      const [problem = '', ...others] = mistakesIn(without(name));
+      const [problem = '', ...others] = problemsIn(without(name));
       assert.deepEqual(others, []);
       assert.ok(problem.startsWith(`${name} is needed`) && problem.includes(`Example: ${name}=`), problem);
-      assert.deepEqual(mistakesIn({ ...without(name), STORAGE_TYPE: 'disk' }), []);
+      assert.deepEqual(problemsIn({ ...without(name), STORAGE_TYPE: 'disk' }), []);
     }
-    assert.equal(mistakesIn({ STORAGE_TYPE: 's3' }).length, 4);
+    assert.equal(problemsIn({ STORAGE_TYPE: 's3' }).length, 4);
   });
 
-  it('need no address where the region is one of AWS, but for R2', () => {
-    assert.deepEqual(mistakesIn({ ...without('S3_ENDPOINT'), S3_REGION: 'eu-central-1' }), []);
-    assert.equal(mistakesIn({ ...without('S3_ENDPOINT'), S3_REGION: 'eu-central-1', STORAGE_TYPE: 'r2' }).length, 1);
+  it('do not require S3_ENDPOINT for an AWS region, except for R2', () => {
+    assert.deepEqual(problemsIn({ ...without('S3_ENDPOINT'), S3_REGION: 'eu-central-1' }), []);
+    assert.equal(problemsIn({ ...without('S3_ENDPOINT'), S3_REGION: 'eu-central-1', STORAGE_TYPE: 'r2' }).length, 1);
   });
 
-  it('are told without the password that somebody wrote into an address', () => {
-    const [problem = ''] = mistakesIn({ ...BUCKET, S3_ENDPOINT: 'https://user:hunter2@s3.example.org' });
+  it('are reported without the password in an S3_ENDPOINT URL', () => {
+    const [problem = ''] = problemsIn({ ...BUCKET, S3_ENDPOINT: 'https://user:hunter2@s3.example.org' });
     assert.match(problem, /^S3_ENDPOINT must be a URL without user/);
     assert.doesNotMatch(problem, /hunter2/);
   });
 
-  it('are refused where they are wrong, once each, and no secret is told', () => {
-    const wrong = {
+  it('are rejected once each when they are invalid, without their secrets', () => {
+    const invalid = {
       S3_BUCKET: ['..', 's3://files', 'files/photos', 'two words', 'https://files'],
       S3_ENDPOINT: [
         's3.example.org',
@@ -268,9 +268,9 @@ describe('the settings of a bucket', () => {
       S3_ACCESS_KEY_ID: ['two words', 'naïve'],
       S3_SECRET_ACCESS_KEY: ['two words', 'naïve\n'],
     };
-    for (const [name, texts] of Object.entries(wrong)) {
+    for (const [name, texts] of Object.entries(invalid)) {
       for (const text of texts) {
-        const [problem = '', ...others] = mistakesIn({ ...BUCKET, [name]: text });
+        const [problem = '', ...others] = problemsIn({ ...BUCKET, [name]: text });
         assert.deepEqual(others, []);
         assert.ok(problem.startsWith(`${name} must `), problem);
         if (name.includes('KEY')) assert.ok(!problem.includes(text), problem);
@@ -279,7 +279,7 @@ describe('the settings of a bucket', () => {
   });
 });
 
-describe('the settings of a repository', () => {
+describe('The GitHub settings', () => {
   const TOKEN = 'github_pat_11ABCDEFG0hunter2';
   const REPOSITORY = {
     STORAGE_TYPE: 'github',
@@ -288,7 +288,7 @@ describe('the settings of a repository', () => {
     GITHUB_TOKEN: TOKEN,
   };
 
-  it('are read, with defaults that are right for GitHub', () => {
+  it('have defaults for github.com', () => {
     const config = readConfig(REPOSITORY);
     assert.deepEqual(
       Object.entries(config).filter(([name]) => name.startsWith('GITHUB_')),
@@ -308,11 +308,11 @@ describe('the settings of a repository', () => {
     );
   });
 
-  it('are taken as they are, but for a / at the end of an address', () => {
-    const right: readonly (readonly [SettingName, string, unknown?])[] = [
+  it('are read unchanged, except for a trailing slash of a URL', () => {
+    const valid: readonly (readonly [SettingName, string, unknown?])[] = [
       ['GITHUB_OWNER', 'a'],
       ['GITHUB_OWNER', 'x'.repeat(39)],
-      ['GITHUB_OWNER', 'somebody_corp'],
+      ['GITHUB_OWNER', 'octocat_corp'],
       ['GITHUB_REPO', '.github'],
       ['GITHUB_REPO', 'x'.repeat(100)],
       ['GITHUB_TOKEN', TOKEN],
@@ -329,52 +329,52 @@ describe('the settings of a repository', () => {
       ['GITHUB_CACHE_SIZE', '0', 0],
       ['GITHUB_CACHE_SIZE', '10GiB', 10 * 2 ** 30],
     ];
-    for (const [name, text, value = text] of right) {
+    for (const [name, text, value = text] of valid) {
       assert.equal(readConfig({ ...REPOSITORY, [name]: text })[name], value, `${name}=${text}`);
     }
   });
 
-  it('are told, each that is missing, and only for a repository', () => {
+  it('are required for STORAGE_TYPE=github only, each reported by its name', () => {
     for (const name of ['GITHUB_OWNER', 'GITHUB_REPO'] as const) {
-      const [problem = '', ...others] = mistakesIn({ ...REPOSITORY, [name]: '' });
+      const [problem = '', ...others] = problemsIn({ ...REPOSITORY, [name]: '' });
       assert.deepEqual(others, []);
       assert.ok(problem.startsWith(`${name} is needed for STORAGE_TYPE=github. Example: ${name}=`), problem);
     }
-    assert.deepEqual(mistakesIn({ GITHUB_OWNER: '', GITHUB_REPO: '' }), []);
-    assert.equal(mistakesIn({ STORAGE_TYPE: 'github' }).length, 3);
+    assert.deepEqual(problemsIn({ GITHUB_OWNER: '', GITHUB_REPO: '' }), []);
+    assert.equal(problemsIn({ STORAGE_TYPE: 'github' }).length, 3);
   });
 
-  it('need a token to write, and none to read', () => {
+  it('require GITHUB_TOKEN unless READ_ONLY=true', () => {
     const without = { ...REPOSITORY, GITHUB_TOKEN: '' };
-    const [problem = '', ...others] = mistakesIn(without);
+    const [problem = '', ...others] = problemsIn(without);
     assert.deepEqual(others, []);
     assert.ok(problem.startsWith('GITHUB_TOKEN is needed for STORAGE_TYPE=github, unless READ_ONLY=true.'), problem);
     assert.equal(readConfig({ ...without, READ_ONLY: 'true' }).GITHUB_TOKEN, undefined);
   });
 
-  it('have an author with a name and an address, or none', () => {
+  it('require both the name and the email address of the author, or neither', () => {
     const both = { GITHUB_AUTHOR_NAME: 'Jane Doe', GITHUB_AUTHOR_EMAIL: 'jane@example.org' };
     const { GITHUB_AUTHOR_NAME, GITHUB_AUTHOR_EMAIL } = readConfig({ ...REPOSITORY, ...both });
     assert.deepEqual({ GITHUB_AUTHOR_NAME, GITHUB_AUTHOR_EMAIL }, both);
     for (const name of ['GITHUB_AUTHOR_NAME', 'GITHUB_AUTHOR_EMAIL'] as const) {
-      const [problem = '', ...others] = mistakesIn({ ...REPOSITORY, ...both, [name]: '' });
+      const [problem = '', ...others] = problemsIn({ ...REPOSITORY, ...both, [name]: '' });
       assert.deepEqual(others, []);
       assert.ok(problem.startsWith(`${name} is needed too`) && problem.includes(`Example: ${name}=`), problem);
     }
-    // A half that is wrong is told once, as what it is.
-    const [problem = '', ...others] = mistakesIn({ ...REPOSITORY, ...both, GITHUB_AUTHOR_EMAIL: 'jane' });
+    // An invalid half is reported once, as invalid.
+    const [problem = '', ...others] = problemsIn({ ...REPOSITORY, ...both, GITHUB_AUTHOR_EMAIL: 'jane' });
     assert.deepEqual(others, []);
     assert.match(problem, /^GITHUB_AUTHOR_EMAIL must be an e-mail address/);
   });
 
-  it('are served by one process, unless it is said how many', () => {
+  it('default to one worker', () => {
     assert.equal(readConfig(REPOSITORY).WORKERS, 1);
     assert.equal(readConfig({ ...REPOSITORY, WORKERS: '3' }).WORKERS, 3);
     assert.equal(readConfig({}).WORKERS, Number(SETTINGS.WORKERS.fallback));
   });
 
-  it('are refused where they are wrong, once each, and no secret is told', () => {
-    const wrong = {
+  it('are rejected once each when they are invalid, without their secrets', () => {
+    const invalid = {
       GITHUB_OWNER: ['octocat/my-files', '-octocat', 'octo cat', 'x'.repeat(40), 'https://github.com/octocat', '..'],
       GITHUB_REPO: ['octocat/my-files', '..', '.', 'my files', 'x'.repeat(101), 'https://github.com/octocat/my-files'],
       GITHUB_TOKEN: [`${TOKEN} `, `${TOKEN}\n`, 'hünter2'],
@@ -410,9 +410,9 @@ describe('the settings of a repository', () => {
       GITHUB_WRITES_PER_MINUTE: ['-1', '100001', 'many'],
       GITHUB_CACHE_SIZE: ['none', '-1'],
     };
-    for (const [name, texts] of Object.entries(wrong)) {
+    for (const [name, texts] of Object.entries(invalid)) {
       for (const text of texts) {
-        const [problem = '', ...others] = mistakesIn({ ...REPOSITORY, [name]: text });
+        const [problem = '', ...others] = problemsIn({ ...REPOSITORY, [name]: text });
         assert.deepEqual(others, [], `${name}=${text}`);
         assert.ok(problem.startsWith(`${name} must `), problem);
         assert.ok(!problem.includes(TOKEN), problem);
@@ -422,12 +422,12 @@ describe('the settings of a repository', () => {
   });
 });
 
-describe('settings of access', () => {
+describe('The access settings', () => {
   const FILE = { ACCESS_FILE: 'access.json' };
 
-  it('let only this machine in where nothing else is said, and need a word before others can reach it', () => {
+  it('require ACCESS_FILE or ACCESS=open for a HOST that is not loopback', () => {
     for (const HOST of ['127.0.0.1', '127.1.2.3', 'localhost', '::1', 'LOCALHOST']) {
-      assert.deepEqual(mistakesIn({ HOST }), [], HOST);
+      assert.deepEqual(problemsIn({ HOST }), [], HOST);
     }
     for (const HOST of [
       '0.0.0.0',
@@ -437,87 +437,87 @@ describe('settings of access', () => {
       '127.example.org',
       'localhost.example.org',
     ]) {
-      const [problem = '', ...others] = mistakesIn({ HOST });
+      const [problem = '', ...others] = problemsIn({ HOST });
       assert.deepEqual(others, []);
       assert.match(
         problem,
         /^ACCESS_FILE is needed, since HOST=.* is reached by others: .* or ACCESS=open, if everybody/,
       );
-      assert.deepEqual(mistakesIn({ HOST, ACCESS: 'open' }), []);
-      assert.deepEqual(mistakesIn({ HOST, ...FILE }), []);
+      assert.deepEqual(problemsIn({ HOST, ACCESS: 'open' }), []);
+      assert.deepEqual(problemsIn({ HOST, ...FILE }), []);
     }
   });
 
-  it('need a word on access where others are said to reach the service, which a proxy may lead to a loopback HOST', () => {
-    const sets: readonly Record<string, string>[] = [
+  it('require ACCESS_FILE or ACCESS=open with PUBLIC_URL or TRUST_PROXY, even on loopback', () => {
+    const environments: readonly Record<string, string>[] = [
       { PUBLIC_URL: 'https://files.example.org' },
       { TRUST_PROXY: 'loopback' },
     ];
-    for (const set of sets) {
-      const [problem = '', ...others] = mistakesIn(set);
+    for (const environment of environments) {
+      const [problem = '', ...others] = problemsIn(environment);
       assert.deepEqual(others, []);
       assert.match(problem, /^(PUBLIC_URL|TRUST_PROXY) is for a service that others reach: ACCESS_FILE is needed then/);
-      assert.deepEqual(mistakesIn({ ...set, ...FILE }), []);
-      assert.deepEqual(mistakesIn({ ...set, ACCESS: 'open' }), []);
+      assert.deepEqual(problemsIn({ ...environment, ...FILE }), []);
+      assert.deepEqual(problemsIn({ ...environment, ACCESS: 'open' }), []);
     }
   });
 
-  it('are refused where they contradict each other', () => {
-    assert.deepEqual(mistakesIn({ ACCESS: 'open', ...FILE }), [
+  it('reject ACCESS=open together with ACCESS_FILE', () => {
+    assert.deepEqual(problemsIn({ ACCESS: 'open', ...FILE }), [
       'ACCESS=open and ACCESS_FILE contradict each other: take one of them away.',
     ]);
   });
 
-  it('are told with what goes with them and is missing', () => {
-    const firstWords = (environment: Record<string, string>) =>
-      mistakesIn(environment).map((problem) => problem.split('. ')[0]);
+  it('are reported with the required settings that are missing', () => {
+    const firstSentences = (environment: Record<string, string>) =>
+      problemsIn(environment).map((problem) => problem.split('. ')[0]);
     const OIDC_ISSUER = 'https://login.example.org';
-    assert.deepEqual(firstWords({ OIDC_ISSUER }), [
+    assert.deepEqual(firstSentences({ OIDC_ISSUER }), [
       'OIDC_CLIENT_ID is needed for OIDC_ISSUER',
       'PUBLIC_URL is needed for OIDC_ISSUER',
       'ACCESS_FILE is needed for OIDC_ISSUER',
     ]);
-    assert.deepEqual(firstWords({ OIDC_CLIENT_ID: 'a', OIDC_CLIENT_SECRET: 'b' }), [
+    assert.deepEqual(firstSentences({ OIDC_CLIENT_ID: 'a', OIDC_CLIENT_SECRET: 'b' }), [
       'OIDC_ISSUER is needed for OIDC_CLIENT_ID',
       'OIDC_ISSUER is needed for OIDC_CLIENT_SECRET',
     ]);
-    assert.deepEqual(firstWords({ JWT_ISSUER: 'https://login.example.org' }), [
+    assert.deepEqual(firstSentences({ JWT_ISSUER: 'https://login.example.org' }), [
       'JWT_AUDIENCE is needed for JWT_ISSUER',
       'ACCESS_FILE is needed for JWT_ISSUER',
     ]);
     const PUBLIC_URL = 'https://files.example.org';
-    assert.deepEqual(mistakesIn({ OIDC_ISSUER, OIDC_CLIENT_ID: 'holdall', PUBLIC_URL, ...FILE }), []);
+    assert.deepEqual(problemsIn({ OIDC_ISSUER, OIDC_CLIENT_ID: 'holdall', PUBLIC_URL, ...FILE }), []);
   });
 
-  it('take an issuer on https alone, but on this machine', () => {
+  it('require https for JWT_ISSUER, except on loopback', () => {
     for (const JWT_ISSUER of ['https://a.example/realms/b', 'http://127.0.0.1:3000', 'http://localhost:3000/']) {
-      assert.deepEqual(mistakesIn({ JWT_ISSUER, JWT_AUDIENCE: 'a', ...FILE }), []);
+      assert.deepEqual(problemsIn({ JWT_ISSUER, JWT_AUDIENCE: 'a', ...FILE }), []);
     }
     for (const JWT_ISSUER of ['http://a.example', 'http://localhost.example', 'ftp://a.example', 'a.example']) {
-      assert.match(mistakesIn({ JWT_ISSUER, JWT_AUDIENCE: 'a', ...FILE }).join(), /^JWT_ISSUER must be a URL/);
+      assert.match(problemsIn({ JWT_ISSUER, JWT_AUDIENCE: 'a', ...FILE }).join(), /^JWT_ISSUER must be a URL/);
     }
   });
 
-  it('have contents on another host than the page, and on one that a policy can name', () => {
+  it('require a CONTENT_ORIGIN with a host name other than that of PUBLIC_URL', () => {
     const PUBLIC_URL = 'https://files.example.org/below';
     const CONTENT_ORIGIN = 'https://contents.example.org';
-    assert.deepEqual(mistakesIn({ PUBLIC_URL, CONTENT_ORIGIN, ...FILE }), []);
-    const [again = ''] = mistakesIn({ PUBLIC_URL, CONTENT_ORIGIN: 'https://FILES.example.org:8443/', ...FILE });
-    assert.match(again, /^CONTENT_ORIGIN must be another host than that of PUBLIC_URL/);
+    assert.deepEqual(problemsIn({ PUBLIC_URL, CONTENT_ORIGIN, ...FILE }), []);
+    const [sameHost = ''] = problemsIn({ PUBLIC_URL, CONTENT_ORIGIN: 'https://FILES.example.org:8443/', ...FILE });
+    assert.match(sameHost, /^CONTENT_ORIGIN must be another host than that of PUBLIC_URL/);
     assert.match(
-      mistakesIn({ CONTENT_ORIGIN: 'http://[::1]:8080' }).join(),
+      problemsIn({ CONTENT_ORIGIN: 'http://[::1]:8080' }).join(),
       /^CONTENT_ORIGIN must have the name of a host/,
     );
   });
 
-  it('never show the address of a Redis, which has a password in it', () => {
-    const [problem = ''] = mistakesIn({ REDIS_URL: 'http://default:hunter2@redis.example.org' });
+  it('never report the REDIS_URL, which may contain a password', () => {
+    const [problem = ''] = problemsIn({ REDIS_URL: 'http://default:hunter2@redis.example.org' });
     assert.match(problem, /^REDIS_URL must be a URL that begins with redis:\/\/ or rediss:\/\/\. Example: /);
   });
 });
 
-describe('the settings of traces', () => {
-  it('are read as OpenTelemetry writes them', () => {
+describe('The tracing settings', () => {
+  it('are parsed as specified by OpenTelemetry', () => {
     const config = readConfig({
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/',
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20abc==, x-scope = a%2Cb ,empty=',
@@ -533,8 +533,8 @@ describe('the settings of traces', () => {
     assert.equal(config.OTEL_TRACES_SAMPLER_ARG, 0.25);
   });
 
-  it('are refused where they are wrong, once each, and no secret is told', () => {
-    const wrong = {
+  it('are rejected once each when they are invalid, without their secrets', () => {
+    const invalid = {
       OTEL_EXPORTER_OTLP_ENDPOINT: ['127.0.0.1:4318', 'grpc://127.0.0.1:4317', 'https://a:hunter2@x'],
       OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: ['collector', 'https://x/v1/traces?key=hunter2'],
       OTEL_EXPORTER_OTLP_HEADERS: [
@@ -552,9 +552,9 @@ describe('the settings of traces', () => {
       OTEL_TRACES_SAMPLER_ARG: ['1.01', '-1', 'half', '1e-2', '.'],
       OTEL_SDK_DISABLED: ['yes'],
     };
-    for (const [name, texts] of Object.entries(wrong)) {
+    for (const [name, texts] of Object.entries(invalid)) {
       for (const text of texts) {
-        const [problem = '', ...others] = mistakesIn({ [name]: text });
+        const [problem = '', ...others] = problemsIn({ [name]: text });
         assert.deepEqual(others, [], text);
         assert.ok(problem.startsWith(`${name} must `) && problem.includes(`Example: ${name}=`), `${text}: ${problem}`);
         assert.doesNotMatch(problem, /hunter2/);

@@ -6,7 +6,7 @@ import { parseFile } from '../../src/domain/path.ts';
 import { NAMES } from '../contract/names.ts';
 
 describe('attachment (RFC 6266)', () => {
-  it('has the name whole in UTF-8, and as far as ASCII goes for old clients', () => {
+  it('sends the name in UTF-8, and an ASCII fallback for old clients', () => {
     for (const [path, ascii, utf8] of [
       ['a.txt', 'a.txt', 'a.txt'],
       ['f/g/a b.txt', 'a b.txt', 'a%20b.txt'],
@@ -24,7 +24,7 @@ describe('attachment (RFC 6266)', () => {
     }
   });
 
-  it('gives every name back, and is a header that can be sent', () => {
+  it('returns a valid header that decodes to the original name', () => {
     for (const name of NAMES) {
       const header = attachment(parseFile(`f/${name}`));
       assert.match(

@@ -6,58 +6,58 @@ import { checkedBody } from '../../src/domain/checked-body.ts';
 import { isStoreError } from '../../src/domain/error.ts';
 
 const isTooLarge = (error: unknown) => isStoreError(error, 'too-large');
-const pieces = () => Readable.from([Buffer.from('four'), Buffer.from('five5')], { objectMode: false });
+const createBody = () => Readable.from([Buffer.from('four'), Buffer.from('five5')], { objectMode: false });
 
-test('a body of just as many bytes as the limit passes whole', async () => {
-  assert.equal((await buffer(checkedBody(pieces(), { limit: 9 }))).toString(), 'fourfive5');
+test('a body of exactly the limit passes unchanged', async () => {
+  assert.equal((await buffer(checkedBody(createBody(), { limit: 9 }))).toString(), 'fourfive5');
 });
 
-test('a body with one byte more than the limit fails, is given up, and never comes to its end', async () => {
-  const body = pieces();
-  const atEnd = () => assert.fail('the end was reached');
+test('a body one byte over the limit fails, is destroyed and never calls atEnd', async () => {
+  const body = createBody();
+  const atEnd = () => assert.fail('atEnd was called');
   await assert.rejects(buffer(checkedBody(body, { limit: 8, atEnd })), isTooLarge);
   assert.ok(body.destroyed);
 });
 
-test('a body ends when what is done at its end is done, and fails as that does', async () => {
+test('a body waits for atEnd and fails with its error', async () => {
   const done: string[] = [];
   const atEnd = async () => void done.push('at the end');
-  assert.equal((await buffer(checkedBody(pieces(), { atEnd }))).toString(), 'fourfive5');
+  assert.equal((await buffer(checkedBody(createBody(), { atEnd }))).toString(), 'fourfive5');
   assert.deepEqual(done, ['at the end']);
   const failing = async () => {
     throw new Error('a second file');
   };
-  await assert.rejects(buffer(checkedBody(pieces(), { atEnd: failing })), /a second file/);
+  await assert.rejects(buffer(checkedBody(createBody(), { atEnd: failing })), /a second file/);
 });
 
-test('the failure of a body reaches its reader, also one who comes after it', async () => {
+test('the error of a body reaches its reader, even if it occurred failedBody the read', async () => {
   const body = new PassThrough();
   const read = buffer(checkedBody(body, { limit: 9 }));
   body.write('four');
   body.destroy(new Error('cut off'));
   await assert.rejects(read, /cut off/);
 
-  const late = new PassThrough();
-  const unread = checkedBody(late, { limit: 9 });
-  late.destroy(new Error('cut off'));
+  const lateBody = new PassThrough();
+  const unread = checkedBody(lateBody, { limit: 9 });
+  lateBody.destroy(new Error('cut off'));
   await new Promise((resolve) => unread.once('close', resolve));
   await assert.rejects(buffer(unread), /cut off/);
 
-  const before = new PassThrough();
-  before.on('error', () => {});
-  before.destroy(new Error('cut off'));
-  await assert.rejects(buffer(checkedBody(before, { limit: 9 })), /cut off/);
+  const failedBody = new PassThrough();
+  failedBody.on('error', () => {});
+  failedBody.destroy(new Error('cut off'));
+  await assert.rejects(buffer(checkedBody(failedBody, { limit: 9 })), /cut off/);
 });
 
-test('a body that is given up without a word fails, and is never taken for whole', async () => {
+test('a body destroyed without an error fails as cut short and never calls atEnd', async () => {
   const body = new PassThrough();
-  const read = buffer(checkedBody(body, { atEnd: async () => assert.fail('the end was reached') }));
+  const read = buffer(checkedBody(body, { atEnd: async () => assert.fail('atEnd was called') }));
   body.write('four');
   body.destroy();
   await assert.rejects(read, /cut short/);
 });
 
-test('a body ends with its reader', async () => {
+test('destroying the checked body destroys the source', async () => {
   const body = new PassThrough();
   const checked = checkedBody(body, { limit: 9 });
   checked.destroy();
@@ -65,17 +65,17 @@ test('a body ends with its reader', async () => {
   assert.ok(body.destroyed);
 });
 
-test('a body waits for its reader', async () => {
-  let given = 0;
+test('a body applies backpressure when nothing reads it', async () => {
+  let chunks = 0;
   const endless = new Readable({
     read() {
-      given += 1;
+      chunks += 1;
       this.push(Buffer.alloc(64 * 1024));
     },
   });
   const checked = checkedBody(endless, { limit: 2 ** 40 });
   await new Promise((resolve) => checked.once('readable', resolve));
-  for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve));
-  assert.ok(given < 10, `${given} pieces were taken though none was read`);
+  for (let round = 0; round < 100; round++) await new Promise((resolve) => setImmediate(resolve));
+  assert.ok(chunks < 10, `${chunks} chunks were read from the source without a reader`);
   checked.destroy();
 });

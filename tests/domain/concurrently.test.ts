@@ -15,24 +15,24 @@ async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return all;
 }
 
-/** A task that stays under way until it is let go, and how many are. */
+/** Creates tasks that run until released, and counts them. */
 function createTasks() {
   const waiting: (() => void)[] = [];
-  let [running, most] = [0, 0];
+  let [running, maxRunning] = [0, 0];
   return {
     async run() {
-      most = Math.max(most, ++running);
+      maxRunning = Math.max(maxRunning, ++running);
       await new Promise<void>((resolve) => waiting.push(resolve));
       running--;
     },
     releaseOne: () => waiting.shift()?.(),
-    most: () => most,
+    maxRunning: () => maxRunning,
     waiting: () => waiting.length,
   };
 }
 
 describe('concurrently', () => {
-  it('runs as many tasks at once as it may, and all of them', async () => {
+  it('runs all tasks, as many concurrently as the limit allows', async () => {
     const tasks = createTasks();
     let done = 0;
     const all = concurrently(numbers(20), 4, async () => {
@@ -44,10 +44,10 @@ describe('concurrently', () => {
       await new Promise(setImmediate);
     }
     await all;
-    assert.equal(tasks.most(), 4);
+    assert.equal(tasks.maxRunning(), 4);
   });
 
-  it('takes nothing more in after a failure, waits for what runs, and throws the failure', async () => {
+  it('starts no task after a failure, waits for the running ones and rejects with the error', async () => {
     const taken: number[] = [];
     let finished = 0;
     const task = async (number: number) => {
@@ -57,18 +57,18 @@ describe('concurrently', () => {
     };
     await assert.rejects(concurrently(numbers(100, taken), 3, task), /broken/);
     assert.ok(taken.length < 10, String(taken.length));
-    assert.ok(finished >= 2, 'what was running has ended');
+    assert.ok(finished >= 2, 'the running tasks have finished');
   });
 });
 
 describe('lookAhead', () => {
-  it('gives every item with what was found of it, in order, whichever look ends first', async () => {
-    const look = async (number: number) => {
+  it('yields every item with its result in order, whichever lookup ends first', async () => {
+    const lookUp = async (number: number) => {
       for (let tick = 0; tick < (number % 3) * 5; tick++) await new Promise(setImmediate);
       return number * 2;
     };
     for (const limit of [1, 4, 100]) {
-      const found = await collect(lookAhead(numbers(10), limit, look));
+      const found = await collect(lookAhead(numbers(10), limit, lookUp));
       assert.deepEqual(
         found,
         Array.from({ length: 10 }, (_, number) => ({ item: number, found: number * 2 })),
@@ -76,25 +76,25 @@ describe('lookAhead', () => {
     }
   });
 
-  it('looks at no more than so many ahead', async () => {
-    let [running, most] = [0, 0];
-    const look = async () => {
-      most = Math.max(most, ++running);
+  it('runs at maxRunning `limit` lookups concurrently', async () => {
+    let [running, maxRunning] = [0, 0];
+    const lookUp = async () => {
+      maxRunning = Math.max(maxRunning, ++running);
       await new Promise(setImmediate);
       running--;
     };
-    await collect(lookAhead(numbers(30), 5, look));
-    assert.equal(most, 5);
+    await collect(lookAhead(numbers(30), 5, lookUp));
+    assert.equal(maxRunning, 5);
   });
 
-  it('throws what a look throws when its turn comes, and leaves no failure unheard behind it', async () => {
-    const look = async (number: number) => {
+  it('throws the error of a lookup in its turn and leaves no unhandled rejection', async () => {
+    const lookUp = async (number: number) => {
       if (number >= 3) throw new Error(`broken at ${number}`);
       return number;
     };
     const seen: number[] = [];
     const read = async () => {
-      for await (const { item } of lookAhead(numbers(10), 6, look)) seen.push(item);
+      for await (const { item } of lookAhead(numbers(10), 6, lookUp)) seen.push(item);
     };
     await assert.rejects(read(), /broken at 3/);
     assert.deepEqual(seen, [0, 1, 2]);

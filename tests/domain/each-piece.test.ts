@@ -5,49 +5,49 @@ import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { eachPiece } from '../../src/domain/each-piece.ts';
 
-const pieces = () => Readable.from(['one', 'two', 'three'], { objectMode: false });
+const createBody = () => Readable.from(['one', 'two', 'three'], { objectMode: false });
 
-test('pieces are taken one after the other, and the last one is waited for', async () => {
-  const told: string[] = [];
-  await eachPiece(pieces(), async (piece) => {
-    told.push(`${piece.toString()} begins`);
+test('eachPiece handles chunks one after the other and waits for the last one', async () => {
+  const events: string[] = [];
+  await eachPiece(createBody(), async (chunk) => {
+    events.push(`${chunk.toString()} begins`);
     await turn();
-    told.push(`${piece.toString()} ends`);
+    events.push(`${chunk.toString()} ends`);
   });
   const names = ['one', 'two', 'three'];
   assert.deepEqual(
-    told,
+    events,
     names.flatMap((name) => [`${name} begins`, `${name} ends`]),
   );
 });
 
-test('a piece that fails gives the body up, also the last one', async () => {
+test('an error in the handler destroys the body, also for the last chunk', async () => {
   for (const failing of ['one', 'three']) {
-    const body = pieces();
-    const taken: string[] = [];
-    const take = async (piece: Buffer) => {
-      taken.push(piece.toString());
+    const body = createBody();
+    const handled: string[] = [];
+    const handle = async (chunk: Buffer) => {
+      handled.push(chunk.toString());
       await turn();
-      if (piece.toString() === failing) throw new Error('the disk is full');
+      if (chunk.toString() === failing) throw new Error('the disk is full');
     };
-    await assert.rejects(eachPiece(body, take), /the disk is full/);
+    await assert.rejects(eachPiece(body, handle), /the disk is full/);
     assert.ok(body.destroyed);
-    assert.equal(taken.at(-1), failing);
+    assert.equal(handled.at(-1), failing);
   }
 });
 
-test('a body that breaks off fails, before it is read, while it is and without a reason', async () => {
-  const before = new PassThrough();
-  before.on('error', () => {});
-  before.destroy(new Error('cut off'));
+test('a body fails that is destroyed before or during the read, with or without an error', async () => {
+  const failed = new PassThrough();
+  failed.on('error', () => {});
+  failed.destroy(new Error('cut off'));
   await assert.rejects(
-    eachPiece(before, () => {}),
+    eachPiece(failed, () => {}),
     /cut off/,
   );
 
-  const meanwhile = new PassThrough();
-  const reading = eachPiece(meanwhile, () => void meanwhile.destroy(new Error('cut off')));
-  meanwhile.write('one');
+  const failing = new PassThrough();
+  const reading = eachPiece(failing, () => void failing.destroy(new Error('cut off')));
+  failing.write('one');
   await assert.rejects(reading, /cut off/);
 
   const silent = new PassThrough();
@@ -56,8 +56,8 @@ test('a body that breaks off fails, before it is read, while it is and without a
   await assert.rejects(waiting, /cut short/);
 });
 
-test('a body that was read before has no pieces', async () => {
-  const body = pieces();
+test('a body that was read before has no chunks', async () => {
+  const body = createBody();
   await buffer(body);
-  await eachPiece(body, () => assert.fail('there was a piece'));
+  await eachPiece(body, () => assert.fail('the body has a chunk'));
 });

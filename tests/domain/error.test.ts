@@ -3,14 +3,14 @@ import { describe, it } from 'node:test';
 import { quoted } from '../../src/domain/error.ts';
 
 describe('quoted', () => {
-  it('escapes what can not be seen, and what would change how the rest is seen', () => {
+  it('escapes control and bidirectional characters, and replaces lone surrogates', () => {
     assert.equal(quoted('a\u0000\u001f\u007f\u0080\u009fb'), '"a\\u0000\\u001f\\u007f\\u0080\\u009fb"');
     assert.equal(quoted('\u202egpj.exe\u2069\u200f\u061c\u2028'), '"\\u202egpj.exe\\u2069\\u200f\\u061c\\u2028"');
     assert.equal(quoted('half \ud800'), '"half \ufffd"');
   });
 
-  it('leaves all else as it is', () =>
+  it('keeps all other characters', () =>
     assert.equal(quoted('naïve\u00a0файл ملف 文件 👩‍💻'), '"naïve\u00a0файл ملف 文件 👩‍💻"'));
 
-  it('shortens what is long', () => assert.equal(quoted('😀'.repeat(121)), `"${'😀'.repeat(120)}…"`));
+  it('shortens a long text to 120 characters', () => assert.equal(quoted('😀'.repeat(121)), `"${'😀'.repeat(120)}…"`));
 });

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { mediaTypeOf, mediaTypeOfUpload, servedType } from '../../src/domain/media-type.ts';
 
 describe('mediaTypeOf', () => {
-  it('is what the end of the name tells, in either case', () => {
+  it('returns the type of the file extension, ignoring case', () => {
     for (const [name, type] of [
       ['a.txt', 'text/plain'],
       ['a.TXT', 'text/plain'],
@@ -21,7 +21,7 @@ describe('mediaTypeOf', () => {
     }
   });
 
-  it('is that of unknown bytes where the name tells nothing', () => {
+  it('returns application/octet-stream for an unknown or missing extension', () => {
     for (const name of [
       '',
       'a',
@@ -40,13 +40,13 @@ describe('mediaTypeOf', () => {
 });
 
 describe('mediaTypeOfUpload', () => {
-  it('takes the type of the name where the declared one has control characters or text beyond ASCII', () => {
+  it('uses the extension if the declared type has control or non-ASCII characters', () => {
     for (const unit of ['\0', '\x01', '\x1f', '\x7f', '\x80', 'é', '\u2028']) {
       assert.equal(mediaTypeOfUpload(`text/plain; name="a${unit}b"`, 'a.png'), 'image/png', JSON.stringify(unit));
     }
   });
 
-  it('is what the uploader said, with its parameters', () => {
+  it('returns the declared type with its parameters', () => {
     for (const type of [
       'text/plain',
       'x/y',
@@ -59,14 +59,14 @@ describe('mediaTypeOfUpload', () => {
     }
   });
 
-  it('is what the name tells where the uploader said nothing, or what programs say that do not know', () => {
+  it('uses the extension if the declared type is absent or application/octet-stream', () => {
     for (const type of [undefined, 'application/octet-stream']) {
       assert.equal(mediaTypeOfUpload(type, 'a.png'), 'image/png');
       assert.equal(mediaTypeOfUpload(type, 'a'), 'application/octet-stream');
     }
   });
 
-  it('is what the name tells where the uploader said what is no media type, or could break a header', () => {
+  it('uses the extension if the declared type is malformed, too long or unsafe in a header', () => {
     for (const type of [
       '',
       'text',
@@ -86,14 +86,14 @@ describe('mediaTypeOfUpload', () => {
     }
   });
 
-  it('takes no longer for a long type than for a short one', () => {
+  it('uses the extension for a malformed type with 20,000 parameters', () => {
     const type = `text/plain${';a=b'.repeat(20_000)}!`;
     assert.equal(mediaTypeOfUpload(type, 'a.png'), 'image/png');
   });
 });
 
 describe('servedType', () => {
-  it('adds the encoding to texts that say none, and to nothing else', () => {
+  it('adds charset=utf-8 only to text types without parameters', () => {
     for (const [type, header] of [
       ['text/plain', 'text/plain; charset=utf-8'],
       ['text/html', 'text/html; charset=utf-8'],

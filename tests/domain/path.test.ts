@@ -22,8 +22,8 @@ import { NAMES } from '../contract/names.ts';
 
 const invalid = (message: RegExp) => ({ name: 'StoreError', kind: 'invalid-path', message });
 
-/** Segments that are none, and the rule that an error names. */
-const WRONG_SEGMENTS: readonly (readonly [segment: string, rule: RegExp])[] = [
+/** Invalid segments, and the rule that the error names. */
+const INVALID_SEGMENTS: readonly (readonly [segment: string, rule: RegExp])[] = [
   ['', /empty segment/],
   ['.', /the segment "\."/],
   ['..', /the segment "\.\."/],
@@ -35,7 +35,7 @@ const WRONG_SEGMENTS: readonly (readonly [segment: string, rule: RegExp])[] = [
 ];
 
 describe('parseFile', () => {
-  it('takes every name as it is, and drops one leading slash and nothing else', () => {
+  it('keeps every valid name and removes only one leading slash', () => {
     for (const name of NAMES) {
       for (const path of [name, `a/${name}`, `${name}/a`]) {
         assert.equal(parseFile(path), path);
@@ -47,14 +47,14 @@ describe('parseFile', () => {
     }
   });
 
-  it('refuses what is empty, and names the text', () => {
+  it('rejects an empty path and quotes it', () => {
     for (const path of ['', '/']) assert.throws(() => parseFile(path), invalid(/^The path "\/?" is empty/));
   });
 
-  it('refuses a wrong segment wherever it is, and names the rule', () => {
-    for (const [segment, rule] of WRONG_SEGMENTS) {
+  it('rejects an invalid segment anywhere and names the rule', () => {
+    for (const [segment, rule] of INVALID_SEGMENTS) {
       for (const path of [`a/${segment}`, `a/${segment}/b`, `${segment}/a`]) {
-        // A leading slash is the root, so an empty segment at the beginning takes two.
+        // One leading slash is allowed, so an empty first segment needs two.
         assert.throws(() => parseFile(segment === '' && path.startsWith('/') ? `/${path}` : path), invalid(rule), path);
       }
     }
@@ -62,7 +62,7 @@ describe('parseFile', () => {
       assert.throws(() => parseFile(path), invalid(/empty segment/), path);
   });
 
-  it('takes 1,024 bytes of UTF-8 and refuses more, the leading slash not counted', () => {
+  it('accepts 1,024 bytes of UTF-8 without the leading slash, and rejects more', () => {
     for (const longest of ['x'.repeat(1024), 'é'.repeat(512), '日'.repeat(341) + 'x', '😀'.repeat(256)]) {
       assert.equal(parseFile(longest), longest);
       assert.equal(parseFile(`/${longest}`), longest);
@@ -70,7 +70,7 @@ describe('parseFile', () => {
     }
   });
 
-  it('shortens a long path in the error, and escapes what would break a line', () => {
+  it('shortens a long path in the error and escapes line breaks', () => {
     assert.throws(() => parseFile('x'.repeat(2000)), invalid(new RegExp(`^The path "x{120}…" is 2000 bytes long`)));
     assert.throws(() => parseFile('a\r\nSet-Cookie: x'), invalid(/^The path "a\\r\\nSet-Cookie: x" contains/));
     assert.throws(() => parseFile('\ud800'), invalid(/^The path "\ufffd" contains/));
@@ -78,7 +78,7 @@ describe('parseFile', () => {
 });
 
 describe('parseFolder', () => {
-  it('takes a path with or without its slash, and gives it with it', () => {
+  it('accepts a path with or without a trailing slash and returns it with one', () => {
     for (const [text, folder] of [
       ['', ''],
       ['/', ''],
@@ -94,8 +94,8 @@ describe('parseFolder', () => {
     for (const name of NAMES) assert.equal(parseFolder(name), `${name}/`);
   });
 
-  it('refuses a wrong segment wherever it is, and names the rule', () => {
-    for (const [segment, rule] of WRONG_SEGMENTS) {
+  it('rejects an invalid segment anywhere and names the rule', () => {
+    for (const [segment, rule] of INVALID_SEGMENTS) {
       for (const path of [`a/${segment}/`, `a/${segment}/b`]) {
         assert.throws(() => parseFolder(path), invalid(rule), JSON.stringify(path));
       }
@@ -105,7 +105,7 @@ describe('parseFolder', () => {
     }
   });
 
-  it('counts its slash among the 1,024 bytes, given or not', () => {
+  it('counts the trailing slash in the 1,024 bytes, even if it is omitted', () => {
     const longest = 'x'.repeat(1023);
     assert.equal(parseFolder(longest), `${longest}/`);
     assert.equal(parseFolder(`/${longest}/`), `${longest}/`);
@@ -116,7 +116,7 @@ describe('parseFolder', () => {
 });
 
 describe('childFile and childFolder', () => {
-  it('put a name in a folder', () => {
+  it('join a folder and a name', () => {
     for (const name of NAMES) {
       assert.equal(childFile(parseFolder('a/b'), name), `a/b/${name}`);
       assert.equal(childFile(ROOT, name), name);
@@ -125,23 +125,23 @@ describe('childFile and childFolder', () => {
     }
   });
 
-  it('refuse what is not one name', () => {
+  it('reject names with a slash, invalid names and paths that are too long', () => {
     for (const child of [childFile, childFolder]) {
       for (const name of ['/', '/a', 'a/', 'a/b', '../a']) {
         assert.throws(() => child(parseFolder('a'), name), invalid(/^The name ".*" contains a "\/"/));
         assert.throws(() => child(ROOT, name), invalid(/contains a "\/"/));
       }
-      for (const [name, rule] of WRONG_SEGMENTS) assert.throws(() => child(ROOT, name), invalid(rule));
+      for (const [name, rule] of INVALID_SEGMENTS) assert.throws(() => child(ROOT, name), invalid(rule));
       assert.throws(() => child(parseFolder('x'.repeat(1000)), 'y'.repeat(30)), invalid(/over the limit of 1024/));
     }
   });
 });
 
 describe('foundFile and foundFolder', () => {
-  it('give the path of what is found, and nothing for what no path can name', () => {
+  it('return the path of an entry, or undefined if it is not a valid path', () => {
     assert.equal(foundFile(parseFolder('a'), 'b'), 'a/b');
     assert.equal(foundFolder(parseFolder('a'), 'b'), 'a/b/');
-    for (const [name] of WRONG_SEGMENTS) {
+    for (const [name] of INVALID_SEGMENTS) {
       assert.equal(foundFile(ROOT, name), undefined, JSON.stringify(name));
       assert.equal(foundFolder(ROOT, name), undefined, JSON.stringify(name));
     }
@@ -153,8 +153,8 @@ describe('foundFile and foundFolder', () => {
   });
 });
 
-describe('the parts of a path', () => {
-  it('are its name, its parent and what it is without a slash', () => {
+describe('nameOf, parentOf and withoutSlash', () => {
+  it('return the name, the parent, and the path without a trailing slash', () => {
     for (const [path, name, parent, bare] of [
       ['a', 'a', '', 'a'],
       ['a/', 'a', '', 'a'],
@@ -163,8 +163,8 @@ describe('the parts of a path', () => {
       ['a/b/c d', 'c d', 'a/b/', 'a/b/c d'],
       ['', '', '', ''],
     ] as const) {
-      const given = path as FilePath | FolderPath;
-      assert.deepEqual([nameOf(given), parentOf(given), withoutSlash(given)], [name, parent, bare]);
+      const parsed = path as FilePath | FolderPath;
+      assert.deepEqual([nameOf(parsed), parentOf(parsed), withoutSlash(parsed)], [name, parent, bare]);
     }
   });
 });
@@ -190,7 +190,7 @@ describe('isWithin', () => {
 });
 
 describe('rebase', () => {
-  it('gives the same place below another folder', () => {
+  it('replaces the source folder with the destination folder', () => {
     const [a, b] = [parseFolder('a'), parseFolder('b/c')];
     assert.equal(rebase(parseFile('a/x/y'), a, b), 'b/c/x/y');
     assert.equal(rebase(parseFolder('a/x'), a, b), 'b/c/x/');
@@ -199,7 +199,7 @@ describe('rebase', () => {
     assert.equal(rebase(parseFile('a/x'), ROOT, b), 'b/c/a/x');
   });
 
-  it('refuses a path that gets too long', () => {
+  it('rejects a result over 1,024 bytes', () => {
     const [a, file] = [parseFolder('a'), parseFile(`a/${'x'.repeat(1000)}`)];
     assert.equal(rebase(file, a, parseFolder('b'.repeat(23))).length, 1024);
     assert.throws(() => rebase(file, a, parseFolder('b'.repeat(24))), invalid(/1025 bytes/));
@@ -208,16 +208,16 @@ describe('rebase', () => {
 });
 
 describe('comparePaths', () => {
-  it('is the order of the bytes of UTF-8', () => {
+  it('orders paths by their UTF-8 bytes', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 6 }),
       fc.array(fc.constantFrom('a', 'é', '\ud7ff', '\ue000', '\uffee', '\uffff', '\u{10000}', '\u{1f600}'), {
         maxLength: 4,
       }),
     );
-    const any = text.map((given) => (Array.isArray(given) ? given.join('') : given));
+    const anyText = text.map((given) => (Array.isArray(given) ? given.join('') : given));
     fc.assert(
-      fc.property(any, any, any, (prefix, left, right) => {
+      fc.property(anyText, anyText, anyText, (prefix, left, right) => {
         const bytes = Buffer.compare(Buffer.from(prefix + left), Buffer.from(prefix + right));
         assert.equal(Math.sign(comparePaths(prefix + left, prefix + right)), bytes);
       }),
@@ -225,7 +225,7 @@ describe('comparePaths', () => {
     );
   });
 
-  it('sets a folder where its slash is', () => {
+  it('sorts a folder by its trailing slash', () => {
     const sorted = ['a', 'a-b', 'a.txt', 'a/', 'a/b', 'a0', 'ab', 'b/', 'é', '\uffee', '\u{1f600}'];
     assert.deepEqual(sorted.toReversed().toSorted(comparePaths), sorted);
   });

@@ -7,7 +7,7 @@ const present = (name: string, type: string, download = false) =>
   presentationOf({ path: parseFile(`folder/${name}`), type }, { download });
 
 describe('presentationOf', () => {
-  it('lets images, sounds, videos, plain texts and PDF be shown', () => {
+  it('shows images, audio, video, plain text and PDF inline', () => {
     for (const [name, type, shownAs] of [
       ['a.jpg', 'image/jpeg', 'image'],
       ['a.jfif', 'image/pjpeg', 'image'],
@@ -33,7 +33,7 @@ describe('presentationOf', () => {
     }
   });
 
-  it('has everything else kept, with the type that it has, and its name', () => {
+  it('returns an attachment with its type and name for everything else', () => {
     for (const [name, type] of [
       ['a.html', 'text/html'],
       ['a.xhtml', 'application/xhtml+xml'],
@@ -60,14 +60,14 @@ describe('presentationOf', () => {
       ['a', 'application/octet-stream'],
       ['a', ''],
     ] as const) {
-      const { disposition, shownAs, ...given } = present(name, type);
+      const { disposition, shownAs, ...presented } = present(name, type);
       assert.equal(shownAs, undefined, `${name}, ${type}`);
       assert.match(disposition ?? '', new RegExp(`^attachment; filename="${name}"`));
-      assert.ok(given.type.startsWith(type), given.type);
+      assert.ok(presented.type.startsWith(type), presented.type);
     }
   });
 
-  it('believes neither the name nor the stored type alone', () => {
+  it('returns an attachment unless both the name and the stored type are safe', () => {
     for (const [name, type] of [
       ['a.html', 'image/png'],
       ['a.html', 'text/plain'],
@@ -87,12 +87,12 @@ describe('presentationOf', () => {
     }
   });
 
-  it('lets two types be different that are both inert', () => {
+  it('shows a file inline if its name and type differ but are both safe', () => {
     assert.deepEqual(present('a.jpg', 'image/webp'), { type: 'image/webp', disposition: undefined, shownAs: 'image' });
     assert.equal(present('a.png', 'text/plain').shownAs, 'text');
   });
 
-  it('keeps of the parameters of what is shown the encoding of a text alone', () => {
+  it('keeps only the charset parameter, and only of text', () => {
     for (const [type, shown] of [
       ['text/plain', 'text/plain; charset=utf-8'],
       ['text/plain; charset=iso-8859-1', 'text/plain; charset=iso-8859-1'],
@@ -109,7 +109,7 @@ describe('presentationOf', () => {
     }
   });
 
-  it('takes nothing for inert that only begins or ends like it', () => {
+  it('does not show types that only begin or end like a safe one', () => {
     for (const type of [
       'text/plainx',
       'xtext/plain',
@@ -125,7 +125,7 @@ describe('presentationOf', () => {
     }
   });
 
-  it('has all kept that is to be downloaded', () => {
+  it('returns an attachment for a download', () => {
     const { disposition, shownAs } = present('a.png', 'image/png', true);
     assert.deepEqual([disposition, shownAs], [`attachment; filename="a.png"; filename*=UTF-8''a.png`, undefined]);
   });

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { type ByteRange, resolveRange } from '../../src/domain/range.ts';
 
 describe('resolveRange', () => {
-  it('gives the bytes of a range that are in the file', () => {
+  it('limits a range to the bytes of the file', () => {
     const cases: readonly (readonly [range: ByteRange, size: number, start: number, end: number])[] = [
       [{ start: 0 }, 1, 0, 0],
       [{ start: 0 }, 10, 0, 9],
@@ -23,7 +23,7 @@ describe('resolveRange', () => {
     }
   });
 
-  it('is unsatisfiable where no byte is left', () => {
+  it('throws range-unsatisfiable if the range contains no byte of the file', () => {
     const cases: readonly (readonly [range: ByteRange, size: number])[] = [
       [{ start: 10 }, 10],
       [{ start: 10, end: 20 }, 10],

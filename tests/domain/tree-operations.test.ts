@@ -9,16 +9,16 @@ import { file, folder, ofKind, plant, treeOf } from '../contract/bytes.ts';
 const SOURCE = { 'a/': null, 'a/x': 'one', 'a/y': 'two' };
 const DESTINATION = { 'b/': null, 'b/old': 'old', 'b/y': 'older' };
 
-/** A store whose folder operations are composed of single files, and which fails as `faults` say. */
+/** Opens a store without native folder operations, with the members of `faults` replaced. */
 async function openFaulty(faults: (store: Store) => Partial<Store>) {
   const { copyFolder: _, moveFolder: __, removeTree: ___, ...store } = createMemoryStore();
   await plant(store, { ...SOURCE, ...DESTINATION });
   return { store, folders: createFolderOperations({ ...store, ...faults(store) }) };
 }
 
-describe('A folder operation composed of single files', () => {
+describe('The fallback for folder operations', () => {
   for (const operation of ['copyFolder', 'moveFolder'] as const) {
-    it(`${operation} removes nothing where the store says that a source is gone, and it is not`, async () => {
+    it(`${operation} removes nothing if the store returns not-found for an existing source`, async () => {
       const { store, folders } = await openFaulty(({ copy }) => ({
         copy: async (from, to, options) => {
           if (from === 'a/y' || !copy) throw notFound(from);
@@ -30,7 +30,7 @@ describe('A folder operation composed of single files', () => {
       assert.deepEqual(await treeOf(store), { ...SOURCE, ...DESTINATION, 'b/x': 'one' });
     });
 
-    it(`${operation} removes nothing where a copy is not listed`, async () => {
+    it(`${operation} removes nothing if a copy is not listed`, async () => {
       const { store, folders } = await openFaulty(({ list }) => ({
         list: async (path, options) => {
           const page = await list(path, options);
@@ -42,7 +42,7 @@ describe('A folder operation composed of single files', () => {
       assert.deepEqual(await treeOf(store), { ...SOURCE, ...DESTINATION, 'b/x': 'one', 'b/y': 'two' });
     });
 
-    it(`${operation} removes nothing that the source has, though no listing shows it`, async () => {
+    it(`${operation} removes no destination file whose source exists but is not listed`, async () => {
       const { store, folders } = await openFaulty(({ list }) => ({
         list: async (path, options) => {
           const page = await list(path, options);
@@ -54,7 +54,7 @@ describe('A folder operation composed of single files', () => {
       assert.deepEqual(await treeOf(store), { ...SOURCE, ...DESTINATION, 'b/x': 'one' });
     });
 
-    it(`${operation} skips a file that another client deletes meanwhile`, async () => {
+    it(`${operation} skips a file that another client deletes during the operation`, async () => {
       const { store, folders } = await openFaulty(({ copy, remove }) => ({
         copy: async (from, to, options) => {
           if (from === 'a/y') await remove(file(from));

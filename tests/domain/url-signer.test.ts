@@ -11,11 +11,11 @@ const LATER = NOW / 1000 + 60;
 
 const denied = (message: RegExp) => ({ name: 'StoreError', kind: 'denied', message });
 
-describe('a signed URL', () => {
+describe('A signed URL', () => {
   const signer = createUrlSigner(KEY);
   const query = (download = false) => signer.sign({ file: FILE, expires: LATER, download }).toString();
 
-  it('grants what was signed, for every name, as an attachment or not', () => {
+  it('verifies as the grant that was signed, for every name and disposition', () => {
     for (const name of NAMES) {
       for (const download of [false, true]) {
         const grant = { file: parseFile(name), expires: LATER, download };
@@ -24,28 +24,28 @@ describe('a signed URL', () => {
     }
   });
 
-  it('is good until its last moment, and not after', () => {
+  it('is valid until the millisecond of its expiry', () => {
     assert.ok(signer.verify(FILE, query(), LATER * 1000 - 1));
     for (const now of [LATER * 1000, LATER * 1000 + 1, LATER * 2000]) {
       assert.throws(() => signer.verify(FILE, query(), now), denied(/has expired/));
     }
   });
 
-  it('grants nothing of another file, nor by another key', () => {
+  it('is denied for another file or another key', () => {
     for (const other of ['a/b c.txt2', 'a/b', 'b c.txt', 'A/b c.txt', 'a/b%20c.txt']) {
       assert.throws(() => signer.verify(parseFile(other), query(), NOW), denied(/not valid/), other);
     }
-    const stranger = createUrlSigner(Buffer.alloc(MIN_KEY_BYTES, 'x'));
-    const forged = stranger.sign({ file: FILE, expires: LATER, download: false }).toString();
+    const otherSigner = createUrlSigner(Buffer.alloc(MIN_KEY_BYTES, 'x'));
+    const forged = otherSigner.sign({ file: FILE, expires: LATER, download: false }).toString();
     assert.throws(() => signer.verify(FILE, forged, NOW), denied(/not valid/));
   });
 
-  it('does not take a line of the query for a part of the path, nor the other way round', () => {
-    const long = signer.sign({ file: parseFile('x'), expires: LATER, download: true }).toString();
-    assert.throws(() => signer.verify(parseFile('download=1'), long, NOW), denied(/not valid/));
+  it('does not confuse the query with the path in the signed text', () => {
+    const signed = signer.sign({ file: parseFile('x'), expires: LATER, download: true }).toString();
+    assert.throws(() => signer.verify(parseFile('download=1'), signed, NOW), denied(/not valid/));
   });
 
-  it('is refused when anything in it is altered, added, left out or written otherwise', () => {
+  it('is denied when a parameter is altered, added, removed, reordered or encoded differently', () => {
     const good = query();
     const signature = new URLSearchParams(good).get('signature') ?? '';
     const altered = [
@@ -87,7 +87,7 @@ describe('a signed URL', () => {
     ];
     for (const [index] of signature.split('').entries()) {
       const other = signature[index] === 'A' ? 'B' : 'A';
-      // The last digit of base64url has bits that stand for nothing, and may not be altered either.
+      // The last base64url digit has unused bits. Altering them must also be detected.
       altered.push(good.replace(signature, signature.slice(0, index) + other + signature.slice(index + 1)));
     }
     for (const text of altered) {
@@ -97,7 +97,7 @@ describe('a signed URL', () => {
     assert.ok(signer.verify(FILE, good, NOW));
   });
 
-  it('says that an altered one is not valid rather than that it has expired: nobody learns when a true one would', () => {
+  it('that is altered and expired is reported as invalid, so its expiry does not leak', () => {
     const old = signer.sign({ file: FILE, expires: 1, download: false });
     assert.throws(() => signer.verify(FILE, old.toString(), NOW), denied(/has expired/));
     old.set('expires', '2');
