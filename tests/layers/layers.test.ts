@@ -27,7 +27,7 @@ const LAYERS: Readonly<Record<string, (store: Store) => Store>> = {
 };
 const MEMBERS = Object.keys(EFFECTS) as Member[];
 
-/** A store that has every member, each of which does what `run` does and says how it was called. */
+/** A store with every member. Each calls `run` with its name and arguments. */
 function fullStore(run: (member: Member, args: readonly unknown[]) => unknown): Store {
   const members = MEMBERS.map((member) => [
     member,
@@ -46,21 +46,21 @@ const call = async (store: Store, member: Member, ...args: unknown[]): Promise<u
 
 const outcome = async (promise: Promise<unknown>): Promise<unknown> => promise.catch((error: unknown) => error);
 
-describe('every layer', () => {
+describe('Every layer', () => {
   for (const [name, wrap] of Object.entries(LAYERS)) {
-    it(`${name} leaves a store without the members that it does not have`, async () => {
+    it(`${name} adds no member that the store lacks`, async () => {
       for (const backend of [memory, bare, disk]) {
         const { store, close } = await backend.open();
-        const had = MEMBERS.filter((member) => store[member] !== undefined);
-        const has = Object.keys(wrap(store)).filter((member) => wrap(store)[member as Member] !== undefined);
+        const expected = MEMBERS.filter((member) => store[member] !== undefined);
+        const actual = Object.keys(wrap(store)).filter((member) => wrap(store)[member as Member] !== undefined);
         await close();
-        assert.deepEqual(has.toSorted(), had.toSorted(), backend.name);
+        assert.deepEqual(actual.toSorted(), expected.toSorted(), backend.name);
       }
       const lacking = Object.fromEntries(MEMBERS.map((member) => [member, undefined]));
       assert.deepEqual(Object.keys(wrap(lacking as unknown as Store)), []);
     });
 
-    it(`${name} passes the arguments and the results of all that reads, and calls on the store itself`, async () => {
+    it(`${name} passes arguments, results and the receiver of reading calls`, async () => {
       const calls: unknown[] = [];
       const store = fullStore((member, args) => {
         calls.push([member, ...args]);
@@ -73,16 +73,16 @@ describe('every layer', () => {
         assert.equal(await call(wrapped, member, 'a', 'b', options), `result of ${member}`);
         assert.deepEqual(calls, [[member, 'a', 'b', options]]);
       }
-      class Own {
+      class WithPrivateField {
         readonly #secret = 'kept';
         async list() {
           return this.#secret;
         }
       }
-      assert.equal(await call(wrap(new Own() as unknown as Store), 'list'), 'kept');
+      assert.equal(await call(wrap(new WithPrivateField() as unknown as Store), 'list'), 'kept');
     });
 
-    it(`${name} passes errors as they are`, async () => {
+    it(`${name} passes errors unchanged`, async () => {
       for (const error of [new StoreError('not-found', 'x'), new Error('fault'), 'no error at all', undefined]) {
         const failing = wrap(fullStore(() => Promise.reject(error)));
         assert.equal(await outcome(call(failing, 'stat', 'a')), error);
@@ -90,24 +90,24 @@ describe('every layer', () => {
       }
     });
 
-    it(`${name} passes what a walk gives, and what it throws`, async () => {
+    it(`${name} passes the entries and the error of a walk`, async () => {
       const walking = wrap({
         ...createMemoryStore(),
         async *walk(path) {
           yield { kind: 'folder', path };
-          throw new Error('half-way');
+          throw new Error('interrupted');
         },
       });
       const seen: unknown[] = [];
       await assert.rejects(async () => {
         for await (const entry of walking.walk?.(folder('a')) ?? []) seen.push(entry);
-      }, /half-way/);
+      }, /interrupted/);
       assert.deepEqual(seen, [{ kind: 'folder', path: 'a/' }]);
     });
 
-    it(`${name} tells the quota at once, as the store does`, () => {
-      const told = { limit: 5000, remaining: 4987, reset: new Date('2026-11-21T14:00:00Z') };
-      for (const quota of [told, undefined]) {
+    it(`${name} returns the quota of the store synchronously`, () => {
+      const limits = { limit: 5000, remaining: 4987, reset: new Date('2026-11-21T14:00:00Z') };
+      for (const quota of [limits, undefined]) {
         const wrapped = wrap({ ...createMemoryStore(), quota: () => quota });
         assert.equal(wrapped.quota?.(), quota);
         assert.equal(typeof wrapped.quota, 'function');
@@ -130,7 +130,7 @@ for (const [name, wrap] of Object.entries(LAYERS).filter(([layer]) => layer !== 
 }
 
 describe('observe', () => {
-  it('tells of every call when it has ended: the member, the path, the outcome and the time', async () => {
+  it('reports the member, path, outcome and duration of every call', async () => {
     const seen: Observation[] = [];
     const store = observe(createMemoryStore(), (observation) => seen.push(observation));
     await store.write(file('f/a'), upload('x'));
@@ -138,7 +138,7 @@ describe('observe', () => {
     await outcome(store.stat(file('missing')));
     await outcome(store.removeFolder(folder('f')));
     assert.deepEqual(
-      seen.map(({ member, path, outcome: told }) => [member, path, told]),
+      seen.map(({ member, path, outcome: result }) => [member, path, result]),
       [
         ['write', 'f/a', 'ok'],
         ['list', 'f/', 'ok'],
@@ -149,7 +149,7 @@ describe('observe', () => {
     for (const { milliseconds } of seen) assert.ok(milliseconds >= 0 && milliseconds < 10_000);
   });
 
-  it('tells a fault from an error on purpose, and has no path where a call is about none', async () => {
+  it('reports an unexpected error as a fault, and no path for calls without one', async () => {
     const seen: Observation[] = [];
     const failing = fullStore(() => Promise.reject(new Error('fault')));
     const store = observe(failing, (observation) => seen.push(observation));
@@ -163,7 +163,7 @@ describe('observe', () => {
     }
   });
 
-  it('tells nothing before a call has ended', async () => {
+  it('reports a call only after it has ended', async () => {
     const gate = Promise.withResolvers<void>();
     const seen: Observation[] = [];
     const store = observe(
@@ -179,7 +179,7 @@ describe('observe', () => {
 });
 
 describe('read-only', () => {
-  it('denies everything that would change something, and calls nothing for it', async () => {
+  it('denies every write without calling the store', async () => {
     const calls: string[] = [];
     const store = readOnly(fullStore((member) => void calls.push(member)));
     for (const member of MEMBERS.filter((each) => EFFECTS[each] === 'writes')) {
@@ -188,14 +188,14 @@ describe('read-only', () => {
     assert.deepEqual(calls, []);
   });
 
-  it('destroys the body that it does not take', async () => {
+  it('destroys the body of a denied write', async () => {
     const store = readOnly(createMemoryStore());
     const body = Readable.from(['x']);
     await assert.rejects(store.write(file('a'), { body, type: 'text/plain' }), ofKind('denied'));
     assert.ok(body.destroyed);
   });
 
-  it('leaves a store as it is, and readable', async () => {
+  it('keeps the store unchanged and readable', async () => {
     const inner = createMemoryStore();
     const tree = { 'f/': null, 'f/a': 'x' };
     await plant(inner, tree);
@@ -206,7 +206,7 @@ describe('read-only', () => {
     assert.deepEqual(await treeOf(store), tree);
   });
 
-  it('counts what is written, removed, moved, copied and made among what changes something', () => {
+  it('classifies write, stage, remove, create, copy and move as writes', () => {
     const writes = MEMBERS.filter((member) => EFFECTS[member] === 'writes');
     const changing = /^(write|stage|remove|create|copy|move)/;
     assert.deepEqual(
@@ -217,35 +217,35 @@ describe('read-only', () => {
 });
 
 describe('retry', () => {
-  /** A store that fails so many times, and then answers; and how often it was asked. */
+  /** A store that fails this many times and then succeeds, and its number of calls. */
   const failingFirst = (failures: number, error: () => Error) => {
     let calls = 0;
     const store = fullStore(() => {
       if (calls++ < failures) throw error();
-      return 'answer';
+      return 'result';
     });
     return { store: retry(store, { attempts: 3, delay: 1 }), calls: () => calls };
   };
-  const unavailable = () => new StoreError('unavailable', 'out of reach');
+  const unavailable = () => new StoreError('unavailable', 'unreachable');
 
-  it('asks again of what reads, as long as the store is unavailable', async () => {
+  it('retries reads while the store is unavailable', async () => {
     for (const member of MEMBERS.filter((each) => EFFECTS[each] === 'reads' && each !== 'walk' && each !== 'atHand')) {
       for (const failures of [0, 1, 2]) {
         const { store, calls } = failingFirst(failures, unavailable);
-        assert.equal(await call(store, member, 'a'), 'answer', member);
+        assert.equal(await call(store, member, 'a'), 'result', member);
         assert.equal(calls(), failures + 1, member);
       }
     }
   });
 
-  it('gives up with the last error after all attempts', async () => {
+  it('rejects with the last error after all attempts', async () => {
     let number = 0;
     const { store, calls } = failingFirst(9, () => new StoreError('unavailable', `failure ${++number}`));
     await assert.rejects(call(store, 'stat', 'a'), { ...ofKind('unavailable'), message: 'failure 3' });
     assert.equal(calls(), 3);
   });
 
-  it('never asks again of what writes: it may have been done, or its body be used up', async () => {
+  it('never retries writes: they may be complete, or their body consumed', async () => {
     for (const member of MEMBERS.filter((each) => EFFECTS[each] !== 'reads')) {
       const { store, calls } = failingFirst(1, unavailable);
       await assert.rejects(call(store, member, 'a'), ofKind('unavailable'), member);
@@ -253,7 +253,7 @@ describe('retry', () => {
     }
   });
 
-  it('never asks again for another reason', async () => {
+  it('never retries other errors', async () => {
     for (const error of [new StoreError('not-found', 'x'), new StoreError('denied', 'x'), new Error('fault')]) {
       const { store, calls } = failingFirst(1, () => error);
       assert.equal(await outcome(call(store, 'read', 'a')), error);
@@ -261,7 +261,7 @@ describe('retry', () => {
     }
   });
 
-  it('waits before it asks again, longer each time, and not always equally long', async () => {
+  it('backs off exponentially with jitter', async () => {
     const waits: number[][] = [];
     for (let round = 0; round < 5; round++) {
       const calls: number[] = [];
@@ -273,17 +273,17 @@ describe('retry', () => {
       const [first = 0, second = 0, third = 0] = calls;
       waits.push([second - first, third - second]);
     }
-    // Half of what is set at least; timers end up to a millisecond early.
+    // Jitter keeps at least half of the delay. Timers fire up to a millisecond early.
     for (const [first = 0, second = 0] of waits) assert.ok(first >= 9 && second >= 19, `${first}, ${second}`);
-    assert.ok(new Set(waits.map(([first = 0]) => Math.round(first))).size > 1, 'they vary');
+    assert.ok(new Set(waits.map(([first = 0]) => Math.round(first))).size > 1, 'the delays vary');
   });
 });
 
-describe('time limit', () => {
+describe('timeLimit', () => {
   const never = () => new Promise<never>(() => {});
   const LIMITS = { call: 5, afterBody: 5 };
 
-  it('gives up what does not answer, and says that it may be done', async () => {
+  it('fails a call without a response as unavailable and says that it may be complete', async () => {
     const store = timeLimit(fullStore(never), LIMITS);
     for (const member of [
       'list',
@@ -301,38 +301,38 @@ describe('time limit', () => {
     }
   });
 
-  it('counts for a body only from its end, however slowly it comes', async () => {
+  it('starts the timeout of an upload at the end of its body', async () => {
     const body = new Readable({ read() {} });
     const store = timeLimit(fullStore(never), LIMITS);
     const writing = outcome(call(store, 'write', 'a', { body, type: 'text/plain' }));
-    const taking = outcome(call(store, 'stage', { body }));
-    // Begun later, and over sooner.
+    const staging = outcome(call(store, 'stage', { body }));
+    // Starts later and times out first.
     await assert.rejects(call(store, 'stat', 'a'), ofKind('unavailable'));
-    assert.equal(await Promise.race([writing, taking, Promise.resolve('waiting')]), 'waiting');
+    assert.equal(await Promise.race([writing, staging, Promise.resolve('waiting')]), 'waiting');
     body.push(null);
     body.resume();
-    for (const error of [await writing, await taking]) {
+    for (const error of [await writing, await staging]) {
       assert.ok(error instanceof StoreError && error.isOutOfReach);
     }
   });
 
-  it('lets what is long by its nature take its time', async () => {
+  it('sets no timeout for copies, moves and folder removals', async () => {
     const gate = Promise.withResolvers<string>();
     const store = timeLimit(
       fullStore((member) => (member === 'stat' ? never() : gate.promise)),
       LIMITS,
     );
-    const long = ['copy', 'move', 'copyFolder', 'moveFolder', 'removeTree'] as const;
-    const pending = long.map((member) => call(store, member, 'a', 'b'));
+    const unlimited = ['copy', 'move', 'copyFolder', 'moveFolder', 'removeTree'] as const;
+    const pending = unlimited.map((member) => call(store, member, 'a', 'b'));
     await assert.rejects(call(store, 'stat', 'a'), ofKind('unavailable'));
     gate.resolve('done');
     assert.deepEqual(
       await Promise.all(pending),
-      long.map(() => 'done'),
+      unlimited.map(() => 'done'),
     );
   });
 
-  it('closes what comes too late', async () => {
+  it('closes a body and discards a stage that arrive after the timeout', async () => {
     const gate = Promise.withResolvers<void>();
     const body = Readable.from(['x']);
     const discarded = Promise.withResolvers<string>();
@@ -357,43 +357,43 @@ describe('time limit', () => {
 });
 
 describe('circuit', () => {
-  /** A store that answers as `state.error` says, how often it was asked, and what its circuit told. */
-  const guarded = ({ failures = 3, span = 0 } = {}) => {
-    const state = { error: undefined as Error | undefined, calls: 0, told: [] as string[] };
-    const back = Promise.withResolvers<void>();
+  /** A store behind a circuit breaker that fails with `state.error`, its number of calls, and the reported events. */
+  const openCircuit = ({ failures = 3, span = 0 } = {}) => {
+    const state = { error: undefined as Error | undefined, calls: 0, events: [] as string[] };
+    const closed = Promise.withResolvers<void>();
     const store = circuit(
       fullStore(() => {
         state.calls++;
         if (state.error) throw state.error;
-        return 'answer';
+        return 'result';
       }),
       {
         failures,
         span,
         interval: 5,
-        onGone: ({ message }) => state.told.push(`gone: ${message}`),
+        onGone: ({ message }) => state.events.push(`opened: ${message}`),
         onBack() {
-          state.told.push('back');
-          back.resolve();
+          state.events.push('closed');
+          closed.resolve();
         },
       },
     );
-    return { store, state, back: back.promise };
+    return { store, state, closed: closed.promise };
   };
-  const gone = () => new StoreError('unavailable', 'Nobody answers.', { isOutOfReach: true });
+  const unreachable = () => new StoreError('unavailable', 'Connection refused.', { isOutOfReach: true });
   const fail = (store: Store, times: number) =>
     Array.fromAsync({ length: times }, async () => outcome(call(store, 'stat', 'a')));
 
-  it('asks a store that is gone no more, says why, and asks again when it is back', async (t) => {
-    const { store, state, back } = guarded();
+  it('fails calls while the circuit breaker is open and closes it when the store is reachable', async (t) => {
+    const { store, state, closed } = openCircuit();
     t.after(() => store.close?.());
-    state.error = gone();
+    state.error = unreachable();
     await fail(store, 3);
-    assert.deepEqual(state.told, ['gone: Nobody answers.']);
+    assert.deepEqual(state.events, ['opened: Connection refused.']);
     const body = Readable.from(['x']);
     const refused = await outcome(store.write(file('a'), { body, type: 'text/plain' }));
     assert.ok(refused instanceof StoreError && refused.kind === 'unavailable' && refused.isOutOfReach);
-    assert.match(refused.message, /^The store has been out of reach for \d+ seconds\. Nobody answers\.$/);
+    assert.match(refused.message, /^The store has been out of reach for \d+ seconds\. Connection refused\.$/);
     assert.equal(refused.retryAfter, 1);
     assert.ok(body.destroyed);
     for (const member of MEMBERS.filter(
@@ -401,28 +401,28 @@ describe('circuit', () => {
     )) {
       await assert.rejects(call(store, member, 'a'), /has been out of reach/, member);
     }
-    const asked = state.calls;
+    const callsBefore = state.calls;
     state.error = undefined;
-    await back;
-    assert.deepEqual(state.told, ['gone: Nobody answers.', 'back']);
-    // One look was enough, and more may have been before it.
-    assert.ok(state.calls > asked);
-    assert.equal(await call(store, 'stat', 'a'), 'answer');
+    await closed;
+    assert.deepEqual(state.events, ['opened: Connection refused.', 'closed']);
+    // At least one probe was sent after the calls.
+    assert.ok(state.calls > callsBefore);
+    assert.equal(await call(store, 'stat', 'a'), 'result');
   });
 
-  it('goes on looking as long as it is gone, and counts a refusal as an answer', async () => {
-    const { store, state, back } = guarded();
-    state.error = gone();
+  it('probes while the store is unreachable and treats a denied probe as reachable', async () => {
+    const { store, state, closed } = openCircuit();
+    state.error = unreachable();
     await fail(store, 3);
-    const asked = state.calls;
-    await until('it was looked at twice', async () => state.calls >= asked + 2);
-    state.error = new StoreError('denied', 'not you');
-    await back;
-    assert.match(String(await outcome(call(store, 'stat', 'a'))), /not you/);
+    const callsBefore = state.calls;
+    await until('two probes were sent', async () => state.calls >= callsBefore + 2);
+    state.error = new StoreError('denied', 'access denied');
+    await closed;
+    assert.match(String(await outcome(call(store, 'stat', 'a'))), /access denied/);
   });
 
-  it('lets a store be that is busy, refuses or has a fault', async () => {
-    const { store, state } = guarded();
+  it('stays closed for busy, not-found and unexpected errors', async () => {
+    const { store, state } = openCircuit();
     for (const error of [
       new StoreError('unavailable', 'busy', { retryAfter: 1 }),
       new StoreError('not-found', 'x'),
@@ -434,40 +434,40 @@ describe('circuit', () => {
         Array.from({ length: 9 }, () => error),
       );
     }
-    assert.deepEqual(state.told, []);
+    assert.deepEqual(state.events, []);
   });
 
-  it('lets a store be that answers now and then', async () => {
-    const { store, state } = guarded();
+  it('stays closed when a response comes between the failures', async () => {
+    const { store, state } = openCircuit();
     for (const error of [undefined, new StoreError('not-found', 'x')]) {
-      state.error = gone();
+      state.error = unreachable();
       await fail(store, 2);
       state.error = error;
       await fail(store, 1);
-      state.error = gone();
+      state.error = unreachable();
       await fail(store, 2);
       state.error = undefined;
       await fail(store, 1);
     }
-    assert.deepEqual(state.told, []);
+    assert.deepEqual(state.events, []);
   });
 
-  it('takes no moment for an outage, however many calls fail in it', async () => {
-    const { store, state } = guarded({ span: 60_000 });
-    state.error = gone();
+  it('stays closed while all failures are within `span`', async () => {
+    const { store, state } = openCircuit({ span: 60_000 });
+    state.error = unreachable();
     await fail(store, 50);
     assert.equal(state.calls, 50);
-    assert.deepEqual(state.told, []);
+    assert.deepEqual(state.events, []);
   });
 
-  it('signs URLs all the same, and takes them for no sign of the store', async () => {
-    const { store, state } = guarded({ failures: 2 });
-    state.error = gone();
+  it('does not count presign as a response of the store', async () => {
+    const { store, state } = openCircuit({ failures: 2 });
+    state.error = unreachable();
     await fail(store, 1);
     state.error = undefined;
-    assert.equal(await call(store, 'presign', 'a'), 'answer');
-    state.error = gone();
+    assert.equal(await call(store, 'presign', 'a'), 'result');
+    state.error = unreachable();
     await fail(store, 1);
-    assert.equal(state.told.length, 1);
+    assert.equal(state.events.length, 1);
   });
 });
