@@ -14,9 +14,9 @@ import { photograph } from './trees.ts';
 const SECRET = 'a secret from outside';
 const FILES = ['shared', 'victim'];
 
-const FILE_ROUNDS = 40;
-const FOLDER_ROUNDS = 120;
-const TREE_ROUNDS = 12;
+const FILE_ROUNDS = 25;
+const FOLDER_ROUNDS = 40;
+const TREE_ROUNDS = 4;
 
 const TREE_NAMES = Array.from({ length: 10 }, (_, index) => `swapped ${index}`);
 

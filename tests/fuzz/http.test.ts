@@ -138,7 +138,7 @@ test('requests in a row are answered in their order, and what ends the row takes
       const expected = { ...THERE, ...Object.fromEntries(stored.map((path) => [path, path])) };
       assert.deepEqual(await target.tree(), expected);
     }),
-    tries(t, 80),
+    tries(t, 25),
   );
   await target.assertWell();
 });
@@ -195,11 +195,11 @@ const almost = mutated(fc.constantFrom(...RIGHT), TOKENS);
 const AT_ONCE = 120;
 
 test('bytes that are almost a request are answered as every mistake is, or do what they are acknowledged to: on disk', async (t) => {
-  await fuzzBytes(t, await startOnDisk(t, { isImpatient: true }), 5);
+  await fuzzBytes(t, await startOnDisk(t, { isImpatient: true }), 2);
 });
 
 test('the same in memory', async (t) => {
-  await fuzzBytes(t, await startInMemory(t, { isImpatient: true }), 3);
+  await fuzzBytes(t, await startInMemory(t, { isImpatient: true }), 1);
 });
 
 async function fuzzBytes(t: TestContext, target: Target, runs: number): Promise<void> {

@@ -1,19 +1,17 @@
 import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
 
-/*
- * How long the fuzzing goes on, and where its randomness begins. By itself it is the same each time, so that what is
- * tested does not change under those who did not change it; new things are found by hand, with `FUZZ_SECONDS`.
- */
+// The duration and the seed of the fuzz tests. By default the inputs are the same in each run, so that a test fails only
+// after a change. FUZZ_SECONDS uses a new seed; tests/long/fuzz.test.ts sets it.
 
 const { FUZZ_SEED, FUZZ_SECONDS } = process.env;
 
 const SEED = Number(FUZZ_SEED ?? (FUZZ_SECONDS === undefined ? 1 : randomInt(2 ** 31)));
 
-/** Milliseconds that each property is tried for; undefined where it is tried so many times. */
+/** Milliseconds for each property; undefined for a fixed number of runs. */
 const TIME = FUZZ_SECONDS === undefined ? undefined : Number(FUZZ_SECONDS) * 1000;
 
-/** What fast-check is told: `runs` inputs, or as many as there is time for. Prints the seed, which tells them all. */
+/** Returns the parameters of fast-check: `runs` inputs, or as many as possible in FUZZ_SECONDS. Prints the seed. */
 export function tries(t: TestContext, runs: number) {
   t.diagnostic(`FUZZ_SEED=${SEED}`);
   if (TIME === undefined) return { seed: SEED, numRuns: runs };
