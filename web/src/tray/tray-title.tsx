@@ -1,11 +1,9 @@
 import { Icon } from '../controls/icon.tsx';
 import type { IconName } from '../controls/icons.ts';
 import { useLanguage, usePage } from '../page.ts';
-import type { Formats } from '../text/formats.ts';
-import type { Text } from '../text/language.ts';
-import type { AllUploads } from '../uploads/all-uploads.ts';
 import { resultOf } from '../uploads/result.ts';
-import type { UploadSummary } from '../uploads/tally.ts';
+import { activeDetails, activeTitle } from '../uploads/status-text.ts';
+import type { AllUploads } from '../uploads/upload-model.ts';
 
 /** How it stands in all, in one line. */
 export function TrayTitle({ all, isOpen }: { all: AllUploads | null; isOpen: boolean }) {
@@ -16,8 +14,8 @@ export function TrayTitle({ all, isOpen }: { all: AllUploads | null; isOpen: boo
 
   if (all?.isBusy.value) {
     const summary = all.summary.value;
-    const rest = all.isOnline.value ? progressed(summary, text, formats) : [text.uploads.offline];
-    return <Line icon="upload" title={uploading(summary, text)} rest={rest} />;
+    const rest = all.isOnline.value ? activeDetails(summary, text, formats) : [text.uploads.offline];
+    return <Line icon="upload" title={activeTitle(summary, text)} rest={rest} />;
   }
   if (all && all.reading.value !== null) return <Line icon="upload" title={text.uploads.reading(all.reading.value)} />;
   if (all && all.items.value.length > 0) {
@@ -39,28 +37,4 @@ function Line({ icon, title, rest = [] }: { icon?: IconName; title: string; rest
       </span>
     </>
   );
-}
-
-/** Bytes per second below which the speed says nothing: that of small files is the service's. */
-const SLOWEST = 1000;
-
-/** Of those that are stored in the end, which one it is at. */
-function uploading({ count }: UploadSummary, { uploads }: Text): string {
-  const total = count.done + count.sending + count.waiting + count.asking;
-  return uploads.uploading(Math.min(total, count.done + 1), total);
-}
-
-function progressed(
-  { part, speed, secondsLeft, count }: UploadSummary,
-  { uploads }: Text,
-  formats: Formats,
-): readonly string[] {
-  // All is done only when it is: the last bytes have still to be stored.
-  const percent = formats.percent(Math.min(99, Math.floor(part * 100)) / 100);
-  return [
-    percent,
-    speed !== null && speed >= SLOWEST ? formats.speed(speed) : '',
-    secondsLeft !== null ? uploads.left(formats.duration(secondsLeft)) : '',
-    count.failed > 0 ? uploads.failed(count.failed) : '',
-  ].filter((word) => word !== '');
 }

@@ -2,8 +2,8 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { useVirtualRows } from '../folder/virtual-rows.ts';
 import { useLanguage } from '../page.ts';
-import type { AllUploads } from './all-uploads.ts';
 import type { UploadItem } from './upload-item.ts';
+import type { AllUploads } from './upload-model.ts';
 import { UploadRow } from './upload-row.tsx';
 import './upload-list.css';
 

@@ -2,12 +2,11 @@ import { IconButton } from '../controls/button.tsx';
 import { Icon } from '../controls/icon.tsx';
 import type { IconName } from '../controls/icons.ts';
 import { useLanguage, usePage } from '../page.ts';
-import type { Formats } from '../text/formats.ts';
-import type { Text } from '../text/language.ts';
 import { shownName } from '../text/shown-name.ts';
 import { ProgressBar } from '../tray/progress-bar.tsx';
-import type { AllUploads } from './all-uploads.ts';
+import { itemStatus } from './status-text.ts';
 import { canRetry, isUnfinished, type UploadItem, type UploadState } from './upload-item.ts';
+import type { AllUploads } from './upload-model.ts';
 
 interface UploadRowProps {
   all: AllUploads;
@@ -20,7 +19,7 @@ interface UploadRowProps {
 export function UploadRow({ all, item, place, onFocus }: UploadRowProps) {
   const { text, formats } = useLanguage();
   const state = item.state.value;
-  const words = wordsOf(item, text, formats);
+  const words = itemStatus(item, text, formats);
 
   return (
     <li
@@ -70,28 +69,4 @@ function RowAction({ all, item }: { all: AllUploads; item: UploadItem }) {
   }
   if (!canRetry(item, rights)) return null;
   return <IconButton icon="refresh" label={text.uploads.retry(name)} onClick={() => all.retry(id)} />;
-}
-
-/** Returns the state of an item as text. */
-function wordsOf(item: UploadItem, text: Text, formats: Formats): string {
-  const { states } = text.uploads;
-  const state = item.state.value;
-  const why = item.problem.value && (item.problem.value.message || text.problems.unreachable);
-  switch (state) {
-    case 'sending':
-      if (why) return states.tryingAgain(why);
-      return text.uploads.of(formats.size(item.sent.value), formats.size(item.size));
-    case 'failed':
-      return why ?? '';
-    case 'done':
-      if (item.kind === 'folder') return states.created;
-      if (item.storedName.value !== item.name) return states.doneAs(item.storedName.value);
-      return formats.size(item.size);
-    case 'waiting':
-      return `${states.waiting} · ${formats.size(item.size)}`;
-    case 'asking':
-    case 'cancelled':
-    case 'skipped':
-      return states[state];
-  }
 }

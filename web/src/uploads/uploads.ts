@@ -1,25 +1,9 @@
 import { computed, type ReadonlySignal, signal } from '@preact/signals';
-import type { Rights } from '../access/rights.ts';
-import type { Turns } from '../changes/turns.ts';
 import type { Dialogs } from '../controls/dialogs.ts';
 import { tellNotLoaded } from '../controls/not-loaded.ts';
-import type { Folder } from '../folder/folder.ts';
-import type { Location } from '../location.ts';
-import type { Messages } from '../messages/messages.ts';
-import type { Selection } from '../selection/selection.ts';
-import type { Service } from '../service/service.ts';
-import type { Language } from '../text/language.ts';
-import type { AllUploads } from './all-uploads.ts';
 import { takeDropped } from './dropped.ts';
 import { pickFiles } from './picker.ts';
-
-/** A file that the user wants to upload, and its destination. */
-export interface Wanted {
-  readonly file: File;
-  /** The destination folder, including the subfolders of a dropped folder. */
-  readonly folder: string;
-  readonly name: string;
-}
+import type { AllUploads, UploadModelOptions, Wanted } from './upload-model.ts';
 
 /** Entry point for uploads. A queue sends them in the order in which they were added, a few at a time. */
 export interface Uploads {
@@ -35,19 +19,8 @@ export interface Uploads {
   readonly all: ReadonlySignal<AllUploads | null>;
 }
 
-export interface UploadsOptions {
-  readonly service: Service;
-  readonly folder: Folder;
-  readonly selection: Selection;
-  readonly location: Location;
-  readonly messages: Messages;
+export interface UploadsOptions extends UploadModelOptions {
   readonly dialogs: Dialogs;
-  /** Path locks, shared with all other operations that change stored entries. */
-  readonly turns: Turns;
-  readonly rights: Rights;
-  readonly language: ReadonlySignal<Language>;
-  /** The limit in bytes; null if unknown. */
-  readonly maxUploadSize: number | null;
 }
 
 /** Milliseconds after which the queue's code is preloaded. */
