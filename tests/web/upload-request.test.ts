@@ -3,7 +3,7 @@ import { beforeEach, describe, it, type TestContext } from 'node:test';
 import { ServiceError } from '../../web/src/service/service-error.ts';
 import { sendUpload } from '../../web/src/service/upload.ts';
 
-/** A request that does nothing by itself: the test says what happens to it. */
+/** A request that only does what the test calls. */
 class FakeRequest extends EventTarget {
   static latest: FakeRequest | undefined;
   readonly upload = new EventTarget();
@@ -60,29 +60,33 @@ describe('The request of an upload', () => {
     (t as TestContext).after(() => Object.assign(globalThis, { XMLHttpRequest: real }));
   });
 
-  it('sends the folder and the modification time before the file', () => {
-    const { request } = begin(undefined, Date.UTC(2019, 6, 20, 12, 30, 15, 250));
+  it('sends the folder and the modification time before the file', async () => {
+    const { request, outcome } = begin(undefined, Date.UTC(2019, 6, 20, 12, 30, 15, 250));
     assert.ok(request.body instanceof FormData);
     assert.deepEqual([...request.body.keys()], ['prefix', 'modified', 'file']);
     assert.equal(request.body.get('prefix'), 'box/');
     assert.equal(request.body.get('modified'), '2019-07-20T12:30:15.250Z');
     const file = request.body.get('file');
     assert.equal(file instanceof File && file.name, 'a');
+    request.answer(200, { path: 'a' });
+    await outcome;
   });
 
-  it('omits a modification time that no date can have', () => {
-    const { request } = begin(undefined, 9e15);
+  it('omits a modification time that no date can have', async () => {
+    const { request, outcome } = begin(undefined, 9e15);
     assert.ok(request.body instanceof FormData);
     assert.deepEqual([...request.body.keys()], ['prefix', 'file']);
+    request.answer(200, { path: 'a' });
+    await outcome;
   });
 
-  it('gives the path that the service tells', async () => {
+  it('returns the path in the response', async () => {
     const { request, outcome } = begin();
     request.answer(200, { success: true, path: 'a' });
     assert.equal(await outcome, 'a');
   });
 
-  it('fails where somebody else answers in the place of the service', { timeout: 20_000 }, async () => {
+  it('fails when the response is not from the service', { timeout: 20_000 }, async () => {
     for (const answer of [null, 'Please sign in', { path: 7 }]) {
       const { request, outcome } = begin();
       request.answer(200, answer);
@@ -90,7 +94,7 @@ describe('The request of an upload', () => {
     }
   });
 
-  it('ends without an answer when no byte went out for a minute', { timeout: 20_000 }, async (t) => {
+  it('fails without a response when no byte was sent for a minute', { timeout: 20_000 }, async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { request, outcome } = begin();
     t.mock.timers.tick(50_000);
@@ -102,7 +106,7 @@ describe('The request of an upload', () => {
     assert.equal(statusOf(await outcome), 0);
   });
 
-  it('leaves the service time to store what was sent in whole', { timeout: 20_000 }, async (t) => {
+  it('waits longer for the response once the file was sent', { timeout: 20_000 }, async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { request, outcome } = begin();
     request.upload.dispatchEvent(new Event('load'));
@@ -113,7 +117,7 @@ describe('The request of an upload', () => {
     assert.equal(request.isAborted, false);
   });
 
-  it('is ended by its signal, with its reason', async () => {
+  it('ends with the reason of its signal', async () => {
     const controller = new AbortController();
     const { request, outcome } = begin(controller.signal);
     controller.abort('enough');

@@ -1,0 +1,622 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import { effect, signal } from '@preact/signals';
+import type { Account } from '../../web/src/access/account.ts';
+import { createRights } from '../../web/src/access/rights.ts';
+import { watchService } from '../../web/src/access/watched-service.ts';
+import type { Service } from '../../web/src/service/service.ts';
+import { failureOf, ServiceError } from '../../web/src/service/service-error.ts';
+import type { Upload, UploadedFile } from '../../web/src/service/upload.ts';
+import { createUploadScene, wantedFile } from './upload-scene.ts';
+
+const SKIP = { decision: 'skip', forAll: false } as const;
+const KEEP_BOTH = { decision: 'keep-both', forAll: false } as const;
+
+/** Replaces `upload`; `send` stores the file in the service. */
+const uploadBy =
+  (upload: (sent: Upload, send: () => Promise<UploadedFile>) => Promise<UploadedFile>) =>
+  (service: Service): Partial<Service> => ({ upload: (sent) => upload(sent, () => service.upload(sent)) });
+
+/** Rejects when an upload is cancelled. */
+async function cancellation(ending: AbortSignal): Promise<never> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  ending.addEventListener('abort', () => reject(ending.reason));
+  ending.throwIfAborted();
+  return promise;
+}
+
+/** Uploads that wait until the test releases them, or until they are cancelled. */
+function heldUploads() {
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  const override = uploadBy(async ({ signal: ending }, send) => {
+    await Promise.race([promise, cancellation(ending)]);
+    return send();
+  });
+  return { override, release };
+}
+
+const lost = () => new ServiceError(0, '');
+const refusal = (status: number, words: string) => failureOf(status, { success: false, error: words }, null);
+
+// Retries, summaries and highlights take no real time.
+beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+afterEach(() => mock.timers.reset());
+
+describe('An upload whose response was lost', () => {
+  /** Loses the response to the first upload. */
+  const loseFirst = () => {
+    let attempts = 0;
+    return uploadBy(async (_upload, send) => {
+      const stored = await send();
+      if (++attempts === 1) throw lost();
+      return stored;
+    });
+  };
+
+  it('completes without a question about the file that it stored', async () => {
+    const scene = await createUploadScene({ override: loseFirst() });
+    scene.add({ 'new.txt': 'mine' });
+    await scene.idle();
+    assert.equal(scene.result(), '1 file uploaded');
+    assert.deepEqual([...scene.stored], [['new.txt', 'mine']]);
+    assert.deepEqual(scene.shown(), ['new.txt']);
+  });
+
+  it('stores one file when the user keeps both', async () => {
+    const scene = await createUploadScene({
+      files: { 'a.txt': 'theirs' },
+      override: loseFirst(),
+      answer: () => KEEP_BOTH,
+    });
+    scene.add({ 'a.txt': 'mine' });
+    await scene.idle();
+    assert.equal(scene.result(), '1 file uploaded');
+    assert.deepEqual(Object.fromEntries(scene.stored), { 'a.txt': 'theirs', 'a (2).txt': 'mine' });
+  });
+
+  it('fails when another server responds, and holds up no other upload', async () => {
+    const override = uploadBy(({ name }, send) =>
+      name === 'a.txt' ? Promise.reject(failureOf(200, '<h1>Sign in</h1>', null)) : send(),
+    );
+    const scene = await createUploadScene({ override });
+    scene.add(Object.fromEntries(['a.txt', 'b.txt', 'c.txt', 'd.txt', 'e.txt'].map((name) => [name, name])));
+    await scene.idle();
+    assert.equal(scene.result(), '4 files uploaded, 1 failed');
+    assert.deepEqual([...scene.stored.keys()], ['b.txt', 'c.txt', 'd.txt', 'e.txt']);
+  });
+});
+
+describe('A stored file', () => {
+  it('appears although its upload was cancelled', async () => {
+    const stored = signal(false);
+    const override = uploadBy(async ({ signal: ending }, send) => {
+      await send();
+      stored.value = true;
+      return cancellation(ending);
+    });
+    const scene = await createUploadScene({ override });
+    scene.add({ 'late.txt': 'late' });
+    await scene.when(() => stored.value);
+    scene.uploads.cancelAll();
+    assert.equal(scene.statusOf('late.txt'), 'Cancelled');
+    await scene.when(() => scene.shown().includes('late.txt'));
+  });
+
+  it('is looked for again two seconds after its upload was cancelled', async () => {
+    let reachService = async () => {};
+    const sending = signal(false);
+    const override = uploadBy(async ({ signal: ending }, send) => {
+      reachService = async () => void (await send());
+      sending.value = true;
+      return cancellation(ending);
+    });
+    const scene = await createUploadScene({ override });
+    scene.add({ 'late.txt': 'late' });
+    await scene.when(() => sending.value);
+    scene.uploads.cancelAll();
+    await scene.folder.refresh();
+    assert.deepEqual(scene.shown(), []);
+    await reachService();
+    mock.timers.tick(2_000);
+    await scene.when(() => scene.shown().includes('late.txt'));
+  });
+
+  it('appears within its new folder, which stays visible from the start', async () => {
+    const scene = await createUploadScene({ files: { 'z.txt': 'z' } });
+    const shown: boolean[] = [];
+    const stop = effect(() => {
+      const isShown = scene.shown().includes('album/');
+      if (shown.at(-1) !== isShown) shown.push(isShown);
+    });
+    scene.add({ 'album/one.txt': '1' });
+    assert.deepEqual(shown, [false, true]);
+    await scene.idle();
+    await scene.folder.refresh();
+    stop();
+    assert.ok(scene.stored.has('album/one.txt'));
+    assert.deepEqual(shown, [false, true]);
+  });
+
+  it('appears while other uploads continue', async () => {
+    const { override, release } = heldUploads();
+    const scene = await createUploadScene({
+      override: (service) => {
+        const held = override(service).upload ?? service.upload;
+        return { upload: (upload) => (upload.name === 'small.txt' ? service.upload(upload) : held(upload)) };
+      },
+    });
+    scene.add({ 'large.bin': 'large', 'small.txt': 'done' });
+    await scene.when(() => scene.uploads.items.value.some(({ state }) => state.value === 'done'));
+    mock.timers.tick(1_000);
+    assert.deepEqual(scene.shown(), ['small.txt']);
+    assert.equal(scene.uploads.isBusy.value, true);
+    release();
+    await scene.idle();
+    assert.deepEqual(scene.shown(), ['large.bin', 'small.txt']);
+  });
+
+  it('does not appear in a folder that the user can’t read', async () => {
+    const scene = await createUploadScene({ rights: ['write'], shown: 'inbox/', files: { 'inbox/': '' } });
+    scene.add({ 'a.txt': 'a', 'new/b.txt': 'b' });
+    assert.deepEqual(scene.shown(), []);
+    await scene.when(() => scene.uploads.items.value.every(({ state }) => state.value === 'done'));
+    mock.timers.tick(1_000);
+    assert.equal(scene.result(), '2 files uploaded');
+    assert.deepEqual([...scene.stored.keys()], ['inbox/a.txt', 'inbox/new/b.txt']);
+  });
+});
+
+describe('A folder that is deleted during uploads into it', () => {
+  it('is deleted after them, and stays invisible', async () => {
+    const { override, release } = heldUploads();
+    const scene = await createUploadScene({ files: { 'in/old.txt': 'old', 'z.txt': 'z' }, override });
+    const nine = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`${at}.txt`, `${at}`]));
+    scene.add(nine, 'in/');
+    await scene.when(() => scene.uploads.items.value.some(({ state }) => state.value === 'sending'));
+    const removing = scene.folder.begin({ removed: ['in/'] });
+    const deleted = scene.turns.inTurn({ written: ['in/'] }, async () => {
+      for (const path of [...scene.stored.keys()]) if (path.startsWith('in/')) await scene.service.remove(path);
+      removing.settle();
+    });
+    const shown: (readonly string[])[] = [];
+    const stop = effect(() => void shown.push(scene.shown()));
+    release();
+    await scene.idle();
+    await deleted;
+    await scene.folder.refresh();
+    stop();
+    assert.equal(scene.result(), '9 files uploaded');
+    assert.deepEqual([...scene.stored.keys()], ['z.txt']);
+    assert.ok(shown.every((paths) => !paths.includes('in/')));
+  });
+});
+
+describe('Retry', () => {
+  it('sends every failed file again, except one that is too large', async () => {
+    const sent: string[] = [];
+    const override = uploadBy(({ name }, send) => {
+      sent.push(name);
+      if (name === 'large.txt') return Promise.reject(refusal(413, 'Too large.'));
+      return sent.filter((other) => other === name).length === 1 ? Promise.reject(refusal(400, 'No.')) : send();
+    });
+    const scene = await createUploadScene({ override });
+    scene.add({ 'large.txt': 'large', 'a.txt': 'a', 'b.txt': 'b' });
+    await scene.idle();
+    assert.equal(scene.result(), '3 failed');
+    assert.equal(scene.retryable(), 2);
+    scene.uploads.retryAll();
+    await scene.idle();
+    assert.equal(scene.result(), '2 files uploaded, 1 failed');
+    assert.deepEqual(sent, ['large.txt', 'a.txt', 'b.txt', 'a.txt', 'b.txt']);
+    assert.deepEqual([...scene.stored.keys()], ['a.txt', 'b.txt']);
+  });
+
+  it('sends a cancelled file again', async () => {
+    const { override, release } = heldUploads();
+    const scene = await createUploadScene({ override });
+    scene.add({ 'one.bin': '1', 'two.bin': '2' });
+    await scene.when(() => scene.uploads.items.value.every(({ state }) => state.value === 'sending'));
+    scene.uploads.cancel(scene.id('one.bin'));
+    assert.equal(scene.statusOf('one.bin'), 'Cancelled');
+    assert.equal(scene.statusOf('two.bin'), '0 bytes of 1 byte');
+    scene.uploads.cancelAll();
+    await scene.idle();
+    assert.equal(scene.result(), '2 cancelled');
+    assert.deepEqual([...scene.stored.keys()], []);
+    scene.uploads.retry(scene.id('one.bin'));
+    release();
+    await scene.idle();
+    assert.equal(scene.result(), '1 file uploaded, 1 cancelled');
+  });
+
+  it('completes a file that failed because the service was unreachable', async () => {
+    let isReachable = false;
+    const override = uploadBy((_upload, send) => (isReachable ? send() : Promise.reject(lost())));
+    const scene = await createUploadScene({ override });
+    scene.add({ 'one.bin': 'one' });
+    await scene.idle();
+    assert.equal(scene.result(), '1 failed');
+    assert.equal(scene.statusOf('one.bin'), 'The service can’t be reached.');
+    isReachable = true;
+    scene.uploads.retryAll();
+    await scene.idle();
+    assert.equal(scene.stored.get('one.bin'), 'one');
+  });
+});
+
+describe('A name conflict', () => {
+  const FILES = { 'a.txt': 'old a', 'b.txt': 'old b', 'c.txt': 'old c' };
+  const NEW = { 'a.txt': 'new a', 'b.txt': 'new b', 'c.txt': 'new c', 'd.txt': 'new d' };
+
+  it('is resolved for each file as the user decides', async () => {
+    const decisions = { 'a.txt': 'replace', 'b.txt': 'keep-both', 'c.txt': 'skip' } as const;
+    const scene = await createUploadScene({
+      files: FILES,
+      answer: ({ name }) => ({ decision: decisions[name as keyof typeof decisions], forAll: false }),
+    });
+    scene.add(NEW);
+    await scene.idle();
+    assert.equal(scene.result(), '3 files uploaded, 1 skipped');
+    assert.deepEqual(Object.fromEntries(scene.stored), {
+      'a.txt': 'new a',
+      'b.txt': 'old b',
+      'b (2).txt': 'new b',
+      'c.txt': 'old c',
+      'd.txt': 'new d',
+    });
+    assert.equal(scene.statusOf('b.txt'), 'Uploaded as “\u2068b (2).txt\u2069”');
+    assert.equal(scene.statusOf('c.txt'), 'Skipped: the name is taken');
+    assert.ok(scene.shown().includes('b (2).txt'));
+  });
+
+  it('is decided once for all files of a batch, and again for the next batch', async () => {
+    const others: number[] = [];
+    const scene = await createUploadScene({
+      files: FILES,
+      answer: (question) => {
+        others.push(question.others());
+        return others.length === 1 ? { decision: 'replace', forAll: true } : SKIP;
+      },
+    });
+    scene.add(NEW);
+    await scene.idle();
+    assert.equal(scene.result(), '4 files uploaded');
+    assert.deepEqual(Object.fromEntries(scene.stored), NEW);
+    scene.add({ 'a.txt': 'newer' });
+    await scene.idle();
+    assert.equal(scene.result(), '1 skipped');
+    assert.equal(scene.stored.get('a.txt'), 'new a');
+    // Of the other three files, "d.txt" does not conflict.
+    assert.deepEqual(others, [2, 0]);
+  });
+
+  it('skips all files of the batch when the user leaves the question', async () => {
+    const scene = await createUploadScene({ files: FILES, answer: () => null });
+    scene.add(NEW);
+    await scene.idle();
+    assert.equal(scene.questions.length, 1);
+    assert.equal(scene.result(), '1 file uploaded, 3 skipped');
+    assert.deepEqual(Object.fromEntries(scene.stored), { ...FILES, 'd.txt': 'new d' });
+  });
+
+  it('is detected by the service, and numbered until a name is free', async () => {
+    const scene = await createUploadScene({ answer: () => KEEP_BOTH });
+    await scene.place({ 'a.txt': 'theirs', 'a (2).txt': 'theirs too' });
+    scene.add({ 'a.txt': 'mine' });
+    await scene.idle();
+    assert.equal(scene.statusOf('a.txt'), 'Uploaded as “\u2068a (3).txt\u2069”');
+    assert.deepEqual(Object.fromEntries(scene.stored), {
+      'a.txt': 'theirs',
+      'a (2).txt': 'theirs too',
+      'a (3).txt': 'mine',
+    });
+  });
+
+  it('with a folder fails with the words of the service', async () => {
+    const scene = await createUploadScene({ files: { 'notes/x.txt': '' } });
+    scene.add({ notes: 'a file' });
+    await scene.idle();
+    assert.equal(scene.result(), '1 failed');
+    assert.equal(scene.statusOf('notes'), '"notes" is a folder.');
+  });
+
+  it('offers to replace only with the permission to manage the folder', async () => {
+    for (const [rights, mayReplace] of [
+      [['read', 'write'], false],
+      [['read', 'write', 'manage'], true],
+    ] as const) {
+      const scene = await createUploadScene({ files: FILES, rights, answer: () => SKIP });
+      scene.add({ 'a.txt': 'new a' });
+      await scene.idle();
+      assert.deepEqual(
+        scene.questions.map((question) => question.mayReplace),
+        [mayReplace],
+      );
+    }
+  });
+});
+
+describe('An upload', () => {
+  it('waits while the device is offline', async () => {
+    const scene = await createUploadScene();
+    scene.isOnline.value = false;
+    scene.add({ 'a.txt': 'a' });
+    await scene.when(() => scene.uploads.items.value[0]?.state.value === 'sending');
+    assert.equal(scene.stored.size, 0);
+    scene.isOnline.value = true;
+    await scene.idle();
+    assert.deepEqual([...scene.stored.keys()], ['a.txt']);
+  });
+
+  it('fails with the words of the service when it rejects a name', async () => {
+    const words = 'The name "bell\u0007.txt" contains a control character.';
+    const override = uploadBy(({ name }, send) =>
+      name.includes('\u0007') ? Promise.reject(refusal(400, words)) : send(),
+    );
+    const scene = await createUploadScene({ override });
+    scene.add({ 'bell\u0007.txt': 'x', 'good.txt': 'y' });
+    await scene.idle();
+    assert.equal(scene.result(), '1 file uploaded, 1 failed');
+    assert.equal(scene.statusOf('bell\u0007.txt'), words);
+  });
+
+  it('of a file above the limit fails without a request, and can’t be retried', async () => {
+    const sent: string[] = [];
+    const override = uploadBy(({ name }, send) => {
+      sent.push(name);
+      return send();
+    });
+    const scene = await createUploadScene({ maxUploadSize: 1000, override });
+    scene.add({ 'large.bin': 'x'.repeat(1001), 'small.bin': 'x'.repeat(1000) });
+    await scene.idle();
+    assert.equal(scene.statusOf('large.bin'), 'Larger than the 1 kB that may be uploaded.');
+    assert.equal(scene.result(), '1 file uploaded, 1 failed');
+    assert.equal(scene.retryable(), 0);
+    scene.uploads.retryAll();
+    scene.uploads.retry(scene.id('large.bin'));
+    assert.equal(scene.result(), '1 file uploaded, 1 failed');
+    assert.deepEqual(sent, ['small.bin']);
+  });
+
+  it('keeps every byte and every folder of its path', async () => {
+    const scene = await createUploadScene({ files: { 'photos/': '' }, shown: 'photos/' });
+    scene.add({ 'empty.txt': '', 'note.md': '# Hi 文件', 'trip/day 1/raw/c.txt': 'c' });
+    await scene.idle();
+    assert.deepEqual(Object.fromEntries(scene.stored), {
+      'photos/empty.txt': '',
+      'photos/note.md': '# Hi 文件',
+      'photos/trip/day 1/raw/c.txt': 'c',
+    });
+    assert.deepEqual(scene.shown(), ['photos/trip/', 'photos/empty.txt', 'photos/note.md']);
+  });
+
+  it('of a batch replaces the finished uploads in the list, except failed ones', async () => {
+    const override = uploadBy(({ name }, send) => (name === 'bad.txt' ? Promise.reject(refusal(400, 'No.')) : send()));
+    const scene = await createUploadScene({ override });
+    scene.add({ 'a.txt': 'a', 'bad.txt': 'b' });
+    await scene.idle();
+    scene.add({ 'c.txt': 'c' });
+    await scene.idle();
+    assert.deepEqual(
+      scene.uploads.items.value.map(({ name }) => name),
+      ['bad.txt', 'c.txt'],
+    );
+    scene.uploads.clear();
+    assert.deepEqual(scene.uploads.items.value, []);
+  });
+});
+
+describe('The end of uploads', () => {
+  it('highlights the uploaded entries of the shown folder, and selects none', async () => {
+    const scene = await createUploadScene({ files: { 'm.txt': '' } });
+    scene.add({ 'z.txt': '', 'b.txt': '', 'new/x.txt': '' });
+    await scene.idle();
+    assert.deepEqual([...scene.selection.revealed.value].toSorted(), ['b.txt', 'new/', 'z.txt']);
+    assert.equal(scene.folder.focused.value, 'new/');
+    assert.equal(scene.selection.count.value, 0);
+    mock.timers.tick(3_000);
+    assert.equal(scene.selection.revealed.value.size, 0);
+  });
+
+  it('leaves the view when the user has done something else', async () => {
+    const { override, release } = heldUploads();
+    const scene = await createUploadScene({ files: { 'm.txt': '' }, override });
+    scene.add({ 'z.txt': '' });
+    scene.act();
+    scene.selection.only('m.txt');
+    release();
+    await scene.idle();
+    assert.equal(scene.selection.revealed.value.size, 0);
+    assert.equal(scene.folder.focused.value, null);
+    assert.deepEqual([...scene.selection.paths.value], ['m.txt']);
+  });
+
+  it('leaves the view when the user has opened another folder', async () => {
+    const { override, release } = heldUploads();
+    const scene = await createUploadScene({ files: { 'other/m.txt': '' }, override });
+    scene.add({ 'z.txt': '' });
+    scene.folder.open('other/');
+    release();
+    await scene.idle();
+    assert.equal(scene.selection.revealed.value.size, 0);
+  });
+
+  it('lets the user open the folder of an upload, where the entry is selected', async () => {
+    const scene = await createUploadScene({ files: { 'box/a.txt': '' }, shown: 'box/' });
+    scene.add({ '999.txt': '' });
+    await scene.idle();
+    for (const leave of [() => scene.folder.open(''), () => void (scene.folder.filter.value = 'nothing')]) {
+      leave();
+      scene.selection.clear();
+      scene.uploads.show(scene.id('999.txt'));
+      await scene.when(() => scene.selection.paths.value.has('box/999.txt'));
+      assert.equal(scene.folder.path.value, 'box/');
+      assert.deepEqual([...scene.selection.revealed.value], ['box/999.txt']);
+    }
+  });
+
+  it('is announced, and so is the start', async () => {
+    const { override, release } = heldUploads();
+    const scene = await createUploadScene({ override });
+    scene.add({ 'a.txt': 'a', 'b.txt': 'b' });
+    assert.equal(scene.messages.announced.value, 'Uploading 2 files.');
+    release();
+    await scene.idle();
+    assert.equal(scene.messages.announced.value, '2 files uploaded');
+  });
+});
+
+describe('Dropped folders', () => {
+  const file = (name: string, content: string | Error): FileSystemFileEntry => ({
+    ...entryOf(name, 'file'),
+    file: (resolve, reject) =>
+      content instanceof Error ? reject?.(new DOMException('No.')) : resolve(new File([content], name)),
+  });
+  /** Returns entries in batches of 100, as browsers do. */
+  const folder = (name: string, children: readonly FileSystemEntry[]): FileSystemDirectoryEntry => ({
+    ...entryOf(name, 'folder'),
+    createReader: () => {
+      let at = 0;
+      return { readEntries: (resolve) => resolve(children.slice(at, (at += 100))) };
+    },
+    getDirectory() {},
+    getFile() {},
+  });
+  const entryOf = (name: string, kind: 'file' | 'folder'): FileSystemEntry => ({
+    name,
+    fullPath: `/${name}`,
+    isFile: kind === 'file',
+    isDirectory: kind === 'folder',
+    filesystem: { name: '', root: null as never },
+    getParent() {},
+  });
+
+  it('keep their structure, all their files and their empty folders', async () => {
+    const scene = await createUploadScene();
+    const many = Array.from({ length: 130 }, (_, at) => file(`${at}.txt`, `${at}`));
+    const box = folder('box', [
+      folder('many', many),
+      folder('deep', [folder('er', [file('x.txt', 'x')])]),
+      folder('empty', [folder('inside', [])]),
+    ]);
+    const found: (number | null)[] = [];
+    const stop = effect(() => void found.push(scene.uploads.reading.value));
+    await scene.uploads.addDropped({ files: [new File(['s'], 'single.txt')], entries: [box] }, '');
+    stop();
+    await scene.idle();
+    assert.equal(scene.result(), '132 files uploaded');
+    assert.equal(scene.stored.size, 133);
+    assert.equal(scene.stored.get('box/many/129.txt'), '129');
+    assert.equal(scene.stored.get('box/deep/er/x.txt'), 'x');
+    assert.equal(scene.stored.get('box/empty/inside/'), '');
+    assert.equal(scene.stored.get('single.txt'), 's');
+    assert.deepEqual([found[0], found.at(-1)], [null, null]);
+    assert.ok(found.includes(131));
+  });
+
+  it('report what can’t be read, and upload the rest', async () => {
+    const scene = await createUploadScene();
+    const box = folder('box', [file('gone.txt', new Error('Gone.')), file('a.txt', 'a')]);
+    await scene.uploads.addDropped({ files: [], entries: [box] }, 'in/');
+    await scene.idle();
+    assert.deepEqual([...scene.stored.keys()], ['in/box/a.txt']);
+    const [message] = scene.messages.shown.value;
+    assert.equal(message?.text, '1 item could not be read and will not be uploaded.');
+    assert.equal(message.detail, 'gone.txt');
+  });
+});
+
+describe('Uploads after the session has expired', () => {
+  const six = Object.fromEntries(Array.from({ length: 6 }, (_, at) => [`new ${at}.txt`, `${at}`]));
+
+  /** A service that requires a session, and an account that signs in when `isWilling` says so. */
+  function expired(isWilling: () => boolean) {
+    const times = signal(0);
+    let isSignedIn = false;
+    let asked = 0;
+    let asking: Promise<boolean> | undefined;
+    const askOnce = async () => {
+      asked += 1;
+      if (!isWilling()) return false;
+      isSignedIn = true;
+      times.value += 1;
+      return true;
+    };
+    const askAgain = () => {
+      asking ??= Promise.resolve().then(askOnce);
+      return asking;
+    };
+    const account: Account = {
+      name: signal('ann'),
+      lastName: signal('ann'),
+      ways: { password: true, provider: false },
+      isShutOut: false,
+      canSignIn: true,
+      times,
+      isLeaving: signal(false),
+      ask: askAgain,
+      askAgain,
+      arrive() {},
+      async signOut() {},
+      leave() {},
+    };
+    const shown = signal('');
+    const rights = createRights({ isReadOnly: false, isControlled: false, isNobody: () => false, shown });
+    const override = (service: Service): Partial<Service> => {
+      const guarded: Service = {
+        ...service,
+        upload: (upload) =>
+          isSignedIn ? service.upload(upload) : Promise.reject(refusal(401, 'Sign in to upload files.')),
+      };
+      const whoIs = async () => (isSignedIn ? 'ann' : null);
+      return watchService(guarded, { account, rights, shown, count() {}, whoIs });
+    };
+    const forget = () => {
+      asking = undefined;
+    };
+    return { override, asked: () => asked, forget };
+  }
+
+  it('continue when the user signs in, who is asked once', async () => {
+    const { override, asked } = expired(() => true);
+    const scene = await createUploadScene({ override });
+    scene.add(six);
+    await scene.idle();
+    assert.equal(scene.result(), '6 files uploaded');
+    assert.equal(scene.stored.get('new 5.txt'), '5');
+    assert.equal(asked(), 1);
+  });
+
+  it('fail with the words of the service when the user declines, and Retry asks again', async () => {
+    let isWilling = false;
+    const { override, asked, forget } = expired(() => isWilling);
+    const scene = await createUploadScene({ override });
+    scene.add(six);
+    await scene.idle();
+    assert.equal(scene.result(), '6 failed');
+    assert.equal(scene.statusOf('new 0.txt'), 'Sign in to upload files.');
+    assert.equal(asked(), 1);
+    isWilling = true;
+    forget();
+    assert.equal(scene.retryable(), 6);
+    scene.uploads.retryAll();
+    await scene.idle();
+    assert.equal(scene.result(), '6 files uploaded');
+  });
+});
+
+describe('The permission to write', () => {
+  it('decides whether a forbidden upload can be retried', async () => {
+    for (const [rights, retryable] of [
+      [['read'], 0],
+      [['read', 'write'], 1],
+    ] as const) {
+      const override = uploadBy(() => Promise.reject(refusal(403, 'You can’t add files to this folder.')));
+      const scene = await createUploadScene({ rights, override });
+      scene.uploads.add([wantedFile('a.txt', 'a')], []);
+      await scene.idle();
+      assert.equal(scene.result(), '1 failed');
+      assert.equal(scene.retryable(), retryable);
+    }
+  });
+});

@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict';
+import { effect, type Signal, signal } from '@preact/signals';
+import { createRights, type Right } from '../../web/src/access/rights.ts';
+import { createTurns, type Turns } from '../../web/src/changes/turns.ts';
+import { createFolder, type Folder } from '../../web/src/folder/folder.ts';
+import type { Location, Place } from '../../web/src/location.ts';
+import { createMessages, type Messages } from '../../web/src/messages/messages.ts';
+import { createPreferences } from '../../web/src/preferences.ts';
+import { createSelection, type Selection } from '../../web/src/selection/selection.ts';
+import type { Service } from '../../web/src/service/service.ts';
+import { createLanguage } from '../../web/src/text/language.ts';
+import type { ConflictReply } from '../../web/src/uploads/conflicts.ts';
+import { resultOf } from '../../web/src/uploads/result.ts';
+import { itemStatus } from '../../web/src/uploads/status-text.ts';
+import { canRetry } from '../../web/src/uploads/upload-item.ts';
+import { type AllUploads, createUploadModel, type Wanted } from '../../web/src/uploads/upload-model.ts';
+import { createMemoryService } from './upload-service.ts';
+
+/** A question about a file whose name is taken. */
+export interface Question {
+  readonly name: string;
+  readonly others: () => number;
+  readonly mayReplace: boolean;
+}
+
+export interface UploadSceneOptions {
+  /** The stored files by path; a path that ends with "/" is an empty folder. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** The path of the shown folder. */
+  readonly shown?: string;
+  readonly maxUploadSize?: number;
+  /** The permissions in the shown folder; undefined for a service without access control. */
+  readonly rights?: readonly Right[];
+  /** Replaces members of the service. */
+  readonly override?: (service: Service) => Partial<Service>;
+  readonly answer?: (question: Question) => ConflictReply | Promise<ConflictReply>;
+}
+
+/** The upload model of a page on a service in memory. */
+export interface UploadScene {
+  readonly uploads: AllUploads;
+  readonly folder: Folder;
+  readonly selection: Selection;
+  readonly messages: Messages;
+  readonly turns: Turns;
+  readonly service: Service;
+  readonly stored: ReadonlyMap<string, string>;
+  readonly questions: readonly Question[];
+  readonly isOnline: Signal<boolean>;
+  /** Adds files to a folder, by default the shown one, in one batch. */
+  add(files: Readonly<Record<string, string>>, into?: string): void;
+  /** Resolves when all uploads have ended. */
+  idle(): Promise<void>;
+  /** Resolves when `condition`, which reads signals, returns true. */
+  when(condition: () => boolean): Promise<void>;
+  /** The names of the shown entries. */
+  shown(): readonly string[];
+  /** The status of an upload as its row shows it. */
+  statusOf(name: string): string;
+  /** The result of all uploads as the tray shows it. */
+  result(): string;
+  id(name: string): number;
+  /** The number of failed uploads that Retry sends again. */
+  retryable(): number;
+  /** Stores files that the folder does not show yet. */
+  place(files: Readonly<Record<string, string>>): Promise<void>;
+  /** The user does something other than following the uploads. */
+  act(): void;
+}
+
+export async function createUploadScene({
+  files = {},
+  shown = '',
+  maxUploadSize,
+  rights: granted,
+  override = () => ({}),
+  answer = ({ name }) => assert.fail(`Unexpected question about "${name}".`),
+}: UploadSceneOptions = {}): Promise<UploadScene> {
+  const memory = createMemoryService(files);
+  const service: Service = { ...memory.service, ...override(memory.service) };
+  const language = await createLanguage(createPreferences(undefined), ['en']);
+  const listing = await memory.service.list(shown);
+  const order = signal({ by: 'name', descending: false } as const);
+  const compareNames = signal(language.value.formats.compareNames);
+  const folder = createFolder(service, { order, compareNames }, { path: shown, answer: listing });
+  const selection = createSelection(folder);
+  const messages = createMessages();
+  const turns = createTurns();
+  const isControlled = granted !== undefined;
+  const rights = createRights({ isReadOnly: false, isControlled, isNobody: () => false, shown: folder.path });
+  if (granted) rights.learn({ prefix: shown, rights: [...granted] });
+  const questions: Question[] = [];
+  const isOnline = signal(true);
+  let act = () => {};
+  const uploads = createUploadModel(
+    {
+      service,
+      folder,
+      selection,
+      location: locationOf(folder),
+      messages,
+      turns,
+      rights,
+      language,
+      maxUploadSize: maxUploadSize ?? null,
+    },
+    {
+      connection: {
+        isOnline,
+        online: (ending) =>
+          orAborted(
+            when(() => isOnline.value),
+            ending,
+          ),
+        pause: async (_milliseconds, ending) => ending.throwIfAborted(),
+      },
+      async askAboutConflict({ name }, conflict) {
+        const question = { name, ...conflict };
+        questions.push(question);
+        return answer(question);
+      },
+      watchUser: (onBusy) => {
+        act = onBusy;
+      },
+    },
+  );
+  const itemOf = (name: string) => {
+    const item = uploads.items.value.find((each) => each.name === name);
+    assert.ok(item, `There is an upload of "${name}".`);
+    return item;
+  };
+
+  return {
+    uploads,
+    folder,
+    selection,
+    messages,
+    turns,
+    service,
+    stored: memory.files,
+    questions,
+    isOnline,
+    add: (added, into) =>
+      uploads.add(
+        Object.entries(added).map(([path, content]) => wantedFile(path, content, into ?? folder.path.value)),
+        [],
+        into,
+      ),
+    idle: () => when(() => !uploads.isBusy.value),
+    when,
+    shown: () => folder.entries.value.map(({ path }) => path),
+    statusOf: (name) => itemStatus(itemOf(name), language.value.text, language.value.formats),
+    result: () => resultOf(uploads.summary.value, language.value.text).join(', '),
+    id: (name) => itemOf(name).id,
+    retryable: () => {
+      const failed = uploads.items.value.filter(({ state }) => state.value === 'failed');
+      return failed.filter((item) => canRetry(item, rights)).length;
+    },
+    async place(added) {
+      for (const [path, content] of Object.entries(added)) memory.files.set(path, content);
+    },
+    act: () => act(),
+  };
+}
+
+/** A file to upload at `path`, relative to the folder `into`. */
+export function wantedFile(path: string, content: string, into = ''): Wanted {
+  const at = path.lastIndexOf('/') + 1;
+  const name = path.slice(at);
+  return { file: new File([content], name), folder: into + path.slice(0, at), name };
+}
+
+/** Resolves when `condition`, which reads signals, returns true. */
+function when(condition: () => boolean): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = effect(() => {
+    if (condition()) resolve();
+  });
+  return promise.finally(stop);
+}
+
+function orAborted(waiting: Promise<void>, ending: AbortSignal): Promise<void> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  ending.addEventListener('abort', () => reject(ending.reason));
+  if (ending.aborted) reject(ending.reason);
+  return Promise.race([waiting, promise]);
+}
+
+/** The location without the browser's history. */
+function locationOf(folder: Folder): Location {
+  const place = signal<Place>({ folder: folder.path.value, preview: null });
+  const openFolder = (path: string) => {
+    place.value = { folder: path, preview: null };
+    folder.open(path);
+  };
+  return {
+    place,
+    go: ({ folder: path }) => openFolder(path),
+    openFolder,
+    openPreview() {},
+    closePreview() {},
+    watchSight() {},
+    sight: () => undefined,
+    closeBeforeGoing() {},
+  };
+}
