@@ -17,7 +17,7 @@ export interface TextReader {
 }
 
 export function createTextReader(
-  { service, language }: { readonly service: Service; readonly language: string },
+  { service, language }: { readonly service: Pick<Service, 'read'>; readonly language: string },
   { path, size, contentType }: FileEntry,
 ): TextReader {
   let position = 0;
@@ -46,7 +46,7 @@ export function createTextReader(
 
 /** The whole text of a file that is not too long for it; undefined where it is none. */
 export async function readWholeText(
-  { service, language }: { readonly service: Service; readonly language: string },
+  { service, language }: { readonly service: Pick<Service, 'read'>; readonly language: string },
   { path, size, contentType }: FileEntry,
   signal: AbortSignal,
 ): Promise<string | undefined> {
