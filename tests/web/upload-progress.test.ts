@@ -19,8 +19,8 @@ import {
 
 export const needs: readonly Need[] = ['browser'];
 
-describe('Uploads on their way', () => {
-  it('are cancelled without a trace, and what is done is shown while others go on', async (t) => {
+describe('Uploads in progress', () => {
+  it('store nothing once cancelled, and show a completed file while others continue', async (t) => {
     const { site, page } = await openSite(t);
     await throttleUploads(page, 200_000);
     const large = Buffer.alloc(2_000_000);
@@ -37,7 +37,7 @@ describe('Uploads on their way', () => {
     assert.equal(await row(page, 'one.bin').count(), 0);
   });
 
-  it('tell how far they are, and ask before the page is left, until they are done', async (t) => {
+  it('show their progress, and ask before the page is left until they are done', async (t) => {
     const { page } = await openSite(t);
     const asked: string[] = [];
     page.on('dialog', (dialog) => {
@@ -67,7 +67,7 @@ describe('Uploads on their way', () => {
     assert.equal(asked.length, 1);
   });
 
-  it('wait while there is no connection', async (t) => {
+  it('wait while the device is offline', async (t) => {
     const { site, page } = await openSite(t);
     // The folder is read again after an upload: that request would fail, and be told of, if it was still under way.
     const listed = page.waitForResponse((response) => response.url().includes('prefix='));
@@ -88,7 +88,7 @@ describe('Uploads on their way', () => {
     assert.deepEqual(await site.paths(), ['first.txt', 'second.txt']);
   });
 
-  it('fail with words when the service is gone, and are completed by Retry', async (t) => {
+  it('fail with a reason when the service is unreachable, and complete after Retry', async (t) => {
     const expectedErrors = [/ERR_CONNECTION_(REFUSED|RESET)|ERR_EMPTY_RESPONSE|ERR_SOCKET/];
     const { site, page } = await openSite(t, { visit: { expectedErrors } });
     await page.clock.install();
@@ -116,7 +116,7 @@ describe('Uploads on their way', () => {
 });
 
 describe('The tray', () => {
-  it('goes by itself when all went well, but not while it is pointed at', async (t) => {
+  it('closes after all uploads succeeded, except while it is pointed at', async (t) => {
     const { page } = await openSite(t);
     await page.clock.install();
     await uploadFiles(page, picked('a.txt', 'a'));
@@ -129,7 +129,7 @@ describe('The tray', () => {
     await tray(page).waitFor({ state: 'detached' });
   });
 
-  it('is one line on a phone, above the actions, and opens to the files', async (t) => {
+  it('is collapsed on a phone, and expands to the files', async (t) => {
     const { page } = await openSite(t, { visit: { width: 'phone' } });
     await page.getByRole('button', { name: 'Upload', exact: true }).click();
     const chooser = await chooserAfter(page, () => page.getByRole('menuitem', { name: 'Upload files' }).click());

@@ -34,11 +34,20 @@ function isInSight(element: Element): boolean {
 }
 
 describe('Uploading files', () => {
-  it('stores each byte for byte, and shows it at once', async (t) => {
-    const { site, page } = await openSite(t, { folder: 'photos/', files: { 'photos/': '' } });
+  it('stores each file byte for byte, and rejects one above the limit', async (t) => {
+    const settings = { MAX_UPLOAD_SIZE: '3000000' };
+    const { site, page } = await openSite(t, { folder: 'photos/', files: { 'photos/': '' }, settings });
     const bytes = Buffer.from(Array.from({ length: 3_000_000 }, (_, index) => (index * 31 + (index >> 8)) & 255));
-    await uploadFiles(page, [picked('a.bin', bytes), picked('empty.txt', ''), picked('note.md', '# Hi')]);
+    await uploadFiles(page, [
+      picked('a.bin', bytes),
+      picked('empty.txt', ''),
+      picked('note.md', '# Hi'),
+      picked('large.bin', Buffer.alloc(3_000_001)),
+    ]);
+    await upload(page, 'large.bin').getByText('Larger than the 3 MB that may be uploaded.').waitFor();
     await trayTells(page, '3 files uploaded');
+    await becomes(() => site.log().filter(({ route }) => route === '/upload').length, 3);
+    assert.equal(await tray(page).getByRole('button', { name: 'Retry' }).count(), 0);
     assert.deepEqual(await site.paths(), ['photos/a.bin', 'photos/empty.txt', 'photos/note.md']);
     assert.ok(bytes.equals(await site.read('photos/a.bin')));
     assert.equal((await site.read('photos/empty.txt')).length, 0);
@@ -47,7 +56,7 @@ describe('Uploading files', () => {
     await assertAccessible(page, t, { state: 'The tray with what was uploaded' });
   });
 
-  it('scrolls to what was uploaded, and leads from the tray to its folder', async (t) => {
+  it('scrolls to an uploaded file unless the user does something else, and opens its folder from the tray', async (t) => {
     const files = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`box/${100 + at}.txt`, '']));
     const { page } = await openSite(t, { folder: 'box/', files });
     await uploadFiles(page, [picked('999.txt', ''), picked('150b.txt', '')]);
@@ -61,26 +70,25 @@ describe('Uploading files', () => {
     await upload(page, '999.txt').getByRole('button', { name: 'in folder' }).click();
     await becomes(() => row(page, 'box/999.txt').getAttribute('aria-selected'), 'true');
     await becomes(() => row(page, 'box/999.txt').evaluate(isInSight), true);
-  });
 
-  it('leaves the view where the user is doing something else when an upload ends', async (t) => {
-    const files = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`${100 + at}.txt`, '']));
-    const { page } = await openSite(t, { files });
+    await page.reload();
+    await page.locator('html[data-listing="complete"]').waitFor();
+    // The view stays where it is when the user does something else during an upload.
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     await page.route('**/upload', async (route) => {
       await released;
       await route.continue();
     });
-    await uploadFiles(page, picked('999.txt', ''));
-    await upload(page, '999.txt').waitFor();
-    await row(page, '103.txt').click();
+    await uploadFiles(page, picked('998.txt', ''));
+    await upload(page, '998.txt').waitFor();
+    await row(page, 'box/103.txt').click();
     release();
     await trayTells(page, '1 file uploaded');
-    await becomes(() => page.locator('[aria-selected="true"]').getAttribute('data-path'), '103.txt');
+    await becomes(() => page.locator('[aria-selected="true"]').getAttribute('data-path'), 'box/103.txt');
     assert.equal(await page.locator('[data-scroller]').evaluate((element) => element.scrollTop), 0);
   });
 
-  it('keeps the folders of a folder that is picked', async (t) => {
+  it('keeps the structure of a picked folder', async (t) => {
     const { site, page } = await openSite(t);
     const local = await localFolder(t, { 'trip/a.txt': 'a', 'trip/day 1/b.txt': 'b', 'trip/day 1/raw/c.txt': 'c' });
     await uploadFolder(page, join(local, 'trip'));
@@ -90,33 +98,30 @@ describe('Uploading files', () => {
     await row(page, 'trip/').waitFor();
   });
 
-  it('keeps what is in dropped folders, empty ones too', async (t) => {
-    const { site, page } = await openSite(t);
+  it('keeps the structure of dropped folders, and uploads into the folder below the pointer', async (t) => {
+    const { site, page } = await openSite(t, { files: { 'inbox/': '', 'x.txt': 'x' } });
     const many = Object.fromEntries(Array.from({ length: 130 }, (_, at) => [`box/many/${at}.txt`, `${at}`]));
     const local = await localFolder(t, {
       ...many,
       'box/deep/er/x.txt': 'x',
       'box/empty/inside/': '',
       'single.txt': 's',
+      'letter.txt': 'Dear',
     });
     await dropPaths(page, view(page), [join(local, 'box'), join(local, 'single.txt')]);
     await trayTells(page, '132 files uploaded');
+    assert.ok((await tray(page).getByRole('listitem').count()) < 40, 'The tray renders visible rows only.');
     const paths = await site.paths();
-    assert.equal(paths.length, 132);
+    assert.equal(paths.length, 133);
     assert.ok(paths.includes('box/deep/er/x.txt') && paths.includes('single.txt'));
     assert.equal(await storedText(site, 'box/many/129.txt'), '129');
     assert.ok(await site.exists('box/empty/inside/'));
-  });
-
-  it('puts what is dropped on a folder into that folder', async (t) => {
-    const { site, page } = await openSite(t, { files: { 'inbox/': '', 'x.txt': 'x' } });
-    const local = await localFolder(t, { 'letter.txt': 'Dear' });
     await dropPaths(page, row(page, 'inbox/'), [join(local, 'letter.txt')]);
     await trayTells(page, '1 file uploaded');
     assert.equal(await storedText(site, 'inbox/letter.txt'), 'Dear');
   });
 
-  it('takes what is pasted, and gives a picture without a name one of its own', async (t) => {
+  it('uploads pasted files, and names a pasted image by the time', async (t) => {
     const { site, page } = await openSite(t);
     await pasteFile(page, picked('letter.txt', 'Dear'));
     await trayTells(page, '1 file uploaded');
@@ -129,46 +134,17 @@ describe('Uploading files', () => {
     assert.match(picture, /^Pasted image \d{4}-\d\d-\d\d \d\d\.\d\d\.\d\d\.png$/);
   });
 
-  it('keeps every name as it is', async (t) => {
-    const { site, page } = await openSite(t);
+  it('keeps every hostile name, and shows why the service rejects a name', async (t) => {
+    const { site, page } = await openSite(t, { visit: { expectedErrors: [/status of 400/] } });
+    const names = [...HOSTILE_NAMES, 'bell\u0007.txt'];
     await uploadFiles(
       page,
-      HOSTILE_NAMES.map((name) => picked(name, `this is ${name}`)),
+      names.map((name) => picked(name, `this is ${name}`)),
     );
     await trayTells(page, `${HOSTILE_NAMES.length} files uploaded`);
-    assert.deepEqual(await site.paths(), [...HOSTILE_NAMES].toSorted());
-    for (const name of HOSTILE_NAMES) assert.equal(await storedText(site, name), `this is ${name}`);
-  });
-
-  it('says in the service’s words why a name is refused', async (t) => {
-    const { site, page } = await openSite(t, { visit: { expectedErrors: [/status of 400/] } });
-    await uploadFiles(page, [picked('bell\u0007.txt', 'x'), picked('good.txt', 'y')]);
-    await trayTells(page, '1 file uploaded');
     await trayTells(page, '1 failed');
     await upload(page, 'bell').getByText('contains a control character').waitFor();
-    assert.deepEqual(await site.paths(), ['good.txt']);
-  });
-
-  it('gets 500 small files done, with a tray that draws only what is seen', async (t) => {
-    const { site, page } = await openSite(t);
-    await uploadFiles(
-      page,
-      Array.from({ length: 500 }, (_, index) => picked(`${index}.txt`, `${index}`)),
-    );
-    await trayTells(page, 'Uploading');
-    assert.ok((await tray(page).getByRole('listitem').count()) < 40);
-    await trayTells(page, '500 files uploaded', { patience: 60_000 });
-    assert.equal((await site.paths()).length, 500);
-    assert.equal(await storedText(site, '321.txt'), '321');
-  });
-
-  it('tells at once of a file that is too large, and sends nothing of it', async (t) => {
-    const { site, page } = await openSite(t, { settings: { MAX_UPLOAD_SIZE: '1000' } });
-    await uploadFiles(page, [picked('large.bin', Buffer.alloc(1001)), picked('small.bin', Buffer.alloc(1000))]);
-    await upload(page, 'large.bin').getByText('Larger than the 1 kB that may be uploaded.').waitFor();
-    await trayTells(page, '1 file uploaded');
-    assert.deepEqual(await site.paths(), ['small.bin']);
-    await becomes(() => site.log().filter(({ route }) => route === '/upload').length, 1);
-    assert.equal(await tray(page).getByRole('button', { name: 'Retry' }).count(), 0);
+    assert.deepEqual(await site.paths(), [...HOSTILE_NAMES].toSorted());
+    for (const name of HOSTILE_NAMES) assert.equal(await storedText(site, name), `this is ${name}`);
   });
 });
