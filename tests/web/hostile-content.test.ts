@@ -7,12 +7,13 @@ import { startService } from '../http/service.ts';
 import { atEnd } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
+import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
 import { HOSTILE_FILES, type HostileFile, PAGE } from './hostile-files.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-test('What is opened is kept or shown, and never acts on the service', async (t) => {
+test('A file that is opened is downloaded or shown, and never acts on the service', async (t) => {
   const { page, url, acts } = await visit(t);
   for (const { name, shownAs } of HOSTILE_FILES) {
     const address = `${url}file/${escapePath(name)}`;
@@ -24,35 +25,34 @@ test('What is opened is kept or shown, and never acts on the service', async (t)
   }
   assert.deepEqual(acts(), []);
 
-  // Given as a page of the service itself, the same does act: it would have been seen.
+  // Control: the same content does act when it is a page of the service itself.
   await page.route(`${url}control`, (route) => route.fulfill({ contentType: 'text/html', body: PAGE }));
   await page.goto(`${url}control`);
   await until('the cookie is told', () => acts().some((act) => act.includes('canary%3Dsings')));
 });
 
-test('What a page of the service has in frames is kept or shown, and never acts on the service', async (t) => {
-  const { page, url, acts } = await visit(t);
-  for (const { name, shownAs } of HOSTILE_FILES) {
-    const outcome = shownAs === undefined ? page.waitForEvent('download') : page.waitForEvent('framenavigated');
-    await page.evaluate(
-      (source) => {
-        const frame = document.createElement('iframe');
-        frame.src = source;
-        document.body.replaceChildren(frame);
-      },
-      `${url}file/${escapePath(name)}`,
-    );
-    await outcome;
-  }
-  assert.deepEqual(acts(), []);
-});
-
-test('What a page of the service takes for its own script, style or worker is refused to it', async (t) => {
+test('A file in a frame, or loaded as a script, style or worker, never acts on the service', async (t) => {
   const { page, url, acts } = await visit(t, [
     /^console error: (Refused to|Failed to load) .*\/file\//,
     /^console error: A bad HTTP response code \(403\)/,
   ]);
   const addresses = HOSTILE_FILES.map(({ name }) => `${url}file/${escapePath(name)}`);
+  const downloaded: string[] = [];
+  const shown: string[] = [];
+  const errors: string[] = [];
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  page.on('download', (download) => downloaded.push(download.url()));
+  page.on('framenavigated', (frame) => shown.push(frame.url()));
+  await page.evaluate((sources) => {
+    const frames = sources.map((src) => Object.assign(document.createElement('iframe'), { src }));
+    document.body.replaceChildren(...frames);
+  }, addresses);
+  const addressesWhere = (isShown: boolean) =>
+    addresses.filter((_address, index) => (HOSTILE_FILES[index]?.shownAs !== undefined) === isShown).toSorted();
+  await becomes(() => downloaded.toSorted(), addressesWhere(false));
+  await becomes(() => shown.filter((address) => addresses.includes(address)).toSorted(), addressesWhere(true));
+  assert.deepEqual([acts(), errors], [[], []]);
+
   const isLoaded = ({ outcome }: Outcome) => outcome === 'loaded';
   const parts = await page.evaluate(loadAsParts, addresses);
   assert.deepEqual(parts.filter(isLoaded), []);

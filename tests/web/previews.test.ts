@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
+import sharp from 'sharp';
 import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
@@ -117,9 +118,14 @@ test('An SVG is drawn and runs nothing, and what is no image says so', async (t)
   await assertAccessible(page, t, { state: 'a broken image' });
 });
 
-test('A large video is sought in by ranges, a sound plays, and what can’t be played says so', async (t) => {
-  const files = { 'a.webm': await video({ seconds: 20, minimumBytes: 8e6 }), 'b.wav': wav(3), 'c.mp4': 'no video' };
-  const { page, site } = await visit(t, files, '?preview=a.webm');
+test('A large video seeks by ranges, a sound plays, and a broken video shows a notice', async (t) => {
+  const files = {
+    'a.webm': await video({ seconds: 20, framesPerSecond: 2, minimumBytes: 8e6 }),
+    'b.wav': wav(3),
+    'c.mp4': 'no video',
+    'd.webm': await video({ seconds: 1, width: 180, height: 320 }),
+  };
+  const { page } = await visit(t, files, '?preview=a.webm');
   const player = page.locator('video');
   await until('its length is known', () => player.evaluate((element: HTMLVideoElement) => element.duration > 19));
   assert.ok(await player.evaluate((element: HTMLVideoElement) => element.paused));
@@ -138,18 +144,16 @@ test('A large video is sought in by ranges, a sound plays, and what can’t be p
   );
   await assertAccessible(page, t, { state: 'a video' });
 
-  await page.goto(`${site.url}?preview=b.wav`);
+  const next = () => page.getByRole('button', { name: 'Next file' }).click();
+  await next();
   await until('its length is known', () =>
     page.locator('audio').evaluate((element: HTMLAudioElement) => Math.round(element.duration) === 3),
   );
-  await page.goto(`${site.url}?preview=c.mp4`);
+  await next();
   await page.getByText('This browser can’t play the file.').waitFor();
-});
 
-test('A portrait video is as wide as its picture, and so are its controls', async (t) => {
-  const files = { 'a.webm': await video({ seconds: 1, width: 180, height: 320 }) };
-  const { page } = await visit(t, files, '?preview=a.webm');
-  const player = page.locator('video');
+  // A portrait video and its controls are as wide as its picture.
+  await next();
   await until('its size is known', () => player.evaluate((element: HTMLVideoElement) => element.videoHeight === 320));
   for (const size of [
     { width: 1440, height: 900 },
@@ -179,8 +183,11 @@ test('A PDF is shown in the viewer of the browser, a large one too', async (t) =
   }
 });
 
-test('Files of no known type, empty and missing ones say what they are', async (t) => {
-  const files = { 'a.bin': Buffer.from([0, 1, 2, 3]), 'b.txt': '', 'c.iso': Buffer.alloc(2e6) };
+test('A file of an unknown type, an empty one and a missing one show a notice', async (t) => {
+  const tiff = await sharp(await photo(1, { width: 300, height: 200 }))
+    .tiff()
+    .toBuffer();
+  const files = { 'a.bin': Buffer.from([0, 1, 2, 3]), 'b.txt': '', 'c.iso': Buffer.alloc(2e6), 'd.tiff': tiff };
   const { page, site } = await visit(t, files, '?preview=a.bin');
   const viewer = page.getByRole('dialog');
   await viewer.getByText('There is no preview of files of this type.').waitFor();
@@ -192,6 +199,13 @@ test('Files of no known type, empty and missing ones say what they are', async (
   await page.goto(`${site.url}?preview=c.iso`);
   await viewer.getByText('There is no preview of files of this type.').waitFor();
   assert.deepEqual(asked(), []);
+
+  await viewer.getByRole('button', { name: 'Next file' }).click();
+  const image = page.getByRole('dialog', { name: 'd.tiff' });
+  await image.getByText('There is no preview of files of this type.').waitFor();
+  await image.locator('.preview-notice .thumbnail.loaded img').waitFor();
+  await image.locator('.preview-notice').getByRole('link', { name: 'Download' }).waitFor();
+  assert.equal(await image.getByText('damaged').count(), 0);
 
   await page.goto(`${site.url}?preview=missing.txt`);
   await viewer.getByText('There is no such file.').waitFor();

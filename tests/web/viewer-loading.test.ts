@@ -11,19 +11,13 @@ export const needs: readonly Need[] = ['browser'];
 
 const CODE = /\/viewer-[\w-]+\.js$/;
 
-test('The code of the viewer is there before it is needed', async (t) => {
-  const { page } = await visit(t, { 'a.txt': 'first' }, '');
-  const fetched = page.waitForResponse(CODE);
-  await page.reload();
-  assert.equal((await fetched).status(), 200);
-  assert.equal(await page.getByRole('dialog').count(), 0);
-});
-
-test('A preview can be left while the code of the viewer is on its way', async (t) => {
+test('The code of the viewer is preloaded, and a preview can be closed while it loads', async (t) => {
   const { page, site } = await visit(t, { 'a.txt': 'first' }, '');
   const held: (() => void)[] = [];
   await page.route(CODE, (route) => new Promise<void>((resolve) => held.push(resolve)).then(() => route.continue()));
   await page.reload();
+  await until('the code is requested', () => held.length > 0);
+  assert.equal(await page.getByRole('dialog').count(), 0);
   const dialog = page.getByRole('dialog', { name: 'a.txt' });
   await row(page, 'a.txt').click();
   await page.keyboard.press('Enter');
@@ -62,26 +56,30 @@ test('The code of the viewer is asked for again when it did not come', async (t)
   );
 });
 
-for (const [part, file] of [
-  ['viewer', 'a.txt'],
-  ['text-preview', 'a.txt'],
-  ['worker', 'b.md'],
-  ['worker', 'c.csv'],
-] as const) {
-  test(`An open page offers to reload when a new version of it has no ${part} for ${file}`, async (t) => {
-    const files = { 'a.txt': 'first', 'b.md': '# first', 'c.csv': 'first,second' };
-    const { page } = await visit(t, files, '', { expectedErrors: [/\.js/] });
-    // After an upgrade, the code of the earlier version is gone: also the script that the page was started with.
-    const isGone = (request: Request) => request.method() === 'HEAD' || request.url().includes(`/${part}-`);
-    await page.route('**/*.js', (route, request) =>
-      isGone(request) ? route.fulfill({ status: 404 }) : route.continue(),
-    );
-    await page.goto(`${page.url()}?preview=${file}`);
-    const alert = page.getByRole('alert').filter({ hasText: 'The service was updated.' });
-    await alert.waitFor();
-    assert.equal(await alert.getByRole('button', { name: 'Retry' }).count(), 0);
-    await page.unroute('**/*.js');
-    await alert.getByRole('button', { name: 'Reload' }).click();
-    await contents(page).getByText('first').waitFor();
-  });
-}
+test('A page of an earlier version offers to reload when the code of a preview is gone', async (t) => {
+  const files = { 'a.txt': 'first', 'b.md': '# first', 'c.csv': 'first,second' };
+  const { page } = await visit(t, files, '', { expectedErrors: [/\.js/] });
+  // After an upgrade, the code of the earlier version is gone, including the script that the page was started with.
+  let gone = /\/viewer-/;
+  const isGone = (request: Request) => request.method() === 'HEAD' || gone.test(request.url());
+  await page.route('**/*.js', (route, request) =>
+    isGone(request) ? route.fulfill({ status: 404 }) : route.continue(),
+  );
+  const alert = page.getByRole('alert').filter({ hasText: 'The service was updated.' });
+  const reload = alert.getByRole('button', { name: 'Reload' });
+  await page.goto(`${page.url()}?preview=a.txt`);
+  await alert.waitFor();
+  assert.equal(await alert.getByRole('button', { name: 'Retry' }).count(), 0);
+
+  gone = /\/(text-preview|worker)-/;
+  await reload.click();
+  for (const name of ['a.txt', 'b.md', 'c.csv']) {
+    const dialog = page.getByRole('dialog', { name });
+    await dialog.locator(alert).waitFor();
+    assert.equal(await dialog.getByRole('button', { name: 'Retry' }).count(), 0);
+    if (name !== 'c.csv') await page.getByRole('button', { name: 'Next file' }).click();
+  }
+  await page.unroute('**/*.js');
+  await reload.click();
+  await contents(page).getByText('first').waitFor();
+});
