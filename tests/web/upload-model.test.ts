@@ -175,7 +175,7 @@ describe('A folder that is deleted during uploads into it', () => {
     await scene.when(() => scene.uploads.items.value.some(({ state }) => state.value === 'sending'));
     const removing = scene.folder.begin({ removed: ['in/'] });
     const deleted = scene.turns.inTurn({ written: ['in/'] }, async () => {
-      for (const path of [...scene.stored.keys()]) if (path.startsWith('in/')) await scene.service.remove(path);
+      for (const path of scene.stored.keys()) if (path.startsWith('in/')) await scene.service.remove(path);
       removing.settle();
     });
     const shown: (readonly string[])[] = [];
@@ -482,7 +482,7 @@ describe('Dropped folders', () => {
     getDirectory() {},
     getFile() {},
   });
-  const entryOf = (name: string, kind: 'file' | 'folder'): FileSystemEntry => ({
+  const entryOf = (name: string, kind: 'file' | 'folder'): Pick<FileSystemEntry, keyof FileSystemEntry> => ({
     name,
     fullPath: `/${name}`,
     isFile: kind === 'file',

@@ -17,7 +17,7 @@ import { type AllUploads, createUploadModel, type Wanted } from '../../web/src/u
 import { createMemoryService } from './upload-service.ts';
 
 /** A question about a file whose name is taken. */
-export interface Question {
+interface Question {
   readonly name: string;
   readonly others: () => number;
   readonly mayReplace: boolean;

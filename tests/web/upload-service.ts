@@ -46,7 +46,7 @@ export function createMemoryService(initial: Readonly<Record<string, string>>): 
       if (!isFolder(path)) files.set(path, '');
     },
     async remove(path) {
-      for (const key of [...files.keys()])
+      for (const key of files.keys())
         if (key === path || (path.endsWith('/') && key.startsWith(path))) files.delete(key);
     },
     rename: () => Promise.reject(new Error('Not supported.')),
