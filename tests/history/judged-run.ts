@@ -12,15 +12,15 @@ import { openSite } from './site.ts';
 import { spoiled } from './spoiled.ts';
 
 /**
- * Runs and judges histories on a store: one of so many rounds or, where `HISTORY_MINUTES` says so, one behind the other
- * for so long. `HISTORY_SEED` has the first one planned anew as it was.
+ * Runs and checks histories on a store: one of so many rounds, or several for so many minutes. HISTORY_MINUTES overrides
+ * the minutes. HISTORY_SEED repeats the plan of a run.
  */
-export function judgeRuns(store: StoreKind, rounds: number): void {
-  it(`every outcome on the store "${store}" is one that what was promised allows`, async (t) => {
+export function judgeRuns(store: StoreKind, rounds: number, minutes = 0): void {
+  it(`has only outcomes that its guarantees allow: ${store}`, async (t) => {
     const { HISTORY_SEED, HISTORY_MINUTES } = process.env;
     const first = HISTORY_SEED ? Number(HISTORY_SEED) : randomInt(2 ** 31);
     assert.ok(Number.isSafeInteger(first), 'HISTORY_SEED is a whole number.');
-    const deadline = performance.now() + Number(HISTORY_MINUTES ?? 0) * 60_000;
+    const deadline = performance.now() + Number(HISTORY_MINUTES ?? minutes) * 60_000;
     let seed = first;
     do {
       await t.test(`HISTORY_SEED=${seed}`, async (each) => {
@@ -37,8 +37,8 @@ async function judge(history: History, t: TestContext): Promise<void> {
   if (isViolated) {
     const file = join(tmpdir(), `holdall-history-${history.store}-${history.seed}.jsonl`);
     await writeFile(file, formatHistory(history));
-    assert.fail(`${text}\n\nAll of it is in ${file}: npm run history -- --check ${file}`);
+    assert.fail(`${text}\n\nThe history is in ${file}: npm run history -- --check ${file}`);
   }
-  // What would be found if it were there.
+  // The check must find each violation that is added to the history.
   for (const [what, other] of spoiled(history)) assert.ok(judgementOf(other).isViolated, what);
 }

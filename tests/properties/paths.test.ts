@@ -92,17 +92,17 @@ describe('Any text as a path, on disk', () => {
     return assert.deepEqual(await pathsBelow(port), [], 'nothing is left');
   };
 
-  it('comes back as it is from upload, list, fetch, rename, copy, move and delete, or is refused with 400 and leaves nothing', async () => {
-    await fc.assert(fc.asyncProperty(path, check), { numRuns: 100 });
+  it('is unchanged by upload, list, fetch, rename, copy, move and delete, or is refused with 400', async () => {
+    await fc.assert(fc.asyncProperty(path, check), { numRuns: 30 });
   });
 
-  it('so does each piece that has a meaning somewhere, alone, in a name and as a folder', async () => {
+  it('is unchanged or refused with special characters, alone, in a name and as a folder', async () => {
     for (const fragment of FRAGMENTS) {
       for (const text of [fragment, `${fragment}/a${fragment}b`]) await unlessSkipped(() => check(text));
     }
   });
 
-  it('so does a segment of 255 bytes and a path of 1,024, and longer ones are refused', async () => {
+  it('may have segments of 255 bytes and 1,024 bytes in total', async () => {
     for (const text of SEGMENTS) await check(text);
     for (const text of SEGMENTS) await check(`${text}/x`);
     for (const text of SEGMENTS) await check(`missing folder/${text}`);

@@ -85,6 +85,11 @@ const orientations: Record<number, [Colour, Colour, Colour, Colour]> = {
   8: [GREEN, YELLOW, RED, BLUE],
 };
 
+const DRAWN_HERE = ['jpeg', 'webp', 'png'] as const;
+
+/** Formats that need another process: one mirrored and one turned image suffices for them. */
+const DRAWN_APART = ['tiff', 'avif'] as const;
+
 for (const [orientation, [topLeft, topRight, bottomLeft, bottomRight]] of Object.entries(orientations)) {
   test(`turns orientation ${orientation} upright`, async (t) => {
     const upright: [number, number, Colour][] = [
@@ -94,7 +99,7 @@ for (const [orientation, [topLeft, topRight, bottomLeft, bottomRight]] of Object
       [260, 260, bottomRight],
     ];
     const oriented = () => quarters(900, 600).withMetadata({ orientation: Number(orientation) });
-    for (const format of ['jpeg', 'webp', 'png', 'tiff', 'avif'] as const) {
+    for (const format of [...DRAWN_HERE, ...(['2', '6'].includes(orientation) ? DRAWN_APART : [])]) {
       await assertThumbnail(await thumbnailOf(t, await oriented().toFormat(format).toBuffer()), ...upright);
     }
   });

@@ -15,25 +15,26 @@ export function plain([r, g, b]: Colour, width = 600, height = 400): Sharp {
   return sharp({ create: { width, height, channels: 3, background: { r, g, b } } });
 }
 
-/** An image with a colour in each quarter: red and green above blue and yellow. */
+/** An image of even width and height with a colour in each quarter: red and green above blue and yellow. */
 export function quarters(width = 600, height = 400): Sharp {
-  return painted(width, height, (x, y) => {
-    const [left, right] = y < height / 2 ? [RED, GREEN] : [BLUE, YELLOW];
-    return x < width / 2 ? left : right;
-  });
+  const row = (left: Colour, right: Colour) =>
+    Buffer.concat([
+      Buffer.alloc((width / 2) * 3, Buffer.from(left)),
+      Buffer.alloc((width / 2) * 3, Buffer.from(right)),
+    ]);
+  const rows = [...Array(height / 2).fill(row(RED, GREEN)), ...Array(height / 2).fill(row(BLUE, YELLOW))];
+  return sharp(Buffer.concat(rows), { raw: { width, height, channels: 3 } });
 }
 
-/** An image that compresses badly, another one for every `seed`. */
+/** An image that compresses badly. Each `seed` gives another one. */
 export function noise(seed: number, side = 400): Sharp {
+  const pixels = Buffer.alloc(side * side * 3);
   let state = seed + 1;
-  const next = () => (state = (state * 48271) % 2147483647) & 0xff;
-  return painted(side, side, () => [next(), next(), next()]);
-}
-
-function painted(width: number, height: number, paint: (x: number, y: number) => Colour): Sharp {
-  const pixels = Buffer.alloc(width * height * 3);
-  for (let y = 0; y < height; y++) for (let x = 0; x < width; x++) pixels.set(paint(x, y), (y * width + x) * 3);
-  return sharp(pixels, { raw: { width, height, channels: 3 } });
+  for (let index = 0; index < pixels.length; index++) {
+    state = (state * 48271) % 2147483647;
+    pixels[index] = state & 0xff;
+  }
+  return sharp(pixels, { raw: { width: side, height: side, channels: 3 } });
 }
 
 export function svg(body: string, attributes = 'width="600" height="400"'): Buffer {
