@@ -1,7 +1,7 @@
 import { judgeRuns } from '../history/judged-run.ts';
 import type { Need } from '../runner/needs.ts';
 
-export const needs: readonly Need[] = ['bucket'];
+export const needs: readonly Need[] = ['bucket', 'git'];
 
 // As in tests/history, with longer histories, for five minutes on each store.
 
