@@ -8,8 +8,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The durations of the last runs on this machine. */
 const DURATIONS = `${ROOT}node_modules/.cache/holdall/test-durations.json`;
 
-/** Folders whose tests run in one process: they start nothing and change nothing that outlives a test. */
-const SHARED_PROCESS = ['tests/domain/', 'tests/config/', 'tests/layers/', 'tests/properties/', 'tests/web/models/'];
+/** Folders whose tests run in one process: they start nothing, and have no hooks or mocks outside of `describe`. */
+const SHARED_PROCESS = ['tests/domain/', 'tests/config/', 'tests/layers/', 'tests/properties/'];
 
 const TOGETHER = fileURLToPath(new URL('together.ts', import.meta.url));
 

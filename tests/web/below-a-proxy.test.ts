@@ -9,9 +9,10 @@ import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
+import { row } from './elements.ts';
 import { photo } from './samples.ts';
 import { startSite } from './site.ts';
-import { picked, row, trayTells, uploadFiles } from './uploading.ts';
+import { picked, trayTells, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 

@@ -2,22 +2,14 @@ import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Page, Route } from 'playwright-core';
+import type { Route } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { FILES, refuse, row, said, selectedText, visit, waitForFocus } from './changing.ts';
+import { FILES, visit } from './changing.ts';
+import { row, said, selectedText, waitForFocus } from './elements.ts';
+import { hold, refuse } from './intercept.ts';
 
 export const needs: readonly Need[] = ['browser'];
-
-/** Holds requests until the function that it gives is called. */
-async function hold(page: Page, url: string, pass = (route: Route) => route.continue()): Promise<() => void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  await page.route(url, async (route) => {
-    await promise;
-    await pass(route);
-  });
-  return resolve;
-}
 
 /** Has the service do what it is asked for, and loses its answer. */
 async function loseAnswer(route: Route): Promise<void> {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
 import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
+import { row } from './elements.ts';
 import { startSite } from './site.ts';
 
 export const needs: readonly Need[] = ['browser', 'bucket'];
@@ -59,7 +59,3 @@ test('What is changed on the page is changed in the bucket', async (t) => {
   await until('the folder is gone', async () => !(await site.exists('renamed/')));
   await becomes(() => site.paths(), ['a.txt', 'b.txt']);
 });
-
-function row(page: Page, path: string): Locator {
-  return page.locator(`[data-path="${path}"]`);
-}

@@ -4,7 +4,9 @@ import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { FILES, isListing, refuse, row, said, selectedText, visit, waitForFocus } from './changing.ts';
+import { FILES, visit } from './changing.ts';
+import { row, said, selectedText, waitForFocus } from './elements.ts';
+import { isListing, refuse } from './intercept.ts';
 import { HOSTILE_NAMES } from './samples.ts';
 
 export const needs: readonly Need[] = ['browser'];

@@ -1,6 +1,5 @@
 import type { TestContext } from 'node:test';
-import type { Locator, Page, Route } from 'playwright-core';
-import { until } from '../process/until.ts';
+import type { Page } from 'playwright-core';
 import { openPage, type Visit } from './browser.ts';
 import { type Site, startSite } from './site.ts';
 
@@ -25,35 +24,4 @@ export async function visit(
   const page = await openPage(t, { url: site.url, width: 'desktop', theme: 'light', language: 'en', ...more });
   await page.locator('[data-path]').first().waitFor();
   return { page, site };
-}
-
-/** Waits until a message has said so, to those who see it. */
-export function said(page: Page, text: string): Promise<void> {
-  return page.getByRole('region', { name: 'Messages' }).getByText(text).first().waitFor();
-}
-
-export function row(page: Page, path: string): Locator {
-  return page.locator(`[data-path="${path.replaceAll(/["\\]/g, '\\$&')}"]`);
-}
-
-export async function waitForFocus(page: Page, path: string): Promise<void> {
-  await until(`${JSON.stringify(path)} has the focus`, async () => {
-    const focused = await page.evaluate(() => document.activeElement?.getAttribute('data-path'));
-    return focused === path;
-  });
-}
-
-export function selectedText(field: Locator): Promise<string> {
-  return field.evaluate((element) => {
-    if (!(element instanceof HTMLInputElement)) return '';
-    return element.value.slice(element.selectionStart ?? 0, element.selectionEnd ?? 0);
-  });
-}
-
-export function refuse(route: Route, status: number, error: string): Promise<void> {
-  return route.fulfill({ status, contentType: 'application/json', body: JSON.stringify({ success: false, error }) });
-}
-
-export function isListing(url: URL): boolean {
-  return url.searchParams.has('prefix') && url.pathname === '/';
 }

@@ -4,17 +4,9 @@ import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
-import {
-  dragPaths,
-  dropPaths,
-  localFolder,
-  openSite,
-  pasteFile,
-  picked,
-  row,
-  storedText,
-  trayTells,
-} from './uploading.ts';
+import { row } from './elements.ts';
+import { openSite } from './open-site.ts';
+import { dragPaths, dropPaths, localFolder, pasteFile, picked, storedText, trayTells } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 

@@ -2,8 +2,9 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
 import { openPage, type Visit } from './browser.ts';
-import { isListing, refuse } from './changing.ts';
-import { button, DESKTOP, isFocused, row } from './frame.ts';
+import { button, isFocused, row } from './elements.ts';
+import { isListing, refuse } from './intercept.ts';
+import { DESKTOP } from './open-site.ts';
 import { startSite } from './site.ts';
 
 export const needs: readonly Need[] = ['browser'];

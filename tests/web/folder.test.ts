@@ -7,33 +7,14 @@ import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { openPage, type Visit } from './browser.ts';
-import { refuse } from './changing.ts';
-import { boxOf } from './frame.ts';
+import { boxOf, focusedPath, row, selectedPaths, shownNames } from './elements.ts';
+import { refuse } from './intercept.ts';
+import { DESKTOP, PHONE } from './open-site.ts';
 import { HOSTILE_NAMES, photo } from './samples.ts';
 import { fillFolder, startSite } from './site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-/** Whoever looks in the usual way. */
-const DESKTOP = { width: 'desktop', theme: 'light', language: 'en' } as const satisfies Partial<Visit>;
-const PHONE = { ...DESKTOP, width: 'phone' } as const;
-
-/** The names that are shown, from above. */
-async function names(page: Page): Promise<string[]> {
-  return page.locator('[data-path] .entry-name').evaluateAll((found) => {
-    const at = (element: Element) => element.closest('[data-path]')?.getBoundingClientRect() ?? new DOMRect();
-    const sorted = found.toSorted((left, right) => at(left).top - at(right).top || at(left).left - at(right).left);
-    return sorted.map((element) => element.textContent ?? '');
-  });
-}
-
-async function selected(page: Page): Promise<string[]> {
-  const found = page.locator('[data-path][aria-selected="true"]');
-  return (await found.evaluateAll((all) => all.map((element) => element.getAttribute('data-path') ?? ''))).toSorted();
-}
-
-const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('data-path') ?? null);
-const row = (page: Page, path: string) => page.locator(`[data-path="${path}"]`);
 const isShown = (page: Page, path: string) => row(page, path).waitFor();
 
 /** The centre of the empty part of a row: right of its name. */
@@ -75,29 +56,29 @@ describe('A folder in the browser', () => {
     const answer: unknown = await (await fetch(`${site.url}?limit=3`)).json();
     assert.ok(typeof answer === 'object' && answer !== null && 'cursor' in answer);
     const page = await openPage(t, { ...DESKTOP, url: `${site.url}?cursor=${String(answer.cursor)}` });
-    await until('all are there', async () => (await names(page)).length === 7);
+    await until('all are there', async () => (await shownNames(page)).length === 7);
   });
 
   it('has folders first, and names in the order in which a person counts', async (t) => {
     const { page } = await openFiles(t);
     const expected = ['album', 'Music', 'Änderung.md', 'file 1.txt', 'file 2.txt', 'file 10.txt', 'zebra.bin'];
-    await becomes(() => names(page), expected);
+    await becomes(() => shownNames(page), expected);
   });
 
   it('sorts by each column, back and forth, and keeps the order through a reload', async (t) => {
     const { page } = await openFiles(t);
     await page.getByRole('button', { name: 'Size' }).click();
-    await becomes(async () => (await names(page)).slice(2, 4), ['zebra.bin', 'file 10.txt']);
+    await becomes(async () => (await shownNames(page)).slice(2, 4), ['zebra.bin', 'file 10.txt']);
     await becomes(() => page.getByRole('columnheader', { name: 'Size' }).getAttribute('aria-sort'), 'descending');
     await page.getByRole('button', { name: 'Size' }).click();
-    await becomes(async () => (await names(page)).at(-1), 'zebra.bin');
+    await becomes(async () => (await shownNames(page)).at(-1), 'zebra.bin');
     await page.reload();
     await isShown(page, 'zebra.bin');
-    await becomes(async () => (await names(page)).at(-1), 'zebra.bin');
+    await becomes(async () => (await shownNames(page)).at(-1), 'zebra.bin');
     await page.getByRole('button', { name: 'Name' }).click();
     await page.getByRole('button', { name: 'Name' }).click();
     await becomes(
-      () => names(page),
+      () => shownNames(page),
       ['Music', 'album', 'zebra.bin', 'file 10.txt', 'file 2.txt', 'file 1.txt', 'Änderung.md'],
     );
   });
@@ -106,9 +87,9 @@ describe('A folder in the browser', () => {
     const { page } = await openFiles(t);
     await page.keyboard.press('/');
     await page.keyboard.type('ANDER');
-    await becomes(() => names(page), ['Änderung.md']);
+    await becomes(() => shownNames(page), ['Änderung.md']);
     await page.keyboard.press('Escape');
-    await until('all are there', async () => (await names(page)).length === 7);
+    await until('all are there', async () => (await shownNames(page)).length === 7);
     await page.keyboard.type('nothing of this name');
     await page.getByText('Nothing here is called “nothing of this name”.').waitFor();
     await assertAccessible(page, t, { state: 'nothing matches' });
@@ -126,11 +107,11 @@ describe('A folder in the browser', () => {
     await isShown(page, 'deep/er/inner/last.txt');
     await page.keyboard.press('Backspace');
     await isShown(page, 'deep/er/inner/');
-    await until('the folder one came from has the focus', async () => (await focused(page)) === 'deep/er/inner/');
+    await until('the folder one came from has the focus', async () => (await focusedPath(page)) === 'deep/er/inner/');
 
     await page.keyboard.press('End');
     await isShown(page, 'deep/er/299.txt');
-    await becomes(() => focused(page), 'deep/er/299.txt');
+    await becomes(() => focusedPath(page), 'deep/er/299.txt');
     const scrolled = await page.locator('[data-scroller]').evaluate((element) => element.scrollTop);
     assert.ok(scrolled > 1000);
     await page.keyboard.press('Alt+ArrowUp');
@@ -138,7 +119,7 @@ describe('A folder in the browser', () => {
     await page.goBack();
     await isShown(page, 'deep/er/299.txt');
     await becomes(() => page.locator('[data-scroller]').evaluate((element) => element.scrollTop), scrolled);
-    await becomes(() => focused(page), 'deep/er/299.txt');
+    await becomes(() => focusedPath(page), 'deep/er/299.txt');
   });
 
   it('takes hostile names as the text that they are', async (t) => {
@@ -146,11 +127,14 @@ describe('A folder in the browser', () => {
     const hidden = ['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder'];
     const hiddenFiles = Object.fromEntries(hidden.map((name) => [`${name}/hidden by a route.txt`, 'x']));
     const { page, site } = await openFiles(t, {}, { ...files, ...hiddenFiles });
-    await becomes(async () => (await names(page)).toSorted(), [...HOSTILE_NAMES, ...hidden].map(shownName).toSorted());
+    await becomes(
+      async () => (await shownNames(page)).toSorted(),
+      [...HOSTILE_NAMES, ...hidden].map(shownName).toSorted(),
+    );
     for (const name of HOSTILE_NAMES) {
       await page.locator(`[data-path=${JSON.stringify(`${name}/`)}]`).dblclick();
       await page.locator(`[data-path=${JSON.stringify(`${name}/${name}`)}]`).waitFor();
-      await becomes(() => names(page), [shownName(name)]);
+      await becomes(() => shownNames(page), [shownName(name)]);
       await page.reload();
       await page.locator(`[data-path=${JSON.stringify(`${name}/${name}`)}]`).waitFor();
       await page.goto(site.url);
@@ -256,8 +240,8 @@ describe('A folder in the browser', () => {
     await page.keyboard.press('ArrowRight');
     await page.getByRole('dialog').getByText('two').waitFor();
     await page.keyboard.press('Escape');
-    await until('the last has the focus', async () => (await focused(page)) === 'file 2.txt');
-    await becomes(() => selected(page), ['file 2.txt']);
+    await until('the last has the focus', async () => (await focusedPath(page)) === 'file 2.txt');
+    await becomes(() => selectedPaths(page), ['file 2.txt']);
     await page.keyboard.press('Delete');
     await page.getByRole('dialog', { name: /file 2\.txt/ }).waitFor();
     assert.ok(await site.exists('file 1.txt'));
@@ -273,7 +257,7 @@ describe('A folder in the browser', () => {
       return accessible.flatMap(({ name }) => /^[ab]\.txt/.exec(String(name?.value))?.[0] ?? []);
     };
     await row(page, 'a.txt').click();
-    await becomes(() => selected(page), ['a.txt']);
+    await becomes(() => selectedPaths(page), ['a.txt']);
     await becomes(() => namesOf('row'), ['a.txt', 'b.txt']);
     await page.evaluate(`localStorage.setItem('holdall', '{"view":"grid"}')`);
     await page.reload();
@@ -363,17 +347,17 @@ describe('Selecting', () => {
   it('goes by click, with Ctrl, with Shift, by the boxes, and ends beside all entries', async (t) => {
     const { page } = await openFiles(t);
     await row(page, 'Music/').click();
-    await becomes(() => selected(page), ['Music/']);
+    await becomes(() => selectedPaths(page), ['Music/']);
     await row(page, 'file 2.txt').click({ modifiers: ['Shift'] });
-    await becomes(() => selected(page), ['Music/', 'file 1.txt', 'file 2.txt', 'Änderung.md'].toSorted());
+    await becomes(() => selectedPaths(page), ['Music/', 'file 1.txt', 'file 2.txt', 'Änderung.md'].toSorted());
     await row(page, 'file 1.txt').click({ modifiers: ['Control'] });
-    await becomes(() => selected(page), ['Music/', 'file 2.txt', 'Änderung.md'].toSorted());
+    await becomes(() => selectedPaths(page), ['Music/', 'file 2.txt', 'Änderung.md'].toSorted());
     await row(page, 'zebra.bin').locator('[data-check]').click();
-    await becomes(() => selected(page), ['Music/', 'file 2.txt', 'zebra.bin', 'Änderung.md'].toSorted());
+    await becomes(() => selectedPaths(page), ['Music/', 'file 2.txt', 'zebra.bin', 'Änderung.md'].toSorted());
     const last = await page.locator('[data-scroller]').boundingBox();
     assert.ok(last);
     await page.mouse.click(last.x + last.width / 2, last.y + last.height - 20);
-    await becomes(() => selected(page), []);
+    await becomes(() => selectedPaths(page), []);
   });
 
   it('is over for what a filter hides, and for what one leaves', async (t) => {
@@ -382,16 +366,16 @@ describe('Selecting', () => {
     await row(page, 'zebra.bin').click({ modifiers: ['Control'] });
     const filter = page.getByRole('searchbox');
     await filter.fill('zebra');
-    await until('one is left', async () => (await names(page)).length === 1);
-    await becomes(() => selected(page), ['zebra.bin']);
+    await until('one is left', async () => (await shownNames(page)).length === 1);
+    await becomes(() => selectedPaths(page), ['zebra.bin']);
     await filter.fill('');
-    await until('all are there', async () => (await names(page)).length === 7);
-    await becomes(() => selected(page), ['zebra.bin']);
+    await until('all are there', async () => (await shownNames(page)).length === 7);
+    await becomes(() => selectedPaths(page), ['zebra.bin']);
     await row(page, 'Music/').dblclick();
     await isShown(page, 'Music/song.mp3');
     await page.goBack();
     await isShown(page, 'zebra.bin');
-    await becomes(() => selected(page), []);
+    await becomes(() => selectedPaths(page), []);
   });
 
   it('goes by a rubber band, in the list and among tiles', async (t) => {
@@ -410,11 +394,11 @@ describe('Selecting', () => {
     assert.equal(await page.locator('.rubber-band').count(), 1);
     await page.mouse.up();
     const expected = ['Music/', 'file 1.txt', 'file 2.txt', 'Änderung.md'].toSorted();
-    await becomes(() => selected(page), expected);
+    await becomes(() => selectedPaths(page), expected);
 
     await page.getByRole('button', { name: 'Grid' }).first().click();
     await page.getByRole('gridcell').first().waitFor();
-    await becomes(() => selected(page), expected);
+    await becomes(() => selectedPaths(page), expected);
     const scroller = await page.locator('[data-scroller]').boundingBox();
     const first = await row(page, 'Music/').boundingBox();
     assert.ok(scroller && first);
@@ -422,14 +406,14 @@ describe('Selecting', () => {
     await page.mouse.down();
     await page.mouse.move(first.x + 30, first.y + 30, { steps: 4 });
     await page.mouse.up();
-    await becomes(() => selected(page), ['Music/', 'album/']);
+    await becomes(() => selectedPaths(page), ['Music/', 'album/']);
   });
 
   it('goes by the keyboard alone', async (t) => {
     const { page } = await openFiles(t);
     const at = async (path: string, chosen: string[]) => {
-      await becomes(() => focused(page), path);
-      await becomes(() => selected(page), chosen.toSorted());
+      await becomes(() => focusedPath(page), path);
+      await becomes(() => selectedPaths(page), chosen.toSorted());
     };
     await page.keyboard.press('ArrowDown');
     await at('album/', ['album/']);
@@ -449,14 +433,14 @@ describe('Selecting', () => {
     await page.keyboard.type('file 1');
     await at('file 1.txt', ['file 1.txt']);
     await page.keyboard.press('Control+a');
-    await becomes(async () => (await selected(page)).length, 7);
+    await becomes(async () => (await selectedPaths(page)).length, 7);
     await page.keyboard.press('Escape');
-    await becomes(() => selected(page), []);
+    await becomes(() => selectedPaths(page), []);
     await page.keyboard.press('Home');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
     await isShown(page, 'Music/song.mp3');
-    await until('the first entry has the focus', async () => (await focused(page)) === 'Music/live/');
+    await until('the first entry has the focus', async () => (await focusedPath(page)) === 'Music/live/');
   });
 
   it('leads through tiles by the arrows, from row to row', async (t) => {
@@ -464,13 +448,13 @@ describe('Selecting', () => {
     await page.getByRole('button', { name: 'Grid' }).first().click();
     await page.getByRole('gridcell').first().focus();
     await page.keyboard.press('ArrowRight');
-    await becomes(() => focused(page), 'Music/');
+    await becomes(() => focusedPath(page), 'Music/');
     const columns = Number(await page.getByRole('grid').getAttribute('aria-colcount'));
     assert.ok(columns >= 3 && columns <= 6, `${columns} columns`);
     await page.keyboard.press('Home');
     await page.keyboard.press('ArrowDown');
     const nameOfFocused = () => page.evaluate(() => document.activeElement?.querySelector('.entry-name')?.textContent);
-    await becomes(nameOfFocused, (await names(page))[columns]);
+    await becomes(nameOfFocused, (await shownNames(page))[columns]);
   });
 
   it('begins with a long press on a phone, goes on with taps, and a tap alone opens', async (t) => {
@@ -481,16 +465,16 @@ describe('Selecting', () => {
       assert.ok(box);
       const touchPoints = [{ x: box.x + box.width / 2, y: box.y + box.height / 2 }];
       await client.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints });
-      await until('it is selected', async () => (await selected(page)).includes(path));
+      await until('it is selected', async () => (await selectedPaths(page)).includes(path));
       await client.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
     };
     await press('file 2.txt');
-    await becomes(() => selected(page), ['file 2.txt']);
+    await becomes(() => selectedPaths(page), ['file 2.txt']);
     await row(page, 'Music/').tap();
-    await becomes(() => selected(page), ['Music/', 'file 2.txt']);
+    await becomes(() => selectedPaths(page), ['Music/', 'file 2.txt']);
     await row(page, 'Music/').tap();
     await row(page, 'file 2.txt').tap();
-    await becomes(() => selected(page), []);
+    await becomes(() => selectedPaths(page), []);
     await row(page, 'Music/').tap();
     await isShown(page, 'Music/song.mp3');
   });
@@ -499,10 +483,10 @@ describe('Selecting', () => {
     const { page } = await openFiles(t);
     await row(page, 'file 2.txt').click({ button: 'right' });
     await page.getByRole('menuitem', { name: /^Rename/ }).waitFor();
-    await becomes(() => selected(page), ['file 2.txt']);
+    await becomes(() => selectedPaths(page), ['file 2.txt']);
     await assertAccessible(page, t, { state: 'the menu of an entry' });
     await page.keyboard.press('Escape');
-    await until('the entry has the focus again', async () => (await focused(page)) === 'file 2.txt');
+    await until('the entry has the focus again', async () => (await focusedPath(page)) === 'file 2.txt');
     await page.keyboard.press('Shift+F10');
     await page.getByRole('menuitem', { name: /^Rename/ }).waitFor();
   });
@@ -520,9 +504,9 @@ describe('A folder of 100,000 files', () => {
 
     await page.locator('[data-path]').first().click();
     await page.keyboard.press('Shift+End');
-    await until('the last is in sight', async () => (await focused(page)) !== null);
+    await until('the last is in sight', async () => (await focusedPath(page)) !== null);
     await page.getByText('100,000 selected').first().waitFor();
-    const order = (await names(page)).slice(-20);
+    const order = (await shownNames(page)).slice(-20);
     assert.deepEqual(order, order.toSorted(new Intl.Collator('en', { numeric: true }).compare));
     await page.keyboard.press('Home');
     await page.getByText('1 selected').first().waitFor();

@@ -3,7 +3,9 @@ import { describe, it } from 'node:test';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { assertNothingOutside, boxOf, button, DEEP, focused, openFiles, PHONE, title, toolbar } from './frame.ts';
+import { assertNothingOutside, boxOf, button, focusedName, title, toolbar } from './elements.ts';
+import { DEEP, openFiles } from './frame.ts';
+import { PHONE } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -67,7 +69,7 @@ describe('The page from right to left', () => {
 
     await button(toolbar(page), 'New folder').focus();
     await page.keyboard.press('ArrowLeft');
-    await becomes(() => focused(page), 'Upload');
+    await becomes(() => focusedName(page), 'Upload');
     await button(page, 'Appearance').click();
     const menu = await boxOf(page.getByRole('menu'));
     assert.ok(menu.x >= 0, JSON.stringify(menu));

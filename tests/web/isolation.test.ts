@@ -13,8 +13,8 @@ function storageOf(page: Page) {
   return page.evaluate(async () => {
     const database = await new Promise<IDBDatabase>((resolve, reject) => {
       const opening = indexedDB.open('left');
-      opening.onsuccess = () => resolve(opening.result);
-      opening.onerror = () => reject(new Error('IndexedDB is not available.'));
+      opening.addEventListener('success', () => resolve(opening.result));
+      opening.addEventListener('error', () => reject(new Error('IndexedDB is not available.')));
     });
     // An open connection would block an upgrade.
     database.close();
@@ -41,7 +41,7 @@ function fillStorage(page: Page): Promise<void> {
     sessionStorage.setItem('left', '1');
     const { promise: opened, resolve: open } = Promise.withResolvers<IDBDatabase>();
     const opening = indexedDB.open('left', 7);
-    opening.onsuccess = () => open(opening.result);
+    opening.addEventListener('success', () => open(opening.result));
     (await opened).close();
     await caches.open('left');
   });

@@ -7,10 +7,12 @@ import { temporaryFolder } from '../process/holdall.ts';
 import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { openPage, type Visit } from './browser.ts';
+import { focusedPath, longPress, row } from './elements.ts';
+import { DESKTOP, PHONE } from './open-site.ts';
 import { photos, SOURCE_CODE } from './samples.ts';
 import { screenshot } from './screenshots.ts';
 import { type Site, startSite } from './site.ts';
-import { chooserAfter, dropPaths, row, tray, trayTells } from './uploading.ts';
+import { chooserAfter, dropPaths, tray, trayTells } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -18,9 +20,6 @@ export const needs: readonly Need[] = ['browser'];
  * What somebody does who never saw the page: make a folder, put a folder of photos into it, watch them arrive, look
  * through them, rename two, move one and take that back, delete three. With a mouse, with a finger, and by the keyboard.
  */
-
-const DESKTOP = { width: 'desktop', theme: 'light', language: 'en' } as const satisfies Partial<Visit>;
-const PHONE = { ...DESKTOP, width: 'phone' } as const;
 
 const FILES = {
   'Documents/plan.md': '# Plan\n',
@@ -51,7 +50,6 @@ async function begin(t: TestContext, visit: Partial<Visit>): Promise<{ site: Sit
 
 const stored = (site: Site, path: string) => until(`${path} is stored`, () => site.exists(path));
 const gone = (site: Site, path: string) => until(`${path} is gone`, async () => !(await site.exists(path)));
-const focused = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('data-path') ?? null);
 const drawn = (page: Page, thumbnails: number) =>
   until('all thumbnails are drawn', async () => {
     const images = page.locator('.thumbnail.loaded img');
@@ -81,18 +79,6 @@ async function leadTo(page: Page, key: string, place: string): Promise<void> {
 /** The button that takes back what a message tells of this file. */
 function undoOf(page: Page, name: string): Locator {
   return page.locator('[data-message]').filter({ hasText: name }).getByRole('button', { name: 'Undo' });
-}
-
-/** Keeps a finger on an entry until it is selected. */
-async function longPress(page: Page, path: string): Promise<void> {
-  await row(page, path).scrollIntoViewIfNeeded();
-  const box = await row(page, path).boundingBox();
-  assert.ok(box);
-  const client = await page.context().newCDPSession(page);
-  const touchPoints = [{ x: box.x + box.width / 2, y: box.y + box.height / 2 }];
-  await client.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints });
-  await page.locator(`[data-path="${path}"][aria-selected="true"]`).waitFor();
-  await client.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
 }
 
 async function dragTo(page: Page, from: Locator, to: Locator): Promise<void> {
@@ -252,7 +238,7 @@ describe('Somebody who never saw the page', () => {
     await page.keyboard.type('Holidays');
     await press('Enter');
     await stored(site, 'Holidays/');
-    await until('it has the focus', async () => (await focused(page)) === 'Holidays/');
+    await until('it has the focus', async () => (await focusedPath(page)) === 'Holidays/');
     await press('Enter');
     await page.getByText('Nothing here yet.').waitFor();
     const chooser = await chooserAfter(page, () => press('Alt+u'));
@@ -266,7 +252,7 @@ describe('Somebody who never saw the page', () => {
     await press('Escape');
     await until(
       'the file that was seen last has the focus',
-      async () => (await focused(page))?.endsWith('balcony.jpg') === true,
+      async () => (await focusedPath(page))?.endsWith('balcony.jpg') === true,
     );
 
     for (const [before, after] of [
@@ -281,12 +267,12 @@ describe('Somebody who never saw the page', () => {
       await press('Enter');
       await stored(site, `Holidays/${after}.jpg`);
       await gone(site, `Holidays/${before}.jpg`);
-      await until('it has the focus', async () => (await focused(page)) === `Holidays/${after}.jpg`);
+      await until('it has the focus', async () => (await focusedPath(page)) === `Holidays/${after}.jpg`);
     }
 
     await press('Home');
     await page.keyboard.type('lake');
-    await until('it is found', async () => (await focused(page)) === 'Holidays/lake.png');
+    await until('it is found', async () => (await focusedPath(page)) === 'Holidays/lake.png');
     await press('Control+x', 'Alt+ArrowUp');
     await row(page, 'Holidays/').waitFor();
     await press('Control+v');

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { button, focused, isFocused, openFiles, row, toolbar } from './frame.ts';
+import { button, focusedName, isFocused, row, toolbar } from './elements.ts';
+import { openFiles } from './frame.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -39,9 +40,9 @@ describe('The keyboard', () => {
     await page.keyboard.press('F6');
     await isFocused(row(page, 'one.txt'));
     await page.keyboard.press('F6');
-    await becomes(() => focused(page), 'Dismiss');
+    await becomes(() => focusedName(page), 'Dismiss');
     await page.keyboard.press('F6');
-    await becomes(() => focused(page), 'Files');
+    await becomes(() => focusedName(page), 'Files');
     await page.keyboard.press('Shift+F6');
     await page.keyboard.press('Enter');
     await isFocused(row(page, 'one.txt'));

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
+import { boxOf } from './elements.ts';
 import { contents, requestsOf, visit } from './preview-visit.ts';
 import { longText, pdf, photo, SCRIPTED_SVG, wav } from './samples.ts';
 import { fillFolder } from './site.ts';
@@ -257,12 +258,6 @@ test('What is deleted, cut off or refused while it is looked at is told of, with
   await viewer.getByRole('button', { name: 'Retry' }).click();
   await viewer.getByRole('heading', { name: 'Words' }).waitFor();
 });
-
-async function boxOf(locator: Locator) {
-  const box = await locator.boundingBox();
-  assert.ok(box, 'It is on the page.');
-  return box;
-}
 
 async function focusIsOn(page: Page, path: string): Promise<void> {
   await until(`the focus is on ${path}`, () =>

@@ -5,18 +5,17 @@ import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import {
   assertNothingOutside,
-  background,
+  backgroundLightness,
   boxOf,
   button,
   choose,
-  DEEP,
   isFocused,
   isTitled,
-  openFiles,
-  PHONE,
   row,
   title,
-} from './frame.ts';
+} from './elements.ts';
+import { DEEP, openFiles } from './frame.ts';
+import { PHONE } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -43,10 +42,10 @@ describe('The top bar', () => {
 describe('The look of the page', () => {
   it('has the theme that is chosen, also after a reload', async (t) => {
     const { page } = await openFiles(t);
-    const light = Number(await background(page));
+    const light = await backgroundLightness(page);
     await choose(page, 'Appearance', 'Dark');
     await page.locator('html[data-theme="dark"]').waitFor();
-    const dark = Number(await background(page));
+    const dark = await backgroundLightness(page);
     assert.ok(dark < light, `${dark} is darker than ${light}`);
     const colour = page.locator('meta[name="theme-color"]');
     const canvas = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
@@ -55,12 +54,12 @@ describe('The look of the page', () => {
 
     await page.reload();
     await page.locator('html[data-theme="dark"]').waitFor();
-    await becomes(async () => Number(await background(page)), dark);
+    await becomes(() => backgroundLightness(page), dark);
 
     await choose(page, 'Appearance', 'As the system');
     await page.locator('html:not([data-theme])').waitFor();
     await page.emulateMedia({ colorScheme: 'dark' });
-    await becomes(async () => Number(await background(page)), dark);
+    await becomes(() => backgroundLightness(page), dark);
     await until('the bars of the browser are dark', isOfThePage);
   });
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { button, isFocused, row } from './frame.ts';
+import { button, isFocused, row } from './elements.ts';
 import {
   ANN,
   accessOf,

@@ -5,7 +5,7 @@ import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { button, isTitled, row, toolbar } from './frame.ts';
+import { button, isTitled, messages, row, toolbar } from './elements.ts';
 import { ALL, accessOf, BOB, listed, signIn, visit } from './signing-in.ts';
 import { dragPaths, pasteFile, picked, tray, trayTells, uploadFiles } from './uploading.ts';
 
@@ -49,8 +49,6 @@ const tools = async (page: Page) =>
   (await toolbar(page).locator('button:not(.hidden, .more, .hidden *)').allTextContents()).filter(
     (words) => words !== '',
   );
-
-const messages = (page: Page) => page.getByRole('region', { name: 'Messages' });
 
 describe('What one may do', () => {
   it('is nothing but to go on, in a folder above', async (t) => {

@@ -4,7 +4,8 @@ import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { assertNothingOutside, button, isFocused, isTitled, PHONE, row } from './frame.ts';
+import { assertNothingOutside, button, isFocused, isTitled, row } from './elements.ts';
+import { PHONE } from './open-site.ts';
 import {
   ANN,
   accessOf,
@@ -116,7 +117,10 @@ describe('Signing in', () => {
   });
 
   it('says when to try again after too many attempts, and that the service is away', async (t) => {
-    const { page, site } = await visit(t, '', { expectedErrors: [REFUSED, /429/, /ERR_CONNECTION_(REFUSED|RESET)/] });
+    const { page, site } = await visit(t, '', {
+      expectedErrors: [REFUSED, /429/, /ERR_CONNECTION_(REFUSED|RESET)/],
+      isOwn: true,
+    });
     await title(page).waitFor();
     await until('the service refuses to look', async () => {
       const data = { name: ANN.name, password: '' };

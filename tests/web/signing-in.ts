@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
 import { openPage, type Visit } from './browser.ts';
-import { button, DESKTOP } from './frame.ts';
+import { button } from './elements.ts';
+import { DESKTOP } from './open-site.ts';
 import { type Site, type SiteAccess, type SiteOptions, startSite } from './site.ts';
 
 export const ANN = { name: 'ann', password: 'correct horse 🔋' } as const;
@@ -28,9 +29,9 @@ const FILES = { 'photos/cat.txt': 'meow', 'photos/dog.txt': 'woof', 'photos/2026
 export async function visit(
   t: TestContext,
   place: string,
-  { access = accessOf(), files = FILES, settings, ...more }: Partial<Visit & SiteOptions> = {},
+  { access = accessOf(), files = FILES, settings, isOwn = false, ...more }: Partial<Visit & SiteOptions> = {},
 ): Promise<{ site: Site; page: Page }> {
-  const site = await startSite(t, { store: 'disk', files, access, ...(settings && { settings }) });
+  const site = await startSite(t, { store: 'disk', files, access, isOwn, ...(settings && { settings }) });
   const page = await openPage(t, { ...DESKTOP, expectedErrors: [REFUSED], ...more, url: `${site.url}${place}` });
   return { site, page };
 }

@@ -4,7 +4,9 @@ import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
-import { boxOf, button, choose, DESKTOP, FILES, focused, isFocused, openFiles, PHONE, row, toolbar } from './frame.ts';
+import { boxOf, button, choose, focusedName, isFocused, row, toolbar } from './elements.ts';
+import { FILES, openFiles } from './frame.ts';
+import { DESKTOP, PHONE } from './open-site.ts';
 import { startSite } from './site.ts';
 
 export const needs: readonly Need[] = ['browser'];
@@ -16,7 +18,7 @@ describe('A menu', () => {
     await opener.focus();
     await page.keyboard.press('Enter');
     await page.getByRole('menu').waitFor();
-    await becomes(() => focused(page), 'As the system');
+    await becomes(() => focusedName(page), 'As the system');
     for (const [key, name] of [
       ['ArrowUp', '简体中文'],
       ['ArrowDown', 'As the system'],
@@ -26,7 +28,7 @@ describe('A menu', () => {
       ['c', 'Compact'],
     ] as const) {
       await page.keyboard.press(key);
-      await becomes(async () => [key, await focused(page)], [key, name]);
+      await becomes(async () => [key, await focusedName(page)], [key, name]);
     }
     await page.keyboard.press('Escape');
     await isFocused(opener);
@@ -111,12 +113,12 @@ describe('The toolbar', () => {
       ['Home', 'New folder'],
     ] as const) {
       await page.keyboard.press(key);
-      await becomes(async () => [key, await focused(page)], [key, name]);
+      await becomes(async () => [key, await focusedName(page)], [key, name]);
     }
     await page.keyboard.press('Tab');
     await becomes(() => toolbar(page).evaluate((element) => element.contains(document.activeElement)), false);
     await page.keyboard.press('Shift+Tab');
-    await becomes(() => focused(page), 'New folder');
+    await becomes(() => focusedName(page), 'New folder');
   });
 
   it('puts what it has no room for into a menu', async (t) => {

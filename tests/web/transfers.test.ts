@@ -4,7 +4,9 @@ import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import { FILES, refuse, row, said, visit, waitForFocus } from './changing.ts';
+import { FILES, visit } from './changing.ts';
+import { row, said, waitForFocus } from './elements.ts';
+import { refuse } from './intercept.ts';
 import { fillFolder } from './site.ts';
 
 export const needs: readonly Need[] = ['browser'];

@@ -3,7 +3,9 @@ import { describe, it } from 'node:test';
 import type { Page, Route } from 'playwright-core';
 import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { dropPaths, localFolder, openSite, picked, row, trayTells, uploadFiles } from './uploading.ts';
+import { row } from './elements.ts';
+import { openSite } from './open-site.ts';
+import { dropPaths, localFolder, picked, trayTells, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 

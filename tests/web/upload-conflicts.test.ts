@@ -4,8 +4,10 @@ import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
+import { row } from './elements.ts';
+import { openSite } from './open-site.ts';
 import { photo } from './samples.ts';
-import { openSite, picked, row, storedText, trayTells, uploadFiles } from './uploading.ts';
+import { picked, storedText, trayTells, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 

@@ -5,17 +5,9 @@ import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
-import {
-  chooserAfter,
-  openSite,
-  picked,
-  row,
-  throttleUploads,
-  tray,
-  trayTells,
-  upload,
-  uploadFiles,
-} from './uploading.ts';
+import { row } from './elements.ts';
+import { openSite } from './open-site.ts';
+import { chooserAfter, picked, throttleUploads, tray, trayTells, upload, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 

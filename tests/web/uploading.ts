@@ -3,31 +3,7 @@ import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { CDPSession, FileChooser, Locator, Page } from 'playwright-core';
 import { temporaryFolder } from '../process/holdall.ts';
-import { openPage, type Visit } from './browser.ts';
-import { type Site, startSite } from './site.ts';
-
-/** Whoever uploads in the usual way. */
-const DESKTOP = { width: 'desktop', theme: 'light', language: 'en' } as const satisfies Partial<Visit>;
-
-export interface Scene {
-  readonly files?: Readonly<Record<string, string | Uint8Array>>;
-  readonly settings?: Readonly<Record<string, string>>;
-  readonly visit?: Partial<Visit>;
-  /** The folder that is shown. */
-  readonly folder?: string;
-  readonly store?: 'disk' | 's3';
-}
-
-/** Opens the page of a new site, and waits until its folder is shown. */
-export async function openSite(t: TestContext, scene: Scene = {}): Promise<{ site: Site; page: Page }> {
-  const { files = {}, settings = {}, visit = {}, folder = '', store = 'disk' } = scene;
-  const site = await startSite(t, { store, files, settings });
-  const page = await openPage(t, { ...DESKTOP, ...visit, url: site.url + folder });
-  await page.locator('html[data-listing="complete"]').waitFor();
-  return { site, page };
-}
-
-export const row = (page: Page, path: string): Locator => page.locator(`[data-path="${path}"]`);
+import type { Site } from './site.ts';
 
 /** The bytes of a stored file as text. */
 export async function storedText(site: Site, path: string): Promise<string> {

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import type { Need } from '../runner/needs.ts';
-import { localFolder, openSite, picked, row, trayTells, uploadFiles, uploadFolder } from './uploading.ts';
+import { row } from './elements.ts';
+import { openSite } from './open-site.ts';
+import { localFolder, picked, trayTells, uploadFiles, uploadFolder } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser', 'bucket'];
 

@@ -6,14 +6,14 @@ import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
+import { row } from './elements.ts';
+import { openSite } from './open-site.ts';
 import { HOSTILE_NAMES, photo } from './samples.ts';
 import {
   dropPaths,
   localFolder,
-  openSite,
   pasteFile,
   picked,
-  row,
   storedText,
   tray,
   trayTells,

@@ -4,7 +4,7 @@ import type { Request } from 'playwright-core';
 import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { isFocused, row } from './frame.ts';
+import { isFocused, row } from './elements.ts';
 import { contents, visit } from './preview-visit.ts';
 
 export const needs: readonly Need[] = ['browser'];

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { signal as createSignal } from '@preact/signals';
-import { createTurns } from '../../web/src/changes/turns.ts';
-import { createTakenNames, type TakenNames } from '../../web/src/folder/taken-names.ts';
-import type { Entry, FileEntry } from '../../web/src/service/service.ts';
-import { ServiceError } from '../../web/src/service/service-error.ts';
-import { createConflicts } from '../../web/src/uploads/conflicts.ts';
-import { countOtherConflicts, createQueue, type QueueOptions } from '../../web/src/uploads/queue.ts';
-import { createReadings } from '../../web/src/uploads/readings.ts';
-import { createSending } from '../../web/src/uploads/sending.ts';
-import { createSpeedometer, secondsLeft } from '../../web/src/uploads/speed.ts';
-import { createTally } from '../../web/src/uploads/tally.ts';
-import { type Batch, createItem, type QueuedItem } from '../../web/src/uploads/upload-item.ts';
-import { until } from '../process/until.ts';
+import { createTurns } from '../../../web/src/changes/turns.ts';
+import { createTakenNames, type TakenNames } from '../../../web/src/folder/taken-names.ts';
+import type { Entry, FileEntry } from '../../../web/src/service/service.ts';
+import { ServiceError } from '../../../web/src/service/service-error.ts';
+import { createConflicts } from '../../../web/src/uploads/conflicts.ts';
+import { countOtherConflicts, createQueue, type QueueOptions } from '../../../web/src/uploads/queue.ts';
+import { createReadings } from '../../../web/src/uploads/readings.ts';
+import { createSending } from '../../../web/src/uploads/sending.ts';
+import { createSpeedometer, secondsLeft } from '../../../web/src/uploads/speed.ts';
+import { createTally } from '../../../web/src/uploads/tally.ts';
+import { type Batch, createItem, type QueuedItem } from '../../../web/src/uploads/upload-item.ts';
+import { until } from '../../process/until.ts';
 
 const newBatch = (): Batch => ({ decision: null });
 

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { effect, type Signal, signal } from '@preact/signals';
-import { createRights, type Right } from '../../web/src/access/rights.ts';
-import { createTurns, type Turns } from '../../web/src/changes/turns.ts';
-import { createFolder, type Folder } from '../../web/src/folder/folder.ts';
-import type { Location, Place } from '../../web/src/location.ts';
-import { createMessages, type Messages } from '../../web/src/messages/messages.ts';
-import { createPreferences } from '../../web/src/preferences.ts';
-import { createSelection, type Selection } from '../../web/src/selection/selection.ts';
-import type { Service } from '../../web/src/service/service.ts';
-import { createLanguage } from '../../web/src/text/language.ts';
-import type { ConflictReply } from '../../web/src/uploads/conflicts.ts';
-import { resultOf } from '../../web/src/uploads/result.ts';
-import { itemStatus } from '../../web/src/uploads/status-text.ts';
-import { canRetry } from '../../web/src/uploads/upload-item.ts';
-import { type AllUploads, createUploadModel, type Wanted } from '../../web/src/uploads/upload-model.ts';
+import { createRights, type Right } from '../../../web/src/access/rights.ts';
+import { createTurns, type Turns } from '../../../web/src/changes/turns.ts';
+import { createFolder, type Folder } from '../../../web/src/folder/folder.ts';
+import type { Location, Place } from '../../../web/src/location.ts';
+import { createMessages, type Messages } from '../../../web/src/messages/messages.ts';
+import { createPreferences } from '../../../web/src/preferences.ts';
+import { createSelection, type Selection } from '../../../web/src/selection/selection.ts';
+import type { Service } from '../../../web/src/service/service.ts';
+import { createLanguage } from '../../../web/src/text/language.ts';
+import type { ConflictReply } from '../../../web/src/uploads/conflicts.ts';
+import { resultOf } from '../../../web/src/uploads/result.ts';
+import { itemStatus } from '../../../web/src/uploads/status-text.ts';
+import { canRetry } from '../../../web/src/uploads/upload-item.ts';
+import { type AllUploads, createUploadModel, type Wanted } from '../../../web/src/uploads/upload-model.ts';
 import { createMemoryService } from './upload-service.ts';
 
 /** A question about a file whose name is taken. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it, mock } from 'node:test';
-import { createTextReader, readWholeText } from '../../web/src/previews/text/read-text.ts';
-import { readContent, StoreRefusal } from '../../web/src/service/content.ts';
-import type { FileEntry, Service } from '../../web/src/service/service.ts';
-import { ServiceError } from '../../web/src/service/service-error.ts';
+import { createTextReader, readWholeText } from '../../../web/src/previews/text/read-text.ts';
+import { readContent, StoreRefusal } from '../../../web/src/service/content.ts';
+import type { FileEntry, Service } from '../../../web/src/service/service.ts';
+import { ServiceError } from '../../../web/src/service/service-error.ts';
 
 const { signal } = new AbortController();
 

@@ -1,6 +1,6 @@
-import { nameOf, parentOf } from '../../web/src/paths.ts';
-import type { Entry, Service } from '../../web/src/service/service.ts';
-import { ServiceError } from '../../web/src/service/service-error.ts';
+import { nameOf, parentOf } from '../../../web/src/paths.ts';
+import type { Entry, Service } from '../../../web/src/service/service.ts';
+import { ServiceError } from '../../../web/src/service/service-error.ts';
 
 /** Returns a service that keeps files in memory, and its files by path. Supports what uploads use. */
 export function createMemoryService(initial: Readonly<Record<string, string>>): {

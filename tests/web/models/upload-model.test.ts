@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { effect, signal } from '@preact/signals';
-import type { Account } from '../../web/src/access/account.ts';
-import { createRights } from '../../web/src/access/rights.ts';
-import { watchService } from '../../web/src/access/watched-service.ts';
-import type { Service } from '../../web/src/service/service.ts';
-import { failureOf, ServiceError } from '../../web/src/service/service-error.ts';
-import type { Upload, UploadedFile } from '../../web/src/service/upload.ts';
+import type { Account } from '../../../web/src/access/account.ts';
+import { createRights } from '../../../web/src/access/rights.ts';
+import { watchService } from '../../../web/src/access/watched-service.ts';
+import type { Service } from '../../../web/src/service/service.ts';
+import { failureOf, ServiceError } from '../../../web/src/service/service-error.ts';
+import type { Upload, UploadedFile } from '../../../web/src/service/upload.ts';
 import { createUploadScene, wantedFile } from './upload-scene.ts';
 
 const SKIP = { decision: 'skip', forAll: false } as const;

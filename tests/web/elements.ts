@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import type { Locator, Page } from 'playwright-core';
+import { until } from '../process/until.ts';
+import { becomes } from './becomes.ts';
+
+/** The row or tile of an entry. */
+export function row(page: Page, path: string): Locator {
+  return page.locator(`[data-path="${path.replaceAll(/["\\]/g, '\\$&')}"]`);
+}
+
+/** The button with exactly this name. */
+export function button(parent: Page | Locator, name: string): Locator {
+  return parent.getByRole('button', { name, exact: true });
+}
+
+export const toolbar = (page: Page): Locator => page.getByRole('toolbar');
+
+/** The messages at the lower edge, where changes are confirmed and errors are reported. */
+export const messages = (page: Page): Locator => page.getByRole('region', { name: 'Messages' });
+
+/** The heading with the name of the shown folder. */
+export const title = (page: Page): Locator => page.getByRole('heading', { level: 1 });
+
+/** Waits until the heading is this name. */
+export const isTitled = (page: Page, name: string): Promise<void> =>
+  title(page).getByText(name, { exact: true }).waitFor();
+
+/** Waits until a message has this text. */
+export const said = (page: Page, text: string | RegExp): Promise<void> =>
+  messages(page).getByText(text).first().waitFor();
+
+/** Chooses an item of the menu that a button opens. */
+export async function choose(page: Page, menu: string, item: string): Promise<void> {
+  await button(page, menu).click();
+  await page.getByRole('menu').getByText(item, { exact: true }).click();
+  await page.getByRole('menu').waitFor({ state: 'detached' });
+}
+
+/** Returns the shown names of the entries, from top to bottom. */
+export function shownNames(page: Page): Promise<string[]> {
+  return page.locator('[data-path] .entry-name').evaluateAll((found) => {
+    const at = (element: Element) => element.closest('[data-path]')?.getBoundingClientRect() ?? new DOMRect();
+    const sorted = found.toSorted((left, right) => at(left).top - at(right).top || at(left).left - at(right).left);
+    return sorted.map((element) => element.textContent ?? '');
+  });
+}
+
+/** Returns the paths of the selected entries that are in the document, sorted. */
+export async function selectedPaths(page: Page): Promise<string[]> {
+  const found = page.locator('[data-path][aria-selected="true"]');
+  return (await found.evaluateAll((all) => all.map((element) => element.getAttribute('data-path') ?? ''))).toSorted();
+}
+
+/** Returns the path of the focused entry, or null. */
+export const focusedPath = (page: Page): Promise<string | null> =>
+  page.evaluate(() => document.activeElement?.getAttribute('data-path') ?? null);
+
+/** Returns the name of the focused element. */
+export const focusedName = (page: Page): Promise<string | null | undefined> =>
+  page.evaluate(() => {
+    const { activeElement: element } = document;
+    return element?.getAttribute('aria-label') ?? element?.querySelector('.name')?.textContent ?? element?.textContent;
+  });
+
+/** Waits until the element has the focus. */
+export const isFocused = (locator: Locator): Promise<true> =>
+  until('it has the focus', () => locator.evaluate((element) => element === document.activeElement));
+
+/** Waits until the entry has the focus. */
+export const waitForFocus = (page: Page, path: string): Promise<void> => becomes(() => focusedPath(page), path);
+
+/** Returns the selected part of the value of an input field. */
+export function selectedText(field: Locator): Promise<string> {
+  return field.evaluate((element) => {
+    if (!(element instanceof HTMLInputElement)) return '';
+    return element.value.slice(element.selectionStart ?? 0, element.selectionEnd ?? 0);
+  });
+}
+
+/** Returns the lightness of the page's background, from 0 to 1. */
+export const backgroundLightness = (page: Page): Promise<number> =>
+  page.evaluate(() => Number(getComputedStyle(document.documentElement).backgroundColor.match(/[\d.]+/)?.[0]));
+
+export async function boxOf(locator: Locator) {
+  const box = await locator.boundingBox();
+  assert.ok(box);
+  return box;
+}
+
+/** Waits until the page is no wider than the window, and no control is outside. */
+export function assertNothingOutside(page: Page): Promise<void> {
+  return becomes(() => overflowOf(page), { scrolls: false, outside: [] });
+}
+
+function overflowOf(page: Page): Promise<{ scrolls: boolean; outside: string[] }> {
+  return page.evaluate(() => ({
+    scrolls: document.documentElement.scrollWidth > window.innerWidth,
+    outside: [...document.querySelectorAll('button, a, input')]
+      .filter((element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+      .filter((element) => {
+        const { left, right } = element.getBoundingClientRect();
+        return left < -0.5 || right > window.innerWidth + 0.5;
+      })
+      .map((element) => element.outerHTML.slice(0, 200)),
+  }));
+}
+
+/** Keeps a finger on an entry until it is selected. */
+export async function longPress(page: Page, path: string): Promise<void> {
+  await row(page, path).scrollIntoViewIfNeeded();
+  const box = await boxOf(row(page, path));
+  const client = await page.context().newCDPSession(page);
+  const touchPoints = [{ x: box.x + box.width / 2, y: box.y + box.height / 2 }];
+  await client.send('Input.dispatchTouchEvent', { type: 'touchStart', touchPoints });
+  await row(page, path).and(page.locator('[aria-selected="true"]')).waitFor();
+  await client.send('Input.dispatchTouchEvent', { type: 'touchEnd', touchPoints: [] });
+  await client.detach();
+}
