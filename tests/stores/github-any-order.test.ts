@@ -9,88 +9,88 @@ import { fileOf, filesIn, having, openRepository } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
 
-/** Something that a store is asked to do. */
+/** One store operation. */
 type Operation =
-  | { readonly does: 'write'; readonly path: string; readonly text: string; readonly isNew: boolean }
-  | { readonly does: 'remove' | 'createFolder' | 'removeTree'; readonly path: string }
+  | { readonly type: 'write'; readonly path: string; readonly text: string; readonly isNew: boolean }
+  | { readonly type: 'remove' | 'createFolder' | 'removeTree'; readonly path: string }
   | Transfer;
 
 interface Transfer {
-  readonly does: 'copy' | 'move' | 'copyFolder' | 'moveFolder';
+  readonly type: 'copy' | 'move' | 'copyFolder' | 'moveFolder';
   readonly path: string;
   readonly to: string;
   readonly replace: boolean;
 }
 
-// So few names that operations meet: at the same path, within each other, as a file and as a folder.
-const inFile = fc.constantFrom('a/a', 'a/d/e', 'b/d', 'c');
-const inFolder = fc.constantFrom('a', 'a/d', 'b', 'c');
+// Few names, so that operations conflict: on the same path, on nested paths, and between a file and a folder.
+const filePath = fc.constantFrom('a/a', 'a/d/e', 'b/d', 'c');
+const folderPath = fc.constantFrom('a', 'a/d', 'b', 'c');
 const replace = fc.boolean();
 const text = fc.constantFrom('one', 'two');
 
 const operation: fc.Arbitrary<Operation> = fc
   .oneof(
-    fc.record({ does: fc.constant('write'), path: inFile, text, isNew: fc.boolean() }),
-    fc.record({ does: fc.constant('remove'), path: inFile }),
-    fc.record({ does: fc.constantFrom('createFolder', 'removeTree'), path: inFolder }),
-    fc.record({ does: fc.constantFrom('copy', 'move'), path: inFile, to: inFile, replace }),
+    fc.record({ type: fc.constant('write'), path: filePath, text, isNew: fc.boolean() }),
+    fc.record({ type: fc.constant('remove'), path: filePath }),
+    fc.record({ type: fc.constantFrom('createFolder', 'removeTree'), path: folderPath }),
+    fc.record({ type: fc.constantFrom('copy', 'move'), path: filePath, to: filePath, replace }),
     {
       weight: 2,
       arbitrary: fc.record({
-        does: fc.constantFrom('copyFolder', 'moveFolder'),
-        path: inFolder,
-        to: inFolder,
+        type: fc.constantFrom('copyFolder', 'moveFolder'),
+        path: folderPath,
+        to: folderPath,
         replace,
       }),
     },
   )
-  // What nothing can do with itself is for `Files` to refuse.
-  .filter(
-    (each) =>
-      !('to' in each) || !(`${each.path}/`.startsWith(`${each.to}/`) || `${each.to}/`.startsWith(`${each.path}/`)),
-  );
+  // `Files` rejects transfers between nested paths before they reach the store.
+  .filter((op) => !('to' in op) || !(`${op.path}/`.startsWith(`${op.to}/`) || `${op.to}/`.startsWith(`${op.path}/`)));
 
-const planted = fc
+const initialFiles = fc
   .subarray(['a/a', 'a/d/e', 'b/d'], { minLength: 2 })
-  .map((paths) => Object.fromEntries(['keep', ...paths].map((each) => [each, `old ${each}`])));
+  .map((paths) => Object.fromEntries(['keep', ...paths].map((path) => [path, `old ${path}`])));
 
-const operations = (most: number) => fc.array(operation, { minLength: 2, maxLength: most, size: 'max' });
+const operations = (maxLength: number) => fc.array(operation, { minLength: 2, maxLength, size: 'max' });
 
-it('changes that come at once have the outcomes that they have one by one, in some order', async (t) => {
+it('gives concurrent operations the outcomes of some sequential order', async (t) => {
   await fc.assert(
-    fc.asyncProperty(planted, operations(5), async (files, given) => {
+    fc.asyncProperty(initialFiles, operations(5), async (files, sequence) => {
       await using opened = await openRepository(t, { files }, { gatherFor: 1 });
       const { store, repository } = opened;
-      // Taken in before, so that all changes come in the same moment.
+      // Uploads are staged first, so that all operations start at the same time.
       const staged = await Promise.all(
-        given.map(async (each) => (each.does === 'write' ? having(store, 'stage')(upload(each.text)) : undefined)),
+        sequence.map(async (op) => (op.type === 'write' ? having(store, 'stage')(upload(op.text)) : undefined)),
       );
-      const outcomes = await Promise.all(given.map((each, index) => outcomeOf(run(store, each, staged[index]))));
-      const found = JSON.stringify({ outcomes, files: sorted(await filesIn(repository)) });
-      const possible = permutations(given).map((order) => {
-        const model = oneByOne(files, order);
-        return JSON.stringify({ ...model, outcomes: given.map((each) => model.outcomes[order.indexOf(each)]) });
+      const outcomes = await Promise.all(sequence.map((op, index) => outcomeOf(run(store, op, staged[index]))));
+      const actual = JSON.stringify({ outcomes, files: sorted(await filesIn(repository)) });
+      const sequentialResults = permutations(sequence).map((order) => {
+        const model = runSequentially(files, order);
+        return JSON.stringify({ ...model, outcomes: sequence.map((op) => model.outcomes[order.indexOf(op)]) });
       });
-      assert.ok(possible.includes(found), `${found} is none of\n${[...new Set(possible)].join('\n')}`);
+      assert.ok(
+        sequentialResults.includes(actual),
+        `${actual} is not one of\n${[...new Set(sequentialResults)].join('\n')}`,
+      );
     }),
     { numRuns: 80 },
   );
 });
 
-it('changes that come one by one have the outcomes that they have in a model', async (t) => {
+it('gives sequential operations the outcomes of an in-memory model', async (t) => {
   await fc.assert(
-    fc.asyncProperty(planted, operations(8), async (files, given) => {
+    fc.asyncProperty(initialFiles, operations(8), async (files, sequence) => {
       await using opened = await openRepository(t, { files });
       const { store, repository } = opened;
       const outcomes: string[] = [];
-      for (const each of given) outcomes.push(await outcomeOf(run(store, each)));
-      assert.deepEqual({ outcomes, files: sorted(await filesIn(repository)) }, oneByOne(files, given));
+      for (const op of sequence) outcomes.push(await outcomeOf(run(store, op)));
+      assert.deepEqual({ outcomes, files: sorted(await filesIn(repository)) }, runSequentially(files, sequence));
     }),
     { numRuns: 40 },
   );
 });
 
-/** `ok`, or the kind of the error. Anything else that is thrown is a fault. */
+/** Returns `ok` or the kind of the store error. Rethrows any other error. */
 async function outcomeOf(running: Promise<unknown>): Promise<string> {
   try {
     await running;
@@ -101,87 +101,87 @@ async function outcomeOf(running: Promise<unknown>): Promise<string> {
   }
 }
 
-async function run(store: Store, each: Operation, staged?: StagedUpload): Promise<unknown> {
-  switch (each.does) {
+async function run(store: Store, op: Operation, staged?: StagedUpload): Promise<unknown> {
+  switch (op.type) {
     case 'write': {
-      const condition = each.isNew ? ({ condition: 'absent' } as const) : {};
-      if (staged) return staged.publish(file(each.path), { type: 'text/plain' }, condition);
-      return store.write(file(each.path), upload(each.text), condition);
+      const condition = op.isNew ? ({ condition: 'absent' } as const) : {};
+      if (staged) return staged.publish(file(op.path), { type: 'text/plain' }, condition);
+      return store.write(file(op.path), upload(op.text), condition);
     }
     case 'remove':
-      return store.remove(file(each.path));
+      return store.remove(file(op.path));
     case 'createFolder':
-      return store.createFolder(folder(each.path));
+      return store.createFolder(folder(op.path));
     case 'removeTree':
-      return having(store, 'removeTree')(folder(each.path));
+      return having(store, 'removeTree')(folder(op.path));
     case 'copy':
     case 'move':
-      return having(store, each.does)(file(each.path), file(each.to), each);
+      return having(store, op.type)(file(op.path), file(op.to), op);
     case 'copyFolder':
     case 'moveFolder':
-      return having(store, each.does)(folder(each.path), folder(each.to), each);
+      return having(store, op.type)(folder(op.path), folder(op.to), op);
   }
 }
 
-/** What becomes of a branch that is nothing but its files, markers among them. */
-function oneByOne(before: Readonly<Record<string, string>>, given: readonly Operation[]) {
-  const files = new Map(Object.entries(before));
-  const outcomes = given.map((each) => applyTo(files, each));
-  const shas = [...files].map(([at, content]) => [at, fileOf(content)] as const);
+/** Applies the operations to an in-memory model: a map of paths to contents, including `.gitkeep` markers. */
+function runSequentially(initial: Readonly<Record<string, string>>, sequence: readonly Operation[]) {
+  const files = new Map(Object.entries(initial));
+  const outcomes = sequence.map((op) => applyToModel(files, op));
+  const shas = [...files].map(([path, content]) => [path, fileOf(content)] as const);
   return { outcomes, files: sorted(Object.fromEntries(shas)) };
 }
 
-function applyTo(files: Map<string, string>, each: Operation): string {
-  const isFolder = (one: string) => namesAt(files, `${one}/`).length > 0;
-  const { path: at } = each;
-  switch (each.does) {
+function applyToModel(files: Map<string, string>, op: Operation): string {
+  const isFolder = (one: string) => pathsAt(files, `${one}/`).length > 0;
+  const { path } = op;
+  switch (op.type) {
     case 'write':
-      if (isThroughFile(files, at) || isFolder(at)) return 'wrong-kind';
-      if (each.isNew && files.has(at)) return 'condition-failed';
-      files.set(at, each.text);
+      if (hasFileAsParent(files, path) || isFolder(path)) return 'wrong-kind';
+      if (op.isNew && files.has(path)) return 'condition-failed';
+      files.set(path, op.text);
       return 'ok';
     case 'remove':
-      return files.delete(at) ? 'ok' : 'not-found';
+      return files.delete(path) ? 'ok' : 'not-found';
     case 'createFolder': {
-      if (isThroughFile(files, at) || files.has(at)) return 'wrong-kind';
-      const missing = foldersAbove(at).filter((one) => !isFolder(one));
-      for (const one of [...missing, at]) files.set(`${one}/.gitkeep`, '');
+      if (hasFileAsParent(files, path) || files.has(path)) return 'wrong-kind';
+      const missing = parentFolders(path).filter((one) => !isFolder(one));
+      for (const one of [...missing, path]) files.set(`${one}/.gitkeep`, '');
       return 'ok';
     }
     case 'removeTree':
-      if (!isFolder(at)) return 'not-found';
-      for (const name of namesAt(files, `${at}/`)) files.delete(name);
+      if (!isFolder(path)) return 'not-found';
+      for (const name of pathsAt(files, `${path}/`)) files.delete(name);
       return 'ok';
     default:
-      return transfer(files, each);
+      return transfer(files, op);
   }
 }
 
-function transfer(files: Map<string, string>, { does, path: from, to, replace: mayReplace }: Transfer): string {
-  const isOfFolder = does === 'copyFolder' || does === 'moveFolder';
-  const [wanted, other] = isOfFolder ? [`${to}/`, to] : [to, `${to}/`];
-  const taken = isOfFolder ? namesAt(files, `${from}/`) : namesAt(files, from);
-  if (taken.length === 0) return 'not-found';
-  if (isThroughFile(files, to) || namesAt(files, other).length > 0) return 'wrong-kind';
-  if (namesAt(files, wanted).length > 0 && !mayReplace) return 'already-exists';
-  const contents = taken.map((name) => [to + name.slice(from.length), files.get(name) ?? ''] as const);
-  for (const name of namesAt(files, wanted)) files.delete(name);
+function transfer(files: Map<string, string>, { type, path: from, to, replace: mayReplace }: Transfer): string {
+  const isFolderTransfer = type === 'copyFolder' || type === 'moveFolder';
+  const [destination, otherKind] = isFolderTransfer ? [`${to}/`, to] : [to, `${to}/`];
+  const sources = isFolderTransfer ? pathsAt(files, `${from}/`) : pathsAt(files, from);
+  if (sources.length === 0) return 'not-found';
+  if (hasFileAsParent(files, to) || pathsAt(files, otherKind).length > 0) return 'wrong-kind';
+  if (pathsAt(files, destination).length > 0 && !mayReplace) return 'already-exists';
+  const contents = sources.map((name) => [to + name.slice(from.length), files.get(name) ?? ''] as const);
+  for (const name of pathsAt(files, destination)) files.delete(name);
   for (const [name, content] of contents) files.set(name, content);
-  if (does === 'move' || does === 'moveFolder') for (const name of taken) files.delete(name);
+  if (type === 'move' || type === 'moveFolder') for (const name of sources) files.delete(name);
   return 'ok';
 }
 
-/** The file of this name, or all below a folder, whose name ends with `/`. */
-function namesAt(files: ReadonlyMap<string, string>, at: string): string[] {
-  return [...files.keys()].filter((name) => (at.endsWith('/') ? name.startsWith(at) : name === at));
+/** Returns the path if the file exists. For a path that ends with `/`, returns all files below that folder. */
+function pathsAt(files: ReadonlyMap<string, string>, path: string): string[] {
+  return [...files.keys()].filter((name) => (path.endsWith('/') ? name.startsWith(path) : name === path));
 }
 
-function isThroughFile(files: ReadonlyMap<string, string>, at: string): boolean {
-  return foldersAbove(at).some((above) => files.has(above));
+function hasFileAsParent(files: ReadonlyMap<string, string>, path: string): boolean {
+  return parentFolders(path).some((above) => files.has(above));
 }
 
-function foldersAbove(at: string): string[] {
-  const names = at.split('/');
+function parentFolders(path: string): string[] {
+  const names = path.split('/');
   return names.slice(1).map((_, index) => names.slice(0, index + 1).join('/'));
 }
 

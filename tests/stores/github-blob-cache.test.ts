@@ -23,8 +23,8 @@ import {
   unavailable,
 } from './github-blobs.ts';
 
-describe('a blob on its way', () => {
-  it('is downloaded once for all its readers, and the slowest holds up nobody', async (t) => {
+describe('A blob during its download', () => {
+  it('is downloaded once for 20 readers, and a slow reader does not block the others', async (t) => {
     const { cache } = await openCache(t);
     const blob = blobOf(randomBytes(3 * MIB));
     const host = hostOf(blob);
@@ -38,7 +38,7 @@ describe('a blob on its way', () => {
     assert.equal(host.calls, 1);
   });
 
-  it('is read as it comes, and ends when its sha was found right', async (t) => {
+  it('streams bytes as they arrive, and holds back the last byte until the hash is verified', async (t) => {
     const { cache, folder } = await openCache(t);
     const blob = blobOf(randomBytes(300 * KIB));
     const body = new PassThrough();
@@ -46,11 +46,11 @@ describe('a blob on its way', () => {
     const { received, ended } = collect(reader);
     for (const end of [10, 100 * KIB, 300 * KIB - 1]) {
       body.write(blob.bytes.subarray(received.length, end));
-      await until(`${end} bytes are there`, () => received.length === end);
+      await until(`${end} bytes are received`, () => received.length === end);
     }
     body.write(blob.bytes.subarray(-1));
     await until('all bytes are in the file', async () => (await sizesIn(folder)).includes(blob.size));
-    // Others read from the same file meanwhile: there was time enough to give out the last byte as well.
+    // 20 complete reads of the same file leave enough time for a premature last byte to show up.
     for (let round = 0; round < 20; round++) {
       await buffer(await cache.open(blob, neverAsked, { range: { start: 0, end: blob.size - 2 } }));
     }
@@ -60,7 +60,7 @@ describe('a blob on its way', () => {
     assert.ok(received.bytes().equals(blob.bytes));
   });
 
-  it('gives ranges as soon as their bytes are there', async (t) => {
+  it('returns a range as soon as its bytes have arrived', async (t) => {
     const { cache } = await openCache(t);
     const blob = blobOf(randomBytes(200 * KIB));
     const body = new PassThrough();
@@ -76,26 +76,26 @@ describe('a blob on its way', () => {
     assert.deepEqual(await end, blob.bytes.subarray(-1));
   });
 
-  it('opens when the host has answered, and fails for all who wait when it refuses', async (t) => {
+  it('rejects all pending opens when the host rejects the request, and retries on the next open', async (t) => {
     const { cache, folder } = await openCache(t);
     const blob = blobOf(randomBytes(1000));
-    const refusal = new StoreError('unavailable', 'The host takes no more requests for now.', { retryAfter: 7 });
-    const answer = Promise.withResolvers<Readable>();
+    const rateLimited = new StoreError('unavailable', 'The rate limit is exceeded.', { retryAfter: 7 });
+    const response = Promise.withResolvers<Readable>();
     let calls = 0;
     const fetch = () => {
       calls++;
-      return answer.promise;
+      return response.promise;
     };
-    const waiting = [cache.open(blob, fetch), cache.open(blob, fetch)];
-    await until('the host was asked', () => calls > 0);
-    answer.reject(refusal);
-    for (const opened of waiting) await assert.rejects(opened, refusal);
+    const pending = [cache.open(blob, fetch), cache.open(blob, fetch)];
+    await until('the host receives the request', () => calls > 0);
+    response.reject(rateLimited);
+    for (const opened of pending) await assert.rejects(opened, rateLimited);
     assert.equal(calls, 1);
     assert.deepEqual(await readdir(folder), []);
     assertSameBytes(await buffer(await cache.open(blob, hostOf(blob).fetch)), blob.bytes);
   });
 
-  it('is given up when the last reader leaves, and not before', async (t) => {
+  it('aborts the download when the last reader closes, not earlier', async (t) => {
     const { cache, folder } = await openCache(t);
     const blob = blobOf(randomBytes(MIB));
     const { body, fetch, signals } = heldHost();
@@ -107,14 +107,14 @@ describe('a blob on its way', () => {
     assert.ok((await firstBytes(two)).length > 0);
     assert.equal(signals[0]?.aborted, false);
     two.destroy();
-    await until('the download is given up', () => signals[0]?.aborted === true && body.destroyed);
+    await until('the download is aborted', () => signals[0]?.aborted === true && body.destroyed);
     const host = hostOf(blob);
     assertSameBytes(await buffer(await cache.open(blob, host.fetch)), blob.bytes);
     assert.equal(host.calls, 1);
-    await until('nothing else is left', async () => (await readdir(folder)).join() === blob.sha);
+    await until('only the complete blob remains', async () => (await readdir(folder)).join() === blob.sha);
   });
 
-  it('is taken up again by a reader who comes when it was just given up', async (t) => {
+  it('starts a new download for a reader that opens right after an abort', async (t) => {
     const { cache } = await openCache(t);
     const blob = blobOf(randomBytes(1000));
     const { fetch } = heldHost();
@@ -122,64 +122,64 @@ describe('a blob on its way', () => {
     assertSameBytes(await buffer(await cache.open(blob, hostOf(blob).fetch)), blob.bytes);
   });
 
-  it('is left at once by the signal of its reader', async (t) => {
+  it('rejects at once when the signal of its reader aborts: before, during and after the open', async (t) => {
     const { cache } = await openCache(t);
     const blob = blobOf(randomBytes(1000));
-    const reason = new Error('The request was given up.');
-    const [before, meanwhile, reading] = [new AbortController(), new AbortController(), new AbortController()];
-    before.abort(reason);
-    await assert.rejects(cache.open(blob, neverAsked, { signal: before.signal }), reason);
+    const reason = new Error('The request was aborted.');
+    const [beforeOpen, duringOpen, afterOpen] = [new AbortController(), new AbortController(), new AbortController()];
+    beforeOpen.abort(reason);
+    await assert.rejects(cache.open(blob, neverAsked, { signal: beforeOpen.signal }), reason);
 
-    const answer = Promise.withResolvers<Readable>();
-    const { body, fetch, signals } = heldHost(answer.promise);
-    const other = cache.open(blob, fetch, { signal: reading.signal });
-    const opened = cache.open(blob, fetch, { signal: meanwhile.signal });
-    await until('the host was asked', () => signals.length > 0);
-    meanwhile.abort(reason);
+    const response = Promise.withResolvers<Readable>();
+    const { body, fetch, signals } = heldHost(response.promise);
+    const other = cache.open(blob, fetch, { signal: afterOpen.signal });
+    const opened = cache.open(blob, fetch, { signal: duringOpen.signal });
+    await until('the host receives the request', () => signals.length > 0);
+    duringOpen.abort(reason);
     await assert.rejects(opened, reason);
     assert.equal(signals[0]?.aborted, false);
 
-    answer.resolve(body);
+    response.resolve(body);
     const reader = await other;
     body.write(blob.bytes.subarray(0, 10));
     const rest = buffer(reader);
-    reading.abort(reason);
+    afterOpen.abort(reason);
     await assert.rejects(rest, reason);
     assert.equal(signals[0]?.aborted, true);
   });
 
-  it('is not asked for when its reader has left before', async (t) => {
+  it('sends no request when its reader aborts before the download starts', async (t) => {
     const { cache } = await openCache(t);
     const blob = blobOf(randomBytes(1000));
     const host = hostOf(blob);
-    const leaving = new AbortController();
-    const opened = cache.open(blob, host.fetch, { signal: leaving.signal });
-    leaving.abort();
+    const aborter = new AbortController();
+    const opened = cache.open(blob, host.fetch, { signal: aborter.signal });
+    aborter.abort();
     await assert.rejects(opened, { name: 'AbortError' });
     await cache.close();
     assert.equal(host.calls, 0);
   });
 
-  it('destroys what a host sends that did not listen when it was told to end', async (t) => {
+  it('destroys a body that arrives after the abort because the fetch ignored the signal', async (t) => {
     const { cache } = await openCache(t);
     const blob = blobOf(randomBytes(1000));
-    const leaving = new AbortController();
-    const answer = Promise.withResolvers<Readable>();
+    const aborter = new AbortController();
+    const response = Promise.withResolvers<Readable>();
     const asked = Promise.withResolvers<void>();
     const body = new PassThrough();
     const fetch = () => {
       asked.resolve();
-      return answer.promise;
+      return response.promise;
     };
-    const opened = cache.open(blob, fetch, { signal: leaving.signal });
+    const opened = cache.open(blob, fetch, { signal: aborter.signal });
     await asked.promise;
-    leaving.abort();
+    aborter.abort();
     await assert.rejects(opened, { name: 'AbortError' });
-    answer.resolve(body);
+    response.resolve(body);
     await until('the body is destroyed', () => body.destroyed);
   });
 
-  it('does not wait for a host that stalls, before the first byte or behind it', async (t) => {
+  it('fails when the host stalls, before or after the first byte', async (t) => {
     for (const sent of [0, 500]) {
       const { cache } = await openCache(t, { stallAfter: 50 });
       const blob = blobOf(randomBytes(1000));
@@ -191,7 +191,7 @@ describe('a blob on its way', () => {
     }
   });
 
-  it('waits for a host that is slow, as long as bytes come', async (t) => {
+  it('does not fail when the host is slow but keeps sending', async (t) => {
     const stallAfter = 800;
     const { cache } = await openCache(t, { stallAfter });
     const blob = blobOf(randomBytes(MIB));
@@ -200,14 +200,14 @@ describe('a blob on its way', () => {
     const start = performance.now();
     for (let sent = 1; performance.now() - start < 1.2 * stallAfter; sent++) {
       body.write(blob.bytes.subarray(sent - 1, sent));
-      await until('it is there', () => received.length === sent);
+      await until('the byte is received', () => received.length === sent);
     }
     body.end(blob.bytes.subarray(received.length));
     await ended;
     assert.ok(received.bytes().equals(blob.bytes));
   });
 
-  it('can be read by pipelines and loops, which may stop at any time', async (t) => {
+  it('can be read by pipelines and loops, and closes its file when they stop early', async (t) => {
     const { cache, folder } = await openCache(t);
     const blob = blobOf(randomBytes(MIB));
     const { fetch } = hostOf(blob);
@@ -224,10 +224,10 @@ describe('a blob on its way', () => {
       assert.ok(blob.bytes.subarray(0, chunk.length).equals(chunk));
       break;
     }
-    const never = await cache.open(blob, fetch);
-    never.destroy();
-    const failing = new Writable({ write: (_chunk, _encoding, done) => done(new Error('The client is gone.')) });
-    await assert.rejects(pipeline(await cache.open(blob, fetch), failing), /client is gone/);
+    const unread = await cache.open(blob, fetch);
+    unread.destroy();
+    const failing = new Writable({ write: (_chunk, _encoding, done) => done(new Error('The client disconnected.')) });
+    await assert.rejects(pipeline(await cache.open(blob, fetch), failing), /client disconnected/);
     await until('no file is open', async () => (await openFilesIn(folder)).length === 0);
   });
 });

@@ -23,77 +23,77 @@ import {
   unavailable,
 } from './github-blobs.ts';
 
-describe('a blob that is not what it should be', () => {
+describe('A download that does not match its hash', () => {
   const bytes = randomBytes(200 * KIB);
   const changed = Buffer.from(bytes);
   changed[0] = (changed[0] ?? 0) ^ 1;
-  const bodies: Record<string, { body: () => Readable; problem: RegExp }> = {
-    'has other bytes': { body: () => Readable.from([changed]), problem: /something else/ },
-    'is too short': { body: () => Readable.from([bytes.subarray(0, -1)]), problem: /something else/ },
-    'is empty': { body: () => Readable.from([]), problem: /something else/ },
-    'is too long': { body: () => Readable.from([bytes, Buffer.from('more')]), problem: /something else/ },
-    'goes on for ever': { body: () => Readable.from(endless()), problem: /something else/ },
-    'breaks off': { body: () => Readable.from(brokenOff(bytes.subarray(0, 70_000))), problem: /broke off/ },
+  const bodies: Record<string, { body: () => Readable; message: RegExp }> = {
+    'different bytes': { body: () => Readable.from([changed]), message: /something else/ },
+    'a truncated body': { body: () => Readable.from([bytes.subarray(0, -1)]), message: /something else/ },
+    'an empty body': { body: () => Readable.from([]), message: /something else/ },
+    'a body that is too long': { body: () => Readable.from([bytes, Buffer.from('more')]), message: /something else/ },
+    'a body without end': { body: () => Readable.from(endless()), message: /something else/ },
+    'a reset connection': { body: () => Readable.from(brokenOff(bytes.subarray(0, 70_000))), message: /broke off/ },
   };
-  for (const [name, { body, problem }] of Object.entries(bodies)) {
-    it(`fails before its last byte, is not kept, and is fetched anew: ${name}`, async (t) => {
+  for (const [name, { body, message }] of Object.entries(bodies)) {
+    it(`fails before the last byte, is not cached, and is downloaded again: ${name}`, async (t) => {
       const { cache, folder } = await openCache(t);
       const blob = blobOf(bytes);
       const readers = await Promise.all([cache.open(blob, async () => body()), cache.open(blob, neverAsked)]);
       for (const reader of readers) {
         const { received, ended } = collect(reader);
-        await assert.rejects(ended, unavailable(problem));
+        await assert.rejects(ended, unavailable(message));
         assert.ok(received.length < blob.size);
       }
-      // At once: what has failed is joined by nobody.
+      // Opened at once: a new reader must not join the failed download.
       assert.ok((await buffer(await cache.open(blob, hostOf(blob).fetch))).equals(bytes));
-      await until('only the right one is kept', async () => (await readdir(folder)).join() === blob.sha);
+      await until('only the correct blob is cached', async () => (await readdir(folder)).join() === blob.sha);
     });
   }
 
-  it('tells what the body itself says of its failure', async (t) => {
+  it('rejects with the error of the body', async (t) => {
     const { cache } = await openCache(t);
     const blob = blobOf(bytes);
-    const problem = new StoreError('denied', 'The host thinks otherwise by now.');
+    const failure = new StoreError('denied', 'The host revoked the permission.');
     const { body, fetch } = heldHost();
     const reader = await cache.open(blob, fetch);
-    body.destroy(problem);
-    await assert.rejects(buffer(reader), problem);
+    body.destroy(failure);
+    await assert.rejects(buffer(reader), failure);
   });
 });
 
-describe('an empty blob', () => {
-  it('is an empty stream, and needs no host', async (t) => {
+describe('An empty blob', () => {
+  it('is an empty stream without a request to the host', async (t) => {
     const { cache } = await openCache(t);
     assert.equal((await buffer(await cache.open(blobOf(Buffer.alloc(0)), neverAsked))).length, 0);
   });
 });
 
-describe('closing', () => {
-  it('ends downloads, whose readers are told, and leaves no file open', async (t) => {
+describe('Closing the cache', () => {
+  it('aborts downloads, fails their readers, and leaves no file open', async (t) => {
     const { cache, folder } = await openCache(t);
-    const [coming, asked, kept] = [blobOf(randomBytes(MIB)), blobOf(randomBytes(10)), blobOf(randomBytes(MIB))];
-    await buffer(await cache.open(kept, hostOf(kept).fetch));
-    const unread = await cache.open(kept, neverAsked);
+    const [partial, pending, cached] = [blobOf(randomBytes(MIB)), blobOf(randomBytes(10)), blobOf(randomBytes(MIB))];
+    await buffer(await cache.open(cached, hostOf(cached).fetch));
+    const unread = await cache.open(cached, neverAsked);
     const host = heldHost();
-    const reader = await cache.open(coming, host.fetch);
-    host.body.write(coming.bytes.subarray(0, 1000));
+    const reader = await cache.open(partial, host.fetch);
+    host.body.write(partial.bytes.subarray(0, 1000));
     await firstBytes(reader);
     const silent = heldHost(new Promise(() => {}));
-    const waiting = assert.rejects(cache.open(asked, silent.fetch), unavailable(/stopping/));
-    await until('the host was asked', () => silent.signals.length > 0);
+    const waiting = assert.rejects(cache.open(pending, silent.fetch), unavailable(/stopping/));
+    await until('the host receives the request', () => silent.signals.length > 0);
 
     await cache.close();
     await assert.rejects(buffer(reader), unavailable(/stopping/));
     await assert.rejects(buffer(unread), unavailable(/stopping/));
     await waiting;
     assert.ok(host.body.destroyed);
-    assert.deepEqual(await readdir(folder), [kept.sha]);
+    assert.deepEqual(await readdir(folder), [cached.sha]);
     assert.deepEqual(await openFilesIn(folder), []);
-    await assert.rejects(cache.open(kept, neverAsked), unavailable(/stopping/));
+    await assert.rejects(cache.open(cached, neverAsked), unavailable(/stopping/));
   });
 
-  it('ends also what is only being opened', async (t) => {
+  it('rejects an open in progress', async (t) => {
     const { cache } = await openCache(t);
     const blob = blobOf(randomBytes(MIB));
     await buffer(await cache.open(blob, hostOf(blob).fetch));
@@ -101,28 +101,28 @@ describe('closing', () => {
     await Promise.all([assert.rejects(opened, unavailable(/stopping/)), cache.close()]);
   });
 
-  it('waits for a host that takes its time to end', async (t) => {
+  it('waits for the response of a fetch that ignores the abort signal', async (t) => {
     const { cache } = await openCache(t);
-    const asked = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<Readable>();
+    const requested = Promise.withResolvers<void>();
+    const response = Promise.withResolvers<Readable>();
     const order: string[] = [];
     const opened = cache.open(blobOf(randomBytes(1000)), () => {
-      asked.resolve();
-      return answer.promise;
+      requested.resolve();
+      return response.promise;
     });
-    const told = assert.rejects(opened, unavailable(/stopping/));
-    await asked.promise;
+    const rejected = assert.rejects(opened, unavailable(/stopping/));
+    await requested.promise;
     const close = async () => {
       await cache.close();
       order.push('closed');
     };
     const closed = close();
     for (let turn = 0; turn < 50; turn++) await nextTurn();
-    order.push('answered');
+    order.push('responded');
     const body = new PassThrough();
-    answer.resolve(body);
-    await Promise.all([closed, told]);
-    assert.deepEqual(order, ['answered', 'closed']);
+    response.resolve(body);
+    await Promise.all([closed, rejected]);
+    assert.deepEqual(order, ['responded', 'closed']);
     assert.ok(body.destroyed);
   });
 });

@@ -21,16 +21,16 @@ import {
   unavailable,
 } from './github-blobs.ts';
 
-describe('the folder of the cache', () => {
-  it('serves a process that is started again, whole and in ranges, without asking the host', async (t) => {
+describe('The cache folder', () => {
+  it('serves whole blobs and ranges after a restart without a request to the host', async (t) => {
     const { cache, folder } = await openCache(t);
     const blob = blobOf(randomBytes(MIB));
     await buffer(await cache.open(blob, hostOf(blob).fetch));
     await cache.close();
-    const { cache: after } = await openCache(t, { folder });
-    assert.ok((await buffer(await after.open(blob, neverAsked))).equals(blob.bytes));
+    const { cache: reopened } = await openCache(t, { folder });
+    assert.ok((await buffer(await reopened.open(blob, neverAsked))).equals(blob.bytes));
     for (const [start, end] of [[0, 0] as const, [65_535, 65_536] as const, [10, MIB - 1] as const]) {
-      const part = await buffer(await after.open(blob, neverAsked, { range: { start, end } }));
+      const part = await buffer(await reopened.open(blob, neverAsked, { range: { start, end } }));
       assert.ok(part.equals(blob.bytes.subarray(start, end + 1)), `${start}-${end}`);
     }
     assert.equal((await stat(folder)).mode & 0o777, 0o700);
@@ -38,7 +38,7 @@ describe('the folder of the cache', () => {
     assertSameBytes(await readFile(join(folder, blob.sha)), blob.bytes);
   });
 
-  it('is shared by processes, which may fetch the same at the same time', async (t) => {
+  it('can be shared by two processes that download the same blob at the same time', async (t) => {
     const { cache: one, folder } = await openCache(t);
     const { cache: two } = await openCache(t, { folder });
     const blob = blobOf(randomBytes(MIB));
@@ -49,7 +49,7 @@ describe('the folder of the cache', () => {
     assert.deepEqual(await readdir(folder), [blob.sha]);
   });
 
-  it('stays within its size, and what was used least recently makes room', async (t) => {
+  it('evicts the least recently used blobs when it exceeds its size', async (t) => {
     const { cache, folder } = await openCache(t, { size: 100_000 });
     const blobs = Array.from({ length: 4 }, () => blobOf(randomBytes(20_000)));
     for (const [index, blob] of blobs.entries()) {
@@ -61,11 +61,14 @@ describe('the folder of the cache', () => {
     await buffer(await cache.open(oldest, neverAsked));
     const large = blobOf(randomBytes(50_000));
     await buffer(await cache.open(large, hostOf(large).fetch));
-    const left = [oldest.sha, fourth.sha, large.sha].toSorted().join();
-    await until('there is room', async () => (await readdir(folder)).toSorted().join() === left);
+    const kept = [oldest.sha, fourth.sha, large.sha].toSorted().join();
+    await until(
+      'the least recently used blobs are evicted',
+      async () => (await readdir(folder)).toSorted().join() === kept,
+    );
   });
 
-  it('is brought within a smaller size at the start', async (t) => {
+  it('evicts blobs at startup when the configured size is smaller, and only then', async (t) => {
     const { cache, folder } = await openCache(t);
     for (let index = 0; index < 5; index++) {
       const blob = blobOf(randomBytes(10_000));
@@ -73,15 +76,15 @@ describe('the folder of the cache', () => {
     }
     await cache.close();
     await openCache(t, { folder, size: 30_000 });
-    await until('it is smaller', async () => (await readdir(folder)).length === 2);
+    await until('three blobs are evicted', async () => (await readdir(folder)).length === 2);
     await openCache(t, { folder, size: 0 });
-    await until('it is empty', async () => (await readdir(folder)).length === 0);
-    // Only at the start: nobody sweeps on and on.
-    await writeFile(join(folder, '0'.repeat(40)), 'of another process');
+    await until('the folder is empty', async () => (await readdir(folder)).length === 0);
+    // Only at startup: the cache does not scan its folder periodically.
+    await writeFile(join(folder, '0'.repeat(40)), 'from another process');
     for (let round = 0; round < 50; round++) assert.equal((await readdir(folder)).length, 1);
   });
 
-  it('keeps nothing in a size of 0, nor what is larger than its size', async (t) => {
+  it('caches nothing at size 0, and no blob that is larger than the cache', async (t) => {
     for (const size of [0, 99_999]) {
       const { cache, folder } = await openCache(t, { size });
       const blob = blobOf(randomBytes(100_000));
@@ -101,29 +104,29 @@ describe('the folder of the cache', () => {
     }
   });
 
-  const damages: Record<string, { size: number; inflict: (path: string) => Promise<void> }> = {
-    'is cut short': { size: 1000, inflict: (path) => truncate(path, 999) },
-    'is empty': { size: 1000, inflict: (path) => truncate(path, 0) },
-    'is longer': { size: 1000, inflict: (path) => writeFile(path, 'more', { flag: 'a' }) },
-    'has other bytes': { size: 100_000, inflict: (path) => writeFile(path, Buffer.alloc(100_000)) },
-    'is large and cut short': { size: 9 * MIB, inflict: (path) => truncate(path, 9 * MIB - 4096) },
+  const corruptions: Record<string, { size: number; corrupt: (path: string) => Promise<void> }> = {
+    'is truncated': { size: 1000, corrupt: (path) => truncate(path, 999) },
+    'is empty': { size: 1000, corrupt: (path) => truncate(path, 0) },
+    'has extra bytes': { size: 1000, corrupt: (path) => writeFile(path, 'more', { flag: 'a' }) },
+    'has different bytes': { size: 100_000, corrupt: (path) => writeFile(path, Buffer.alloc(100_000)) },
+    'is large and truncated': { size: 9 * MIB, corrupt: (path) => truncate(path, 9 * MIB - 4096) },
   };
-  for (const [name, { size, inflict }] of Object.entries(damages)) {
-    it(`fetches a file again that ${name}`, async (t) => {
+  for (const [name, { size, corrupt }] of Object.entries(corruptions)) {
+    it(`downloads a blob again when its file ${name}`, async (t) => {
       const blob = blobOf(randomBytes(size));
       const { cache, folder } = await openCache(t);
       await buffer(await cache.open(blob, hostOf(blob).fetch));
       await cache.close();
-      await inflict(join(folder, blob.sha));
-      const { cache: after, warnings } = await openCache(t, { folder, mayWarn: true });
-      const refusal = new Error('The host is busy.');
+      await corrupt(join(folder, blob.sha));
+      const { cache: reopened, warnings } = await openCache(t, { folder, mayWarn: true });
+      const busy = new Error('The host is busy.');
       await assert.rejects(
-        after.open(blob, async () => Promise.reject(refusal)),
-        refusal,
+        reopened.open(blob, async () => Promise.reject(busy)),
+        busy,
       );
       assert.deepEqual(await readdir(folder), []);
       const host = hostOf(blob);
-      const readers = await Promise.all([after.open(blob, host.fetch), after.open(blob, host.fetch)]);
+      const readers = await Promise.all([reopened.open(blob, host.fetch), reopened.open(blob, host.fetch)]);
       for (const bytes of await Promise.all(readers.map((reader) => buffer(reader))))
         assert.ok(bytes.equals(blob.bytes));
       assert.equal(host.calls, 1);
@@ -132,7 +135,7 @@ describe('the folder of the cache', () => {
     });
   }
 
-  it('may be removed at any time', async (t) => {
+  it('is created again after its removal', async (t) => {
     const { cache, folder } = await openCache(t);
     const blob = blobOf(randomBytes(1000));
     for (let round = 0; round < 2; round++) {
@@ -141,16 +144,16 @@ describe('the folder of the cache', () => {
     }
   });
 
-  it('has a name that is taken: the blob is read all the same, and that it is not kept is told', async (t) => {
+  it('serves a blob and logs a warning when a folder occupies the name of its file', async (t) => {
     const { cache, folder, warnings } = await openCache(t, { mayWarn: true });
     const blob = blobOf(randomBytes(1000));
     await mkdir(join(folder, blob.sha, 'occupied'), { recursive: true });
     assertSameBytes(await buffer(await cache.open(blob, hostOf(blob).fetch)), blob.bytes);
     assert.equal(warnings.at(-1), 'A file that was read could not be kept in the cache (CACHE_DIR).');
-    await until('no temporary file is left', async () => (await readdir(folder)).join() === blob.sha);
+    await until('no temporary file remains', async () => (await readdir(folder)).join() === blob.sha);
   });
 
-  it('tells a person what to do when it can not be made, and does not ask the host', async (t) => {
+  it('fails with an error that names CACHE_DIR when it cannot be created, without a request', async (t) => {
     const parent = await temporaryFolder(t);
     await writeFile(join(parent, 'file'), '');
     const { cache } = await openCache(t, { folder: join(parent, 'file', 'blobs'), mayWarn: true });
@@ -160,7 +163,7 @@ describe('the folder of the cache', () => {
     });
   });
 
-  it('tells a person what to do when its disk is full, and works when there is room', async (t) => {
+  it('fails with an error that names CACHE_DIR when the disk is full, and works for a smaller blob', async (t) => {
     const folder = join(await temporaryFolder(t), 'small');
     const reason = await mountTmpfs(t, folder, 'size=1m');
     if (reason) return t.skip(reason);
@@ -172,7 +175,7 @@ describe('the folder of the cache', () => {
       await assert.rejects(buffer(reader), { ...unavailable(/\(CACHE_DIR\) is on a full disk/), retryAfter: 30 });
     }
     assert.equal(signals[0]?.aborted, true);
-    await until('nothing is left', async () => (await readdir(folder)).length === 0);
+    await until('the folder is empty again', async () => (await readdir(folder)).length === 0);
     const small = blobOf(randomBytes(900 * KIB));
     assert.ok((await buffer(await cache.open(small, hostOf(small).fetch))).equals(small.bytes));
   });
