@@ -21,7 +21,7 @@ export interface Backend {
   readonly lacks: Partial<Record<Trait, string>>;
 }
 
-export interface OpenStore {
+interface OpenStore {
   readonly store: Store;
   /** Signs the service's own URLs. */
   readonly signer?: UrlSigner;
@@ -29,7 +29,7 @@ export interface OpenStore {
 }
 
 /** Stores that reuse buckets, or branches of one repository. Several can be open at a time. */
-export interface SharedStores {
+interface SharedStores {
   open(): Promise<OpenStore>;
   /** Removes what the stores shared. Rejects when `git fsck` finds a fault in the repository. */
   close(): Promise<void>;

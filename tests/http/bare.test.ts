@@ -1,4 +1,6 @@
 import { bare } from '../contract/backend.ts';
-import { httpSuite } from './suite/all.ts';
+import { operationsSuite } from './stores/all.ts';
+import { composedSuite } from './stores/composed.ts';
 
-httpSuite(bare);
+operationsSuite(bare);
+composedSuite(bare, 'all');

@@ -10,12 +10,14 @@ import { connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What came back. */
-export interface Answer {
+export interface HttpResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
+
+/** The former name of `HttpResponse`. */
+export type Answer = HttpResponse;
 
 export interface Call {
   readonly method?: string;
@@ -28,7 +30,7 @@ export interface Call {
 /**
  * Sends a request with its path as it stands: nothing is normalised, as `fetch` would. Redirects are not followed.
  */
-export async function send(port: number, path: string, call: Call = {}): Promise<Answer> {
+export async function send(port: number, path: string, call: Call = {}): Promise<HttpResponse> {
   const response = await begin(port, path, call).answer;
   return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) };
 }
@@ -72,7 +74,7 @@ export async function sendBytes(port: number, bytes: Buffer | string, { ends = f
 }
 
 /** The answer that `sendBytes` gave: exactly one, of announced length. */
-export function answerOf(bytes: string): Answer {
+export function parseResponse(bytes: string): HttpResponse {
   const end = bytes.indexOf('\r\n\r\n');
   const [statusLine = '', ...lines] = bytes.slice(0, end).split('\r\n');
   const headers = Object.fromEntries(
@@ -116,7 +118,7 @@ export function followLocation(
   path: string,
   location: string,
   headers: Record<string, string> = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   const url = new URL(location, `http://127.0.0.1:${port}${path}`);
   return send(Number(url.port), url.pathname + url.search, { headers: { ...headers, host: url.host } });
 }
@@ -132,7 +134,7 @@ export function postJson(
   path: string,
   body: unknown,
   headers: Record<string, string> = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return send(port, path, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
@@ -167,12 +169,16 @@ export function postForm(
   port: number,
   parts: readonly FormPart[],
   headers: Record<string, string> = {},
-): Promise<Answer> {
+): Promise<HttpResponse> {
   return postBytes(port, formOf(parts), headers);
 }
 
 /** A POST to `/upload` of bytes that `formOf` did not make. */
-export function postBytes(port: number, body: Buffer | string, headers: Record<string, string> = {}): Promise<Answer> {
+export function postBytes(
+  port: number,
+  body: Buffer | string,
+  headers: Record<string, string> = {},
+): Promise<HttpResponse> {
   return send(port, '/upload', { method: 'POST', headers: { ...FORM, ...headers }, body });
 }
 
@@ -183,7 +189,7 @@ export interface Sending {
   /** Settles when the system has taken the piece. */
   write(piece: Buffer): Promise<void>;
   /** Ends the body, and gives the answer. */
-  finish(): Promise<Answer>;
+  finish(): Promise<HttpResponse>;
   /** Closes the connection in the middle of the body. */
   leave(): void;
 }
@@ -212,7 +218,7 @@ export function beginUpload(port: number, headers: Record<string, string> = {}):
 }
 
 /** Uploads a file at a path and expects that to succeed. */
-export async function upload(port: number, path: string, value: Buffer | string): Promise<Answer> {
+export async function upload(port: number, path: string, value: Buffer | string): Promise<HttpResponse> {
   const slash = path.lastIndexOf('/') + 1;
   const answer = await postForm(port, [
     { name: 'prefix', value: path.slice(0, slash) },
@@ -223,13 +229,13 @@ export async function upload(port: number, path: string, value: Buffer | string)
 }
 
 /** The JSON of an answer. */
-export function jsonOf(answer: Answer): Record<string, unknown> {
+export function jsonOf(answer: HttpResponse): Record<string, unknown> {
   assert.match(answer.headers['content-type'] ?? '', /^application\/json/);
   return JSON.parse(answer.body.toString());
 }
 
 /** Expects the failure envelope with this status and an error that says this; and the headers of every answer. */
-export function assertFailure(answer: Answer, status: number, error: RegExp | string): void {
+export function assertFailure(answer: HttpResponse, status: number, error: RegExp | string): void {
   const json = jsonOf(answer);
   assert.equal(answer.status, status, answer.body.toString());
   assert.deepEqual(Object.keys(json), ['success', 'error']);
@@ -240,7 +246,7 @@ export function assertFailure(answer: Answer, status: number, error: RegExp | st
 }
 
 /** Expects the success envelope with exactly these fields. */
-export function assertSuccess(answer: Answer, fields: Record<string, unknown>): void {
+export function assertSuccess(answer: HttpResponse, fields: Record<string, unknown>): void {
   assert.equal(answer.status, 200, answer.body.toString());
   assert.deepEqual(jsonOf(answer), { success: true, ...fields });
 }
@@ -285,10 +291,11 @@ export async function treeOf(port: number, folder = ''): Promise<Record<string, 
   return Object.fromEntries(await Promise.all(entries));
 }
 
-/** Stores a tree as `treeOf` gives it. */
+/** Stores a tree as `treeOf` returns it, all files and folders at the same time. */
 export async function plant(port: number, tree: Readonly<Record<string, string | null>>): Promise<void> {
-  for (const [path, value] of Object.entries(tree)) {
+  const create = async ([path, value]: [string, string | null]) => {
     if (value !== null) await upload(port, path, value);
     else assert.equal((await postJson(port, '/create_folder', { path })).status, 200, path);
-  }
+  };
+  await Promise.all(Object.entries(tree).map(create));
 }

@@ -1,4 +1,4 @@
 import { disk } from '../contract/backend.ts';
-import { httpSuite } from './suite/all.ts';
+import { storeSuite } from './stores/all.ts';
 
-httpSuite(disk);
+storeSuite(disk);

@@ -1,7 +1,7 @@
-import { github } from '../contract/backend.ts';
+import { github, shareWithinFile } from '../contract/backend.ts';
 import type { Need } from '../runner/needs.ts';
-import { httpSuite } from './suite/all.ts';
+import { storeSuite } from './stores/all.ts';
 
 export const needs: readonly Need[] = ['git'];
 
-httpSuite(github);
+storeSuite(shareWithinFile(github));

@@ -1,4 +1,4 @@
 import { memory } from '../contract/backend.ts';
-import { httpSuite } from './suite/all.ts';
+import { storeSuite } from './stores/all.ts';
 
-httpSuite(memory);
+storeSuite(memory);

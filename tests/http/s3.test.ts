@@ -1,7 +1,7 @@
-import { s3 } from '../contract/backend.ts';
+import { s3, shareWithinFile } from '../contract/backend.ts';
 import type { Need } from '../runner/needs.ts';
-import { httpSuite } from './suite/all.ts';
+import { storeSuite } from './stores/all.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-httpSuite(s3);
+storeSuite(shareWithinFile(s3));

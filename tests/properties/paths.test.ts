@@ -14,7 +14,7 @@ import {
   send,
 } from '../http/client.ts';
 import { startService, type TestService } from '../http/service.ts';
-import { segmentsOf } from '../http/suite/names.ts';
+import { segmentsOf } from '../http/wrong-paths.ts';
 
 const FRAGMENTS =
   '/ // . .. ./ ../ /. /.. ... % %2F %2e %25 %252F %00 %zz %22 %0D %0a \\ \\" .. ? # & + = " \' ; : * < > | ~ $ @ [ ] ^ ` { }'

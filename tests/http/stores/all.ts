@@ -1,5 +1,5 @@
 import type { Backend } from '../../contract/backend.ts';
-import { errorsSuite } from './errors.ts';
+import { composedSuite } from './composed.ts';
 import { fetchSuite } from './fetch.ts';
 import { filesSuite } from './files.ts';
 import { foldersSuite } from './folders.ts';
@@ -7,23 +7,26 @@ import { isolationSuite } from './isolation.ts';
 import { listingSuite } from './listing.ts';
 import { namesSuite } from './names.ts';
 import { progressSuite } from './progress.ts';
-import { signedSuite } from './signed.ts';
 import { thumbnailsSuite } from './thumbnails.ts';
 import { transferSuite } from './transfer.ts';
 import { uploadSuite } from './upload.ts';
 
-/** What the interface promises, on any store, by requests to a service that listens. */
-export function httpSuite(backend: Backend): void {
+/** Tests the HTTP API for everything that a store can affect. `protocol/` tests the rest once, on the memory store. */
+export function storeSuite(backend: Backend): void {
   uploadSuite(backend);
   listingSuite(backend);
   fetchSuite(backend);
-  signedSuite(backend);
   isolationSuite(backend);
   thumbnailsSuite(backend);
+  namesSuite(backend);
+  operationsSuite(backend);
+  composedSuite(backend, 'store');
+}
+
+/** Tests the operations on files and folders. `Files` composes those that a store lacks. */
+export function operationsSuite(backend: Backend): void {
   filesSuite(backend);
   foldersSuite(backend);
   transferSuite(backend);
-  namesSuite(backend);
   progressSuite(backend);
-  errorsSuite(backend);
 }

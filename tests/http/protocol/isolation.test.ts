@@ -1,25 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { PERMISSIONS_POLICY } from '../../../src/http/headers.ts';
-import type { Backend } from '../../contract/backend.ts';
-import { type Answer, assertFailure, escapePath, followLocation, postForm, send, upload } from '../client.ts';
+import { memory } from '../../contract/backend.ts';
+import { assertFailure, escapePath, type HttpResponse, postForm, send, upload } from '../client.ts';
 import { type ServiceOptions, startService, type TestService } from '../service.ts';
 
-/** What keeps the contents of files from acting on the people who look at them, on any store. */
-export function isolationSuite(backend: Backend): void {
-  describe(`Isolation of contents: ${backend.name}`, () => {
-    describe('/file/', () => isolatesFiles(backend));
-    describe('the URL of a large file', () => isolatesLargeFiles(backend));
-    describe('every other answer', () => isolatesAnswers(backend));
-    describe('an origin of their own', () => movesContents(backend));
-  });
-}
-
 /** One service for all tests of a `describe`. */
-function serve(backend: Backend, files: Record<string, string | Buffer>, options?: ServiceOptions) {
+function serve(files: Record<string, string | Buffer>, options?: ServiceOptions) {
   let service: TestService;
   before(async () => {
-    service = await startService(backend, options);
+    service = await startService(memory, options);
     for (const [path, content] of Object.entries(files)) await upload(service.port, path, content);
   });
   after(() => service.stop());
@@ -34,18 +24,22 @@ function serve(backend: Backend, files: Record<string, string | Buffer>, options
 
 const GENERAL = { 'x-content-type-options': 'nosniff', 'cross-origin-resource-policy': 'same-origin' } as const;
 
-function assertHeaders({ headers }: Answer, expected: Readonly<Record<string, string | undefined>>, about: string) {
+function assertHeaders(
+  { headers }: HttpResponse,
+  expected: Readonly<Record<string, string | undefined>>,
+  about: string,
+) {
   for (const [name, value] of Object.entries(expected)) assert.equal(headers[name], value, `${about}: ${name}`);
 }
 
-const policyOf = ({ headers }: Answer) => String(headers['content-security-policy']).split('; ');
+const policyOf = ({ headers }: HttpResponse) => String(headers['content-security-policy']).split('; ');
 
-const isAttachment = ({ headers }: Answer) =>
+const isAttachment = ({ headers }: HttpResponse) =>
   headers['content-disposition']?.startsWith('attachment; filename=') === true;
 
 const HTML = '<!doctype html><script>alert(1)</script>';
 
-function isolatesFiles(backend: Backend): void {
+function isolatesFiles(): void {
   const shown = ['a.txt', 'a.png', 'a.pdf', 'a.mp4', 'a.mp3', 'a.html.txt'];
   const kept = [
     'a.html',
@@ -60,7 +54,7 @@ function isolatesFiles(backend: Backend): void {
     'a.txt.html',
     'a.html ',
   ];
-  const served = serve(backend, Object.fromEntries([...shown, ...kept].map((name) => [name, HTML])));
+  const served = serve(Object.fromEntries([...shown, ...kept].map((name) => [name, HTML])));
 
   it('shows what is inert by its name and its type alone, and has all else kept', async () => {
     for (const [names, expected] of [
@@ -72,9 +66,7 @@ function isolatesFiles(backend: Backend): void {
     }
   });
 
-  it('does not believe the type that an uploader says, nor the name that they give', {
-    skip: backend.lacks['stored-types'] ?? false,
-  }, async () => {
+  it('does not believe the type that an uploader says, nor the name that they give', async () => {
     for (const [filename, type] of [
       ['said.html', 'image/png'],
       ['said.svg', 'text/plain'],
@@ -84,13 +76,13 @@ function isolatesFiles(backend: Backend): void {
       ['said', 'image/png'],
     ] as const) {
       await postForm(served.service.port, [{ name: 'file', filename, type, value: HTML }]);
-      const answer = await served.get(`/file/${filename}`);
-      assert.ok(isAttachment(answer), `${filename}, ${type}`);
-      assert.equal(policyOf(answer)[0], 'sandbox');
+      const response = await served.get(`/file/${filename}`);
+      assert.ok(isAttachment(response), `${filename}, ${type}`);
+      assert.equal(policyOf(response)[0], 'sandbox');
     }
   });
 
-  it('says so on every answer of contents: whole, in part, of HEAD, and not modified', async () => {
+  it('says so on every response of contents: whole, in part, of HEAD, and not modified', async () => {
     for (const name of [...shown, ...kept]) {
       const path = `/file/${escapePath(name)}`;
       const whole = await served.get(path);
@@ -108,69 +100,27 @@ function isolatesFiles(backend: Backend): void {
         'content-security-policy': policy.join('; '),
         'content-disposition': whole.headers['content-disposition'],
       };
-      for (const [status, answer] of [
+      for (const [status, response] of [
         [200, whole],
         [206, await served.get(path, { range: 'bytes=0-3' })],
         [200, await served.get(path, {}, 'HEAD')],
         [304, await served.get(path, { 'if-none-match': String(whole.headers.etag) })],
       ] as const) {
-        assert.equal(answer.status, status);
-        assertHeaders(answer, expected, `${name}, ${status}`);
+        assert.equal(response.status, status);
+        assertHeaders(response, expected, `${name}, ${status}`);
       }
     }
   });
 
   it('a refusal has nothing of the file', async () => {
-    const answer = await served.get('/file/a.html', { range: 'bytes=99999-' });
-    assertFailure(answer, 416, /bytes/);
-    assertHeaders(answer, { ...GENERAL, 'content-disposition': undefined }, '416');
+    const response = await served.get('/file/a.html', { range: 'bytes=99999-' });
+    assertFailure(response, 416, /bytes/);
+    assertHeaders(response, { ...GENERAL, 'content-disposition': undefined }, '416');
   });
 }
 
-const LARGE = Buffer.alloc(6 * 1024 * 1024, HTML);
-
-function isolatesLargeFiles(backend: Backend): void {
-  const served = serve(backend, {});
-
-  it('gives it as the same as a small one, by GET and HEAD, seen in a listing or not', async (test) => {
-    const { port, store } = served.service;
-    if (!store.presign) return test.skip('the store has no presigned URLs');
-    if (backend.lacks['urls-of-downloads']) return test.skip(backend.lacks['urls-of-downloads']);
-    for (const [filename, type] of [
-      ['a.html', 'text/html'],
-      ['a.png', 'image/png'],
-      ['said.html', 'image/png'],
-      ['said.png', 'text/html'],
-    ] as const) {
-      await postForm(port, [{ name: 'file', filename, type, value: LARGE }]);
-    }
-    const located = async (path: string, method: string) => {
-      const { headers } = await served.get(path, {}, method);
-      const url = new URL(String(headers.location), `http://127.0.0.1:${port}${path}`);
-      return send(Number(url.port), url.pathname + url.search, { method, headers: { host: url.host } });
-    };
-    for (const look of ['', '/']) {
-      if (look !== '') await served.get(look);
-      for (const [name, type, isKept] of [
-        ['a.html', /^text\/html/, true],
-        ['a.png', /^image\/png$/, false],
-        ['said.html', undefined, true],
-        ['said.png', undefined, true],
-      ] as const) {
-        for (const method of ['GET', 'HEAD']) {
-          if (backend.lacks['stored-types'] && type === undefined) continue;
-          const answer = await located(`/file/${name}`, method);
-          assert.equal(answer.status, 200);
-          assert.equal(isAttachment(answer), isKept, `${method} ${name} after ${look}`);
-          if (type) assert.match(answer.headers['content-type'] ?? '', type);
-        }
-      }
-    }
-  });
-}
-
-function isolatesAnswers(backend: Backend): void {
-  const served = serve(backend, { 'a.txt': 'text' });
+function isolatesAnswers(): void {
+  const served = serve({ 'a.txt': 'text' });
 
   it('is not guessed at, and taken in by no page of another origin', async () => {
     for (const [path, status, headers, method] of [
@@ -189,9 +139,9 @@ function isolatesAnswers(backend: Backend): void {
       ['/%ff', 400, {}, 'GET'],
       ['/', 417, { expect: 'nothing' }, 'GET'],
     ] as const) {
-      const answer = await served.get(path, headers, method);
-      assert.equal(answer.status, status, `${method} ${path}`);
-      assertHeaders(answer, GENERAL, `${method} ${path}`);
+      const response = await served.get(path, headers, method);
+      assert.equal(response.status, status, `${method} ${path}`);
+      assertHeaders(response, GENERAL, `${method} ${path}`);
     }
   });
 }
@@ -199,7 +149,7 @@ function isolatesAnswers(backend: Backend): void {
 const ORIGIN = 'http://contents.localhost:8080';
 const HOST = { host: 'contents.localhost:8080' };
 
-function movesContents(backend: Backend): void {
+function movesContents(): void {
   const files = { 'a b/é.txt': 'the text', 'a.html': HTML, 'a.pdf': '%PDF-1.4' };
   const options = {
     contentOrigin: ORIGIN,
@@ -207,13 +157,13 @@ function movesContents(backend: Backend): void {
     // The longest that object stores sign for; so no other time begins while the tests run.
     presignExpires: 604_800,
   };
-  const served = serve(backend, files, options);
+  const served = serve(files, options);
 
   const located = async (path: string, headers = {}, method = 'GET') => {
-    const answer = await served.get(path, headers, method);
-    assert.equal(answer.status, 302);
-    assertHeaders(answer, { 'cache-control': 'no-store' }, path);
-    const url = new URL(String(answer.headers.location));
+    const response = await served.get(path, headers, method);
+    assert.equal(response.status, 302);
+    assertHeaders(response, { 'cache-control': 'no-store' }, path);
+    const url = new URL(String(response.headers.location));
     assert.equal(url.origin, ORIGIN);
     return url.pathname + url.search;
   };
@@ -223,24 +173,10 @@ function movesContents(backend: Backend): void {
     const url = await located(path);
     assert.match(url, /^\/-\/signed\/a%20b\/%C3%A9\.txt\?/);
     assert.equal(await located(path, { range: 'bytes=0-3' }), await located(path, {}, 'HEAD'));
-    const answer = await served.get(url, HOST);
-    assert.deepEqual([answer.status, answer.body.toString()], [200, 'the text']);
+    const response = await served.get(url, HOST);
+    assert.deepEqual([response.status, response.body.toString()], [200, 'the text']);
     assertFailure(await served.get('/file/missing'), 404, /missing/);
     assert.ok(isAttachment(await served.get(await located(`${path}?download=1`), HOST)));
-  });
-
-  it('a large file has a URL of the store, or one of there', async () => {
-    await upload(served.service.port, 'large.txt', LARGE);
-    const { status, headers } = await served.get('/file/large.txt');
-    assert.equal(status, 302);
-    const location = String(headers.location);
-    const isThere = location.startsWith(`${ORIGIN}/-/signed/`);
-    const { pathname, search } = new URL(location);
-    const answer = isThere
-      ? await served.get(pathname + search, HOST)
-      : await followLocation(served.service.port, '/', location);
-    assert.equal(answer.status, 200);
-    assert.ok(answer.body.equals(LARGE));
   });
 
   it('what is there may be read by every page, and framed by the page alone', async () => {
@@ -255,10 +191,10 @@ function movesContents(backend: Backend): void {
         ['GET', { range: 'bytes=0-2' }],
         ['GET', { 'if-none-match': '*' }],
       ] as const) {
-        const answer = await served.get(url, { ...HOST, ...headers }, method);
-        assert.ok(answer.status < 400);
+        const response = await served.get(url, { ...HOST, ...headers }, method);
+        assert.ok(response.status < 400);
         assertHeaders(
-          answer,
+          response,
           {
             'x-content-type-options': 'nosniff',
             'cross-origin-resource-policy': 'cross-origin',
@@ -268,26 +204,30 @@ function movesContents(backend: Backend): void {
           },
           `${method} ${name}`,
         );
-        assert.match(String(answer.headers['access-control-expose-headers']), /Content-Range/);
-        assert.ok(policyOf(answer).includes('frame-ancestors https://files.example.org'));
-        assert.equal(isAttachment(answer), isKept);
+        assert.match(String(response.headers['access-control-expose-headers']), /Content-Range/);
+        assert.ok(policyOf(response).includes('frame-ancestors https://files.example.org'));
+        assert.equal(isAttachment(response), isKept);
       }
     }
   });
 
   it('a refusal there can be read by the page too', async () => {
-    const answer = await served.get('/-/signed/a.html?expires=1&signature=x', HOST);
-    assertFailure(answer, 403, /not valid/);
-    assertHeaders(answer, { 'access-control-allow-origin': '*' }, '403');
+    const response = await served.get('/-/signed/a.html?expires=1&signature=x', HOST);
+    assertFailure(response, 403, /not valid/);
+    assertHeaders(response, { 'access-control-allow-origin': '*' }, '403');
   });
 
   it('a browser that asks before it sends a range is told that it may', async () => {
     const asking = { origin: 'https://files.example.org', 'access-control-request-method': 'GET' };
     const url = await located('/file/a.html');
-    const answer = await served.get(url, { ...HOST, ...asking, 'access-control-request-headers': 'range' }, 'OPTIONS');
-    assert.equal(answer.status, 204);
-    assert.match(String(answer.headers['access-control-allow-headers']), /\bRange\b/);
-    assertHeaders(answer, { 'access-control-allow-methods': 'GET, HEAD' }, 'OPTIONS');
+    const response = await served.get(
+      url,
+      { ...HOST, ...asking, 'access-control-request-headers': 'range' },
+      'OPTIONS',
+    );
+    assert.equal(response.status, 204);
+    assert.match(String(response.headers['access-control-allow-headers']), /\bRange\b/);
+    assertHeaders(response, { 'access-control-allow-methods': 'GET, HEAD' }, 'OPTIONS');
   });
 
   it('nothing else is there, under any writing of its name', async () => {
@@ -309,9 +249,9 @@ function movesContents(backend: Backend): void {
         '/%zz',
         '/-/signed/%zz',
       ]) {
-        const answer = await served.get(path, { host });
-        assertFailure(answer, 404, /only the contents of files/);
-        assertHeaders(answer, { 'access-control-allow-origin': '*' }, path);
+        const response = await served.get(path, { host });
+        assertFailure(response, 404, /only the contents of files/);
+        assertHeaders(response, { 'access-control-allow-origin': '*' }, path);
       }
       for (const [method, path] of [
         ['POST', '/upload'],
@@ -340,3 +280,9 @@ function movesContents(backend: Backend): void {
     }
   });
 }
+
+describe('isolation of contents', () => {
+  describe('/file/', isolatesFiles);
+  describe('every other answer', isolatesAnswers);
+  describe('an origin of their own', movesContents);
+});

@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { memory } from '../../contract/backend.ts';
+import {
+  assertFailure,
+  assertSuccess,
+  type HttpResponse,
+  parseResponse,
+  pathsBelow,
+  plant,
+  postJson,
+  send,
+  sendBytes,
+  treeOf,
+  until,
+  upload,
+  within,
+} from '../client.ts';
+import { linesOf } from '../request-log.ts';
+import { startService, type TestService } from '../service.ts';
+
+/** JSON values that are not booleans, some of which careless clients send for one. */
+const NO_BOOLEANS: readonly unknown[] = ['true', 'false', '', 0, 1, null, [], [true], {}];
+
+/** JSON values that are not strings. */
+const NO_STRINGS: readonly unknown[] = [0, 1, true, false, null, [], ['b'], {}];
+
+/** The routes with a JSON body, each with a valid body. */
+const JSON_ROUTES: Readonly<Record<string, object>> = {
+  '/rename/a': { newName: 'z' },
+  '/rename_folder/f': { newName: 'z' },
+  '/copy': { source: 'a', destination: 'z', is_folder: false },
+  '/move': { source: 'a', destination: 'z', is_folder: false },
+  '/create_folder': { path: 'z' },
+};
+
+describe('JSON bodies', () => {
+  let service: TestService;
+  let port: number;
+
+  beforeEach(async () => {
+    service = await startService(memory);
+    ({ port } = service);
+  });
+  afterEach(() => service.stop());
+
+  const post = (path: string, body: string | undefined, type: string | undefined): Promise<HttpResponse> =>
+    send(port, path, { method: 'POST', body, headers: type === undefined ? {} : { 'content-type': type } });
+
+  it('that is malformed is 400, and changes nothing', async () => {
+    await plant(port, { a: '1', 'f/x': '2' });
+    const bodies = ['{', '{"path":', 'nothing', "{'path': 'z'}", '{"path": "z",}', '{"path": "z"} {}', '\u0000'];
+    for (const path of Object.keys(JSON_ROUTES)) {
+      for (const body of bodies) {
+        assertFailure(await post(path, body, 'application/json'), 400, 'The body is not valid JSON.');
+      }
+    }
+    assert.deepEqual(await pathsBelow(port), ['a', 'f/', 'f/x']);
+  });
+
+  it('that is no object is 400', async () => {
+    for (const path of Object.keys(JSON_ROUTES)) {
+      for (const body of ['[]', '[{}]', 'null', 'true', '1', '"a"']) {
+        const response = await post(path, body, 'application/json');
+        assertFailure(response, 400, 'The body must be a JSON object.');
+      }
+    }
+  });
+
+  it('that is empty is 400, whether its type is said or not', async () => {
+    for (const path of Object.keys(JSON_ROUTES)) {
+      for (const body of ['', undefined]) {
+        for (const type of ['application/json', undefined]) {
+          assertFailure(await post(path, body, type), 400, /body (is empty|must be a JSON object)/);
+        }
+      }
+    }
+  });
+
+  it('that is sent as another type, or as none, is 400 and says which it has to be, and changes nothing', async () => {
+    await plant(port, { a: '1', 'f/x': '2' });
+    const types = [
+      'text/plain',
+      'text/plain;charset=UTF-8',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+      'application/jsonp',
+      'application/xml',
+      'json',
+      '*/*',
+      undefined,
+    ];
+    for (const [path, body] of Object.entries(JSON_ROUTES)) {
+      for (const type of types) {
+        const response = await post(path, JSON.stringify(body), type);
+        assertFailure(response, 400, 'The body must be JSON, sent with Content-Type: application/json.');
+      }
+    }
+    assert.deepEqual(await pathsBelow(port), ['a', 'f/', 'f/x']);
+  });
+
+  it('is taken with parameters of its type, and however that is written', async () => {
+    for (const type of ['application/json; charset=utf-8', 'application/json;charset=UTF-8', 'Application/JSON']) {
+      assert.equal((await post('/create_folder', '{"path": "z"}', type)).status, 200, type);
+    }
+  });
+
+  it('of more than 64 KiB is 413, and changes nothing', async () => {
+    await plant(port, { a: '1', 'f/x': '2' });
+    for (const [path, body] of Object.entries(JSON_ROUTES)) {
+      const response = await post(
+        path,
+        JSON.stringify({ ...body, filling: 'x'.repeat(64 * 1024) }),
+        'application/json',
+      );
+      assertFailure(response, 413, /larger/);
+    }
+    assert.deepEqual(await pathsBelow(port), ['a', 'f/', 'f/x']);
+  });
+
+  it('of two paths of the longest kind, with every character escaped, is taken', async () => {
+    const escaped = (path: string) => path.replaceAll('x', '\\u0078');
+    const longest = `${'x'.repeat(200)}/`.repeat(5) + 'x'.repeat(19);
+    await upload(port, longest, '1');
+    const body = `{"source": "${escaped(longest)}", "destination": "${escaped(longest.slice(1))}", "is_folder": false}`;
+    assertSuccess(await post('/copy', body, 'application/json'), { message: 'Item copied successfully' });
+  });
+
+  it('with keys that JavaScript gives a meaning is taken for what it says, or 400', async () => {
+    for (const body of ['{"path": "z", "__proto__": {"path": "y"}}', '{"__proto__": {"path": "y"}}']) {
+      assertFailure(await post('/create_folder', body, 'application/json'), 400, /key "__proto__"/);
+    }
+    const response = await post('/create_folder', '{"constructor": {"prototype": {"path": "y"}}}', 'application/json');
+    assertFailure(response, 400, /./);
+    assert.deepEqual(await pathsBelow(port), []);
+  });
+
+  it('that is not UTF-8 is 400, and changes nothing: it would give files other names than were sent', async () => {
+    await plant(port, { a: '1', 'f/x': '2' });
+    for (const [path, body] of Object.entries(JSON_ROUTES)) {
+      for (const bytes of ['ff', 'c3', 'c328', 'eda080', 'c0af']) {
+        const [start, end] = JSON.stringify({ ...body, newName: 'z?', destination: 'z?', path: 'z?' }).split('?');
+        const whole = [Buffer.from(`${start}`), Buffer.from(bytes, 'hex'), Buffer.from(`${end}`)];
+        const headers = { 'content-type': 'application/json' };
+        const response = await send(port, path, { method: 'POST', body: Buffer.concat(whole), headers });
+        assertFailure(response, 400, /UTF-8/);
+      }
+    }
+    assert.deepEqual(await pathsBelow(port), ['a', 'f/', 'f/x']);
+  });
+
+  it('that comes in chunks is taken', async () => {
+    const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
+    assert.equal((await send(port, '/create_folder', { method: 'POST', body: '{"path": "z"}', headers })).status, 200);
+    assert.deepEqual(await pathsBelow(port), ['z/']);
+  });
+
+  it('that is cut short is 400, and changes nothing', async () => {
+    const head = 'POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
+    const cut = /in the middle of the request/;
+    for (const [rest, message] of [
+      ['Content-Length: 100\r\n\r\n{"path": "z"}', cut],
+      ['Transfer-Encoding: chunked\r\n\r\nd\r\n{"path": "z"}\r\n', cut],
+      ['Transfer-Encoding: chunked\r\n\r\nzz\r\n{"path": "z"}\r\n0\r\n\r\n', /not valid HTTP/],
+    ] as const) {
+      assertFailure(parseResponse(await sendBytes(port, head + rest, { ends: true })), 400, message);
+    }
+    assert.deepEqual(await pathsBelow(port), []);
+  });
+
+  it('whose client leaves in its middle is no fault of the service, and not logged as one', async () => {
+    const head = 'POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
+    await sendBytes(port, `${head}Content-Length: 100\r\n\r\n{"path":`, { ends: true });
+    await until('the request is logged', () => linesOf(service, '/create_folder').length === 1);
+    await within('the end', service.stop());
+    assert.deepEqual(
+      service.log.filter((line) => Number(line['level']) >= 50),
+      [],
+    );
+    service = await startService(memory);
+  });
+});
+
+describe('fields of JSON bodies', () => {
+  let service: TestService;
+  let port: number;
+
+  beforeEach(async () => {
+    service = await startService(memory);
+    ({ port } = service);
+  });
+  afterEach(() => service.stop());
+
+  it('/rename: refuses fields that lack or are of another type with 400 and the field, and coerces none', async () => {
+    await plant(port, { a: '1', b: '2' });
+    assertFailure(await postJson(port, '/rename/a', {}), 400, 'The body lacks "newName".');
+    assertFailure(await postJson(port, '/rename/a', { overwrite: true }), 400, 'The body lacks "newName".');
+    for (const newName of NO_STRINGS) {
+      assertFailure(await postJson(port, '/rename/a', { newName }), 400, /"newName".*must be string/);
+    }
+    for (const overwrite of NO_BOOLEANS) {
+      const response = await postJson(port, '/rename/a', { newName: 'b', overwrite });
+      assertFailure(response, 400, /"overwrite".*must be boolean/);
+    }
+    assert.deepEqual(await treeOf(port), { a: '1', b: '2' });
+  });
+
+  it('/create_folder: refuses a path that lacks or is no string with 400 and the field, and coerces nothing', async () => {
+    assertFailure(await postJson(port, '/create_folder', {}), 400, 'The body lacks "path".');
+    for (const path of NO_STRINGS) {
+      assertFailure(await postJson(port, '/create_folder', { path }), 400, /"path".*must be string/);
+    }
+    assert.deepEqual(await treeOf(port), {});
+  });
+
+  it('/rename_folder: refuses fields that lack or are of another type with 400 and the field, and coerces none', async () => {
+    const tree = { 'a/': null, 'a/x': '1', 'b/': null, 'b/y': '2' };
+    await plant(port, tree);
+    assertFailure(await postJson(port, '/rename_folder/a', {}), 400, 'The body lacks "newName".');
+    for (const newName of NO_STRINGS) {
+      assertFailure(await postJson(port, '/rename_folder/a', { newName }), 400, /"newName".*must be string/);
+    }
+    for (const overwrite of NO_BOOLEANS) {
+      const response = await postJson(port, '/rename_folder/a', { newName: 'b', overwrite });
+      assertFailure(response, 400, /"overwrite".*must be boolean/);
+    }
+    assert.deepEqual(await treeOf(port), tree);
+  });
+
+  for (const path of ['/copy', '/move']) {
+    it(`${path}: refuses fields that lack or are of another type with 400 and the field, and coerces none`, async () => {
+      const present = { a: '1', b: '2', 'f/': null, 'f/x': '3', 'g/': null };
+      await plant(port, present);
+      const body = { source: 'a', destination: 'z', is_folder: false };
+      for (const field of Object.keys(body)) {
+        const rest = Object.fromEntries(Object.entries(body).filter(([name]) => name !== field));
+        assertFailure(await postJson(port, path, rest), 400, `The body lacks "${field}".`);
+      }
+      for (const field of ['source', 'destination']) {
+        for (const wrong of NO_STRINGS) {
+          const response = await postJson(port, path, { ...body, [field]: wrong });
+          assertFailure(response, 400, new RegExp(`"${field}".*must be string`));
+        }
+      }
+      for (const field of ['is_folder', 'overwrite']) {
+        for (const wrong of NO_BOOLEANS) {
+          for (const [source, destination] of [
+            ['a', 'b'],
+            ['f', 'g'],
+          ]) {
+            const response = await postJson(port, path, { ...body, source, destination, [field]: wrong });
+            assertFailure(response, 400, new RegExp(`"${field}".*must be boolean`));
+          }
+        }
+      }
+      assert.deepEqual(await treeOf(port), present);
+    });
+  }
+});

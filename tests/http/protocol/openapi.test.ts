@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { disk, memory } from '../../contract/backend.ts';
+import { jsonOf, send } from '../client.ts';
+import { startService, type TestService } from '../service.ts';
+
+// Only the disk has signed URLs of the service, and so the route `/-/signed/`.
+for (const backend of [memory, disk]) {
+  describe(`OpenAPI document: ${backend.name}`, () => {
+    let service: TestService;
+    let port: number;
+
+    before(async () => {
+      service = await startService(backend);
+      ({ port } = service);
+    });
+    after(() => service.stop());
+
+    const ENDPOINTS: Readonly<Record<string, readonly string[]>> = {
+      '/': ['get'],
+      '/{path}': ['get'],
+      '/upload': ['post'],
+      '/delete/{path}': ['delete', 'post'],
+      '/file/{path}': ['get', 'head'],
+      '/thumb/{path}': ['get'],
+      '/rename/{path}': ['post'],
+      '/delete_folder/{path}': ['delete', 'post'],
+      '/rename_folder/{path}': ['post'],
+      '/copy': ['post'],
+      '/move': ['post'],
+      '/create_folder': ['post'],
+      '/-/health/live': ['get'],
+      '/-/health/ready': ['get'],
+      '/-/session': ['delete', 'get', 'post'],
+      '/-/session/end': ['post'],
+      '/-/sign-in': ['get'],
+    };
+    type Operation = {
+      summary?: string;
+      parameters?: { name: string; in: string }[];
+      requestBody?: { content: Record<string, { schema: { required?: string[]; properties: object } }> };
+      responses: Record<string, { content?: object }>;
+    };
+    const describedPaths = async () => {
+      const json = jsonOf(await send(port, '/-/openapi.json'));
+      return json as { openapi: string; info: { title: string }; paths: Record<string, Record<string, Operation>> };
+    };
+
+    it('is OpenAPI 3.1.0, with every endpoint and its methods, and no other', async () => {
+      const { openapi, info, paths } = await describedPaths();
+      assert.equal(openapi, '3.1.0');
+      assert.equal(info.title, 'Holdall');
+      const methods = Object.entries(paths).map(([path, operations]) => [path, Object.keys(operations).toSorted()]);
+      const expected = { ...ENDPOINTS, ...(service.signsUrls && { '/-/signed/{path}': ['get', 'head'] }) };
+      assert.deepEqual(Object.fromEntries(methods), expected);
+    });
+
+    it('has a summary, the statuses of success and of failure, and the path parameter for every operation', async () => {
+      for (const [path, operations] of Object.entries((await describedPaths()).paths)) {
+        for (const [method, { summary, parameters = [], responses }] of Object.entries(operations)) {
+          const place = `${method} ${path}`;
+          assert.ok(summary, place);
+          assert.ok(responses['200'] ?? responses['302'], place);
+          if (path !== '/-/health/live') assert.ok(responses['5XX'], place);
+          const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => name);
+          assert.deepEqual(inPath, path.includes('{path}') ? ['path'] : [], place);
+        }
+      }
+    });
+
+    it('names the fields of every body, and which are required', async () => {
+      const { paths } = await describedPaths();
+      const json = 'application/json';
+      for (const [path, type, required, properties] of [
+        ['/upload', 'multipart/form-data', ['file'], ['file', 'prefix', 'modified']],
+        ['/rename/{path}', json, ['newName'], ['newName', 'overwrite']],
+        ['/rename_folder/{path}', json, ['newName'], ['newName', 'overwrite']],
+        ['/copy', json, ['source', 'destination', 'is_folder'], ['source', 'destination', 'is_folder', 'overwrite']],
+        ['/move', json, ['source', 'destination', 'is_folder'], ['source', 'destination', 'is_folder', 'overwrite']],
+        ['/create_folder', json, ['path'], ['path']],
+        ['/-/session', json, ['name', 'password'], ['name', 'password']],
+      ] as const) {
+        const schema = paths[path]?.['post']?.requestBody?.content[type]?.schema;
+        assert.deepEqual([schema?.required, Object.keys(schema?.properties ?? {})], [required, properties], path);
+      }
+    });
+
+    it('names the types that responses come in, beside JSON', async () => {
+      const { paths } = await describedPaths();
+      const json = 'application/json';
+      const lines = [json, 'application/x-ndjson'];
+      const page = [json, 'text/html'];
+      for (const [path, method, status, types] of [
+        ['/', 'get', '200', page],
+        ['/', 'get', '4XX', page],
+        ['/file/{path}', 'get', '200', ['*/*']],
+        ['/file/{path}', 'get', '206', ['*/*']],
+        ['/file/{path}', 'get', '4XX', page],
+        ['/thumb/{path}', 'get', '200', ['image/jpeg']],
+        ['/copy', 'post', '200', lines],
+        ['/move', 'post', '200', lines],
+        ['/delete_folder/{path}', 'delete', '200', lines],
+        ['/rename_folder/{path}', 'post', '200', lines],
+        ['/-/health/live', 'get', '4XX', [json]],
+        ['/-/health/ready', 'get', '4XX', [json]],
+      ] as const) {
+        const response = paths[path]?.[method]?.responses[status];
+        assert.deepEqual(Object.keys(response?.content ?? {}), types, `${method} ${path} ${status}`);
+      }
+    });
+
+    it('is a page too, whose scripts and styles are all there', async () => {
+      const page = await send(port, '/-/docs');
+      assert.equal(page.status, 200);
+      assert.match(String(page.headers['content-type']), /^text\/html/);
+      const html = page.body.toString();
+      const links = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link = '']) => link);
+      assert.ok(links.some((link) => link.endsWith('.js')));
+      for (const link of links) {
+        const { origin, pathname } = new URL(link, `http://127.0.0.1:${port}/-/docs`);
+        assert.equal(origin, `http://127.0.0.1:${port}`, 'nothing comes from elsewhere');
+        assert.equal((await send(port, pathname)).status, 200, link);
+      }
+    });
+  });
+}

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { StoreError } from '../../../src/domain/error.ts';
+import { memory } from '../../contract/backend.ts';
+import { assertFailure, assertSuccess, plant, postJson, send, treeOf } from '../client.ts';
+import { failing } from '../failing-store.ts';
+import { ALL, ask, linesOf, NDJSON, resultOf, source, startWith, TRANSFERS } from '../folder-operations.ts';
+import { startService, type TestService } from '../service.ts';
+
+describe('progress of folder operations', () => {
+  let service: TestService;
+  let port: number;
+
+  beforeEach(async () => {
+    service = await startService(memory);
+    ({ port } = service);
+  });
+  afterEach(() => service.stop());
+
+  for (const operation of ALL) {
+    it(`${operation.name} responses a client that does not name NDJSON with the envelope alone`, async () => {
+      for (const accept of [undefined, '*/*', 'application/*', 'application/json', 'application/x-ndjson;q=0']) {
+        await plant(port, source('a'));
+        assertSuccess(await ask(port, operation, accept), operation.success);
+        assert.deepEqual(await treeOf(port), resultOf(operation));
+        await send(port, '/delete_folder/b', { method: 'DELETE' });
+      }
+    });
+
+    it(`${operation.name} tells a failure as the last line, with the status that it would have had`, async () => {
+      const response = await ask(port, operation, `text/html, ${NDJSON}; q=0.5`);
+      assert.equal(response.status, 200);
+      const { progress, last } = linesOf(response);
+      assert.deepEqual([progress, last], [[], { success: false, error: 'There is no folder "a/".', status: 404 }]);
+    });
+
+    it(`${operation.name} tells a fault as the last line, with nothing but the request id, and logs it`, async (test) => {
+      const faulty = await startWith(
+        memory,
+        test,
+        failing(() => new Error('secret')),
+      );
+      const response = await ask(faulty.port, operation, NDJSON);
+      const id = String(response.headers['x-request-id']);
+      const error = `Something failed inside the service. Its log says more, under the request id ${id}.`;
+      assert.deepEqual(linesOf(response), { progress: [], last: { success: false, error, status: 500 } });
+      const logged = faulty.log.filter((line) => line['requestId'] === id && line['level'] === 50);
+      assert.equal(logged.length, 1);
+      assert.match(JSON.stringify(logged), /secret/);
+    });
+
+    it(`${operation.name} tells that the store is out of reach as the last line, with 503`, async (test) => {
+      const unavailable = failing(() => new StoreError('unavailable', 'It is out of reach.', { retryAfter: 9 }));
+      const faulty = await startWith(memory, test, unavailable);
+      const { last } = linesOf(await ask(faulty.port, operation, NDJSON));
+      assert.deepEqual(last, { success: false, error: 'It is out of reach.', status: 503 });
+    });
+  }
+
+  it('is no matter of single files: they are answered with the envelope alone', async () => {
+    await plant(port, { a: '1' });
+    for (const [path, body, message] of [
+      ['/copy', { source: 'a', destination: 'b', is_folder: false }, 'Item copied successfully'],
+      ['/move', { source: 'a', destination: 'c', is_folder: false }, 'Item moved successfully'],
+      ['/create_folder', { path: 'f' }, 'Folder created successfully'],
+    ] as const) {
+      assertSuccess(await postJson(port, path, body, { accept: NDJSON }), { message });
+    }
+  });
+
+  it('is no matter of requests that are wrong in themselves: they are 400', async () => {
+    for (const operation of TRANSFERS) {
+      assertFailure(await postJson(port, operation.path, {}, { accept: NDJSON }), 400, /lacks/);
+      assertFailure(await postJson(port, operation.path, [], { accept: NDJSON }), 400, /must be a JSON object/);
+    }
+  });
+});

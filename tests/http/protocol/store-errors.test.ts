@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
+import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
+import { type ErrorKind, StoreError } from '../../../src/domain/error.ts';
+import { parseFile, parseFolder } from '../../../src/domain/path.ts';
+import type { Store } from '../../../src/domain/store.ts';
+import { readOnly } from '../../../src/layers/read-only.ts';
+import { memory } from '../../contract/backend.ts';
+import {
+  assertFailure,
+  assertSuccess,
+  type HttpResponse,
+  jsonOf,
+  pathsBelow,
+  postForm,
+  postJson,
+  send,
+} from '../client.ts';
+import { failing } from '../failing-store.ts';
+import { startService, type TestService } from '../service.ts';
+
+describe('a read-only service', () => {
+  it('a service that is read-only responses all that would change something with 403, and changes nothing', async (test) => {
+    const inner = Promise.withResolvers<Store>();
+    const locked = await startWith((store) => {
+      inner.resolve(store);
+      return readOnly(store);
+    }, test);
+    const store = await inner.promise;
+    await store.write(parseFile('a'), { body: Readable.from([Buffer.from('1')]), type: 'text/plain' });
+    await store.createFolder(parseFolder('f'));
+    for (const response of await askForChanges(locked.port)) {
+      assertFailure(response, 403, 'This service is read-only.');
+    }
+    assert.equal((await send(locked.port, '/file/a')).body.toString(), '1');
+    assert.deepEqual(await pathsBelow(locked.port), ['a', 'f/']);
+  });
+});
+
+describe('/-/health', () => {
+  let service: TestService;
+  let port: number;
+
+  beforeEach(async () => {
+    service = await startService(memory);
+    ({ port } = service);
+  });
+  afterEach(() => service.stop());
+
+  it('says that the process runs, and that the store can be used', async () => {
+    assertSuccess(await send(port, '/-/health/live'), { message: 'The service is running.' });
+    const response = await send(port, '/-/health/ready');
+    // What a backend tells of its quota stands there besides.
+    const { quota: _, ...ready } = jsonOf(response);
+    assert.deepEqual([response.status, ready], [200, { success: true, message: 'The service is ready.' }]);
+  });
+
+  it('says with 503 and Retry-After that the store is out of reach, while the process runs', async (test) => {
+    const wrap = (store: Store): Store => ({
+      ...store,
+      check: async () => {
+        throw new StoreError('unavailable', 'The bucket does not response.', { retryAfter: 9 });
+      },
+    });
+    const faulty = await startWith(wrap, test);
+    const response = await send(faulty.port, '/-/health/ready');
+    assertFailure(response, 503, 'The bucket does not response.');
+    assert.equal(response.headers['retry-after'], '9');
+    assert.equal((await send(faulty.port, '/-/health/live')).status, 200);
+  });
+});
+
+/** Starts the service on a memory store that `wrap` changes, until the test ends. */
+async function startWith(wrap: (store: Store) => Store, test: TestContext): Promise<TestService> {
+  const service = await startService(memory, { wrap });
+  test.after(() => service.stop());
+  return service;
+}
+
+/** One request to every endpoint that asks the store. */
+async function askEverything(port: number): Promise<HttpResponse[]> {
+  return [
+    await send(port, '/'),
+    await send(port, '/?prefix=f'),
+    await send(port, '/file/a'),
+    await send(port, '/thumb/a'),
+    ...(await askForChanges(port)),
+  ];
+}
+
+/** One request to every endpoint that changes something. */
+async function askForChanges(port: number): Promise<HttpResponse[]> {
+  const file = { name: 'file', filename: 'a', value: 'x' };
+  const prefix = { name: 'prefix', value: 'f' };
+  return [
+    await send(port, '/delete/a', { method: 'DELETE' }),
+    await send(port, '/delete_folder/f', { method: 'DELETE' }),
+    await postJson(port, '/rename/a', { newName: 'b' }),
+    await postJson(port, '/rename_folder/f', { newName: 'g' }),
+    await postJson(port, '/copy', { source: 'a', destination: 'b', is_folder: false }),
+    await postJson(port, '/copy', { source: 'f', destination: 'g', is_folder: true }),
+    await postJson(port, '/move', { source: 'a', destination: 'b', is_folder: false }),
+    await postJson(port, '/move', { source: 'f', destination: 'g', is_folder: true }),
+    await postJson(port, '/create_folder', { path: 'f' }),
+    await postForm(port, [prefix, file]),
+    await postForm(port, [file, prefix]),
+  ];
+}
+
+describe('what the store throws', () => {
+  const STATUSES: Readonly<Record<ErrorKind, number>> = {
+    'not-found': 404,
+    'already-exists': 409,
+    'wrong-kind': 409,
+    'invalid-path': 400,
+    'invalid-request': 400,
+    'condition-failed': 412,
+    'range-unsatisfiable': 416,
+    'too-large': 413,
+    denied: 403,
+    unsupported: 501,
+    unavailable: 503,
+  };
+
+  it('on purpose is answered with the status of its kind and its own words', async (test) => {
+    let kind: ErrorKind = 'denied';
+    const wrap = failing(() => new StoreError(kind, `It is ${kind}.`, { cause: new Error('secret cause') }));
+    const faulty = await startWith(wrap, test);
+    for (const [each, status] of Object.entries(STATUSES) as [ErrorKind, number][]) {
+      kind = each;
+      for (const response of await askEverything(faulty.port)) assertFailure(response, status, `It is ${kind}.`);
+    }
+  });
+
+  it('as unavailable is 503 with Retry-After: as many seconds as the store says, or one', async (test) => {
+    let retryAfter: number | undefined;
+    const wrap = failing(
+      () => new StoreError('unavailable', 'The store is out of reach.', retryAfter === undefined ? {} : { retryAfter }),
+    );
+    const faulty = await startWith(wrap, test);
+    for (const [seconds, header] of [
+      [undefined, '1'],
+      [7, '7'],
+      [3600, '3600'],
+    ] as const) {
+      retryAfter = seconds;
+      for (const response of await askEverything(faulty.port)) {
+        assertFailure(response, 503, 'The store is out of reach.');
+        assert.equal(response.headers['retry-after'], header);
+      }
+    }
+  });
+
+  it('by mistake is 500: the response says nothing but the request id, and the log says all under it', async (test) => {
+    const secrets = [
+      new Error('secret /srv/files'),
+      Object.assign(new Error('secret'), { code: 'EIO', path: '/srv/secret' }),
+      Object.assign(new TypeError('secret'), { statusCode: 404, headers: { secret: 'x' } }),
+      'secret text',
+      undefined,
+      { message: 'secret object' },
+    ];
+    let secret: unknown;
+    const faulty = await startWith(
+      failing(() => secret),
+      test,
+    );
+    for (const each of secrets) {
+      secret = each;
+      for (const response of await askEverything(faulty.port)) {
+        const id = String(response.headers['x-request-id']);
+        const error = `Something failed inside the service. Its log says more, under the request id ${id}.`;
+        assertFailure(response, 500, error);
+        assert.doesNotMatch(JSON.stringify(response.headers) + response.body.toString(), /secret|srv/);
+        const logged = faulty.log.filter((line) => line['requestId'] === id && line['level'] === 50);
+        assert.equal(logged.length, 1, JSON.stringify(faulty.log.filter((line) => line['requestId'] === id)));
+        if (each !== undefined) assert.match(JSON.stringify(logged), /secret/);
+      }
+    }
+  });
+
+  it('does not keep the service from answering the next request', async (test) => {
+    let isBroken = true;
+    const faulty = await startWith((store) => {
+      const broken = failing(() => new Error('secret'))(store);
+      return { ...store, list: (...args) => (isBroken ? broken : store).list(...args) };
+    }, test);
+    assert.equal((await send(faulty.port, '/')).status, 500);
+    isBroken = false;
+    assert.equal((await send(faulty.port, '/')).status, 200);
+  });
+});

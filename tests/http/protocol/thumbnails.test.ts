@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import { memory } from '../../contract/backend.ts';
+import { NAMES } from '../../contract/names.ts';
+import {
+  assertThumbnail,
+  BLUE,
+  type Colour,
+  GREEN,
+  plain,
+  quarters,
+  RED,
+  resizedPng,
+  svg,
+  YELLOW,
+} from '../../thumbnails/images.ts';
+import { assertFailure, escapePath, plant, send, upload } from '../client.ts';
+import { startService, type TestService } from '../service.ts';
+
+/** Where the colours of `quarters` are on a thumbnail. */
+const QUARTERS: [number, number, Colour][] = [
+  [60, 60, RED],
+  [260, 60, GREEN],
+  [60, 260, BLUE],
+  [260, 260, YELLOW],
+];
+
+const rectangle = (x: number, y: number, colour: Colour) =>
+  `<rect x="${x}" y="${y}" width="300" height="200" fill="rgb(${colour.join(',')})"/>`;
+
+const SVG = svg(
+  rectangle(0, 0, RED) + rectangle(300, 0, GREEN) + rectangle(0, 200, BLUE) + rectangle(300, 200, YELLOW),
+);
+
+describe('thumbnails', () => {
+  let service: TestService;
+  before(async () => {
+    service = await startService(memory);
+    await upload(service.port, 'a b/quarters.png', await quarters().png().toBuffer());
+  });
+  after(() => service.stop());
+
+  const get = (path: string, headers?: Record<string, string>, method = 'GET') =>
+    send(service.port, `/thumb/${path}`, { method, headers });
+  const PATH = 'a%20b/quarters.png';
+
+  describe('returns a picture', () => {
+    it('what is longer than wide, or wider than long, is cut at both ends', async () => {
+      const [r, g, b] = BLUE;
+      for (const [path, sides] of [
+        ['wide.png', { left: 200, right: 200 }],
+        ['long.png', { top: 200, bottom: 200 }],
+      ] as const) {
+        const image = plain(RED, 200, 200).extend({ ...sides, background: { r, g, b } });
+        await upload(service.port, path, await image.png().toBuffer());
+        await assertThumbnail((await get(path)).body, [10, 10, RED], [310, 10, RED], [10, 310, RED], [310, 310, RED]);
+      }
+    });
+
+    it('HEAD has the headers of GET', async () => {
+      const [whole, head] = [await get(PATH), await get(PATH, {}, 'HEAD')];
+      assert.equal(head.status, 200);
+      assert.equal(head.body.length, 0);
+      for (const name of ['content-type', 'content-length', 'etag', 'cache-control'] as const) {
+        assert.equal(head.headers[name], whole.headers[name], name);
+      }
+    });
+
+    for (const [format, image] of [
+      ['JPEG', () => quarters().jpeg().toBuffer()],
+      ['WebP', () => quarters().webp().toBuffer()],
+      ['GIF', () => quarters().gif().toBuffer()],
+      ['AVIF', () => quarters(300, 200).avif({ effort: 0 }).toBuffer()],
+      ['TIFF', () => quarters().tiff().toBuffer()],
+      ['SVG', async () => SVG],
+    ] as const) {
+      it(`of ${format}, told by its content and not by its name`, async () => {
+        const value = await image();
+        for (const path of [`formats/x.${format.toLowerCase()}`, `formats/${format}.txt`]) {
+          await upload(service.port, path, value);
+          const { status, body } = await get(path);
+          assert.equal(status, 200, body.toString());
+          await assertThumbnail(body, ...QUARTERS);
+        }
+      });
+    }
+
+    it('of every name', async () => {
+      const image = await plain(RED, 32, 32).png().toBuffer();
+      for (const name of NAMES) {
+        await upload(service.port, `names/${name}`, image);
+        const { status, headers } = await get(`names/${escapePath(name)}`);
+        assert.deepEqual([status, headers['content-type']], [200, 'image/jpeg'], name);
+      }
+    });
+
+    it('to many at once, the same one', async () => {
+      await upload(service.port, 'many.png', await quarters(900, 900).png().toBuffer());
+      const responses = await Promise.all(Array.from({ length: 12 }, () => get('many.png')));
+      const [first] = responses;
+      for (const { status, body } of responses) {
+        assert.equal(status, 200);
+        assert.ok(first?.body.equals(body));
+      }
+    });
+  });
+
+  describe('evaluates preconditions', () => {
+    it('the ETag stays while the image does, and differs from the ETag of the image', async () => {
+      const [first, second] = [await get(PATH), await get(PATH)];
+      assert.equal(first.headers.etag, second.headers.etag);
+      assert.notEqual(first.headers.etag, (await send(service.port, `/file/${PATH}`)).headers.etag);
+    });
+
+    for (const [what, status, condition] of [
+      ['If-None-Match with the ETag', 304, (etag: string) => ({ 'if-none-match': etag })],
+      ['If-None-Match with the ETag as a weak one', 304, (etag: string) => ({ 'if-none-match': `W/${etag}` })],
+      ['If-None-Match with the ETag in a list', 304, (etag: string) => ({ 'if-none-match': `"other", ${etag}` })],
+      ['If-None-Match: *', 304, () => ({ 'if-none-match': '*' })],
+      ['If-None-Match with another ETag', 200, () => ({ 'if-none-match': '"other"' })],
+      ['If-Match with the ETag', 200, (etag: string) => ({ 'if-match': etag })],
+      ['If-Match with another ETag', 412, () => ({ 'if-match': '"other"' })],
+    ] as const) {
+      it(`${what} is a ${status}`, async () => {
+        const etag = String((await get(PATH)).headers.etag);
+        const response = await get(PATH, condition(etag));
+        assert.equal(response.status, status);
+        assert.equal((await get(PATH, condition(etag), 'HEAD')).status, status);
+        if (status === 412) return assertFailure(response, 412, /etag/);
+        assert.equal(response.headers.etag, etag);
+        // A cache takes what a 304 says into what it keeps (RFC 9111, section 3.2).
+        assert.equal(response.headers['content-type'], status === 200 ? 'image/jpeg' : undefined);
+        assert.equal(response.body.length > 0, status === 200);
+      });
+    }
+
+    it('the ETag of the image is not that of its thumbnail', async () => {
+      const { headers } = await send(service.port, `/file/${PATH}`);
+      assert.equal((await get(PATH, { 'if-none-match': String(headers.etag) })).status, 200);
+    });
+  });
+
+  describe('refuse', () => {
+    before(async () => {
+      const png = await quarters().png().toBuffer();
+      await plant(service.port, { 'bad/text.txt': 'just text', 'bad/text.png': 'just text', 'bad/empty.png': '' });
+      await upload(service.port, 'bad/random.jpg', randomBytes(10_000));
+      await upload(service.port, 'bad/page.svg', '<html><body>no image</body></html>');
+      await upload(service.port, 'bad/broken.svg', SVG.subarray(0, 150));
+      await upload(service.port, 'bad/head.png', png.subarray(0, 40));
+      await upload(service.port, 'bad/huge.png', resizedPng(png, 20_000, 20_000));
+    });
+
+    for (const name of ['text.txt', 'text.png', 'empty.png', 'random.jpg', 'page.svg', 'broken.svg', 'head.png']) {
+      it(`bad/${name} is no readable image: 400 that names it, in the envelope`, async () => {
+        for (const attempt of ['first', 'second']) {
+          const response = await get(`bad/${name}`);
+          assertFailure(response, 400, new RegExp(`"bad/${name.replace('.', '\\.')}"`));
+          assert.equal(response.headers.etag, undefined, attempt);
+        }
+        const head = await get(`bad/${name}`, {}, 'HEAD');
+        assert.deepEqual([head.status, head.body.length], [400, 0]);
+      });
+    }
+
+    it('a condition does not hide that (RFC 9110, section 13.2.1)', async () => {
+      for (const [header, value] of [
+        ['if-none-match', '*'],
+        ['if-match', '"other"'],
+      ] as const) {
+        assertFailure(await get('bad/text.txt', { [header]: value }), 400, /text\.txt/);
+      }
+    });
+
+    it('over 100 megapixels is a 413 that names the limit', async () =>
+      assertFailure(await get('bad/huge.png'), 413, /20000.*100 megapixels/));
+
+    it('over 50 MB is a 413 that names the limit, before anything is read', async () => {
+      const large = await startService(memory, {
+        wrap: (store) => ({
+          ...store,
+          stat: async (file) => ({ ...(await store.stat(file)), size: 50 * 1024 * 1024 + 1 }),
+          read: async () => assert.fail('The file was read.'),
+        }),
+      });
+      try {
+        await upload(large.port, 'large.png', 'x');
+        assertFailure(await send(large.port, '/thumb/large.png'), 413, /52428801 bytes.*50 MB/);
+      } finally {
+        await large.stop();
+      }
+    });
+
+    for (const path of ['missing.png', 'missing/deep.png', 'a%20b', `${PATH}/x`, 'quarters.png']) {
+      it(`/thumb/${path} is no file: 404`, async () => assertFailure(await get(path), 404, /There is no file/));
+    }
+
+    for (const [path, error] of [
+      ['', /empty/],
+      ['a%20b/', /empty segment/],
+      [`a%20b//quarters.png`, /empty segment/],
+      [`../thumb/${PATH}`, /segment "\.\."/],
+      ['a%20b/%2e%2e/quarters.png', /segment "\.\."/],
+      ['a%00.png', /control character/],
+      ['%ff.png', /UTF-8/],
+    ] as const) {
+      it(`/thumb/${path} is a 400 that names the rule`, async () => assertFailure(await get(path), 400, error));
+    }
+  });
+});

@@ -1,0 +1,476 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
+import { StoreError } from '../../../src/domain/error.ts';
+import type { Store } from '../../../src/domain/store.ts';
+import { type Backend, emptied } from '../../contract/backend.ts';
+import {
+  assertFailure,
+  assertSuccess,
+  begin,
+  type Exchange,
+  plant,
+  postJson,
+  send,
+  treeOf,
+  until,
+  upload,
+  within,
+} from '../client.ts';
+import {
+  ALL,
+  ask,
+  BYTES,
+  COPY,
+  callOf,
+  DELETE,
+  FILES,
+  linesOf,
+  MOVE,
+  MOVES,
+  NDJSON,
+  type Operation,
+  resultOf,
+  source,
+  startWith,
+  TRANSFERS,
+  type Tree,
+} from '../folder-operations.ts';
+import type { TestService } from '../service.ts';
+
+/** `store` limits the suite to the cases that depend on the store, and not only on the faults that the tests inject. */
+type Scope = 'all' | 'store';
+
+/**
+ * Tests the operations that `Files` composes from single files, on a store without its own folder operations, so that a
+ * test can act between any two files.
+ */
+export function composedSuite(backend: Backend, scope: Scope): void {
+  const skip =
+    backend.lacks['composed-operations'] ??
+    (backend.lacks['etags-of-content'] && `such a store brings its own: ${backend.lacks['etags-of-content']}`);
+
+  describe(`Folder operations file by file over HTTP: ${backend.name}`, { skip: skip ?? false }, () => {
+    /** The service on the store with `hooks`, holding `tree`. */
+    const start = async (test: TestContext, hooks: Hooks, tree: Tree) => {
+      const started = await startWith(backend, test, (store) => composed(store, hooks));
+      await plant(started.port, tree);
+      return started;
+    };
+
+    if (scope === 'all') {
+      describe('their progress', () => {
+        for (const operation of ALL) {
+          it(`of ${operation.name} counts files and bytes, and the total when it is known`, async (test) => {
+            const { port } = await start(test, {}, source('a'));
+            let now = 0;
+            test.mock.method(performance, 'now', () => (now += 1000));
+            const { progress, last } = linesOf(await ask(port, operation, NDJSON));
+            assert.equal(last['status'], 200);
+            for (const [index, { done, total, bytes }] of progress.entries()) {
+              const before = progress[index - 1] ?? { done: 0, total: null, bytes: 0 };
+              assert.ok(done >= before.done && bytes >= before.bytes, 'it never goes back');
+              assert.ok(total === FILES || (total === null && before.total === null), 'a total that is known stays');
+            }
+            assert.deepEqual(progress.at(-1), { done: FILES, total: FILES, bytes: BYTES });
+          });
+
+          it(`of ${operation.name} is told ten times a second at most`, async (test) => {
+            const { port } = await start(test, {}, source('a'));
+            test.mock.method(performance, 'now', () => 1000);
+            assert.equal(linesOf(await ask(port, operation, NDJSON)).progress.length, 1);
+          });
+
+          it(`of ${operation.name} is answered at once with 200, before anything is done`, async (test) => {
+            const gate = createGate();
+            const { port } = await start(test, gate.before(operation), source('a'));
+            const exchange = begin(port, operation.path, callOf(operation, NDJSON));
+            try {
+              await within('the operation', gate.reached);
+              assert.equal((await within('the head of the answer', exchange.answer)).statusCode, 200);
+            } finally {
+              gate.open();
+              exchange.leave();
+            }
+          });
+        }
+      });
+
+      describe('left by a client that asked for progress', () => {
+        it('copy is cancelled: the source is whole, and the destination gone', async (test) => {
+          const gate = createGate();
+          const running = await start(test, gate.before(COPY), source('a'));
+          await leaveHalfWay(running, COPY, gate, NDJSON);
+          await until('the destination is gone', async () => (await send(running.port, '/b')).status === 404);
+          assert.deepEqual(await treeOf(running.port), source('a'));
+        });
+
+        it('copy is cancelled, and leaves at the destination what came there from elsewhere', async (test) => {
+          const gate = createGate();
+          const running = await start(test, gate.before(COPY), source('a'));
+          await leaveHalfWay(running, COPY, gate, NDJSON, () => upload(running.port, 'b/other', 'of another'));
+          const rest = { 'b/other': 'of another' };
+          await until('it is undone', async () => (await send(running.port, '/file/b/0')).status === 404);
+          await until('it is undone', async () => (await send(running.port, '/b/s')).status === 404);
+          await until('it is undone', async () => (await send(running.port, '/b/empty')).status === 404);
+          assert.deepEqual(await treeOf(running.port), { ...source('a'), 'b/': null, ...rest });
+        });
+
+        for (const operation of MOVES) {
+          it(`${operation.name} is cancelled: the source is whole, and the same request completes it`, async (test) => {
+            const gate = createGate();
+            const running = await start(test, gate.before(operation), source('a'));
+            await leaveHalfWay(running, operation, gate, NDJSON);
+            assert.deepEqual(await treeOf(running.port, 'a'), withoutRoot(source('a')));
+            assertSuccess(await ask(running.port, operation), operation.success);
+            assert.deepEqual(await treeOf(running.port), source('b'));
+          });
+        }
+
+        it('delete is cancelled: what was not removed yet stays', async (test) => {
+          const gate = createGate();
+          const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`a/${index + 100}`, `${index}`]));
+          const running = await start(test, { remove: () => gate.pass() }, many);
+          const exchange = begin(running.port, DELETE.path, callOf(DELETE, NDJSON));
+          await within('the operation', gate.reached);
+          exchange.leave();
+          await until('it is noticed', () => hasLeft(running, DELETE));
+          gate.open();
+          await running.stop();
+          // Those on their way at that moment may have gone.
+          assert.ok(gate.passed() < 40, `${gate.passed()} were removed`);
+        });
+      });
+
+      describe('left by a client that asked for the envelope', () => {
+        for (const operation of ALL) {
+          it(`${operation.name} goes on to its end`, async (test) => {
+            const gate = createGate();
+            const running = await start(test, gate.before(operation), source('a'));
+            await leaveHalfWay(running, operation, gate, undefined);
+            await until('it is done', async () =>
+              operation.keepsSource
+                ? (await send(running.port, '/file/b/2')).status === 200 &&
+                  (await send(running.port, '/b/s/t')).status === 200
+                : (await send(running.port, '/a')).status === 404,
+            );
+            await until('the last file is there', async () => {
+              const last = await send(running.port, operation.path.startsWith('/delete') ? '/' : '/file/b/s/t/3');
+              return last.status === 200;
+            });
+            assert.deepEqual(await treeOf(running.port), resultOf(operation));
+          });
+        }
+      });
+
+      describe('failing half-way', () => {
+        for (const operation of TRANSFERS) {
+          for (const [what, error, status] of [
+            ['a fault', () => new Error('The network broke.'), 500],
+            ['a store out of reach', () => new StoreError('unavailable', 'It is out of reach.'), 503],
+          ] as const) {
+            it(`${operation.name} leaves by ${what} the source whole, and completes when it is sent again`, async (test) => {
+              let breaker = createBreaker(0, error);
+              const { port } = await start(test, { put: (path) => breaker.pass(path.startsWith('b/')) }, {});
+              for (let copies = 0; copies < FILES; copies++) {
+                breaker = createBreaker(copies, error);
+                await plant(port, source('a'));
+                breaker.arm();
+                assertFailure(await ask(port, operation), status, /./);
+                assert.deepEqual(await treeOf(port, 'a'), withoutRoot(source('a')), `after ${copies} copies`);
+                // A move is not undone, so that the same request goes on from its copies.
+                if (operation === COPY) assert.equal((await send(port, '/b')).status, 404);
+                breaker.disarm();
+                assertSuccess(await ask(port, operation), operation.success);
+                assert.deepEqual(await treeOf(port), resultOf(operation));
+                assert.equal((await send(port, '/delete_folder/b', { method: 'DELETE' })).status, 200);
+              }
+            });
+          }
+
+          it(`${operation.name} over a folder that is there leaves the source whole, and completes when it is sent again`, async (test) => {
+            const breaker = createBreaker(2, () => new Error('The network broke.'));
+            const old = { 'b/0': 'old', 'b/old': 'old', 'b/s/t/3': 'old', 'b/old-folder/x': 'old' };
+            const hooks = { put: (path: string) => breaker.pass(path.startsWith('b/')) };
+            const { port } = await start(test, hooks, { ...source('a'), ...old });
+            const overwriting = { ...operation, body: { ...operation.body, overwrite: true } };
+            breaker.arm();
+            assertFailure(await ask(port, overwriting), 500, /./);
+            assert.deepEqual(await treeOf(port, 'a'), withoutRoot(source('a')));
+            breaker.disarm();
+            assertSuccess(await ask(port, overwriting), operation.success);
+            assert.deepEqual(await treeOf(port), resultOf(operation));
+          });
+        }
+
+        for (const operation of MOVES) {
+          it(`${operation.name} loses nothing when it fails while it removes, and completes when it is sent again`, async (test) => {
+            let breaker = createBreaker(0, () => new Error('The network broke.'));
+            const hooks = { remove: (path: string) => breaker.pass(path.startsWith('a/')) };
+            const { port } = await start(test, hooks, {});
+            for (let removals = 0; removals < FILES; removals++) {
+              breaker = createBreaker(removals, () => new Error('The network broke.'));
+              await plant(port, source('a'));
+              breaker.arm();
+              assertFailure(await ask(port, operation), 500, /./);
+              assert.deepEqual(await treeOf(port, 'b'), withoutRoot(source('b')), `after ${removals} removals`);
+              breaker.disarm();
+              assertSuccess(await ask(port, operation), operation.success);
+              assert.deepEqual(await treeOf(port), source('b'));
+              assert.equal((await send(port, '/delete_folder/b', { method: 'DELETE' })).status, 200);
+            }
+          });
+        }
+
+        for (const operation of MOVES) {
+          it(`${operation.name} over a folder that is there loses nothing when it fails while it removes, and completes when it is sent again`, async (test) => {
+            let breaker = createBreaker(0, () => new Error('The network broke.'));
+            const hooks = { remove: (path: string) => breaker.pass(path.startsWith('a/')) };
+            const { port } = await start(test, hooks, {});
+            for (let removals = 0; removals < FILES; removals++) {
+              breaker = createBreaker(removals, () => new Error('The network broke.'));
+              await plant(port, { ...source('a'), 'b/0': 'old', 'b/old': 'old' });
+              const overwriting = { ...operation, body: { ...operation.body, overwrite: true } };
+              breaker.arm();
+              assertFailure(await ask(port, overwriting), 500, /./);
+              assert.deepEqual(await treeOf(port, 'b'), withoutRoot(source('b')), `after ${removals} removals`);
+              breaker.disarm();
+              assertSuccess(await ask(port, overwriting), operation.success);
+              assert.deepEqual(await treeOf(port), source('b'), `after ${removals} removals`);
+              assert.equal((await send(port, '/delete_folder/b', { method: 'DELETE' })).status, 200);
+            }
+          });
+        }
+
+        it('delete goes on where it was cut short, when it is sent again', async (test) => {
+          const breaker = createBreaker(2, () => new Error('The network broke.'));
+          const { port } = await start(test, { remove: () => breaker.pass(true) }, source('a'));
+          breaker.arm();
+          assertFailure(await ask(port, DELETE), 500, /./);
+          breaker.disarm();
+          assertSuccess(await ask(port, DELETE), DELETE.success);
+          assert.deepEqual(await treeOf(port), {});
+        });
+
+        it('a move of a single file loses nothing when it fails before the removal, and completes when it is sent again', async (test) => {
+          const breaker = createBreaker(0, () => new Error('The network broke.'));
+          const hooks = { remove: () => breaker.pass(true) };
+          const withoutMove = (store: Store) => ({ ...composed(store, hooks), move: undefined });
+          const { port } = await startWith(backend, test, withoutMove);
+          await plant(port, { 'a/x': 'text' });
+          const move = { source: 'a/x', destination: 'b/x', is_folder: false };
+          breaker.arm();
+          assertFailure(await postJson(port, '/move', move), 500, /./);
+          assert.equal((await send(port, '/file/a/x')).body.toString(), 'text');
+          breaker.disarm();
+          assertSuccess(await postJson(port, '/move', move), MOVE.success);
+          assert.deepEqual(await treeOf(port), emptied(backend, { 'a/': null, 'b/': null, 'b/x': 'text' }, 'a/'));
+        });
+      });
+
+      describe("over a folder in which files and folders have each other's names", () => {
+        const skipped = { skip: backend.lacks['one-kind-per-name'] ?? false };
+        for (const operation of TRANSFERS) {
+          it(`${operation.name} replaces them, however long the store takes for each`, skipped, async (test) => {
+            for (const ticks of [0, 1, 5, 20]) {
+              const wait = async () => {
+                for (let tick = 0; tick < ticks; tick++) await setImmediate();
+              };
+              const old = { 'b/0/old/x': 'old', 'b/s': 'old', 'b/1/': null, 'b/empty': 'old' };
+              const { port } = await start(test, { put: wait, remove: wait }, { ...source('a'), ...old });
+              const overwriting = { ...operation, body: { ...operation.body, overwrite: true } };
+              const response = await ask(port, overwriting);
+              assert.equal(response.status, 200, `after ${ticks} ticks: ${response.body.toString()}`);
+              assert.deepEqual(await treeOf(port), resultOf(operation));
+            }
+          });
+        }
+      });
+    }
+
+    describe('interrupted where nothing could be undone', () => {
+      const some: Tree = { 'b/0': 'text of 0', 'b/s/t/3': 'text of 3' };
+
+      for (const operation of TRANSFERS) {
+        it(`${operation.name} completes when it is sent again: some files are copied already`, async (test) => {
+          const puts: string[] = [];
+          const { port } = await start(
+            test,
+            { put: async (path) => void puts.push(path) },
+            { ...source('a'), ...some },
+          );
+          puts.length = 0;
+          assertSuccess(await ask(port, operation), operation.success);
+          assert.deepEqual(await treeOf(port), resultOf(operation));
+          assert.deepEqual(puts.toSorted(), ['b/1', 'b/2', 'b/s/nothing'], 'what is there already is not copied again');
+        });
+
+        it(`${operation.name} completes when it is sent again: all but an empty folder is copied already`, async (test) => {
+          const { port } = await start(test, {}, { 'a/x': '1', 'a/z/': null, 'b/x': '1' });
+          assertSuccess(await ask(port, operation), operation.success);
+          const left = operation.keepsSource ? { 'a/': null, 'a/x': '1', 'a/z/': null } : {};
+          assert.deepEqual(await treeOf(port), { ...left, 'b/': null, 'b/x': '1', 'b/z/': null });
+        });
+
+        it(`${operation.name} is a conflict where the destination holds anything that is no copy`, async (test) => {
+          const { port } = await start(test, {}, {});
+          const others: Tree[] = [
+            { 'b/0': 'another 0' },
+            { ...some, 'b/other': 'text' },
+            { ...some, 'b/1': 'another 1' },
+          ];
+          for (const other of others) {
+            await plant(port, { ...source('a'), ...other });
+            const before = await treeOf(port);
+            assertFailure(await ask(port, operation), 409, /already/);
+            assert.deepEqual(await treeOf(port), before);
+            await send(port, '/delete_folder/b', { method: 'DELETE' });
+          }
+        });
+      }
+
+      for (const operation of MOVES) {
+        const states: readonly (readonly [what: string, rest: readonly string[]])[] = [
+          ['none is removed', Object.keys(source('a'))],
+          ['some are removed', ['a/2', 'a/s/t/3']],
+          ['all but one are removed', ['a/s/nothing']],
+        ];
+        for (const [what, rest] of states) {
+          it(`${operation.name} completes when it is sent again: all files are copied and ${what}`, async (test) => {
+            const left = Object.fromEntries(Object.entries(source('a')).filter(([path]) => rest.includes(path)));
+            const { port } = await start(test, {}, { ...left, ...source('b') });
+            assertSuccess(await ask(port, operation), operation.success);
+            assert.deepEqual(await treeOf(port), source('b'));
+          });
+        }
+      }
+
+      it('copy is a conflict where all is copied: that is what a copy that is sent twice finds', async (test) => {
+        const { port } = await start(test, {}, source('a'));
+        assertSuccess(await ask(port, COPY), COPY.success);
+        assertFailure(await ask(port, COPY), 409, /already/);
+      });
+    });
+
+    describe('with others at work in the source', () => {
+      for (const operation of MOVES) {
+        it(`${operation.name} removes nothing that arrives or changes there meanwhile`, async (test) => {
+          const gate = createGate();
+          const { port } = await start(test, gate.before(operation), source('a'));
+          const { answer: response } = begin(port, operation.path, callOf(operation));
+          await within('the operation', gate.reached);
+          await until('a file is copied', async () => (await send(port, '/file/b/0')).status === 200);
+          await upload(port, 'a/0', 'changed');
+          await upload(port, 'a/new', 'arrived');
+          await upload(port, 'a/n/new', 'arrived');
+          gate.open();
+          assert.equal((await within('the answer', response)).statusCode, 200);
+          const { 'a/0': changed, 'a/new': arrived, 'a/n/new': below } = await treeOf(port);
+          assert.deepEqual([changed, arrived, below], ['changed', 'arrived', 'arrived']);
+          const copies = await treeOf(port, 'b');
+          assert.deepEqual({ ...copies, 'b/0': 'text of 0' }, withoutRoot(source('b')));
+        });
+      }
+    });
+  });
+}
+
+/** What stands before each file that is put or removed. */
+interface Hooks {
+  readonly put?: (path: string) => Promise<void>;
+  readonly remove?: (path: string) => Promise<void>;
+}
+
+/** The store without its own operations on folders, with `hooks` before each file. */
+function composed(store: Store, { put, remove }: Hooks): Store {
+  const { copy } = store;
+  return {
+    ...store,
+    copyFolder: undefined,
+    moveFolder: undefined,
+    removeTree: undefined,
+    copy:
+      copy &&
+      (async (from, to, options) => {
+        await put?.(to);
+        return copy(from, to, options);
+      }),
+    async write(file, body, options) {
+      try {
+        await put?.(file);
+      } catch (error) {
+        body.body.destroy();
+        throw error;
+      }
+      return store.write(file, body, options);
+    },
+    async remove(file, options) {
+      await remove?.(file);
+      return store.remove(file, options);
+    },
+  };
+}
+
+/** A gate that is closed until the test opens it. */
+function createGate() {
+  const reached = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  let count = 0;
+  const pass = async () => {
+    reached.resolve();
+    await opened.promise;
+    count++;
+  };
+  return {
+    pass,
+    /** Settles when somebody stands before it. */
+    reached: reached.promise,
+    open: () => opened.resolve(),
+    passed: () => count,
+    /** Hooks that hold up the third file of an operation, and let the others through. */
+    before: ({ path }: Operation): Hooks =>
+      path.startsWith('/delete')
+        ? { remove: async (file) => (file === 'a/2' ? pass() : undefined) }
+        : { put: async (file) => (file === 'b/2' ? pass() : undefined) },
+  };
+}
+
+/** Lets so many pass after it was armed, and fails for all others. */
+function createBreaker(passes: number, error: () => Error) {
+  let [isArmed, count] = [false, 0];
+  return {
+    arm: () => void (isArmed = true),
+    disarm: () => void (isArmed = false),
+    async pass(isMeant: boolean) {
+      if (isArmed && isMeant && ++count > passes) throw error();
+    },
+  };
+}
+
+/** Starts the operation, waits until it stands before the gate, leaves, and opens the gate when that is noticed. */
+async function leaveHalfWay(
+  running: TestService,
+  operation: Operation,
+  gate: ReturnType<typeof createGate>,
+  accept: string | undefined,
+  meanwhile: () => Promise<unknown> = async () => {},
+): Promise<void> {
+  const exchange: Exchange = begin(running.port, operation.path, callOf(operation, accept));
+  try {
+    await within('the operation', gate.reached);
+    if (!operation.path.startsWith('/delete')) {
+      await until('a file is copied', async () => (await send(running.port, '/file/b/0')).status === 200);
+    }
+    await meanwhile();
+    exchange.leave();
+    await until('it is noticed', () => hasLeft(running, operation));
+  } finally {
+    gate.open();
+  }
+}
+
+const hasLeft = ({ log }: TestService, { path }: Operation) =>
+  log.some((line) => line['path'] === path && line['status'] === 499);
+
+/** A tree as `treeOf` gives it below its one folder at the top. */
+const withoutRoot = (tree: Tree): Tree => Object.fromEntries(Object.entries(tree).slice(1));

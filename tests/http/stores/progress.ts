@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { Backend } from '../../contract/backend.ts';
+import { plant, treeOf } from '../client.ts';
+import {
+  ALL,
+  ask,
+  BYTES,
+  COPY,
+  FILES,
+  linesOf,
+  MOVE,
+  NDJSON,
+  resultOf,
+  source,
+  TRANSFERS,
+} from '../folder-operations.ts';
+import { startService, type TestService } from '../service.ts';
+
+/** The operations on whole folders: their progress, their being cancelled, cut short and sent again. */
+export function progressSuite(backend: Backend): void {
+  describe(`Progress of folder operations over HTTP: ${backend.name}`, () => {
+    let service: TestService;
+    let port: number;
+
+    beforeEach(async () => {
+      service = await startService(backend);
+      ({ port } = service);
+    });
+    afterEach(() => service.stop());
+
+    for (const operation of ALL) {
+      it(`${operation.name} responses a client that accepts NDJSON with lines of progress and the envelope with its status as the last`, async () => {
+        await plant(port, source('a'));
+        const response = await ask(port, operation, NDJSON);
+        assert.equal(response.headers['content-type'], NDJSON);
+        assert.equal(response.headers['cache-control'], 'no-store');
+        assert.ok(response.headers['x-request-id']);
+        const { progress, last } = linesOf(response);
+        assert.deepEqual(last, { success: true, ...operation.success, status: 200 });
+        for (const { done, total, bytes } of progress) {
+          assert.ok(Number.isInteger(done) && done >= 0 && done <= FILES);
+          assert.ok(Number.isInteger(bytes) && bytes >= 0 && bytes <= BYTES);
+          assert.ok(total === null || total === FILES);
+        }
+        assert.deepEqual(await treeOf(port), resultOf(operation));
+      });
+    }
+
+    it('tells a conflict, and a folder into itself, as the last line', async () => {
+      await plant(port, { 'a/x': '1', 'b/x': 'other' });
+      for (const operation of TRANSFERS) {
+        const { last } = linesOf(await ask(port, operation, NDJSON));
+        assert.deepEqual([last['success'], last['status']], [false, 409]);
+      }
+      for (const operation of [COPY, MOVE]) {
+        const below = { ...operation, body: { ...operation.body, destination: 'a/b' } };
+        const { last } = linesOf(await ask(port, below, NDJSON));
+        assert.deepEqual([last['success'], last['status']], [false, 400]);
+      }
+      assert.deepEqual(await treeOf(port), { 'a/': null, 'a/x': '1', 'b/': null, 'b/x': 'other' });
+    });
+  });
+}

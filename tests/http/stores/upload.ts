@@ -1,0 +1,410 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { after, before, describe, it } from 'node:test';
+import type { Backend, Trait } from '../../contract/backend.ts';
+import { NAMES } from '../../contract/names.ts';
+import {
+  assertFailure,
+  assertSuccess,
+  BOUNDARY,
+  beginUpload,
+  escapePath,
+  type FormPart,
+  formOf,
+  listed,
+  plant,
+  postBytes,
+  postForm,
+  send,
+  treeOf,
+  until,
+  upload,
+} from '../client.ts';
+import { type ServiceOptions, startService, type TestService } from '../service.ts';
+
+/** `POST /upload`, on any store. */
+export function uploadSuite(backend: Backend): void {
+  describe(`Upload: ${backend.name}`, () => {
+    describe('takes a file', () => takesFiles(backend));
+    describe('reads the names in forms', () => readsNames(backend));
+    describe('refuses conflicts', () => refusesConflicts(backend));
+    describe('changes nothing when the body ends too early', () => survivesEarlyEnds(backend));
+    describe('keeps modification times', () => keepsTimes(backend));
+    describe('honours conditions', () => honoursConditions(backend));
+    describe('keeps to MAX_UPLOAD_SIZE', () => keepsToLimit(backend));
+    describe('replaces at once', () => replacesAtOnce(backend));
+  });
+}
+
+/** One service for all tests of a `describe`, each of which keeps to paths of its own. */
+function serve(
+  backend: Backend,
+  options?: ServiceOptions,
+): { readonly port: number; readonly log: TestService['log'] } {
+  let service: TestService;
+  before(async () => {
+    service = await startService(backend, options);
+  });
+  after(() => service.stop());
+  return {
+    get port() {
+      return service.port;
+    },
+    get log() {
+      return service.log;
+    },
+  };
+}
+
+const PREFIX_FIRST = 'prefix before file';
+const FILE_FIRST = 'file before prefix';
+const ORDERS = [PREFIX_FIRST, FILE_FIRST] as const;
+
+/** The parts of a form that stores `value` at `path`, in one of the two orders. */
+function partsFor(order: (typeof ORDERS)[number], path: string, value: Buffer | string): FormPart[] {
+  const slash = path.lastIndexOf('/') + 1;
+  const prefix = { name: 'prefix', value: path.slice(0, slash) };
+  const file = { name: 'file', filename: path.slice(slash), value };
+  return order === PREFIX_FIRST ? [prefix, file] : [file, prefix];
+}
+
+const fetchFile = (port: number, path: string) => send(port, `/file/${escapePath(path)}`);
+
+function takesFiles(backend: Backend): void {
+  const service = serve(backend);
+  const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
+
+  for (const order of ORDERS) {
+    it(`${order}: responses with message and path, and stores every byte`, async () => {
+      for (const value of [randomBytes(1_000_000), Buffer.from(`\r\n--${BOUNDARY}`.slice(0, -1)), Buffer.alloc(0)]) {
+        const path = `${order}/${value.length}/a.bin`;
+        const response = await postForm(service.port, partsFor(order, path, value));
+        assertSuccess(response, { message: 'File uploaded successfully', path });
+        assert.ok((await fetchFile(service.port, path)).body.equals(value));
+        assert.equal((await listed(service.port, path)).size, value.length);
+      }
+    });
+
+    it(`${order}: the ETag of the response is that of the listing and of the fetch`, async () => {
+      const path = `etag of ${order}.txt`;
+      const { headers } = await postForm(service.port, partsFor(order, path, order));
+      assert.match(String(headers.etag), /^"[^"]+"$/);
+      assert.equal((await listed(service.port, path)).etag, headers.etag);
+      assert.equal((await fetchFile(service.port, path)).headers.etag, headers.etag);
+    });
+
+    it(`${order}: replaces a file that is there`, async () => {
+      const path = `replaced/${order}.txt`;
+      const first = await postForm(service.port, partsFor(order, path, 'a long first text'));
+      const second = await postForm(service.port, partsFor(order, path, 'second'));
+      assertSuccess(second, { message: 'File uploaded successfully', path });
+      assert.notEqual(second.headers.etag, first.headers.etag);
+      assert.deepEqual(await treeOf(service.port, 'replaced/'), {
+        ...(order === FILE_FIRST && { [`replaced/${PREFIX_FIRST}.txt`]: 'second' }),
+        [path]: 'second',
+      });
+    });
+  }
+
+  it('no prefix is the root', async () => {
+    const response = await postForm(service.port, [{ name: 'file', filename: 'rooted.txt', value: 'x' }]);
+    assertSuccess(response, { message: 'File uploaded successfully', path: 'rooted.txt' });
+  });
+
+  for (const [filename, sent, type] of [
+    ['by name.png', undefined, 'image/png'],
+    ['BY NAME.JPG', undefined, 'image/jpeg'],
+    ['unknown.holdall', undefined, 'application/octet-stream'],
+    ['no extension', undefined, 'application/octet-stream'],
+    ['said nothing.svg', 'application/octet-stream', 'image/svg+xml'],
+    ['said nonsense.png', 'nonsense', 'image/png'],
+    ['said worse.png', 'image/png é', 'image/png'],
+  ] as const) {
+    it(`a part ${sent ? `of type ${sent}` : 'without a type'} named ${filename} is kept as ${type}`, async () => {
+      await postForm(service.port, [{ name: 'file', filename, type: sent, value: 'x' }]);
+      assert.equal((await listed(service.port, filename)).contentType, type);
+      assert.equal((await fetchFile(service.port, filename)).headers['content-type'], type);
+    });
+  }
+
+  for (const type of ['application/x-own', 'text/plain; charset=iso-8859-1', 'multipart/x; p="a b;c"']) {
+    it(`a part of type ${type} is kept as that, whatever its name`, unless('stored-types'), async () => {
+      for (const order of ORDERS) {
+        const parts = partsFor(order, 'types/own.png', type).map((part) =>
+          part.name === 'file' ? { ...part, type } : part,
+        );
+        await postForm(service.port, parts);
+        const inListing = backend.lacks['types-in-listings'] ? 'image/png' : type;
+        assert.equal((await listed(service.port, 'types/own.png')).contentType, inListing);
+        assert.equal((await fetchFile(service.port, 'types/own.png')).headers['content-type'], type);
+      }
+    });
+  }
+}
+
+function readsNames(backend: Backend): void {
+  const service = serve(backend);
+
+  it('every name comes back unchanged, of files and of folders, in either order', async () => {
+    const paths = NAMES.map((name) => `names/${name}/${name}`);
+    const store = async (path: string, number: number) => {
+      const response = await postForm(service.port, partsFor(ORDERS[number % 2] ?? PREFIX_FIRST, path, path));
+      assertSuccess(response, { message: 'File uploaded successfully', path });
+    };
+    await Promise.all(paths.map(store));
+    const expected = [...paths.map((path) => [path, path]), ...NAMES.map((name) => [`names/${name}/`, null])];
+    assert.deepEqual(await treeOf(service.port, 'names/'), Object.fromEntries(expected));
+  });
+}
+
+function keepsTimes(backend: Backend): void {
+  const service = serve(backend);
+  const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
+  const formAt = (name: string, ...fields: FormPart[]) => [{ name: 'file', filename: name, value: name }, ...fields];
+  const field = (value: string) => ({ name: 'modified', value });
+  const TIME = '2014-07-18T05:01:32.500Z';
+  const prefix = { name: 'prefix', value: 'times' };
+
+  for (const [what, parts, headers, time] of [
+    ['a field behind the file', formAt('a', field(TIME)), {}, TIME],
+    ['a field before the file', formAt('b', field(TIME)).toReversed(), {}, TIME],
+    ['a field behind file and prefix', [prefix, ...formAt('c', field('2014-07-18T07:01:32.5+02:00'))], {}, TIME],
+    ['a field with a file name', formAt('d', { ...field(TIME), filename: 'modified' }), {}, TIME],
+    ['X-OC-Mtime', formAt('e'), { 'x-oc-mtime': '1405659692' }, '2014-07-18T05:01:32.000Z'],
+    ['X-OC-Mtime with a fraction', [prefix, ...formAt('f')], { 'x-oc-mtime': '1405659692.5' }, TIME],
+    ['X-OC-Mtime before 1970', formAt('g'), { 'X-OC-Mtime': '-14182939.5' }, '1969-07-20T20:17:40.500Z'],
+    ['a field beside X-OC-Mtime', formAt('h', field(TIME)), { 'x-oc-mtime': '1405659692' }, TIME],
+  ] as const) {
+    it(`keeps the time of ${what}, and says so where it does`, async () => {
+      const response = await postForm(service.port, parts, headers);
+      const { path } = JSON.parse(response.body.toString());
+      assertSuccess(response, { message: 'File uploaded successfully', path });
+      const isKept = !backend.lacks['kept-times'];
+      assert.equal(response.headers['x-oc-mtime'], isKept ? 'accepted' : undefined);
+      if (!isKept) return assert.notEqual((await listed(service.port, path)).modified, time);
+      assert.equal((await listed(service.port, path)).modified, time);
+      assert.equal((await fetchFile(service.port, path)).headers['last-modified'], new Date(time).toUTCString());
+    });
+  }
+
+  it('without a time, gives the time of the upload and says nothing', async () => {
+    assert.equal((await postForm(service.port, formAt('now'))).headers['x-oc-mtime'], undefined);
+  });
+
+  it('a time in the future is kept, and Last-Modified is not later than Date', unless('kept-times'), async () => {
+    const future = '2099-01-01T00:00:00.000Z';
+    await postForm(service.port, formAt('future', field(future)));
+    assert.equal((await listed(service.port, 'future')).modified, future);
+    const { headers } = await fetchFile(service.port, 'future');
+    assert.ok(Date.parse(String(headers['last-modified'])) <= Date.parse(String(headers.date)));
+  });
+
+  it('a version dated before the one it replaces is sent whole to a client that has the other', async () => {
+    const [newer, older] = ['2015-01-01T00:00:00Z', '2014-01-01T00:00:00Z'];
+    const date = new Date(newer).toUTCString();
+    for (const time of [newer, older]) await postForm(service.port, formAt('replaced', field(time)));
+    const requests: Record<string, string>[] = [
+      { 'if-modified-since': date },
+      { range: 'bytes=0-0', 'if-range': date },
+    ];
+    for (const headers of requests) {
+      assert.equal((await send(service.port, '/file/replaced', { headers })).status, 200);
+    }
+  });
+}
+
+const OTHER = { name: 'other', value: '' } as const;
+const KEPT_FILES = { 'old/kept.txt': 'old', 'kept.txt': 'old' } as const;
+const KEPT = { 'old/': null, 'old/kept.txt': 'old', 'kept.txt': 'old' } as const;
+
+function refusesConflicts(backend: Backend): void {
+  const service = serve(backend);
+  const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
+  before(() => plant(service.port, KEPT_FILES));
+
+  it('a path through a file, or the name of a folder, is a 409', unless('one-kind-per-name'), async () => {
+    for (const order of ORDERS) {
+      for (const path of ['kept.txt/x', 'kept.txt/a/b/x', 'old/kept.txt/x', 'old']) {
+        assertFailure(await postForm(service.port, partsFor(order, path, 'new')), 409, /kept\.txt|old/);
+        assert.deepEqual(await treeOf(service.port), KEPT);
+      }
+    }
+  });
+}
+
+function survivesEarlyEnds(backend: Backend): void {
+  const service = serve(backend);
+  before(() => plant(service.port, { 'old/kept.txt': 'old', 'kept.txt': 'old' }));
+
+  for (const order of ORDERS) {
+    const form = formOf([...partsFor(order, 'old/kept.txt', 'the new bytes'), OTHER]);
+
+    it(`${order}: a body that is cut short is a 400, wherever`, async () => {
+      const wrong: string[] = [];
+      const ends = ['filename', 'the new', 'bytes', 'other'].map((text) => form.indexOf(text));
+      for (const end of [0, ...ends, form.length - 3]) {
+        const response = await postBytes(service.port, form.subarray(0, end));
+        if (response.status === 400) assertFailure(response, 400, /form/);
+        else wrong.push(`${response.status} when cut to ${end} bytes of ${form.length}`);
+      }
+      assert.deepEqual(wrong, []);
+      assert.deepEqual(await treeOf(service.port), KEPT);
+    });
+
+    it(`${order}: a client that leaves changes nothing, whenever`, async () => {
+      const ended = () => service.log.filter(({ msg }) => msg === 'request').length;
+      const places = ['filename', 'the new', 'other'];
+      for (const end of [...places.map((text) => form.indexOf(text) + text.length - 1), form.length - 3]) {
+        const endedBefore = ended();
+        const sending = beginUpload(service.port, { 'content-length': String(form.length) });
+        await sending.write(form.subarray(0, end));
+        sending.leave();
+        await until(`the log tells of the request that left after ${end} bytes`, () => ended() > endedBefore);
+      }
+      assert.deepEqual(await treeOf(service.port), KEPT);
+    });
+  }
+}
+
+function honoursConditions(backend: Backend): void {
+  const service = serve(backend);
+  const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
+  const absent = { 'if-none-match': '*' };
+
+  for (const order of ORDERS) {
+    it(`${order}: If-None-Match: * stores what is not there, and is a 412 where a file is`, async () => {
+      const path = `absent/${order}`;
+      const first = await postForm(service.port, partsFor(order, path, 'first'), absent);
+      assertSuccess(first, { message: 'File uploaded successfully', path });
+      const second = await postForm(service.port, partsFor(order, path, 'second'), absent);
+      assertFailure(second, 412, new RegExp(order));
+      assert.equal((await fetchFile(service.port, path)).body.toString(), 'first');
+      assert.equal((await listed(service.port, path)).etag, first.headers.etag);
+    });
+
+    it(`${order}: If-None-Match: * lets one of many at once win`, unless('atomic-conditions'), async () => {
+      const path = `raced/${order}`;
+      const sent = Array.from({ length: 8 }, (_, number) =>
+        postForm(service.port, partsFor(order, path, String(number)), absent),
+      );
+      const responses = await Promise.all(sent);
+      const statuses = responses.map(({ status }) => status);
+      const winner = statuses.indexOf(200);
+      assert.deepEqual(statuses.toSpliced(winner, 1), Array(7).fill(412));
+      assert.equal((await fetchFile(service.port, path)).body.toString(), String(winner));
+    });
+
+    it(`${order}: If-Match replaces the version that it names, or says that the store can't`, async () => {
+      const path = `version/${order}`;
+      const { headers } = await upload(service.port, path, 'first');
+      const parts = partsFor(order, path, 'second');
+      const response = await postForm(service.port, parts, { 'if-match': String(headers.etag) });
+      if (backend.lacks['conditional-replace']) assertFailure(response, 501, /etag/);
+      else assertSuccess(response, { message: 'File uploaded successfully', path });
+      const expected = backend.lacks['conditional-replace'] ? 'first' : 'second';
+      assert.equal((await fetchFile(service.port, path)).body.toString(), expected);
+    });
+  }
+
+  const PAST = 'Sun, 06 Nov 1994 08:49:37 GMT';
+  const conditions: readonly [string, (etag: string) => Record<string, string>][] = [
+    ['If-Match with another etag', () => ({ 'if-match': '"another"' })],
+    ['If-Match with a weak etag', (etag) => ({ 'if-match': `W/${etag}` })],
+    ['If-None-Match with its etag', (etag) => ({ 'if-none-match': etag })],
+    ['If-None-Match: * beside If-Match with its etag', (etag) => ({ 'if-none-match': '*', 'if-match': etag })],
+    ['If-Unmodified-Since long ago', () => ({ 'if-unmodified-since': PAST })],
+  ];
+  for (const [what, condition] of conditions) {
+    const skip = what.startsWith('If-Unmodified') && backend.lacks['modification-times'];
+    it(`${what} does not replace the file`, { skip: skip ?? false }, async () => {
+      for (const order of ORDERS) {
+        const path = `conditions/${order}`;
+        const { headers } = await upload(service.port, path, 'old');
+        const response = await postForm(service.port, partsFor(order, path, 'new'), condition(String(headers.etag)));
+        assert.ok([412, 501].includes(response.status), response.body.toString());
+        assertFailure(response, response.status, /./);
+        assert.equal((await fetchFile(service.port, path)).body.toString(), 'old');
+      }
+    });
+  }
+
+  it('If-Match does not make a file where none is', async () => {
+    for (const order of ORDERS) {
+      for (const condition of [
+        { 'if-match': '*' },
+        { 'if-match': '"another"' },
+        { ...absent, 'if-match': '"another"' },
+      ]) {
+        const response = await postForm(service.port, partsFor(order, 'nothing/x', 'new'), condition);
+        assert.ok([412, 501].includes(response.status), response.body.toString());
+        assertFailure(await fetchFile(service.port, 'nothing/x'), 404, /nothing\/x/);
+      }
+    }
+  });
+}
+
+function keepsToLimit(backend: Backend): void {
+  const LIMIT = 1000;
+  const service = serve(backend, { maxUploadSize: LIMIT });
+
+  for (const order of ORDERS) {
+    it(`${order}: a file of exactly the limit is stored, whatever else the form holds`, async () => {
+      const path = `limit/${order}`;
+      const parts = [{ ...OTHER, value: 'x'.repeat(5 * LIMIT) }, ...partsFor(order, path, Buffer.alloc(LIMIT, 'a'))];
+      assertSuccess(await postForm(service.port, parts), { message: 'File uploaded successfully', path });
+    });
+
+    for (const size of [LIMIT + 1]) {
+      it(`${order}: a file of ${size} bytes is a 413 that names the limit; the old one stays, nothing is new`, async () => {
+        const path = `over ${size}/${order}`;
+        await upload(service.port, path, 'old');
+        for (const refused of [path, `new ${size}/${order}`]) {
+          const response = await postForm(service.port, partsFor(order, refused, Buffer.alloc(size, 'b')));
+          assertFailure(response, 413, /1000 bytes/);
+        }
+        assert.equal((await fetchFile(service.port, path)).body.toString(), 'old');
+        assertFailure(await send(service.port, `/new%20${size}/`), 404, /new/);
+      });
+    }
+  }
+}
+
+function replacesAtOnce(backend: Backend): void {
+  const service = serve(backend);
+
+  for (const order of ORDERS) {
+    it(`${order}: the old file is there until the last byte has arrived`, async () => {
+      const path = `slow/${order}/a.txt`;
+      await upload(service.port, path, 'old');
+      const form = formOf(partsFor(order, path, Buffer.alloc(400_000, 'new')));
+      const ends = [100, 100_000, form.length - 3];
+      const sending = beginUpload(service.port);
+      for (const [number, end] of ends.entries()) {
+        await sending.write(form.subarray(ends[number - 1] ?? 0, end));
+        assert.deepEqual(await treeOf(service.port, `slow/${order}/`), { [path]: 'old' });
+      }
+      await sending.write(form.subarray(form.length - 3));
+      assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path });
+      assert.equal((await fetchFile(service.port, path)).body.length, 400_000);
+    });
+  }
+
+  it('uploads to one path at the same time end in one of them, whole, and readers see only whole ones', async () => {
+    const values = Array.from({ length: 10 }, (_, number) => Buffer.alloc(100_000 + number, String(number)));
+    await upload(service.port, 'raced.bin', values[0] ?? '');
+    const uploads = values.map((value, number) =>
+      postForm(service.port, partsFor(ORDERS[number % 2] ?? PREFIX_FIRST, 'raced.bin', value)),
+    );
+    const reads = values.map(() => fetchFile(service.port, 'raced.bin'));
+    const whole = (body: Buffer) => values.findIndex((value) => value.equals(body));
+    for (const { body } of await Promise.all(reads)) assert.notEqual(whole(body), -1);
+    const responses = await Promise.all(uploads);
+    assert.deepEqual(
+      responses.map(({ status }) => status),
+      values.map(() => 200),
+    );
+    const last = await fetchFile(service.port, 'raced.bin');
+    assert.equal(last.headers.etag, responses[whole(last.body)]?.headers.etag);
+    assert.equal((await listed(service.port, 'raced.bin')).size, last.body.length);
+  });
+}

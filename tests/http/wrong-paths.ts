@@ -1,0 +1,52 @@
+/** A path that breaks a rule, and the error message. */
+export type WrongPath = readonly [path: string, error: RegExp];
+
+/** Invalid paths that a URL can contain. It can't contain a lone surrogate, because UTF-8 can't encode one. */
+export const WRONG_PATHS: readonly WrongPath[] = [
+  ['a//b', /empty segment/],
+  ['a///b', /empty segment/],
+  ['.', /segment "\."/],
+  ['./a', /segment "\."/],
+  ['a/./b', /segment "\."/],
+  ['..', /segment "\.\."/],
+  ['../a', /segment "\.\."/],
+  ['a/..', /segment "\.\."/],
+  ['a/../../b', /segment "\.\."/],
+  ['a\u0000b', /control character/],
+  ['a\nb', /control character/],
+  ['a\rb', /control character/],
+  ['a/\tb', /control character/],
+  ['\u001f', /control character/],
+  ['\u007f', /control character/],
+  [segmentsOf(1025), /1025 bytes.*1024/],
+  [`${'é'.repeat(120)}/`.repeat(5).slice(0, -1), /1204 bytes.*1024/],
+];
+
+/** Invalid paths that JSON can contain. */
+export const WRONG_PATHS_IN_JSON: readonly WrongPath[] = [
+  ...WRONG_PATHS,
+  ['a\ud800', /surrogate/],
+  ['\udc00/b', /surrogate/],
+];
+
+/** Invalid values of `newName`. */
+export const WRONG_NAMES: readonly WrongPath[] = [
+  ['', /empty/],
+  ['/', /contains a "\/"/],
+  ['/b', /contains a "\/"/],
+  ['b/', /contains a "\/"/],
+  ['b/c', /contains a "\/"/],
+  ['../b', /contains a "\/"/],
+  ['.', /segment "\."/],
+  ['..', /segment "\.\."/],
+  ['b\u0000', /control character/],
+  ['b\n', /control character/],
+  ['\u007f', /control character/],
+  ['\ud800', /surrogate/],
+  ['x'.repeat(1100), /1\d\d\d bytes.*1024/],
+];
+
+/** Returns a path of `bytes` bytes, in segments that every store supports. */
+export function segmentsOf(bytes: number): string {
+  return `${'x'.repeat(200)}/`.repeat(10).slice(0, bytes - 1) + 'y';
+}
