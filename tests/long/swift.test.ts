@@ -6,7 +6,7 @@ import { storeSuite } from '../http/stores/all.ts';
 import type { Need } from '../runner/needs.ts';
 import { startSwift } from '../servers/swift.ts';
 
-export const needs: readonly Need[] = ['bucket', 'swift'];
+export const needs: readonly Need[] = ['swift'];
 
 // A second real object store, whose S3 API differs from Ceph's: it rejects every condition on PutObject.
 
