@@ -17,7 +17,10 @@ export interface Visit {
   readonly allowedOrigins?: readonly string[];
   /** Each must match a problem as `watchContext` describes it. All other problems fail the test. */
   readonly expectedErrors?: readonly RegExp[];
-  /** Empties the HTTP cache first: for tests about loading. By default, the assets of the page may be cached. */
+  /**
+   * Empties the HTTP cache first: for tests about loading, and about access, because the browser goes back to a cached
+   * response without a request. By default, the assets of the page may be cached.
+   */
   readonly isCacheEmpty?: boolean;
 }
 
@@ -35,9 +38,13 @@ export async function openPage(t: TestContext, visit: Visit): Promise<Page> {
   const { context, watch } = pooled;
   const problems = watch.begin([new URL(url).origin, ...allowedOrigins]);
   atEnd(t, async () => {
-    await watch.settle();
-    if (t.passed) await release(pooled);
-    else await context.close();
+    if (t.passed) {
+      await watch.settle();
+      await release(pooled);
+    } else {
+      // The page may be a sandboxed file, in which scripts never finish.
+      await context.close();
+    }
     watch.end();
   });
   judgeAtEnd(t, { problems, expected: expectedErrors });

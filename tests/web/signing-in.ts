@@ -32,7 +32,13 @@ export async function visit(
   { access = accessOf(), files = FILES, settings, isOwn = false, ...more }: Partial<Visit & SiteOptions> = {},
 ): Promise<{ site: Site; page: Page }> {
   const site = await startSite(t, { store: 'disk', files, access, isOwn, ...(settings && { settings }) });
-  const page = await openPage(t, { ...DESKTOP, expectedErrors: [REFUSED], ...more, url: `${site.url}${place}` });
+  const page = await openPage(t, {
+    ...DESKTOP,
+    expectedErrors: [REFUSED],
+    isCacheEmpty: true,
+    ...more,
+    url: `${site.url}${place}`,
+  });
   return { site, page };
 }
 
