@@ -85,8 +85,7 @@ describe('Signing in', () => {
 
   it('is offered where somebody else may see more, and leads to the same place', async (t) => {
     const expectedErrors = [REFUSED, /status of 403/];
-    // Going back shows a cached file of an earlier test instead of asking for it.
-    const { page, site } = await visit(t, 'file/photos/cat.txt', { expectedErrors, isCacheEmpty: true });
+    const { page, site } = await visit(t, 'file/photos/cat.txt', { expectedErrors });
     const url = `${site.url}file/photos/cat.txt`;
     const signInAs = button(page, 'Sign in as somebody else');
     await title(page).waitFor();
