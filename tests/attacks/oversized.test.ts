@@ -7,10 +7,10 @@ import { hashPassword } from '../../src/access/passwords.ts';
 import { createToken } from '../../src/access/tokens.ts';
 import {
   type Answer,
+  answerOf,
   assertFailure,
   BOUNDARY,
   formOf,
-  parseResponse,
   postBytes,
   postForm,
   postJson,
@@ -238,5 +238,5 @@ async function headOf(
   { method = 'GET', body = '' } = {},
 ): Promise<Answer> {
   const head = [`${method} ${path} HTTP/1.1`, 'Host: localhost', 'Connection: close', ...lines];
-  return parseResponse(await sendBytes(port, `${head.join('\r\n')}\r\n\r\n${body}`));
+  return answerOf(await sendBytes(port, `${head.join('\r\n')}\r\n\r\n${body}`));
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { type Answer, parseResponse, sendBytes } from '../http/client.ts';
+import { type Answer, answerOf, sendBytes } from '../http/client.ts';
 import { type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
 
 const SECRET = 'what this machine has for itself';
@@ -118,7 +118,7 @@ describe('a page whose name was made to point at this machine', () => {
       assert.equal(answer.status, expected, `${target} ${host}: ${answer.body.toString()}`);
       assert.equal(answer.body.includes(SECRET), expected === 200);
     }
-    const bare = parseResponse(await sendBytes(holdall.port, 'GET /file/secret.txt HTTP/1.0\r\n\r\n'));
+    const bare = answerOf(await sendBytes(holdall.port, 'GET /file/secret.txt HTTP/1.0\r\n\r\n'));
     assert.ok(bare.status >= 400 && !bare.body.includes(SECRET), 'None at all, as HTTP/1.0 allows.');
   });
 });
@@ -151,7 +151,7 @@ async function ask(
     ...more,
     ...(body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
   ];
-  return parseResponse(await sendBytes(port, `${lines.join('\r\n')}\r\n\r\n${body}`));
+  return answerOf(await sendBytes(port, `${lines.join('\r\n')}\r\n\r\n${body}`));
 }
 
 async function assertOwnAlone(holdall: Holdall, foreign: readonly string[], own: readonly string[]): Promise<void> {

@@ -11,12 +11,12 @@ import type { Store } from '../../src/domain/store.ts';
 import type { Limits } from '../../src/http/limits/limits.ts';
 import { disk, memory } from '../contract/backend.ts';
 import {
+  answerOf,
   assertFailure,
   assertSuccess,
   BOUNDARY,
   begin,
   formOf,
-  parseResponse,
   pathsBelow,
   postJson,
   send,
@@ -58,7 +58,7 @@ describe('a client that stops in the middle of', () => {
     const { port } = await serve(t, { headersTimeout: 0.2 });
     const { socket, received } = slowClient(t, port);
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nX: ');
-    assertFailure(parseResponse(await received), 408, 'The head of the request took too long to arrive.');
+    assertFailure(answerOf(await received), 408, 'The head of the request took too long to arrive.');
   });
 
   it('the next head, while an answer is under way, is told so behind that answer', async (t) => {
@@ -74,13 +74,9 @@ describe('a client that stops in the middle of', () => {
     socket.write('GET / HT');
     const later = slowClient(t, port);
     later.socket.write('GET / HT');
-    assert.equal(
-      parseResponse(await later.received).status,
-      408,
-      'The time of the one that began before is over as well.',
-    );
+    assert.equal(answerOf(await later.received).status, 408, 'The time of the one that began before is over as well.');
     content.end(' bytes');
-    const answers = (await received).split(/(?=HTTP\/1\.1 )/).map(parseResponse);
+    const answers = (await received).split(/(?=HTTP\/1\.1 )/).map(answerOf);
     assert.deepEqual(
       answers.map(({ status }) => status),
       [200, 408],
@@ -92,7 +88,7 @@ describe('a client that stops in the middle of', () => {
     it(`an upload is answered with 408, and nothing is stored (${order})`, async (t) => {
       const { port } = await serve(t, { idleTimeout: 0.2 });
       await upload(port, 'a/kept', 'the old bytes');
-      const answer = parseResponse(await stallUpload(t, port, order));
+      const answer = answerOf(await stallUpload(t, port, order));
       assertFailure(answer, 408, 'The body of the request did not go on for 0.2 seconds, and is not whole.');
       assert.equal(answer.headers.connection, 'close');
       assert.deepEqual(await pathsBelow(port), ['a/', 'a/kept']);
@@ -102,7 +98,7 @@ describe('a client that stops in the middle of', () => {
   it('an upload leaves no temporary file', async (t) => {
     const { port, root } = await startHoldall(t, { settings: { IDLE_TIMEOUT: '1' } });
     for (const order of ORDERS)
-      assertFailure(parseResponse(await stallUpload(t, port, order)), 408, /did not go on for 1 seconds/);
+      assertFailure(answerOf(await stallUpload(t, port, order)), 408, /did not go on for 1 seconds/);
     await untilNoDebris(root);
     assert.deepEqual(await contentsOf(root), []);
   });
@@ -112,7 +108,7 @@ describe('a client that stops in the middle of', () => {
     const { socket, received } = slowClient(t, port);
     const head = 'POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
     socket.write(`${head}Content-Length: 20\r\n\r\n{"path": "made"`);
-    assertFailure(parseResponse(await received), 408, /^The body of the request did not go on/);
+    assertFailure(answerOf(await received), 408, /^The body of the request did not go on/);
     assert.deepEqual(await pathsBelow(port), []);
   });
 
@@ -121,7 +117,7 @@ describe('a client that stops in the middle of', () => {
     await upload(port, 'any', 'any');
     const { socket, received } = slowClient(t, port);
     socket.write('GET /file/any HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 9\r\n\r\nx');
-    assert.equal(parseResponse(await received).status, 200);
+    assert.equal(answerOf(await received).status, 200);
   });
 
   it('taking what it asked for is cut off, and the file is closed', { skip }, async (t) => {
@@ -143,7 +139,7 @@ describe('a client that drips', () => {
     // The deadline applies until the first byte of the file arrives.
     await sending.send(Buffer.from('x'));
     const head = 'POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
-    const answer = parseResponse(await drip(t, port, `${head}Content-Length: 60000\r\n\r\n{"path": "made", "x": "`));
+    const answer = answerOf(await drip(t, port, `${head}Content-Length: 60000\r\n\r\n{"path": "made", "x": "`));
     assertFailure(answer, 408, 'The body of the request took longer than 1 seconds, and is not whole.');
     assert.equal(answer.headers.connection, 'close');
     assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: 'slow' });
@@ -253,7 +249,7 @@ describe('a client that waits for the service', () => {
   /** Until silent connections have been noticed several times since. */
   async function outwait(t: TestContext, port: number): Promise<void> {
     for (let times = 0; times < 2; times++)
-      assert.equal(parseResponse(await stallUpload(t, port, 'prefix first')).status, 408);
+      assert.equal(answerOf(await stallUpload(t, port, 'prefix first')).status, 408);
   }
 });
 

@@ -74,7 +74,7 @@ export async function sendBytes(port: number, bytes: Buffer | string, { ends = f
 }
 
 /** The answer that `sendBytes` gave: exactly one, of announced length. */
-export function parseResponse(bytes: string): HttpResponse {
+export function answerOf(bytes: string): HttpResponse {
   const end = bytes.indexOf('\r\n\r\n');
   const [statusLine = '', ...lines] = bytes.slice(0, end).split('\r\n');
   const headers = Object.fromEntries(

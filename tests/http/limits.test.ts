@@ -9,10 +9,10 @@ import type { Limits } from '../../src/http/limits/limits.ts';
 import { disk, memory } from '../contract/backend.ts';
 import {
   type Answer,
+  answerOf,
   assertFailure,
   assertSuccess,
   begin,
-  parseResponse,
   postBytes,
   postForm,
   postJson,
@@ -230,9 +230,7 @@ describe('the head of a request', () => {
     const { port } = await serve(t);
     const many = (count: number) => Array.from({ length: count }, (_, index) => `h${index}: v`).join('\r\n');
     const ask = async (headers: string) =>
-      parseResponse(
-        await sendBytes(port, `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}\r\n\r\n`),
-      );
+      answerOf(await sendBytes(port, `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}\r\n\r\n`));
     assert.equal((await ask(many(198))).status, 200);
     assertFailure(await ask(many(199)), 431, 'The request has 201 headers, where at most 200 are taken.');
     assertFailure(await ask(`${'a:\r\n'.repeat(3000)}b: c`), 431, /^The request has 3003 headers/);

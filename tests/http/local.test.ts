@@ -5,8 +5,8 @@ import { OPEN_POLICY } from '../../src/access/open-policy.ts';
 import { memory } from '../contract/backend.ts';
 import {
   type Answer,
+  answerOf,
   assertFailure,
-  parseResponse,
   pathsBelow,
   postJson,
   send,
@@ -102,7 +102,7 @@ describe('The Host of a request', () => {
       ['GET http://evil.example/ HTTP/1.1\r\nHost: localhost', /name two hosts/],
       ['GET / HTTP/1.1\r\nAccept: */*', /no Host header/],
     ] as const) {
-      const answer = parseResponse(await sendBytes(port, `${head}\r\n\r\n`));
+      const answer = answerOf(await sendBytes(port, `${head}\r\n\r\n`));
       assertFailure(answer, 400, message);
       const { 'x-request-id': id, 'x-content-type-options': sniffing, connection } = answer.headers;
       assert.deepEqual([sniffing, connection], ['nosniff', 'close']);

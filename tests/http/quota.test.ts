@@ -6,7 +6,7 @@ import { prefersQuota } from '../../src/http/quota.ts';
 import { observe } from '../../src/layers/observe.ts';
 import { readOnly } from '../../src/layers/read-only.ts';
 import { disk, memory } from '../contract/backend.ts';
-import { assertFailure, jsonOf, parseResponse, send, sendBytes } from './client.ts';
+import { answerOf, assertFailure, jsonOf, send, sendBytes } from './client.ts';
 import { startService } from './service.ts';
 
 /** The service on a store whose backend tells this quota, behind the layers; it has these members instead of its own. */
@@ -161,9 +161,9 @@ describe('The quota of a store', () => {
     const port = await start(t, () => QUOTA);
     const request = (...lines: string[]) =>
       sendBytes(port, ['GET / HTTP/1.1', 'Host: localhost', 'Connection: close', ...lines, '\r\n'].join('\r\n'));
-    const asked = parseResponse(await request('Prefer: respond-async', 'PREFER: wait=5,Quota'));
+    const asked = answerOf(await request('Prefer: respond-async', 'PREFER: wait=5,Quota'));
     assert.equal(asked.headers['preference-applied'], 'quota');
-    const other = parseResponse(await request('Prefer: respond-async', 'Prefer: wait=5'));
+    const other = answerOf(await request('Prefer: respond-async', 'Prefer: wait=5'));
     assert.equal(other.headers['preference-applied'], undefined);
   });
 

@@ -22,8 +22,8 @@ describe('signed URLs', () => {
   const get = (url: string, headers?: Record<string, string>, method = 'GET') =>
     send(service.port, url, { method, headers });
 
-  describe('give the file', () => {
-    it('without anything but the URL, with the headers that /file/ gives', async () => {
+  describe('return the file', () => {
+    it('with only the URL, and with the headers of /file/', async () => {
       const { status, headers, body } = await get(urlOf(signed));
       assert.equal(status, 200);
       assert.ok(body.equals(BYTES));
@@ -34,7 +34,7 @@ describe('signed URLs', () => {
       assert.match(String(headers.etag), /^"[^"]+"$/);
     });
 
-    it('HEAD has the headers of GET', async () => {
+    it('HEAD returns the headers of GET', async () => {
       const [whole, head] = [await get(urlOf(signed)), await get(urlOf(signed), {}, 'HEAD')];
       assert.equal(head.status, 200);
       assert.equal(head.body.length, 0);
@@ -43,7 +43,7 @@ describe('signed URLs', () => {
       }
     });
 
-    it('ranges are honoured', async () => {
+    it('returns ranges', async () => {
       for (const [range, start, end] of [
         ['bytes=0-0', 0, 0],
         ['bytes=6291440-', 6_291_440, BYTES.length - 1],
@@ -59,7 +59,7 @@ describe('signed URLs', () => {
       assert.equal(none.headers['content-range'], `bytes */${BYTES.length}`);
     });
 
-    it('conditions are honoured', async () => {
+    it('evaluates preconditions', async () => {
       const { headers } = await get(urlOf(signed), { range: 'bytes=0-0' });
       const etag = String(headers.etag);
       assert.equal((await get(urlOf(signed), { 'if-none-match': etag })).status, 304);
@@ -67,13 +67,13 @@ describe('signed URLs', () => {
       assertFailure(await get(urlOf(signed), { 'if-match': '"other"' }), 412, /etag/);
     });
 
-    it('the download that was asked for is in the URL', async () => {
+    it('contains the download parameter', async () => {
       const download = await signedBy(service, LARGE, '?download=1');
       const { headers } = await get(urlOf(download), {}, 'HEAD');
       assert.match(String(headers['content-disposition']), /^attachment; /);
     });
 
-    it('the redirect holds where a proxy serves the service under a path of its own', async () => {
+    it('redirects correctly behind a proxy with a path prefix', async () => {
       for (const path of [escapePath(LARGE), escapePath(OTHER), escapePath(LARGE).replaceAll('/', '%2F')]) {
         const { headers } = await get(`/file/${path}`);
         const base = `http://proxy.example/below/here/file/${path}`;
@@ -83,7 +83,7 @@ describe('signed URLs', () => {
       }
     });
 
-    it('a file that was removed since is a 404', async () => {
+    it('returns 404 for a removed file', async () => {
       await upload(service.port, 'removed.bin', BYTES);
       const url = await signedBy(service, 'removed.bin');
       await send(service.port, '/delete/removed.bin', { method: 'DELETE' });
@@ -91,7 +91,7 @@ describe('signed URLs', () => {
     });
   });
 
-  describe('refuse with 403 whatever was altered', () => {
+  describe('return 403 after any change', () => {
     const query = (change: (query: URLSearchParams) => void) => (url: URL) => {
       const changed = new URL(url);
       change(changed.searchParams);
@@ -144,12 +144,12 @@ describe('signed URLs', () => {
           assert.equal(response.status, 403);
           if (method === 'GET') assertFailure(response, 403, /not valid/);
         }
-        // It was the alteration, and nothing else.
+        // The unchanged URL still works.
         assert.equal((await get(urlOf(signed), {}, 'HEAD')).status, 200);
       });
     }
 
-    it('the download taken out of a URL that was signed with it', async () => {
+    it('a URL without its signed download parameter', async () => {
       const download = await signedBy(service, LARGE, '?download=1');
       assert.equal((await get(urlOf(download), {}, 'HEAD')).status, 200);
       for (const change of [
@@ -161,7 +161,7 @@ describe('signed URLs', () => {
       }
     });
 
-    it('a URL of another service, with a key of its own', async () => {
+    it('a URL that another service signed with its own key', async () => {
       await withService({}, async (other) => {
         await upload(other.port, LARGE, BYTES);
         const foreign = await signedBy(other, LARGE);
@@ -170,7 +170,7 @@ describe('signed URLs', () => {
       });
     });
 
-    it('a URL that has expired, and says so', async () => {
+    it('an expired URL, with that reason', async () => {
       await withService({ presignExpires: -1 }, async (late) => {
         await upload(late.port, LARGE, BYTES);
         for (const asked of ['', '?download=1']) {
@@ -178,14 +178,14 @@ describe('signed URLs', () => {
           assertFailure(response, 403, /expired/);
           assert.equal(response.headers['content-disposition'], undefined);
         }
-        // A later expiry does not help.
+        // A changed expiry is invalid.
         const url = await signedBy(late, LARGE);
         assertFailure(await send(late.port, expires((seconds) => seconds + 3600)(url)), 403, /not valid/);
       });
     });
   });
 
-  it('the folder that holds the key is never listed, and a 404 for everything', async () => {
+  it('hides the folder of the signing key', async () => {
     const listing = await send(service.port, '/');
     assert.doesNotMatch(listing.body.toString(), /holdall/);
     const key = '.holdall/signing-key';

@@ -46,7 +46,7 @@ function checksRequest(): void {
   const service = serve({ 'a b/é.txt': DIGITS });
   const PATH = '/file/a%20b/%C3%A9.txt';
 
-  it('403 for a page of the service that would run it, or be styled by it; for none that shows it', async () => {
+  it('returns 403 when a page loads the file as a script or style, and 200 when it displays the file', async () => {
     const asked = (site: string, destination: string) =>
       service.get(PATH, { 'sec-fetch-site': site, 'sec-fetch-dest': destination });
     for (const destination of ['script', 'style', 'worker', 'sharedworker', 'serviceworker'])
@@ -55,7 +55,7 @@ function checksRequest(): void {
       assert.equal((await asked('same-origin', destination)).status, 200, destination);
   });
 
-  it('HEAD passes over Range, which is defined for GET alone (section 14.2)', async () => {
+  it('HEAD ignores Range, which is defined only for GET (section 14.2)', async () => {
     for (const range of ['bytes=0-3', 'bytes=99-']) {
       const { status, headers } = await service.head(PATH, { range });
       assert.deepEqual([status, headers['content-length'], headers['content-range']], [200, '10', undefined]);
@@ -81,7 +81,7 @@ function givesRanges(): void {
     ['bytes=-99', 0, 9],
     ['BYTES=0-1', 0, 1],
   ] as const) {
-    it(`${range} is a 206 with bytes ${start} to ${end}`, async () => {
+    it(`${range} returns 206 with bytes ${start} to ${end}`, async () => {
       const whole = await service.get(PATH);
       const { status, headers, body } = await service.get(PATH, { range });
       assert.equal(status, 206);
@@ -95,14 +95,14 @@ function givesRanges(): void {
   }
 
   for (const range of ['bytes=10-', 'bytes=10-20', 'bytes=999999999999999-', 'bytes=-0']) {
-    it(`${range} is a 416 with the size`, async () => {
+    it(`${range} returns 416 with the size`, async () => {
       const response = await service.get(PATH, { range });
       assertFailure(response, 416, /10 bytes/);
       assert.equal(response.headers['content-range'], 'bytes */10');
     });
   }
 
-  it('no range of an empty file can be satisfied', async () => {
+  it('returns 416 for a range of an empty file', async () => {
     const response = await service.get('/file/empty', { range: 'bytes=0-' });
     assertFailure(response, 416, /0 bytes/);
     assert.equal(response.headers['content-range'], 'bytes */0');
@@ -124,20 +124,20 @@ function givesRanges(): void {
     'items=0-1',
     '0-1',
   ]) {
-    it(`${range} is passed over: 200 with the whole file`, async () => {
+    it(`${range} is ignored and returns 200 with the whole file`, async () => {
       const { status, headers, body } = await service.get(PATH, { range });
       assert.deepEqual([status, body.toString(), headers['content-range']], [200, DIGITS, undefined]);
     });
   }
 
-  it('a missing file is a 404, whatever range is asked for', async () =>
+  it('returns 404 for a range of a missing file', async () =>
     assertFailure(await service.get('/file/missing', { range: 'bytes=0-1' }), 404, /missing/));
 
   const range = 'bytes=2-3';
   const statusWith = async (ifRange: string, asked = range) =>
     (await service.get(PATH, { range: asked, 'if-range': ifRange })).status;
 
-  it('If-Range with the etag gives the range; with another, a weak or a malformed one the whole file', async () => {
+  it('returns the range for If-Range with the etag, and the whole file for other, weak or malformed etags', async () => {
     const { headers } = await service.get(PATH);
     const etag = String(headers.etag);
     assert.equal(await statusWith(etag), 206);
@@ -146,20 +146,20 @@ function givesRanges(): void {
     }
   });
 
-  it('If-Range with Last-Modified gives the range; with any other date the whole file', async () => {
+  it('returns the range for If-Range with Last-Modified, and the whole file for other dates', async () => {
     const { headers } = await service.get(PATH);
     const modified = String(headers['last-modified']);
     assert.equal(await statusWith(modified), 206);
     for (const hours of [-1, 1]) assert.equal(await statusWith(shifted(modified, hours)), 200);
   });
 
-  it('If-Range is looked at before the range: what does not match gives no 416, what matches does', async () => {
+  it('evaluates If-Range before the range', async () => {
     const { headers } = await service.get(PATH);
     assert.equal(await statusWith('"other"', 'bytes=99-'), 200);
     assert.equal(await statusWith(String(headers.etag), 'bytes=99-'), 416);
   });
 
-  it('If-Range without Range says nothing', async () => {
+  it('ignores If-Range without Range', async () => {
     const { status, body } = await service.get(PATH, { 'if-range': '"other"' });
     assert.deepEqual([status, body.toString()], [200, DIGITS]);
   });
@@ -179,7 +179,7 @@ function honoursConditions(): void {
 
   const table = (rows: readonly Row[]) => {
     for (const [status, sent, rule] of rows) {
-      it(`${rule}: ${sent.join(', ')} is a ${status}`, async () => {
+      it(`${rule}: ${sent.join(', ')} returns ${status}`, async () => {
         const now = (await service.get(PATH)).headers;
         const modified = now['last-modified'] ?? new Date().toUTCString();
         const fill = (text: string) =>
@@ -205,7 +205,7 @@ function honoursConditions(): void {
           assert.equal(response.headers[name], now[name], name);
         }
         assert.equal(response.headers['content-range'], status === 206 ? 'bytes 0-1/10' : undefined);
-        // A cache takes what a 304 says into what it keeps (RFC 9111, section 3.2).
+        // A cache updates its stored headers from a 304 response (RFC 9111, section 3.2).
         assert.equal(response.headers['content-type'], status === 304 ? undefined : now['content-type']);
       });
     }
@@ -261,7 +261,7 @@ function honoursConditions(): void {
     [206, ['If-Modified-Since: BEFORE', PART], 'a range of what has changed is sent'],
   ]);
 
-  it('dates are taken in the two old forms too, which are in GMT as well (section 5.6.7)', async () => {
+  it('parses dates in both obsolete formats as GMT (section 5.6.7)', async () => {
     const { headers } = await service.get(PATH);
     const modified = String(headers['last-modified']);
     const zone = process.env['TZ'];
@@ -279,7 +279,7 @@ function honoursConditions(): void {
     }
   });
 
-  it('a condition on a missing file is a 404', async () => {
+  it('returns 404 for a missing file with a precondition', async () => {
     for (const [name, value] of [
       ['if-match', '*'],
       ['if-none-match', '*'],
@@ -314,7 +314,7 @@ function nameIn(header: string | undefined): string {
 function givesAttachments(): void {
   const service = serve({});
 
-  it('the header holds every name whole, and nothing that the name says of itself', async () => {
+  it('has the whole file name, without header injection', async () => {
     const hostile = ['x"; filename="y', "x'; filename*=UTF-8''y", 'a\\";b', '\u0080\u0085', 'é'.normalize('NFD')];
     for (const name of [...NAMES, ...hostile]) {
       await upload(service.port, `names/${name}`, name);
@@ -324,7 +324,7 @@ function givesAttachments(): void {
     }
   });
 
-  it('ranges and conditions are honoured as without it', async () => {
+  it('evaluates ranges and preconditions', async () => {
     const { headers } = await upload(service.port, 'part.txt', DIGITS);
     const part = await service.get('/file/part.txt?download=1', { range: 'bytes=1-2' });
     assert.deepEqual([part.status, part.body.toString()], [206, '12']);
@@ -333,7 +333,7 @@ function givesAttachments(): void {
     assert.equal(same.status, 304);
   });
 
-  it('without it, or with another value, the file is none', async () => {
+  it('returns no attachment without it or with another value', async () => {
     await upload(service.port, 'shown.txt', DIGITS);
     for (const query of ['', '?', '?download=', '?download=0', '?other=1']) {
       const { status, headers } = await service.get(`/file/shown.txt${query}`);
@@ -342,7 +342,7 @@ function givesAttachments(): void {
     }
   });
 
-  it('a failure is no attachment', async () => {
+  it('returns failures without Content-Disposition', async () => {
     const response = await service.get('/file/missing.txt?download=1');
     assertFailure(response, 404, /missing\.txt/);
     assert.equal(response.headers['content-disposition'], undefined);
@@ -354,7 +354,7 @@ function redirects(): void {
   const LARGE = 'large folder/50% é"#?.txt';
   const PATH = `/file/${escapePath(LARGE)}`;
 
-  it('the redirect leads where the store says, and asks it for the expiry that is set', async () => {
+  it('redirects to the URL of the store, with the configured expiry', async () => {
     const asked: unknown[] = [];
     const elsewhere = await startService(memory, {
       presignExpires: 77,
@@ -448,7 +448,7 @@ function findsOnlyNamed(): void {
     ['%zz', /escape/],
     [`${'x/'.repeat(512)}x`, /1,?024|1025/],
   ] as const) {
-    it(`/file/${path.slice(0, 60)} is a 400 that names the rule`, async () =>
+    it(`/file/${path.slice(0, 60)} returns 400 with the rule`, async () =>
       assertFailure(await service.get(`/file/${path}`), 400, error));
   }
 }
@@ -487,7 +487,7 @@ function rejectsTraversal(backend: Backend): void {
     '/-/signed/folder/../secret.txt',
     '/-/secret.txt',
   ]) {
-    it(`${path} gives no file: 400 or 404`, async () => {
+    it(`${path} returns 400 or 404`, async () => {
       const { status, body } = await service.get(path);
       assert.ok(status === 400 || status === 404, String(status));
       assert.doesNotMatch(body.toString(), /the secret|root:/);

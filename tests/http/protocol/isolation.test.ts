@@ -56,7 +56,7 @@ function isolatesFiles(): void {
   ];
   const served = serve(Object.fromEntries([...shown, ...kept].map((name) => [name, HTML])));
 
-  it('shows what is inert by its name and its type alone, and has all else kept', async () => {
+  it('displays only files of inert types, and sends all others as attachments', async () => {
     for (const [names, expected] of [
       [shown, false],
       [kept, true],
@@ -66,7 +66,7 @@ function isolatesFiles(): void {
     }
   });
 
-  it('does not believe the type that an uploader says, nor the name that they give', async () => {
+  it('trusts neither the media type nor the file name of an upload', async () => {
     for (const [filename, type] of [
       ['said.html', 'image/png'],
       ['said.svg', 'text/plain'],
@@ -82,7 +82,7 @@ function isolatesFiles(): void {
     }
   });
 
-  it('says so on every response of contents: whole, in part, of HEAD, and not modified', async () => {
+  it('has the isolation headers on 200, 206, 304 and HEAD responses', async () => {
     for (const name of [...shown, ...kept]) {
       const path = `/file/${escapePath(name)}`;
       const whole = await served.get(path);
@@ -112,7 +112,7 @@ function isolatesFiles(): void {
     }
   });
 
-  it('a refusal has nothing of the file', async () => {
+  it('returns failures without headers of the file', async () => {
     const response = await served.get('/file/a.html', { range: 'bytes=99999-' });
     assertFailure(response, 416, /bytes/);
     assertHeaders(response, { ...GENERAL, 'content-disposition': undefined }, '416');
@@ -122,7 +122,7 @@ function isolatesFiles(): void {
 function isolatesAnswers(): void {
   const served = serve({ 'a.txt': 'text' });
 
-  it('is not guessed at, and taken in by no page of another origin', async () => {
+  it('have nosniff and a same-origin resource policy', async () => {
     for (const [path, status, headers, method] of [
       ['/', 200, {}, 'GET'],
       ['/', 200, { accept: 'text/html' }, 'GET'],
@@ -154,7 +154,7 @@ function movesContents(): void {
   const options = {
     contentOrigin: ORIGIN,
     publicUrl: 'https://files.example.org/below/',
-    // The longest that object stores sign for; so no other time begins while the tests run.
+    // The maximum of object stores, so that the URLs do not change during the tests.
     presignExpires: 604_800,
   };
   const served = serve(files, options);
@@ -168,7 +168,7 @@ function movesContents(): void {
     return url.pathname + url.search;
   };
 
-  it('/file/ leads there with all its files, by URLs that are the same for a while', async () => {
+  it('redirects all files there, with URLs that are stable for a while', async () => {
     const path = '/file/a%20b/%C3%A9.txt';
     const url = await located(path);
     assert.match(url, /^\/-\/signed\/a%20b\/%C3%A9\.txt\?/);
@@ -179,7 +179,7 @@ function movesContents(): void {
     assert.ok(isAttachment(await served.get(await located(`${path}?download=1`), HOST)));
   });
 
-  it('what is there may be read by every page, and framed by the page alone', async () => {
+  it('allows every page to read contents, and only the service to frame them', async () => {
     for (const [name, isKept] of [
       ['a.html', true],
       ['a.pdf', false],
@@ -211,13 +211,13 @@ function movesContents(): void {
     }
   });
 
-  it('a refusal there can be read by the page too', async () => {
+  it('returns failures with CORS headers', async () => {
     const response = await served.get('/-/signed/a.html?expires=1&signature=x', HOST);
     assertFailure(response, 403, /not valid/);
     assertHeaders(response, { 'access-control-allow-origin': '*' }, '403');
   });
 
-  it('a browser that asks before it sends a range is told that it may', async () => {
+  it('allows the Range header in a CORS preflight', async () => {
     const asking = { origin: 'https://files.example.org', 'access-control-request-method': 'GET' };
     const url = await located('/file/a.html');
     const response = await served.get(
@@ -230,7 +230,7 @@ function movesContents(): void {
     assertHeaders(response, { 'access-control-allow-methods': 'GET, HEAD' }, 'OPTIONS');
   });
 
-  it('nothing else is there, under any writing of its name', async () => {
+  it('returns 404 for everything else there, whatever the spelling of the host', async () => {
     for (const host of [
       'contents.localhost:8080',
       'CONTENTS.LOCALHOST:8080',
@@ -263,14 +263,14 @@ function movesContents(): void {
     }
   });
 
-  it('there are no contents elsewhere', async () => {
+  it('serves no contents from other hosts', async () => {
     const url = await located('/file/a.html');
     for (const host of [`127.0.0.1:${served.service.port}`, 'localhost', 'contents.localhost.example']) {
       assertFailure(await served.get(url, { host }), 404, /CONTENT_ORIGIN/);
     }
   });
 
-  it('the policy of the page lets it show what is there', async () => {
+  it('the content security policy of the page allows the origin', async () => {
     const { headers } = await served.get('/', { accept: 'text/html' });
     for (const directive of ['img-src', 'media-src', 'connect-src', 'frame-src']) {
       const sources = String(headers['content-security-policy'])
@@ -283,6 +283,6 @@ function movesContents(): void {
 
 describe('isolation of contents', () => {
   describe('/file/', isolatesFiles);
-  describe('every other answer', isolatesAnswers);
-  describe('an origin of their own', movesContents);
+  describe('responses without file contents', isolatesAnswers);
+  describe('with CONTENT_ORIGIN', movesContents);
 });

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { memory } from '../../contract/backend.ts';
 import {
+  answerOf,
   assertFailure,
   assertSuccess,
   type HttpResponse,
-  parseResponse,
   pathsBelow,
   plant,
   postJson,
@@ -47,7 +47,7 @@ describe('JSON bodies', () => {
   const post = (path: string, body: string | undefined, type: string | undefined): Promise<HttpResponse> =>
     send(port, path, { method: 'POST', body, headers: type === undefined ? {} : { 'content-type': type } });
 
-  it('that is malformed is 400, and changes nothing', async () => {
+  it('returns 400 for malformed JSON, and changes nothing', async () => {
     await plant(port, { a: '1', 'f/x': '2' });
     const bodies = ['{', '{"path":', 'nothing', "{'path': 'z'}", '{"path": "z",}', '{"path": "z"} {}', '\u0000'];
     for (const path of Object.keys(JSON_ROUTES)) {
@@ -58,7 +58,7 @@ describe('JSON bodies', () => {
     assert.deepEqual(await pathsBelow(port), ['a', 'f/', 'f/x']);
   });
 
-  it('that is no object is 400', async () => {
+  it('returns 400 for JSON that is not an object', async () => {
     for (const path of Object.keys(JSON_ROUTES)) {
       for (const body of ['[]', '[{}]', 'null', 'true', '1', '"a"']) {
         const response = await post(path, body, 'application/json');
@@ -67,7 +67,7 @@ describe('JSON bodies', () => {
     }
   });
 
-  it('that is empty is 400, whether its type is said or not', async () => {
+  it('returns 400 for empty bodies, with and without a Content-Type', async () => {
     for (const path of Object.keys(JSON_ROUTES)) {
       for (const body of ['', undefined]) {
         for (const type of ['application/json', undefined]) {
@@ -77,7 +77,7 @@ describe('JSON bodies', () => {
     }
   });
 
-  it('that is sent as another type, or as none, is 400 and says which it has to be, and changes nothing', async () => {
+  it('returns 400 with the required Content-Type for other or missing types, and changes nothing', async () => {
     await plant(port, { a: '1', 'f/x': '2' });
     const types = [
       'text/plain',
@@ -99,13 +99,13 @@ describe('JSON bodies', () => {
     assert.deepEqual(await pathsBelow(port), ['a', 'f/', 'f/x']);
   });
 
-  it('is taken with parameters of its type, and however that is written', async () => {
+  it('is accepted with media type parameters, in any letter case', async () => {
     for (const type of ['application/json; charset=utf-8', 'application/json;charset=UTF-8', 'Application/JSON']) {
       assert.equal((await post('/create_folder', '{"path": "z"}', type)).status, 200, type);
     }
   });
 
-  it('of more than 64 KiB is 413, and changes nothing', async () => {
+  it('returns 413 over 64 KiB, and changes nothing', async () => {
     await plant(port, { a: '1', 'f/x': '2' });
     for (const [path, body] of Object.entries(JSON_ROUTES)) {
       const response = await post(
@@ -118,7 +118,7 @@ describe('JSON bodies', () => {
     assert.deepEqual(await pathsBelow(port), ['a', 'f/', 'f/x']);
   });
 
-  it('of two paths of the longest kind, with every character escaped, is taken', async () => {
+  it('accepts two paths of maximum length with every character escaped', async () => {
     const escaped = (path: string) => path.replaceAll('x', '\\u0078');
     const longest = `${'x'.repeat(200)}/`.repeat(5) + 'x'.repeat(19);
     await upload(port, longest, '1');
@@ -126,7 +126,7 @@ describe('JSON bodies', () => {
     assertSuccess(await post('/copy', body, 'application/json'), { message: 'Item copied successfully' });
   });
 
-  it('with keys that JavaScript gives a meaning is taken for what it says, or 400', async () => {
+  it('returns 400 for keys with a meaning in JavaScript', async () => {
     for (const body of ['{"path": "z", "__proto__": {"path": "y"}}', '{"__proto__": {"path": "y"}}']) {
       assertFailure(await post('/create_folder', body, 'application/json'), 400, /key "__proto__"/);
     }
@@ -135,7 +135,7 @@ describe('JSON bodies', () => {
     assert.deepEqual(await pathsBelow(port), []);
   });
 
-  it('that is not UTF-8 is 400, and changes nothing: it would give files other names than were sent', async () => {
+  it('returns 400 for bytes that are not UTF-8, and changes nothing', async () => {
     await plant(port, { a: '1', 'f/x': '2' });
     for (const [path, body] of Object.entries(JSON_ROUTES)) {
       for (const bytes of ['ff', 'c3', 'c328', 'eda080', 'c0af']) {
@@ -149,13 +149,13 @@ describe('JSON bodies', () => {
     assert.deepEqual(await pathsBelow(port), ['a', 'f/', 'f/x']);
   });
 
-  it('that comes in chunks is taken', async () => {
+  it('accepts chunked bodies', async () => {
     const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked' };
     assert.equal((await send(port, '/create_folder', { method: 'POST', body: '{"path": "z"}', headers })).status, 200);
     assert.deepEqual(await pathsBelow(port), ['z/']);
   });
 
-  it('that is cut short is 400, and changes nothing', async () => {
+  it('returns 400 for truncated bodies, and changes nothing', async () => {
     const head = 'POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
     const cut = /in the middle of the request/;
     for (const [rest, message] of [
@@ -163,12 +163,12 @@ describe('JSON bodies', () => {
       ['Transfer-Encoding: chunked\r\n\r\nd\r\n{"path": "z"}\r\n', cut],
       ['Transfer-Encoding: chunked\r\n\r\nzz\r\n{"path": "z"}\r\n0\r\n\r\n', /not valid HTTP/],
     ] as const) {
-      assertFailure(parseResponse(await sendBytes(port, head + rest, { ends: true })), 400, message);
+      assertFailure(answerOf(await sendBytes(port, head + rest, { ends: true })), 400, message);
     }
     assert.deepEqual(await pathsBelow(port), []);
   });
 
-  it('whose client leaves in its middle is no fault of the service, and not logged as one', async () => {
+  it('logs no error when the client disconnects during the body', async () => {
     const head = 'POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
     await sendBytes(port, `${head}Content-Length: 100\r\n\r\n{"path":`, { ends: true });
     await until('the request is logged', () => linesOf(service, '/create_folder').length === 1);
@@ -191,7 +191,7 @@ describe('fields of JSON bodies', () => {
   });
   afterEach(() => service.stop());
 
-  it('/rename: refuses fields that lack or are of another type with 400 and the field, and coerces none', async () => {
+  it('/rename: returns 400 for missing or mistyped fields, without coercion', async () => {
     await plant(port, { a: '1', b: '2' });
     assertFailure(await postJson(port, '/rename/a', {}), 400, 'The body lacks "newName".');
     assertFailure(await postJson(port, '/rename/a', { overwrite: true }), 400, 'The body lacks "newName".');
@@ -205,7 +205,7 @@ describe('fields of JSON bodies', () => {
     assert.deepEqual(await treeOf(port), { a: '1', b: '2' });
   });
 
-  it('/create_folder: refuses a path that lacks or is no string with 400 and the field, and coerces nothing', async () => {
+  it('/create_folder: returns 400 for a missing or mistyped path, without coercion', async () => {
     assertFailure(await postJson(port, '/create_folder', {}), 400, 'The body lacks "path".');
     for (const path of NO_STRINGS) {
       assertFailure(await postJson(port, '/create_folder', { path }), 400, /"path".*must be string/);
@@ -213,7 +213,7 @@ describe('fields of JSON bodies', () => {
     assert.deepEqual(await treeOf(port), {});
   });
 
-  it('/rename_folder: refuses fields that lack or are of another type with 400 and the field, and coerces none', async () => {
+  it('/rename_folder: returns 400 for missing or mistyped fields, without coercion', async () => {
     const tree = { 'a/': null, 'a/x': '1', 'b/': null, 'b/y': '2' };
     await plant(port, tree);
     assertFailure(await postJson(port, '/rename_folder/a', {}), 400, 'The body lacks "newName".');
@@ -228,7 +228,7 @@ describe('fields of JSON bodies', () => {
   });
 
   for (const path of ['/copy', '/move']) {
-    it(`${path}: refuses fields that lack or are of another type with 400 and the field, and coerces none`, async () => {
+    it(`${path}: returns 400 for missing or mistyped fields, without coercion`, async () => {
       const present = { a: '1', b: '2', 'f/': null, 'f/x': '3', 'g/': null };
       await plant(port, present);
       const body = { source: 'a', destination: 'z', is_folder: false };

@@ -46,7 +46,7 @@ describe('listing', () => {
   const plantAll = (tree: Record<string, string | null>) => plant(port, tree);
 
   for (const accept of [undefined, '*/*', 'application/json', 'application/json, text/html;q=0.5']) {
-    it(`Accept: ${accept ?? '(none)'} gets JSON`, async () => {
+    it(`Accept: ${accept ?? '(none)'} returns JSON`, async () => {
       const response = await get('/', accept === undefined ? {} : { accept });
       assert.equal(response.status, 200);
       assert.equal(response.headers['content-type'], 'application/json; charset=utf-8');
@@ -54,7 +54,7 @@ describe('listing', () => {
     });
   }
 
-  it('HEAD gives the headers of GET', async () => {
+  it('HEAD returns the headers of GET', async () => {
     const [head, whole] = [await send(port, '/', { method: 'HEAD' }), await get('/')];
     assert.equal(head.status, 200);
     assert.equal(head.body.length, 0);
@@ -89,14 +89,14 @@ describe('listing', () => {
     }
 
     for (const path of ['/named?prefix=other', '/named/?prefix=named/b%20c/', '/other?prefix=missing']) {
-      it(`${path} names two folders: 400 with both`, async () => {
+      it(`${path} names two folders and returns 400`, async () => {
         const [first, second] = path.slice(1).split('?prefix=');
         const response = await get(path);
         assertFailure(response, 400, new RegExp(`"${first?.replace('/', '')}/".*"${decodeURIComponent(second ?? '')}`));
       });
     }
 
-    it('?prefix= more than once is a 400', async () =>
+    it('returns 400 for a repeated ?prefix=', async () =>
       assertFailure(await get('/?prefix=named&prefix=other'), 400, /prefix/));
 
     // The paths of the HTTP API. The first three hide all folders below them.
@@ -113,7 +113,7 @@ describe('listing', () => {
       'move',
       'create_folder',
     ]) {
-      it(`?prefix= reaches the folder ${name}/ and what is below it`, async () => {
+      it(`?prefix= lists the folder ${name}/ and folders below it`, async () => {
         await plantAll({ [`${name}/in/x.txt`]: name });
         assert.deepEqual(pathsOf(await get(`/?prefix=${name}`)), [`${name}/in/`]);
         assert.deepEqual(pathsOf(await get(`/?prefix=${name}/in/`)), [`${name}/in/x.txt`]);
@@ -123,7 +123,7 @@ describe('listing', () => {
   });
 
   describe('pages', () => {
-    it('the limit is 1000 where none is asked for', async () => {
+    it('has a default limit of 1000', async () => {
       const asked: (number | undefined)[] = [];
       const entryOf = (number: number): Entry => {
         const path = file(`${number + 1000}`);
@@ -149,7 +149,7 @@ describe('listing', () => {
     });
 
     for (const limit of ['0', '-1', '1001', '1e9', 'all', '1.5', '', '%20', '10x', '1&limit=2']) {
-      it(`limit=${limit} is a 400`, async () => assertFailure(await get(`/?limit=${limit}`), 400, /limit/));
+      it(`limit=${limit} returns 400`, async () => assertFailure(await get(`/?limit=${limit}`), 400, /limit/));
     }
   });
 });

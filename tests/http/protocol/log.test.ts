@@ -6,7 +6,7 @@ import { begin, plant, send, until, within } from '../client.ts';
 import { linesOf, requestLines } from '../request-log.ts';
 import { startService, type TestService } from '../service.ts';
 
-describe('the log', () => {
+describe('the request log', () => {
   let service: TestService;
   let port: number;
 
@@ -50,7 +50,7 @@ describe('the log', () => {
     assert.ok(Number(lines[1]?.['bytes']) < 5000);
   });
 
-  it('has one line for a request that no route is asked for', async () => {
+  it('has one line for a request without a route', async () => {
     for (const path of ['/-/missing', '/file/%FF', '/%zz']) {
       const before = service.log.length;
       const response = await send(port, path);
@@ -63,7 +63,7 @@ describe('the log', () => {
     }
   });
 
-  it('never has a signature, nor anything else of a query', async () => {
+  it('never contains a query', async () => {
     for (const path of ['/file/a', '/-/signed/a', '/', '/-/missing', '/file/%FF', '/thumb/a']) {
       await send(port, `${path}?expires=1&signature=VERYSECRET`);
       await send(port, `${path}?prefix=VERYSECRET`, { method: 'PUT' });
@@ -72,7 +72,7 @@ describe('the log', () => {
     assert.doesNotMatch(JSON.stringify(service.log), /VERYSECRET|signature/);
   });
 
-  it('has the status 499 for a request whose client left before it was answered', async (test) => {
+  it('logs status 499 when the client disconnects before the response', async (test) => {
     const arrived = Promise.withResolvers<void>();
     const blocked = Promise.withResolvers<void>();
     const slow = await startWith((store) => {

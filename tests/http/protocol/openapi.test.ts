@@ -46,7 +46,7 @@ for (const backend of [memory, disk]) {
       return json as { openapi: string; info: { title: string }; paths: Record<string, Record<string, Operation>> };
     };
 
-    it('is OpenAPI 3.1.0, with every endpoint and its methods, and no other', async () => {
+    it('is OpenAPI 3.1.0, with exactly the endpoints and their methods', async () => {
       const { openapi, info, paths } = await describedPaths();
       assert.equal(openapi, '3.1.0');
       assert.equal(info.title, 'Holdall');
@@ -55,7 +55,7 @@ for (const backend of [memory, disk]) {
       assert.deepEqual(Object.fromEntries(methods), expected);
     });
 
-    it('has a summary, the statuses of success and of failure, and the path parameter for every operation', async () => {
+    it('documents the summary, statuses and path parameter of every operation', async () => {
       for (const [path, operations] of Object.entries((await describedPaths()).paths)) {
         for (const [method, { summary, parameters = [], responses }] of Object.entries(operations)) {
           const place = `${method} ${path}`;
@@ -68,7 +68,7 @@ for (const backend of [memory, disk]) {
       }
     });
 
-    it('names the fields of every body, and which are required', async () => {
+    it('documents all and the required fields of every body', async () => {
       const { paths } = await describedPaths();
       const json = 'application/json';
       for (const [path, type, required, properties] of [
@@ -85,7 +85,7 @@ for (const backend of [memory, disk]) {
       }
     });
 
-    it('names the types that responses come in, beside JSON', async () => {
+    it('documents the media types of responses', async () => {
       const { paths } = await describedPaths();
       const json = 'application/json';
       const lines = [json, 'application/x-ndjson'];
@@ -109,7 +109,7 @@ for (const backend of [memory, disk]) {
       }
     });
 
-    it('is a page too, whose scripts and styles are all there', async () => {
+    it('is available as a page with all its scripts and styles', async () => {
       const page = await send(port, '/-/docs');
       assert.equal(page.status, 200);
       assert.match(String(page.headers['content-type']), /^text\/html/);

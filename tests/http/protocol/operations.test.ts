@@ -43,7 +43,7 @@ describe('/delete', () => {
   afterEach(() => service.stop());
 
   for (const method of ['DELETE', 'POST']) {
-    it(`does not look at what is sent as a body of ${method}`, async () => {
+    it(`ignores the body of ${method}`, async () => {
       for (const [what, call] of IGNORED_BODIES) {
         await plant(port, { a: what });
         const response = await send(port, '/delete/a', { method, ...call });
@@ -53,7 +53,7 @@ describe('/delete', () => {
       }
     });
 
-    it(`leaves the connection in order behind a body of ${method} that nobody read`, async () => {
+    it(`reads the next request after an unread body of ${method}`, async () => {
       await plant(port, { a: '1', b: '2' });
       const smuggled = 'DELETE /delete/b HTTP/1.1\r\nHost: localhost\r\n\r\n';
       const responses = await sendBytes(
@@ -77,7 +77,7 @@ describe('/rename', () => {
   });
   afterEach(() => service.stop());
 
-  it('refuses a name that is none with 400 and the rule, and changes nothing', async () => {
+  it('returns 400 with the rule for an invalid name, and changes nothing', async () => {
     await plant(port, { 'f/a': '1' });
     for (const [newName, error] of WRONG_NAMES) {
       for (const overwrite of [false, true]) {
@@ -87,7 +87,7 @@ describe('/rename', () => {
     assert.deepEqual(await treeOf(port), { 'f/': null, 'f/a': '1' });
   });
 
-  it('refuses the name that the file has already with 400, to be overwritten or not', async () => {
+  it('returns 400 for the current name, with and without overwrite', async () => {
     await plant(port, { 'f/a': '1' });
     for (const overwrite of [false, true]) {
       const response = await postJson(port, '/rename/f/a', { newName: 'a', overwrite });
@@ -107,7 +107,7 @@ describe('/create_folder', () => {
   });
   afterEach(() => service.stop());
 
-  it('refuses a path that is none with 400 and the rule, and makes no parent of it', async () => {
+  it('returns 400 with the rule for an invalid path, and creates no parent', async () => {
     for (const [path, error] of WRONG_PATHS_IN_JSON) {
       for (const text of [path, `p/${path}`, `${path}/`]) {
         assertFailure(await postJson(port, '/create_folder', { path: text }), 400, text === path ? error : /./);
@@ -132,7 +132,7 @@ describe('/delete_folder', () => {
   afterEach(() => service.stop());
 
   for (const method of ['DELETE', 'POST']) {
-    it(`does not look at what is sent as a body of ${method}`, async () => {
+    it(`ignores the body of ${method}`, async () => {
       for (const [what, call] of IGNORED_BODIES) {
         await plant(port, { 'a/x': what });
         const response = await send(port, '/delete_folder/a/', { method, ...call });
@@ -142,7 +142,7 @@ describe('/delete_folder', () => {
       }
     });
 
-    it(`never removes the root by ${method}: 400`, async () => {
+    it(`returns 400 for the root by ${method}`, async () => {
       await plant(port, { a: '1' });
       for (const path of ['/delete_folder/', '/delete_folder//', '/delete_folder/%2F']) {
         assertFailure(await send(port, path, { method }), 400, "The root can't be deleted.");
@@ -162,7 +162,7 @@ describe('/rename_folder', () => {
   });
   afterEach(() => service.stop());
 
-  it('refuses a name that is none with 400 and the rule, and changes nothing', async () => {
+  it('returns 400 with the rule for an invalid name, and changes nothing', async () => {
     await plant(port, { 'f/a/x': '1' });
     for (const [newName, error] of WRONG_NAMES) {
       for (const overwrite of [false, true]) {
@@ -172,7 +172,7 @@ describe('/rename_folder', () => {
     assert.deepEqual(await treeOf(port, 'f'), { 'f/a/': null, 'f/a/x': '1' });
   });
 
-  it('refuses the name that the folder has already with 400, to be overwritten or not', async () => {
+  it('returns 400 for the current name, with and without overwrite', async () => {
     await plant(port, { 'f/a/x': '1' });
     for (const overwrite of [false, true]) {
       const response = await postJson(port, '/rename_folder/f/a/', { newName: 'a', overwrite });
@@ -181,7 +181,7 @@ describe('/rename_folder', () => {
     assert.deepEqual(await treeOf(port, 'f'), { 'f/a/': null, 'f/a/x': '1' });
   });
 
-  it('never renames the root: 400', async () => {
+  it('returns 400 for the root', async () => {
     await plant(port, { 'a/x': '1' });
     for (const path of ['/rename_folder/', '/rename_folder//', '/rename_folder/%2F']) {
       for (const newName of ['a', 'z']) {
@@ -208,7 +208,7 @@ for (const path of ['/copy', '/move']) {
     const folder = (source: unknown, destination: unknown, rest: object = {}) =>
       postJson(port, path, { source, destination, is_folder: true, ...rest });
 
-    it('refuses the source as the destination with 400, to be overwritten or not', async () => {
+    it('returns 400 when the destination is the source file, with and without overwrite', async () => {
       await plant(port, { 'f/a': '1' });
       for (const [source, destination] of [
         ['f/a', 'f/a'],
@@ -223,7 +223,7 @@ for (const path of ['/copy', '/move']) {
       assert.deepEqual(await treeOf(port), { 'f/': null, 'f/a': '1' });
     });
 
-    it('refuses a path that ends with "/", or is empty, with 400: no file can have it', async () => {
+    it('returns 400 for a file path that is empty or ends with "/"', async () => {
       await plant(port, { a: '1', 'f/': null });
       for (const wrong of ['', '/', 'f/', '/f/', 'a/']) {
         assertFailure(await file(wrong, 'z'), 400, /empty/);
@@ -232,7 +232,7 @@ for (const path of ['/copy', '/move']) {
       assert.deepEqual(await treeOf(port), { a: '1', 'f/': null });
     });
 
-    it('refuses the source as the destination, and what is below it, with 400, to be overwritten or not', async () => {
+    it('returns 400 when the destination is the source folder or below it, with and without overwrite', async () => {
       const present = { 'a/': null, 'a/b/': null, 'a/b/x': '1' };
       await plant(port, present);
       for (const destination of ['a', 'a/', '/a', 'a/b', 'a/c', 'a/b/c', 'a/a']) {
@@ -243,7 +243,7 @@ for (const path of ['/copy', '/move']) {
       assert.deepEqual(await treeOf(port), present);
     });
 
-    it('never takes the root as the source or the destination: 400', async () => {
+    it('returns 400 for the root as the source or the destination', async () => {
       const present = { 'a/': null, 'a/x': '1' };
       await plant(port, present);
       for (const root of ['', '/']) {

@@ -48,7 +48,7 @@ describe('paths in requests', () => {
     assertFailure(await send(port, '/file/a%2F%2Fb'), 400, /empty segment/);
   });
 
-  it('drops one leading slash of a path, and no second one', async () => {
+  it('removes one leading slash of a path, not a second one', async () => {
     await plant(port, { 'a/b': 'x' });
     assert.equal((await send(port, '/file//a/b')).body.toString(), 'x');
     assert.equal(jsonOf(await send(port, '/?prefix=%2Fa%2F'))['prefix'], 'a/');
@@ -64,7 +64,7 @@ describe('paths in requests', () => {
     assert.deepEqual(await pathsBelow(port), ['a/', 'a/b', 'd']);
   });
 
-  it('refuses a path that breaks a rule with 400 and the rule, in every endpoint, and changes nothing', async () => {
+  it('returns 400 with the rule for an invalid path, at every endpoint, and changes nothing', async () => {
     const tree = { 'a/b': 'x' };
     await plant(port, { 'a/': null, ...tree });
     for (const [path, error] of WRONG_PATHS) {
@@ -78,7 +78,7 @@ describe('paths in requests', () => {
     assert.deepEqual(await treeOf(port), { 'a/': null, ...tree });
   });
 
-  it('refuses half a surrogate pair in JSON with 400, and changes nothing', async () => {
+  it('returns 400 for a lone surrogate in JSON, and changes nothing', async () => {
     await plant(port, { 'a/b': 'x' });
     for (const path of ['\ud800', 'a/\udfff', '\udc00\ud800', 'a\ud800b/c']) {
       for (const [endpoint, call] of Object.entries(endpointsWithJson(port, path))) {
@@ -90,7 +90,7 @@ describe('paths in requests', () => {
     assert.deepEqual(await treeOf(port), { 'a/': null, 'a/b': 'x' });
   });
 
-  it('refuses an empty path where one is needed with 400', async () => {
+  it('returns 400 for an empty path', async () => {
     for (const path of ['/delete/', '/rename/', '/delete_folder/', '/rename_folder/']) {
       assertFailure(await postJson(port, path, { newName: 'x' }), 400, /empty|root/);
       assertFailure(await postJson(port, `${path}/`, { newName: 'x' }), 400, /empty|root/);
@@ -101,7 +101,7 @@ describe('paths in requests', () => {
     }
   });
 
-  it('refuses a percent escape that is not UTF-8 with 400, wherever it stands', async () => {
+  it('returns 400 for percent escapes that are not UTF-8', async () => {
     const escapes = ['%FF', '%C3', '%C3%28', '%ED%A0%80', '%F0%9F%98', '%C0%AF', '%', '%2', '%zz', 'a%'];
     const places = [
       ['GET', '/'],
@@ -157,13 +157,14 @@ describe('paths of listings', () => {
   ] as const) {
     const escaped = path.replaceAll('é', '%C3%A9');
     const shown = path.slice(0, 30);
-    it(`/${shown} is a 400 that names the rule`, async () => assertFailure(await get(`/${escaped}`), 400, error));
-    it(`?prefix=${shown} is a 400 that names the rule`, async () =>
+    it(`/${shown} returns 400 with the rule`, async () => assertFailure(await get(`/${escaped}`), 400, error));
+    it(`?prefix=${shown} returns 400 with the rule`, async () =>
       assertFailure(await get(`/?prefix=${escaped}`), 400, error));
   }
 
   for (const path of ['/100%', '/%zz', '/there/%2']) {
-    it(`${path} has a % that begins no escape: 400`, async () => assertFailure(await get(path), 400, /percent escape/));
+    it(`${path} returns 400 for an invalid percent escape`, async () =>
+      assertFailure(await get(path), 400, /percent escape/));
   }
 });
 

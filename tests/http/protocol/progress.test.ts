@@ -18,7 +18,7 @@ describe('progress of folder operations', () => {
   afterEach(() => service.stop());
 
   for (const operation of ALL) {
-    it(`${operation.name} responses a client that does not name NDJSON with the envelope alone`, async () => {
+    it(`${operation.name} returns only the envelope to a client that does not accept NDJSON`, async () => {
       for (const accept of [undefined, '*/*', 'application/*', 'application/json', 'application/x-ndjson;q=0']) {
         await plant(port, source('a'));
         assertSuccess(await ask(port, operation, accept), operation.success);
@@ -27,14 +27,14 @@ describe('progress of folder operations', () => {
       }
     });
 
-    it(`${operation.name} tells a failure as the last line, with the status that it would have had`, async () => {
+    it(`${operation.name} returns a failure with its status as the last line`, async () => {
       const response = await ask(port, operation, `text/html, ${NDJSON}; q=0.5`);
       assert.equal(response.status, 200);
       const { progress, last } = linesOf(response);
       assert.deepEqual([progress, last], [[], { success: false, error: 'There is no folder "a/".', status: 404 }]);
     });
 
-    it(`${operation.name} tells a fault as the last line, with nothing but the request id, and logs it`, async (test) => {
+    it(`${operation.name} returns an unexpected error with only the request id as the last line, and logs it`, async (test) => {
       const faulty = await startWith(
         memory,
         test,
@@ -49,7 +49,7 @@ describe('progress of folder operations', () => {
       assert.match(JSON.stringify(logged), /secret/);
     });
 
-    it(`${operation.name} tells that the store is out of reach as the last line, with 503`, async (test) => {
+    it(`${operation.name} returns 503 as the last line for an unreachable store`, async (test) => {
       const unavailable = failing(() => new StoreError('unavailable', 'It is out of reach.', { retryAfter: 9 }));
       const faulty = await startWith(memory, test, unavailable);
       const { last } = linesOf(await ask(faulty.port, operation, NDJSON));
@@ -57,7 +57,7 @@ describe('progress of folder operations', () => {
     });
   }
 
-  it('is no matter of single files: they are answered with the envelope alone', async () => {
+  it('returns only the envelope for single files', async () => {
     await plant(port, { a: '1' });
     for (const [path, body, message] of [
       ['/copy', { source: 'a', destination: 'b', is_folder: false }, 'Item copied successfully'],
@@ -68,7 +68,7 @@ describe('progress of folder operations', () => {
     }
   });
 
-  it('is no matter of requests that are wrong in themselves: they are 400', async () => {
+  it('returns 400 for invalid requests', async () => {
     for (const operation of TRANSFERS) {
       assertFailure(await postJson(port, operation.path, {}, { accept: NDJSON }), 400, /lacks/);
       assertFailure(await postJson(port, operation.path, [], { accept: NDJSON }), 400, /must be a JSON object/);

@@ -5,11 +5,11 @@ import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { disk, memory } from '../../contract/backend.ts';
 import {
+  answerOf,
   assertFailure,
   assertSuccess,
   BOUNDARY,
   formOf,
-  parseResponse,
   pathsBelow,
   plant,
   postForm,
@@ -58,7 +58,7 @@ for (const backend of [memory, disk]) {
 
     const paths = () => ({ ...METHODS_OF, ...(service.signsUrls && { '/-/signed/a': ['GET', 'HEAD'] }) });
 
-    it('is 405 with Allow, for every path and every method that HTTP knows', async () => {
+    it('returns 405 with Allow for every other method of every path', async () => {
       for (const [path, allowed] of Object.entries(paths())) {
         for (const method of METHODS) {
           if (allowed.includes(method) || method === 'OPTIONS' || method === 'CONNECT') continue;
@@ -72,7 +72,7 @@ for (const backend of [memory, disk]) {
       }
     });
 
-    it('is 405 whatever is sent along, and changes nothing', async () => {
+    it('returns 405 whatever the body, and changes nothing', async () => {
       await plant(port, { a: '1' });
       for (const [type, body] of [
         ['application/json', '{'],
@@ -88,7 +88,7 @@ for (const backend of [memory, disk]) {
       assert.deepEqual(await pathsBelow(port), ['a']);
     });
 
-    it('is answered for OPTIONS with what it has, and no body', async () => {
+    it('answers OPTIONS with Allow and no body', async () => {
       for (const [path, allowed] of Object.entries(paths())) {
         const response = await send(port, path, { method: 'OPTIONS' });
         assert.deepEqual([response.status, response.body.length], [204, 0], path);
@@ -97,7 +97,7 @@ for (const backend of [memory, disk]) {
       }
     });
 
-    it('is not HEAD, wherever GET is: the same status and headers without the body', async () => {
+    it('answers HEAD like GET, without the body', async () => {
       await plant(port, { a: '1', 'f/g/x': '2' });
       for (const path of ['/', '/f', '/f/g/', '/file/a', '/-/openapi.json', '/-/docs', '/-/health/live', '/missing']) {
         const get = await send(port, path);
@@ -119,7 +119,7 @@ describe('unknown routes', () => {
   });
   afterEach(() => service.stop());
 
-  it('a route that does not exist is 404, for every method', async () => {
+  it('returns 404 for every method', async () => {
     for (const path of ['/-/', '/-/missing', '/-/health', '/-/health/missing', '/-/upload', '/-/docs/missing']) {
       for (const method of ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'PROPFIND']) {
         const response = await send(port, `${path}?query=secret`, { method });
@@ -141,7 +141,7 @@ describe('the request id', () => {
   });
   afterEach(() => service.stop());
 
-  it('is on every response, of success and of failure, a new one each time', async () => {
+  it('is new on every response', async () => {
     await plant(port, { a: 'text', 'f/x': '2' });
     const { headers } = await send(port, '/file/a');
     const responses = [
@@ -175,7 +175,7 @@ describe('the request id', () => {
     );
   });
 
-  it('is a new one, where the request brought one and came from no trusted proxy', async () => {
+  it('is new when the request has one and comes from no trusted proxy', async () => {
     const hostile = ['a', '', ' ', 'a b', 'a,b', '"a"', "a'b", '<script>', 'a;b', 'a\tb', 'é', '{}', 'x'.repeat(129)];
     for (const id of hostile) {
       const response = await send(port, '/missing', { headers: { 'x-request-id': id } });
@@ -183,11 +183,11 @@ describe('the request id', () => {
     }
     const twice =
       'GET / HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: a\r\nX-Request-Id: b\r\nConnection: close\r\n\r\n';
-    assert.match(String(parseResponse(await sendBytes(port, twice)).headers['x-request-id']), /^[\w-]{36}$/);
+    assert.match(String(answerOf(await sendBytes(port, twice)).headers['x-request-id']), /^[\w-]{36}$/);
   });
 });
 
-describe('what is no HTTP', () => {
+describe('malformed HTTP', () => {
   let service: TestService;
   let port: number;
 
@@ -219,23 +219,23 @@ describe('what is no HTTP', () => {
     'an expectation that nobody knows': [417, `${HEAD}Expect: wonders\r\nConnection: close\r\n\r\n`],
   };
   for (const [what, [status, bytes]] of Object.entries(cases)) {
-    it(`such as ${what} is ${status}, with the envelope and a request id, and the end of the connection`, async () => {
+    it(`${what} returns ${status} with the envelope and a request id, and closes the connection`, async () => {
       const received = await sendBytes(port, bytes);
       assert.match(received, /^HTTP\/1\.1 \d+ .*\r\n(.*\r\n)*content-type: application\/json/i, received);
-      const response = parseResponse(received);
+      const response = answerOf(received);
       assertFailure(response, status, /./);
       assert.equal(response.headers['x-content-type-options'], 'nosniff');
       assert.equal(response.headers['cross-origin-resource-policy'], 'same-origin');
     });
   }
 
-  it('behind whole requests takes no response from them: each is told what became of it', async () => {
+  it('answers the valid requests before malformed bytes', async () => {
     const form = formOf([{ name: 'file', filename: 'a', value: '1' }]);
     const head = `POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=${BOUNDARY}\r\n`;
     const request = `${head}Content-Length: ${form.length}\r\n\r\n${form.toString()}`;
     for (const end of ['hello\r\n\r\n', 'CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n']) {
       const received = await sendBytes(port, request + request + end);
-      const [first, second, ...others] = received.split(/(?=HTTP\/1\.1 )/).map(parseResponse);
+      const [first, second, ...others] = received.split(/(?=HTTP\/1\.1 )/).map(answerOf);
       for (const response of [first, second]) {
         assert.ok(response);
         assertSuccess(response, { message: 'File uploaded successfully', path: 'a' });
@@ -247,7 +247,7 @@ describe('what is no HTTP', () => {
     }
   });
 
-  it('does no harm by a client that is gone before its responses are', async () => {
+  it('continues after a client disconnects before its responses', async () => {
     await upload(port, 'a', Buffer.alloc(5_000_000));
     for (const [index, end] of ['hello\r\n\r\n', 'CONNECT localhost:80 HTTP/1.1\r\n\r\n'].entries()) {
       const socket = connect(port, '127.0.0.1');
@@ -259,12 +259,12 @@ describe('what is no HTTP', () => {
     }
   });
 
-  it('takes a wish to change the protocol for a plain request', async () => {
+  it('ignores a protocol upgrade', async () => {
     const headers = { connection: 'Upgrade', upgrade: 'websocket' };
     assert.equal((await within('an answer', send(port, '/', { headers }))).status, 200);
   });
 
-  it('does not disturb who speaks HTTP', async () => {
+  it('does not affect valid requests', async () => {
     const received = await Promise.all(Object.values(cases).map(([, bytes]) => sendBytes(port, bytes)));
     assert.equal(received.length, Object.keys(cases).length);
     assert.equal((await send(port, '/')).status, 200);

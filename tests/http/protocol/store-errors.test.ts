@@ -20,7 +20,7 @@ import { failing } from '../failing-store.ts';
 import { startService, type TestService } from '../service.ts';
 
 describe('a read-only service', () => {
-  it('a service that is read-only responses all that would change something with 403, and changes nothing', async (test) => {
+  it('returns 403 for every change', async (test) => {
     const inner = Promise.withResolvers<Store>();
     const locked = await startWith((store) => {
       inner.resolve(store);
@@ -47,15 +47,15 @@ describe('/-/health', () => {
   });
   afterEach(() => service.stop());
 
-  it('says that the process runs, and that the store can be used', async () => {
+  it('reports a running process and a usable store', async () => {
     assertSuccess(await send(port, '/-/health/live'), { message: 'The service is running.' });
     const response = await send(port, '/-/health/ready');
-    // What a backend tells of its quota stands there besides.
+    // Some backends add their quota.
     const { quota: _, ...ready } = jsonOf(response);
     assert.deepEqual([response.status, ready], [200, { success: true, message: 'The service is ready.' }]);
   });
 
-  it('says with 503 and Retry-After that the store is out of reach, while the process runs', async (test) => {
+  it('reports an unreachable store with 503 and Retry-After', async (test) => {
     const wrap = (store: Store): Store => ({
       ...store,
       check: async () => {
@@ -107,7 +107,7 @@ async function askForChanges(port: number): Promise<HttpResponse[]> {
   ];
 }
 
-describe('what the store throws', () => {
+describe('errors of the store', () => {
   const STATUSES: Readonly<Record<ErrorKind, number>> = {
     'not-found': 404,
     'already-exists': 409,
@@ -122,7 +122,7 @@ describe('what the store throws', () => {
     unavailable: 503,
   };
 
-  it('on purpose is answered with the status of its kind and its own words', async (test) => {
+  it('returns the status of the error kind, and its message', async (test) => {
     let kind: ErrorKind = 'denied';
     const wrap = failing(() => new StoreError(kind, `It is ${kind}.`, { cause: new Error('secret cause') }));
     const faulty = await startWith(wrap, test);
@@ -132,7 +132,7 @@ describe('what the store throws', () => {
     }
   });
 
-  it('as unavailable is 503 with Retry-After: as many seconds as the store says, or one', async (test) => {
+  it('returns 503 with Retry-After for an unavailable store', async (test) => {
     let retryAfter: number | undefined;
     const wrap = failing(
       () => new StoreError('unavailable', 'The store is out of reach.', retryAfter === undefined ? {} : { retryAfter }),
@@ -151,7 +151,7 @@ describe('what the store throws', () => {
     }
   });
 
-  it('by mistake is 500: the response says nothing but the request id, and the log says all under it', async (test) => {
+  it('returns 500 with only the request id for an unexpected error, and logs its details', async (test) => {
     const secrets = [
       new Error('secret /srv/files'),
       Object.assign(new Error('secret'), { code: 'EIO', path: '/srv/secret' }),
@@ -179,7 +179,7 @@ describe('what the store throws', () => {
     }
   });
 
-  it('does not keep the service from answering the next request', async (test) => {
+  it('answers the next request after an error', async (test) => {
     let isBroken = true;
     const faulty = await startWith((store) => {
       const broken = failing(() => new Error('secret'))(store);

@@ -46,7 +46,7 @@ describe('thumbnails', () => {
   const PATH = 'a%20b/quarters.png';
 
   describe('returns a picture', () => {
-    it('what is longer than wide, or wider than long, is cut at both ends', async () => {
+    it('crops portrait and landscape images at both ends', async () => {
       const [r, g, b] = BLUE;
       for (const [path, sides] of [
         ['wide.png', { left: 200, right: 200 }],
@@ -58,7 +58,7 @@ describe('thumbnails', () => {
       }
     });
 
-    it('HEAD has the headers of GET', async () => {
+    it('HEAD returns the headers of GET', async () => {
       const [whole, head] = [await get(PATH), await get(PATH, {}, 'HEAD')];
       assert.equal(head.status, 200);
       assert.equal(head.body.length, 0);
@@ -75,7 +75,7 @@ describe('thumbnails', () => {
       ['TIFF', () => quarters().tiff().toBuffer()],
       ['SVG', async () => SVG],
     ] as const) {
-      it(`of ${format}, told by its content and not by its name`, async () => {
+      it(`of ${format}, detected by content and not by name`, async () => {
         const value = await image();
         for (const path of [`formats/x.${format.toLowerCase()}`, `formats/${format}.txt`]) {
           await upload(service.port, path, value);
@@ -86,7 +86,7 @@ describe('thumbnails', () => {
       });
     }
 
-    it('of every name', async () => {
+    it('of files with every name', async () => {
       const image = await plain(RED, 32, 32).png().toBuffer();
       for (const name of NAMES) {
         await upload(service.port, `names/${name}`, image);
@@ -95,7 +95,7 @@ describe('thumbnails', () => {
       }
     });
 
-    it('to many at once, the same one', async () => {
+    it('returns the same thumbnail to concurrent requests', async () => {
       await upload(service.port, 'many.png', await quarters(900, 900).png().toBuffer());
       const responses = await Promise.all(Array.from({ length: 12 }, () => get('many.png')));
       const [first] = responses;
@@ -107,7 +107,7 @@ describe('thumbnails', () => {
   });
 
   describe('evaluates preconditions', () => {
-    it('the ETag stays while the image does, and differs from the ETag of the image', async () => {
+    it('returns a stable ETag that differs from that of the image', async () => {
       const [first, second] = [await get(PATH), await get(PATH)];
       assert.equal(first.headers.etag, second.headers.etag);
       assert.notEqual(first.headers.etag, (await send(service.port, `/file/${PATH}`)).headers.etag);
@@ -122,26 +122,26 @@ describe('thumbnails', () => {
       ['If-Match with the ETag', 200, (etag: string) => ({ 'if-match': etag })],
       ['If-Match with another ETag', 412, () => ({ 'if-match': '"other"' })],
     ] as const) {
-      it(`${what} is a ${status}`, async () => {
+      it(`${what} returns ${status}`, async () => {
         const etag = String((await get(PATH)).headers.etag);
         const response = await get(PATH, condition(etag));
         assert.equal(response.status, status);
         assert.equal((await get(PATH, condition(etag), 'HEAD')).status, status);
         if (status === 412) return assertFailure(response, 412, /etag/);
         assert.equal(response.headers.etag, etag);
-        // A cache takes what a 304 says into what it keeps (RFC 9111, section 3.2).
+        // A cache updates its stored headers from a 304 response (RFC 9111, section 3.2).
         assert.equal(response.headers['content-type'], status === 200 ? 'image/jpeg' : undefined);
         assert.equal(response.body.length > 0, status === 200);
       });
     }
 
-    it('the ETag of the image is not that of its thumbnail', async () => {
+    it('ignores the ETag of the image', async () => {
       const { headers } = await send(service.port, `/file/${PATH}`);
       assert.equal((await get(PATH, { 'if-none-match': String(headers.etag) })).status, 200);
     });
   });
 
-  describe('refuse', () => {
+  describe('reject', () => {
     before(async () => {
       const png = await quarters().png().toBuffer();
       await plant(service.port, { 'bad/text.txt': 'just text', 'bad/text.png': 'just text', 'bad/empty.png': '' });
@@ -153,7 +153,7 @@ describe('thumbnails', () => {
     });
 
     for (const name of ['text.txt', 'text.png', 'empty.png', 'random.jpg', 'page.svg', 'broken.svg', 'head.png']) {
-      it(`bad/${name} is no readable image: 400 that names it, in the envelope`, async () => {
+      it(`bad/${name} is not a readable image and returns 400`, async () => {
         for (const attempt of ['first', 'second']) {
           const response = await get(`bad/${name}`);
           assertFailure(response, 400, new RegExp(`"bad/${name.replace('.', '\\.')}"`));
@@ -164,7 +164,7 @@ describe('thumbnails', () => {
       });
     }
 
-    it('a condition does not hide that (RFC 9110, section 13.2.1)', async () => {
+    it('returns 400 whatever the preconditions (RFC 9110, section 13.2.1)', async () => {
       for (const [header, value] of [
         ['if-none-match', '*'],
         ['if-match', '"other"'],
@@ -173,10 +173,10 @@ describe('thumbnails', () => {
       }
     });
 
-    it('over 100 megapixels is a 413 that names the limit', async () =>
+    it('returns 413 over 100 megapixels', async () =>
       assertFailure(await get('bad/huge.png'), 413, /20000.*100 megapixels/));
 
-    it('over 50 MB is a 413 that names the limit, before anything is read', async () => {
+    it('returns 413 over 50 MB without reading the file', async () => {
       const large = await startService(memory, {
         wrap: (store) => ({
           ...store,
@@ -193,7 +193,7 @@ describe('thumbnails', () => {
     });
 
     for (const path of ['missing.png', 'missing/deep.png', 'a%20b', `${PATH}/x`, 'quarters.png']) {
-      it(`/thumb/${path} is no file: 404`, async () => assertFailure(await get(path), 404, /There is no file/));
+      it(`/thumb/${path} returns 404`, async () => assertFailure(await get(path), 404, /There is no file/));
     }
 
     for (const [path, error] of [
@@ -205,7 +205,7 @@ describe('thumbnails', () => {
       ['a%00.png', /control character/],
       ['%ff.png', /UTF-8/],
     ] as const) {
-      it(`/thumb/${path} is a 400 that names the rule`, async () => assertFailure(await get(path), 400, error));
+      it(`/thumb/${path} returns 400 with the rule`, async () => assertFailure(await get(path), 400, error));
     }
   });
 });

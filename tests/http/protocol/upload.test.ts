@@ -101,7 +101,7 @@ function parsesForms(): void {
     });
   }
 
-  it('passes over parts of other names, with and without a file in them, wherever they come', async () => {
+  it('ignores parts with other names', async () => {
     const other = [
       { name: 'comment', value: 'not for us' },
       { name: 'upload', filename: 'other.bin', type: 'x/y', value: randomBytes(300_000) },
@@ -119,7 +119,7 @@ function parsesForms(): void {
     });
   });
 
-  it('finds the boundary wherever the connection cuts the form, and look-alikes in the file', async () => {
+  it('finds the boundary across any chunks, and ignores similar bytes in the file', async () => {
     const value = Buffer.from(`\r\n-\r\n--${BOUNDARY.slice(0, -1)}\r\n\r\n--\r\r\n--${BOUNDARY.slice(0, 9)}--\r`);
     for (const order of ORDERS) {
       const form = formOf(partsFor(order, 'cut/x.bin', value));
@@ -135,9 +135,9 @@ function parsesForms(): void {
     }
   });
 
-  it('finds it in large pieces that end with look-alikes, and what follows the file in one piece with its end', async () => {
+  it('finds the boundary in large chunks that end with similar bytes', async () => {
     const almost = Buffer.from(`\r\n--${BOUNDARY.slice(0, -1)}`);
-    // What follows a look-alike must not complete it.
+    // The byte after a similar sequence must not complete the boundary.
     const blocks = Array.from({ length: 40 }, () => Buffer.concat([Buffer.of(0), randomBytes(7999), almost]));
     const value = Buffer.concat([...blocks, Buffer.of(0), randomBytes(7999)]);
     for (const order of ORDERS) {
@@ -154,19 +154,19 @@ function parsesForms(): void {
     }
   });
 
-  it('responses when the whole body has come, so that a client with late last bytes gets to read the answer', async () => {
+  it('responds only after the end of the body', async () => {
     for (const order of ORDERS) {
       const form = formOf(partsFor(order, 'late/x.txt', order));
       const sending = beginUpload(service.port);
       await sending.write(form.subarray(0, -2));
-      // Time for an response that does not wait.
+      // Gives a premature response time to arrive.
       for (let number = 0; number < 10; number++) await fetchFile(service.port, 'late/x.txt');
       await sending.write(form.subarray(-2));
       assertSuccess(await sending.finish(), { message: 'File uploaded successfully', path: 'late/x.txt' });
     }
   });
 
-  it('takes a preamble, an epilogue and a missing last line end (RFC 2046, section 5.1.1)', async () => {
+  it('accepts a preamble, an epilogue and a missing last line break (RFC 2046, section 5.1.1)', async () => {
     const form = formOf([{ name: 'file', filename: 'framed.txt', value: 'framed' }]).toString();
     for (const body of [`preamble\r\n${form}`, `${form}epilogue\r\n--${BOUNDARY}\r\n`, form.slice(0, -2)]) {
       const response = await postBytes(service.port, body);
@@ -183,7 +183,7 @@ function parsesForms(): void {
     `multipart/form-data; boundary="B'()+_,-./:=? b"`,
     `multipart/form-data; boundary=${'b'.repeat(70)}`,
   ]) {
-    it(`takes the Content-Type ${contentType}`, async () => {
+    it(`accepts the Content-Type ${contentType}`, async () => {
       const boundary = /boundary="?([^";]+)/i.exec(contentType)?.[1] ?? '';
       const form = formOf([{ name: 'file', filename: 'typed.txt', value: contentType }]).toString();
       const response = await postBytes(service.port, form.replaceAll(BOUNDARY, boundary), {
@@ -277,7 +277,7 @@ function refusesMistakes(): void {
     ['a prefix without end', [FILE, { ...PREFIX, value: 'x'.repeat(1_000_000) }], /prefix|long/],
   ];
   for (const [what, parts, error] of forms) {
-    it(`a form with ${what} is a 400`, async () => assertRefused(await postForm(service.port, parts), 400, error));
+    it(`a form with ${what} returns 400`, async () => assertRefused(await postForm(service.port, parts), 400, error));
   }
 
   const prefixes: readonly [string | Buffer, RegExp][] = [
@@ -297,7 +297,7 @@ function refusesMistakes(): void {
     [Buffer.from([0xc0, 0xae, 0xc0, 0xae]), /UTF-8/],
   ];
   for (const [prefix, error] of prefixes) {
-    it(`the prefix ${JSON.stringify(prefix.toString().slice(0, 20))} is a 400 that names the rule`, async () => {
+    it(`the prefix ${JSON.stringify(prefix.toString().slice(0, 20))} returns 400 with the rule`, async () => {
       const bad = { name: 'prefix', value: prefix };
       await assertRefused(await postForm(service.port, [bad, FILE]), 400, error);
       await assertRefused(await postForm(service.port, [FILE, bad]), 400, error);
@@ -310,7 +310,7 @@ function refusesMistakes(): void {
     ['a prefix that is not in its charset', 'Content-Type: text/plain; charset=utf-16', /is not UTF-16/],
   ];
   for (const [what, header, error] of unreadable) {
-    it(`${what} is a 400 that says so`, async () => {
+    it(`${what} returns 400 with the reason`, async () => {
       const file = partWith(disposition('filename="kept.txt"'), 'new');
       const prefix = partWith(`Content-Disposition: form-data; name="prefix"\r\n${header}`, 'old');
       await assertRefused(await postBytes(service.port, closed([prefix, file])), 400, error);
@@ -326,7 +326,7 @@ function refusesMistakes(): void {
       /segment "\.\."/,
     ],
   ] as const) {
-    it(`a form with ${what} is a 400`, async () => assertRefused(await postForm(service.port, parts), 400, error));
+    it(`a form with ${what} returns 400`, async () => assertRefused(await postForm(service.port, parts), 400, error));
   }
 
   for (const [parameters, error] of [
@@ -334,12 +334,12 @@ function refusesMistakes(): void {
     ['filename*0="kept"; filename*1=".txt"', /from the parameter "filename\*0"/],
     ['filename="=?utf-8?B?w6Q=?="; filename*=koi8-r\'\'kept.txt', /from the parameter "filename\*"/],
   ] as const) {
-    it(`a file with ${parameters} is a 400 that names the parameter`, async () => {
+    it(`a file with ${parameters} returns 400 with the parameter`, async () => {
       await assertRefused(await postBytes(service.port, formWith(disposition(parameters))), 400, error);
     });
   }
 
-  it('a field whose name is in name* alone is a 400: it could be the prefix', async () => {
+  it('returns 400 for a field that is named only by name*', async () => {
     const prefix = partWith("Content-Disposition: form-data; name*=utf-8''prefix", 'old');
     const file = partWith(disposition('filename="kept.txt"'), 'new');
     await assertRefused(await postBytes(service.port, closed([prefix, file])), 400, /UTF-8 names/);
@@ -361,7 +361,7 @@ function refusesMistakes(): void {
     [Buffer.from([0x6e, 0xef, 0x76, 0x65]), /UTF-8/],
   ];
   for (const [name, error] of names) {
-    it(`the file name ${JSON.stringify(name.toString().slice(0, 20))} is a 400 that says why`, async () => {
+    it(`the file name ${JSON.stringify(name.toString().slice(0, 20))} returns 400 with the reason`, async () => {
       const header = Buffer.concat([Buffer.from(disposition('filename="')), Buffer.from(name), Buffer.from('"')]);
       await assertRefused(await postBytes(service.port, formWith(header)), 400, error);
     });
@@ -374,7 +374,7 @@ function refusesMistakes(): void {
     `Content-Disposition: form-data; filename="kept.txt"`,
     `X: ${'x'.repeat(100_000)}\r\n${disposition('filename="kept.txt"')}`,
   ]) {
-    it(`a part with the header ${JSON.stringify(header.slice(0, 60))} is no file: 400`, async () =>
+    it(`a part with the header ${JSON.stringify(header.slice(0, 60))} returns 400`, async () =>
       assertRefused(await postBytes(service.port, formWith(header)), 400, /form/));
   }
 
@@ -382,7 +382,7 @@ function refusesMistakes(): void {
     [PREFIX, { ...FILE, value: `cut\r\n--${BOUNDARY}off` }],
     [{ ...FILE, value: `cut\r\n--${BOUNDARY}off` }, PREFIX],
   ]) {
-    it(`a file that has the boundary in it is a 400, in a form that begins with the ${parts[0]?.name}`, async () =>
+    it(`returns 400 for the boundary inside the file, in a form that begins with the ${parts[0]?.name}`, async () =>
       assertRefused(await postForm(service.port, parts), 400, /ends in the midst of its headers/));
   }
 
@@ -402,10 +402,10 @@ function refusesMistakes(): void {
     ['line ends without carriage return', {}, form.replaceAll('\r\n', '\n')],
   ];
   for (const [what, headers, body] of bodies) {
-    it(`${what} is a 400`, async () => assertRefused(await postBytes(service.port, body, headers), 400, /form/));
+    it(`${what} returns 400`, async () => assertRefused(await postBytes(service.port, body, headers), 400, /form/));
   }
 
-  it('no Content-Type is a 400', async () => {
+  it('returns 400 without a Content-Type', async () => {
     const response = await send(service.port, '/upload', { method: 'POST', body: form });
     await assertRefused(response, 400, /form/);
   });
@@ -418,9 +418,9 @@ function survivesEarlyEnds(): void {
   for (const order of ORDERS) {
     const form = formOf([...partsFor(order, 'old/kept.txt', 'the new bytes'), OTHER]);
 
-    it(`${order}: a body that is cut short is a 400, wherever`, async () => {
+    it(`${order}: returns 400 for a truncated body`, async () => {
       const wrong: string[] = [];
-      // Without its last line end, a form is whole.
+      // A form is complete without its last line break.
       for (let end = 0; end < form.length - '\r\n'.length; end++) {
         const response = await postBytes(service.port, form.subarray(0, end));
         if (response.status === 400) assertFailure(response, 400, /form/);
@@ -430,7 +430,7 @@ function survivesEarlyEnds(): void {
       assert.deepEqual(await treeOf(service.port), KEPT);
     });
 
-    it(`${order}: a client that leaves changes nothing, whenever`, async () => {
+    it(`${order}: a disconnecting client changes nothing`, async () => {
       const ended = () => service.log.filter(({ msg }) => msg === 'request').length;
       const places = ['prefix"', 'old', 'filename', 'the new', 'bytes', 'other', `${BOUNDARY}--`];
       for (const end of [0, ...places.map((text) => form.indexOf(text) + text.length - 1), form.length - 3]) {
@@ -452,7 +452,7 @@ function validatesTimes(): void {
   const TIME = '2014-07-18T05:01:32.500Z';
 
   for (const value of ['', 'yesterday', '1405659692', '2014-07-18', '2014-07-18T05:01:32', '2014-02-30T05:01:32Z']) {
-    it(`the field ${JSON.stringify(value)} is a 400 with the value, and nothing is stored`, async () => {
+    it(`the field ${JSON.stringify(value)} returns 400 with the value, and stores nothing`, async () => {
       for (const parts of [formAt('wrong', field(value)), formAt('wrong', field(value)).toReversed()]) {
         assertFailure(await postForm(service.port, parts), 400, new RegExp(`"modified" is "${value}"`));
       }
@@ -461,14 +461,14 @@ function validatesTimes(): void {
   }
 
   for (const value of ['', 'now', '1e9', '0x10', '1, 2', '99999999999999', '-99999999999', '9'.repeat(400)]) {
-    it(`X-OC-Mtime ${JSON.stringify(value.slice(0, 20))} is a 400 with the value`, async () => {
+    it(`X-OC-Mtime ${JSON.stringify(value.slice(0, 20))} returns 400 with the value`, async () => {
       const response = await postForm(service.port, formAt('wrong'), { 'x-oc-mtime': value });
       assertFailure(response, 400, new RegExp(`X-OC-Mtime is "${value.slice(0, 20)}`));
       assertFailure(await fetchFile(service.port, 'wrong'), 404, /wrong/);
     });
   }
 
-  it('two fields "modified" are a 400', async () => {
+  it('returns 400 for two "modified" fields', async () => {
     assertFailure(await postForm(service.port, formAt('twice', field(TIME), field(TIME))), 400, /two parts "modified"/);
   });
 }
@@ -506,9 +506,9 @@ function keepsToLimit(): void {
   const service = serve({ maxUploadSize: LIMIT });
 
   for (const order of ORDERS) {
-    // Far over: the client is still sending when it is refused, and has to get to read why.
+    // The client is still sending at the rejection, and must be able to read the response.
     for (const size of [8_000_000]) {
-      it(`${order}: a file of ${size} bytes is a 413 that names the limit; the old one stays, nothing is new`, async () => {
+      it(`${order}: returns 413 with the limit for ${size} bytes, and keeps the old file`, async () => {
         const path = `over ${size}/${order}`;
         await upload(service.port, path, 'old');
         for (const refused of [path, `new ${size}/${order}`]) {

@@ -50,7 +50,7 @@ export function composedSuite(backend: Backend, scope: Scope): void {
     backend.lacks['composed-operations'] ??
     (backend.lacks['etags-of-content'] && `such a store brings its own: ${backend.lacks['etags-of-content']}`);
 
-  describe(`Folder operations file by file over HTTP: ${backend.name}`, { skip: skip ?? false }, () => {
+  describe(`Composed folder operations: ${backend.name}`, { skip: skip ?? false }, () => {
     /** The service on the store with `hooks`, holding `tree`. */
     const start = async (test: TestContext, hooks: Hooks, tree: Tree) => {
       const started = await startWith(backend, test, (store) => composed(store, hooks));
@@ -59,9 +59,9 @@ export function composedSuite(backend: Backend, scope: Scope): void {
     };
 
     if (scope === 'all') {
-      describe('their progress', () => {
+      describe('progress', () => {
         for (const operation of ALL) {
-          it(`of ${operation.name} counts files and bytes, and the total when it is known`, async (test) => {
+          it(`of ${operation.name} counts files and bytes, and has the total once known`, async (test) => {
             const { port } = await start(test, {}, source('a'));
             let now = 0;
             test.mock.method(performance, 'now', () => (now += 1000));
@@ -75,13 +75,13 @@ export function composedSuite(backend: Backend, scope: Scope): void {
             assert.deepEqual(progress.at(-1), { done: FILES, total: FILES, bytes: BYTES });
           });
 
-          it(`of ${operation.name} is told ten times a second at most`, async (test) => {
+          it(`of ${operation.name} is sent at most ten times per second`, async (test) => {
             const { port } = await start(test, {}, source('a'));
             test.mock.method(performance, 'now', () => 1000);
             assert.equal(linesOf(await ask(port, operation, NDJSON)).progress.length, 1);
           });
 
-          it(`of ${operation.name} is answered at once with 200, before anything is done`, async (test) => {
+          it(`of ${operation.name} begins with 200 before the first change`, async (test) => {
             const gate = createGate();
             const { port } = await start(test, gate.before(operation), source('a'));
             const exchange = begin(port, operation.path, callOf(operation, NDJSON));
@@ -96,8 +96,8 @@ export function composedSuite(backend: Backend, scope: Scope): void {
         }
       });
 
-      describe('left by a client that asked for progress', () => {
-        it('copy is cancelled: the source is whole, and the destination gone', async (test) => {
+      describe('after a client that requested progress disconnects', () => {
+        it('copy is cancelled, keeps the source and removes the destination', async (test) => {
           const gate = createGate();
           const running = await start(test, gate.before(COPY), source('a'));
           await leaveHalfWay(running, COPY, gate, NDJSON);
@@ -105,7 +105,7 @@ export function composedSuite(backend: Backend, scope: Scope): void {
           assert.deepEqual(await treeOf(running.port), source('a'));
         });
 
-        it('copy is cancelled, and leaves at the destination what came there from elsewhere', async (test) => {
+        it('copy is cancelled, and keeps files that others stored at the destination', async (test) => {
           const gate = createGate();
           const running = await start(test, gate.before(COPY), source('a'));
           await leaveHalfWay(running, COPY, gate, NDJSON, () => upload(running.port, 'b/other', 'of another'));
@@ -117,7 +117,7 @@ export function composedSuite(backend: Backend, scope: Scope): void {
         });
 
         for (const operation of MOVES) {
-          it(`${operation.name} is cancelled: the source is whole, and the same request completes it`, async (test) => {
+          it(`${operation.name} is cancelled, keeps the source, and completes when repeated`, async (test) => {
             const gate = createGate();
             const running = await start(test, gate.before(operation), source('a'));
             await leaveHalfWay(running, operation, gate, NDJSON);
@@ -127,7 +127,7 @@ export function composedSuite(backend: Backend, scope: Scope): void {
           });
         }
 
-        it('delete is cancelled: what was not removed yet stays', async (test) => {
+        it('delete is cancelled, and keeps the remaining files', async (test) => {
           const gate = createGate();
           const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`a/${index + 100}`, `${index}`]));
           const running = await start(test, { remove: () => gate.pass() }, many);
@@ -137,14 +137,14 @@ export function composedSuite(backend: Backend, scope: Scope): void {
           await until('it is noticed', () => hasLeft(running, DELETE));
           gate.open();
           await running.stop();
-          // Those on their way at that moment may have gone.
+          // Removals in progress may have completed.
           assert.ok(gate.passed() < 40, `${gate.passed()} were removed`);
         });
       });
 
-      describe('left by a client that asked for the envelope', () => {
+      describe('after a client that requested the envelope disconnects', () => {
         for (const operation of ALL) {
-          it(`${operation.name} goes on to its end`, async (test) => {
+          it(`${operation.name} completes`, async (test) => {
             const gate = createGate();
             const running = await start(test, gate.before(operation), source('a'));
             await leaveHalfWay(running, operation, gate, undefined);
@@ -163,13 +163,13 @@ export function composedSuite(backend: Backend, scope: Scope): void {
         }
       });
 
-      describe('failing half-way', () => {
+      describe('after a failure', () => {
         for (const operation of TRANSFERS) {
           for (const [what, error, status] of [
             ['a fault', () => new Error('The network broke.'), 500],
             ['a store out of reach', () => new StoreError('unavailable', 'It is out of reach.'), 503],
           ] as const) {
-            it(`${operation.name} leaves by ${what} the source whole, and completes when it is sent again`, async (test) => {
+            it(`${operation.name} keeps the source after ${what}, and completes when repeated`, async (test) => {
               let breaker = createBreaker(0, error);
               const { port } = await start(test, { put: (path) => breaker.pass(path.startsWith('b/')) }, {});
               for (let copies = 0; copies < FILES; copies++) {
@@ -178,7 +178,7 @@ export function composedSuite(backend: Backend, scope: Scope): void {
                 breaker.arm();
                 assertFailure(await ask(port, operation), status, /./);
                 assert.deepEqual(await treeOf(port, 'a'), withoutRoot(source('a')), `after ${copies} copies`);
-                // A move is not undone, so that the same request goes on from its copies.
+                // A move is not rolled back, so that the repeated request continues.
                 if (operation === COPY) assert.equal((await send(port, '/b')).status, 404);
                 breaker.disarm();
                 assertSuccess(await ask(port, operation), operation.success);
@@ -188,7 +188,7 @@ export function composedSuite(backend: Backend, scope: Scope): void {
             });
           }
 
-          it(`${operation.name} over a folder that is there leaves the source whole, and completes when it is sent again`, async (test) => {
+          it(`${operation.name} over an existing folder keeps the source after a fault, and completes when repeated`, async (test) => {
             const breaker = createBreaker(2, () => new Error('The network broke.'));
             const old = { 'b/0': 'old', 'b/old': 'old', 'b/s/t/3': 'old', 'b/old-folder/x': 'old' };
             const hooks = { put: (path: string) => breaker.pass(path.startsWith('b/')) };
@@ -204,7 +204,7 @@ export function composedSuite(backend: Backend, scope: Scope): void {
         }
 
         for (const operation of MOVES) {
-          it(`${operation.name} loses nothing when it fails while it removes, and completes when it is sent again`, async (test) => {
+          it(`${operation.name} loses nothing when a removal fails, and completes when repeated`, async (test) => {
             let breaker = createBreaker(0, () => new Error('The network broke.'));
             const hooks = { remove: (path: string) => breaker.pass(path.startsWith('a/')) };
             const { port } = await start(test, hooks, {});
@@ -223,7 +223,7 @@ export function composedSuite(backend: Backend, scope: Scope): void {
         }
 
         for (const operation of MOVES) {
-          it(`${operation.name} over a folder that is there loses nothing when it fails while it removes, and completes when it is sent again`, async (test) => {
+          it(`${operation.name} over an existing folder loses nothing when a removal fails, and completes when repeated`, async (test) => {
             let breaker = createBreaker(0, () => new Error('The network broke.'));
             const hooks = { remove: (path: string) => breaker.pass(path.startsWith('a/')) };
             const { port } = await start(test, hooks, {});
@@ -242,7 +242,7 @@ export function composedSuite(backend: Backend, scope: Scope): void {
           });
         }
 
-        it('delete goes on where it was cut short, when it is sent again', async (test) => {
+        it('delete completes when repeated after a failure', async (test) => {
           const breaker = createBreaker(2, () => new Error('The network broke.'));
           const { port } = await start(test, { remove: () => breaker.pass(true) }, source('a'));
           breaker.arm();
@@ -252,7 +252,7 @@ export function composedSuite(backend: Backend, scope: Scope): void {
           assert.deepEqual(await treeOf(port), {});
         });
 
-        it('a move of a single file loses nothing when it fails before the removal, and completes when it is sent again', async (test) => {
+        it('a move of a file loses nothing when the removal fails, and completes when repeated', async (test) => {
           const breaker = createBreaker(0, () => new Error('The network broke.'));
           const hooks = { remove: () => breaker.pass(true) };
           const withoutMove = (store: Store) => ({ ...composed(store, hooks), move: undefined });
@@ -268,10 +268,10 @@ export function composedSuite(backend: Backend, scope: Scope): void {
         });
       });
 
-      describe("over a folder in which files and folders have each other's names", () => {
+      describe('over a folder where files and folders have swapped names', () => {
         const skipped = { skip: backend.lacks['one-kind-per-name'] ?? false };
         for (const operation of TRANSFERS) {
-          it(`${operation.name} replaces them, however long the store takes for each`, skipped, async (test) => {
+          it(`${operation.name} replaces them, with any timing of the store`, skipped, async (test) => {
             for (const ticks of [0, 1, 5, 20]) {
               const wait = async () => {
                 for (let tick = 0; tick < ticks; tick++) await setImmediate();
@@ -288,11 +288,11 @@ export function composedSuite(backend: Backend, scope: Scope): void {
       });
     }
 
-    describe('interrupted where nothing could be undone', () => {
+    describe('after an interruption without rollback', () => {
       const some: Tree = { 'b/0': 'text of 0', 'b/s/t/3': 'text of 3' };
 
       for (const operation of TRANSFERS) {
-        it(`${operation.name} completes when it is sent again: some files are copied already`, async (test) => {
+        it(`${operation.name} completes when repeated after copying some files`, async (test) => {
           const puts: string[] = [];
           const { port } = await start(
             test,
@@ -305,14 +305,14 @@ export function composedSuite(backend: Backend, scope: Scope): void {
           assert.deepEqual(puts.toSorted(), ['b/1', 'b/2', 'b/s/nothing'], 'what is there already is not copied again');
         });
 
-        it(`${operation.name} completes when it is sent again: all but an empty folder is copied already`, async (test) => {
+        it(`${operation.name} completes when repeated after copying all but an empty folder`, async (test) => {
           const { port } = await start(test, {}, { 'a/x': '1', 'a/z/': null, 'b/x': '1' });
           assertSuccess(await ask(port, operation), operation.success);
           const left = operation.keepsSource ? { 'a/': null, 'a/x': '1', 'a/z/': null } : {};
           assert.deepEqual(await treeOf(port), { ...left, 'b/': null, 'b/x': '1', 'b/z/': null });
         });
 
-        it(`${operation.name} is a conflict where the destination holds anything that is no copy`, async (test) => {
+        it(`${operation.name} returns 409 when the destination has anything but copies`, async (test) => {
           const { port } = await start(test, {}, {});
           const others: Tree[] = [
             { 'b/0': 'another 0' },
@@ -336,7 +336,7 @@ export function composedSuite(backend: Backend, scope: Scope): void {
           ['all but one are removed', ['a/s/nothing']],
         ];
         for (const [what, rest] of states) {
-          it(`${operation.name} completes when it is sent again: all files are copied and ${what}`, async (test) => {
+          it(`${operation.name} completes when repeated after copying all files: ${what}`, async (test) => {
             const left = Object.fromEntries(Object.entries(source('a')).filter(([path]) => rest.includes(path)));
             const { port } = await start(test, {}, { ...left, ...source('b') });
             assertSuccess(await ask(port, operation), operation.success);
@@ -345,16 +345,16 @@ export function composedSuite(backend: Backend, scope: Scope): void {
         }
       }
 
-      it('copy is a conflict where all is copied: that is what a copy that is sent twice finds', async (test) => {
+      it('copy returns 409 when it is repeated after its success', async (test) => {
         const { port } = await start(test, {}, source('a'));
         assertSuccess(await ask(port, COPY), COPY.success);
         assertFailure(await ask(port, COPY), 409, /already/);
       });
     });
 
-    describe('with others at work in the source', () => {
+    describe('with concurrent changes in the source', () => {
       for (const operation of MOVES) {
-        it(`${operation.name} removes nothing that arrives or changes there meanwhile`, async (test) => {
+        it(`${operation.name} keeps files that others add or change meanwhile`, async (test) => {
           const gate = createGate();
           const { port } = await start(test, gate.before(operation), source('a'));
           const { answer: response } = begin(port, operation.path, callOf(operation));

@@ -10,10 +10,10 @@ import { type ServiceOptions, startService, type TestService } from '../service.
 /** `GET` and `HEAD /file/{path}`, on any store. */
 export function fetchSuite(backend: Backend): void {
   describe(`Fetch: ${backend.name}`, () => {
-    describe('gives the file', () => givesFiles(backend));
+    describe('returns the file', () => givesFiles(backend));
     describe('ranges and preconditions', () => honoursRangesAndConditions(backend));
     describe('redirects at 6 MB', () => redirects(backend));
-    describe('finds only what is named', () => findsOnlyNamed(backend));
+    describe('returns 404 for other names', () => findsOnlyNamed(backend));
   });
 }
 
@@ -58,7 +58,7 @@ function givesFiles(backend: Backend): void {
   const service = serve(backend, { 'a b/é.txt': DIGITS, empty: '', 'page.html': '<p>x</p>', noext: 'x' });
   const PATH = '/file/a%20b/%C3%A9.txt';
 
-  it('200 with every byte, Content-Type, Content-Length, ETag and Accept-Ranges', async () => {
+  it('returns 200 with every byte, Content-Type, Content-Length, ETag and Accept-Ranges', async () => {
     const { status, headers, body } = await service.get(PATH);
     assert.equal(status, 200);
     assert.equal(body.toString(), DIGITS);
@@ -71,14 +71,14 @@ function givesFiles(backend: Backend): void {
     assert.match(String(headers['x-request-id']), /^[\w.:-]+$/);
   });
 
-  it('Last-Modified is the time in whole seconds', unless(backend, 'modification-times'), async () => {
+  it('returns Last-Modified in whole seconds', unless(backend, 'modification-times'), async () => {
     const { headers } = await service.get(PATH);
     const time = Date.parse(String(headers['last-modified']));
     assert.equal(new Date(time).toUTCString(), headers['last-modified']);
     assert.ok(Math.abs(Date.now() - time) < 60_000);
   });
 
-  it('an empty file has no bytes and says so', async () => {
+  it('returns an empty file', async () => {
     const { status, headers, body } = await service.get('/file/empty');
     assert.deepEqual([status, headers['content-length'], body.length], [200, '0', 0]);
   });
@@ -92,7 +92,7 @@ function givesFiles(backend: Backend): void {
     });
   }
 
-  it('HEAD gives the headers of GET, and no body', async () => {
+  it('HEAD returns the headers of GET without a body', async () => {
     for (const path of [PATH, `${PATH}?download=1`, '/file/empty', '/file/missing', '/file/a%20b', '/file/a//b']) {
       const [whole, head] = [await service.get(path), await service.head(path)];
       assert.equal(head.status, whole.status);
@@ -101,7 +101,7 @@ function givesFiles(backend: Backend): void {
     }
   });
 
-  it('a file that is replaced while it is read comes whole, as it was', async () => {
+  it('returns the old version of a file that is replaced during the download', async () => {
     const old = randomBytes(6_000_000);
     const { headers } = await upload(service.port, 'replaced.bin', old);
     const response = await begin(service.port, '/file/replaced.bin').answer;
@@ -213,7 +213,7 @@ function redirects(backend: Backend): void {
   });
   const PATH = `/file/${escapePath(LARGE)}`;
 
-  it('6,291,455 bytes come directly', async () => {
+  it('returns a file of 6,291,455 bytes directly', async () => {
     assert.equal(bytes.length - 1, 6_291_455);
     const { status, headers, body } = await service.get('/file/below.bin');
     assert.deepEqual([status, headers['content-length']], [200, '6291455']);
@@ -222,7 +222,7 @@ function redirects(backend: Backend): void {
   });
 
   for (const method of ['GET', 'HEAD']) {
-    it(`${method}: 6,291,456 bytes are a 302 that no cache keeps, or a 413 where the store has no presigned URLs`, async () => {
+    it(`${method}: returns 302 with no-store for 6,291,456 bytes, or 413 without presigned URLs`, async () => {
       for (const [name, value] of [
         ['accept', '*/*'],
         ['range', 'bytes=0-9'],
@@ -243,13 +243,13 @@ function redirects(backend: Backend): void {
     });
   }
 
-  it('a range that is not there changes nothing of that, since there is no 200 that it could be of', async () => {
+  it('redirects requests with an unsatisfiable range too', async () => {
     for (const range of ['bytes=99999999-', 'bytes=-0']) {
       assert.equal((await service.get(PATH, { range })).status, service.store.presign ? 302 : 413);
     }
   });
 
-  it('Location gives the same bytes, and ranges of them', async (test) => {
+  it('Location returns the same bytes and ranges', async (test) => {
     if (!service.store.presign) return test.skip('the store has no presigned URLs');
     const lasting = (await service.get(PATH)).headers.location ?? '';
     const follow = async (headers?: Record<string, string>) => {
@@ -264,7 +264,7 @@ function redirects(backend: Backend): void {
     assert.ok(part.body.equals(bytes.subarray(6_291_450)));
   });
 
-  it('Location of a HEAD responses a HEAD, with the headers of the file', async (test) => {
+  it('Location of a HEAD request answers HEAD with the headers of the file', async (test) => {
     if (!service.store.presign) return test.skip('the store has no presigned URLs');
     const location = (await service.head(PATH)).headers.location ?? '';
     const { port, pathname, search, host } = new URL(location, `http://127.0.0.1:${service.port}${PATH}`);
@@ -272,7 +272,7 @@ function redirects(backend: Backend): void {
     assert.deepEqual([response.status, response.headers['content-length'], response.body.length], [200, '6291456', 0]);
   });
 
-  it('?download=1 goes through the redirect', async (test) => {
+  it('keeps ?download=1 in the redirect', async (test) => {
     if (!service.store.presign) return test.skip('the store has no presigned URLs');
     const path = `${PATH}?download=1`;
     const location = (await service.get(path)).headers.location ?? '';
@@ -301,7 +301,7 @@ function findsOnlyNamed(backend: Backend): void {
     'secret',
     ' secret.txt'.replace(' ', '%20'),
   ]) {
-    it(`/file/${path} is no file: 404 that says so`, async () =>
+    it(`/file/${path} returns 404 with the path`, async () =>
       assertFailure(
         await service.get(`/file/${path}`),
         404,

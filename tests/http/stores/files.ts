@@ -24,7 +24,7 @@ export function filesSuite(backend: Backend): void {
 
     describe('/delete', () => {
       for (const method of ['DELETE', 'POST']) {
-        it(`removes the file by ${method}, and responses with exactly success and message`, async () => {
+        it(`removes the file by ${method}, and returns exactly success and message`, async () => {
           await plant(port, { a: '1', 'f/g/a': '2' });
           assertSuccess(await send(port, '/delete/f/g/a', { method }), DELETED);
           assert.deepEqual(await treeOf(port), emptied(backend, { a: '1', 'f/': null, 'f/g/': null }, 'f/', 'f/g/'));
@@ -33,7 +33,7 @@ export function filesSuite(backend: Backend): void {
         });
       }
 
-      it('is 404 for what is not there, also the second time, and below a file', async () => {
+      it('returns 404 for a missing file, and for a path below a file', async () => {
         await plant(port, { a: '1', b: '2' });
         assertSuccess(await send(port, '/delete/a', { method: 'DELETE' }), DELETED);
         for (const path of ['a', 'missing', 'f/missing', 'b/c', 'b/c/d']) {
@@ -42,7 +42,7 @@ export function filesSuite(backend: Backend): void {
         assert.deepEqual(await treeOf(port), { b: '2' });
       });
 
-      it('is 404 for a folder, empty or not, which stays', async () => {
+      it('returns 404 for a folder, and keeps it', async () => {
         const tree = { 'empty/': null, 'f/': null, 'f/a': '1' };
         await plant(port, tree);
         for (const path of ['empty', 'f']) {
@@ -54,7 +54,7 @@ export function filesSuite(backend: Backend): void {
         assert.deepEqual(await treeOf(port), tree);
       });
 
-      it('touches no neighbour, and leaves the folder when its last file goes', async () => {
+      it('changes no neighbours, and keeps the folder of the last file', async () => {
         const neighbours = { 'a.txt': '1', ab: '2', 'a-b/c': '3', 'f/ab': '4', 'f/a.b': '5', 'g/a': '6' };
         await plant(port, { ...neighbours, a: 'x', 'f/a': 'x', 'h/a': 'x' });
         for (const path of ['a', 'f/a', 'h/a'])
@@ -65,7 +65,7 @@ export function filesSuite(backend: Backend): void {
     });
 
     describe('/rename', () => {
-      it('gives the file another name in its folder, and its new path as newKey', async () => {
+      it('renames the file in its folder, and returns its new path as newKey', async () => {
         await plant(port, { 'a.txt': '1', 'f/g/b.txt': '2' });
         assertSuccess(await postJson(port, '/rename/a.txt', { newName: 'z' }), { ...RENAMED, newKey: 'z' });
         const response = await postJson(port, '/rename/f/g/b.txt', { newName: 'c d.txt' });
@@ -80,7 +80,7 @@ export function filesSuite(backend: Backend): void {
         assertSameBytes((await send(port, '/file/b.bin')).body, bytes);
       });
 
-      it('is 404 for what is not there, and for a folder, which stays', async () => {
+      it('returns 404 for a missing file and for a folder, and keeps the folder', async () => {
         const tree = { a: '1', 'f/': null, 'f/b': '2' };
         await plant(port, tree);
         for (const path of ['missing', 'f/missing', 'a/b', 'f']) {
@@ -90,7 +90,7 @@ export function filesSuite(backend: Backend): void {
         assert.deepEqual(await treeOf(port), tree);
       });
 
-      it('is 409 where a file has the name, and replaces it with "overwrite": true alone', async () => {
+      it('returns 409 when the file exists, and replaces it only with "overwrite": true', async () => {
         await plant(port, { 'f/a': '1', 'f/b': '2' });
         for (const overwrite of [undefined, false]) {
           const response = await postJson(port, '/rename/f/a', { newName: 'b', overwrite });
@@ -102,19 +102,23 @@ export function filesSuite(backend: Backend): void {
         assert.deepEqual(await treeOf(port, 'f'), { 'f/b': '1' });
       });
 
-      it('is 409 where a folder has the name, to be overwritten or not', unless('one-kind-per-name'), async () => {
-        const tree = { a: '1', 'empty/': null, 'f/': null, 'f/b': '2' };
-        await plant(port, tree);
-        for (const newName of ['empty', 'f']) {
-          for (const overwrite of [false, true]) {
-            const response = await postJson(port, '/rename/a', { newName, overwrite });
-            assertFailure(response, 409, new RegExp(`"${newName}", where a file is needed`));
+      it(
+        'returns 409 when a folder has the name, with and without overwrite',
+        unless('one-kind-per-name'),
+        async () => {
+          const tree = { a: '1', 'empty/': null, 'f/': null, 'f/b': '2' };
+          await plant(port, tree);
+          for (const newName of ['empty', 'f']) {
+            for (const overwrite of [false, true]) {
+              const response = await postJson(port, '/rename/a', { newName, overwrite });
+              assertFailure(response, 409, new RegExp(`"${newName}", where a file is needed`));
+            }
           }
-        }
-        assert.deepEqual(await treeOf(port), tree);
-      });
+          assert.deepEqual(await treeOf(port), tree);
+        },
+      );
 
-      it('touches no neighbour', async () => {
+      it('changes no neighbours', async () => {
         const neighbours = { 'a.txt': '1', ab: '2', 'b/a': '3', 'c.txt': '4', cd: '5' };
         await plant(port, { ...neighbours, a: 'x' });
         assertSuccess(await postJson(port, '/rename/a', { newName: 'c' }), { ...RENAMED, newKey: 'c' });

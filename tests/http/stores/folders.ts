@@ -35,7 +35,7 @@ export function foldersSuite(backend: Backend): void {
     const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
 
     describe('/create_folder', () => {
-      it('makes a folder and its parents, with or without slashes at its ends, and shows it at once', async () => {
+      it('creates a folder and its parents, with or without slashes at both ends, and lists it at once', async () => {
         for (const path of ['a', 'b/', '/c', '/d/e/f/', 'g/h']) {
           assertSuccess(await postJson(port, '/create_folder', { path }), CREATED);
         }
@@ -43,7 +43,7 @@ export function foldersSuite(backend: Backend): void {
         assert.deepEqual(await treeOf(port), Object.fromEntries(folders.map((path) => [path, null])));
       });
 
-      it('shows a new folder empty: without a marker of any kind', async () => {
+      it('lists a new folder as empty, without a marker', async () => {
         await postJson(port, '/create_folder', { path: 'a/b' });
         const empty = { success: true, prefix: 'a/b/', entries: [] };
         assert.deepEqual(jsonOf(await send(port, '/a/b/')), empty);
@@ -52,7 +52,7 @@ export function foldersSuite(backend: Backend): void {
         assert.deepEqual(jsonOf(await send(port, '/a')), parent);
       });
 
-      it('is a success where the folder exists, empty or not, and leaves what is in it', async () => {
+      it('succeeds when the folder exists, and keeps its contents', async () => {
         const tree = { 'a/': null, 'a/b/': null, 'a/x': '1' };
         await plant(port, tree);
         for (const path of ['a', 'a/b', 'a/b/']) {
@@ -61,19 +61,23 @@ export function foldersSuite(backend: Backend): void {
         assert.deepEqual(await treeOf(port), tree);
       });
 
-      it('is 409 where a file has the name, or is in the way', unless('one-kind-per-name'), async () => {
-        const tree = { 'a/': null, 'a/x': '1', b: '2' };
-        await plant(port, tree);
-        for (const path of ['b', 'b/', 'b/c', 'b/c/d', 'a/x', 'a/x/y']) {
-          assertFailure(await postJson(port, '/create_folder', { path }), 409, /no folder at "(a\/x|b)"/);
-        }
-        assert.deepEqual(await treeOf(port), tree);
-      });
+      it(
+        'returns 409 when a file has the name, or the path leads through a file',
+        unless('one-kind-per-name'),
+        async () => {
+          const tree = { 'a/': null, 'a/x': '1', b: '2' };
+          await plant(port, tree);
+          for (const path of ['b', 'b/', 'b/c', 'b/c/d', 'a/x', 'a/x/y']) {
+            assertFailure(await postJson(port, '/create_folder', { path }), 409, /no folder at "(a\/x|b)"/);
+          }
+          assert.deepEqual(await treeOf(port), tree);
+        },
+      );
     });
 
     describe('/delete_folder', () => {
       for (const method of ['DELETE', 'POST']) {
-        it(`removes the folder and everything in it by ${method}, and responses with exactly success and message`, async () => {
+        it(`removes the folder and everything in it by ${method}, and returns exactly success and message`, async () => {
           const rest = { 'f/': null, 'f/x': '0' };
           await plant(port, { ...rest, 'f/a/x': '1', 'f/a/b/c/y': '2', 'f/a/empty/': null, 'f/e/': null });
           assertSuccess(await send(port, '/delete_folder/f/a', { method }), DELETED);
@@ -83,7 +87,7 @@ export function foldersSuite(backend: Backend): void {
         });
       }
 
-      it('is 404 for what is not there, also the second time, and for a file, which stays', async () => {
+      it('returns 404 for a missing folder and for a file, and keeps the file', async () => {
         await plant(port, { 'a/x': '1', b: '2' });
         assertSuccess(await send(port, '/delete_folder/a', { method: 'DELETE' }), DELETED);
         for (const path of ['a', 'missing', 'f/missing', 'b', 'b/c']) {
@@ -93,13 +97,13 @@ export function foldersSuite(backend: Backend): void {
         assert.deepEqual(await treeOf(port), { b: '2' });
       });
 
-      it('touches nothing outside the folder: a/ is not ab/, nor a.txt', async () => {
+      it('changes nothing outside the folder: a/ is not ab/, nor a.txt', async () => {
         await plant(port, { ...NEIGHBOURS, 'a/x': '1', 'a/a/x': '2' });
         assertSuccess(await send(port, '/delete_folder/a', { method: 'DELETE' }), DELETED);
         assert.deepEqual(await treeOf(port), NEIGHBOURS);
       });
 
-      it('leaves the parent folder, when nothing else is in it', async () => {
+      it('keeps the parent folder when it becomes empty', async () => {
         await plant(port, { 'f/g/x': '1' });
         assertSuccess(await send(port, '/delete_folder/f/g', { method: 'DELETE' }), DELETED);
         assert.deepEqual(await treeOf(port), emptied(backend, { 'f/': null }, 'f/'));
@@ -107,7 +111,7 @@ export function foldersSuite(backend: Backend): void {
     });
 
     describe('/rename_folder', () => {
-      it('gives the folder another name where it is, with everything in it, and its new path with "/" as newPrefix', async () => {
+      it('renames the folder with its contents, and returns its new path with "/" as newPrefix', async () => {
         await plant(port, { 'a/x': '1', 'a/b/c/y': '2', 'a/empty/': null, 'f/g/z': '3' });
         const atRoot = await postJson(port, '/rename_folder/a', { newName: 'new name' });
         assertSuccess(atRoot, { ...RENAMED, newPrefix: 'new name/' });
@@ -133,7 +137,7 @@ export function foldersSuite(backend: Backend): void {
         assert.deepEqual(await treeOf(port), { 'b/': null });
       });
 
-      it('is 404 for what is not there, and for a file, which stays', async () => {
+      it('returns 404 for a missing folder and for a file, and keeps the file', async () => {
         const tree = { a: '1', 'f/': null };
         await plant(port, tree);
         for (const path of ['missing', 'f/missing', 'a', 'a/b']) {
@@ -143,7 +147,7 @@ export function foldersSuite(backend: Backend): void {
         assert.deepEqual(await treeOf(port), tree);
       });
 
-      it('is 409 where a folder has the name, empty or not, and changes nothing', async () => {
+      it('returns 409 when the folder exists, and changes nothing', async () => {
         const tree = { 'a/': null, 'a/x': '1', 'b/': null, 'b/y': '2', 'empty/': null };
         await plant(port, tree);
         for (const newName of ['b', 'empty']) {
@@ -156,14 +160,14 @@ export function foldersSuite(backend: Backend): void {
         assert.deepEqual(await treeOf(port), tree);
       });
 
-      it('replaces a folder of the name with "overwrite": true: what that held is gone', async () => {
+      it('replaces the whole destination with "overwrite": true', async () => {
         await plant(port, { 'f/a/x': '1', 'f/a/s/z': '3', 'f/b/x': 'old', 'f/b/y': 'old', 'f/b/t/u/': null });
         const response = await postJson(port, '/rename_folder/f/a', { newName: 'b', overwrite: true });
         assertSuccess(response, { ...RENAMED, newPrefix: 'f/b/' });
         assert.deepEqual(await treeOf(port, 'f'), { 'f/b/': null, 'f/b/s/': null, 'f/b/s/z': '3', 'f/b/x': '1' });
       });
 
-      it('is 409 where a file has the name, to be overwritten or not', unless('one-kind-per-name'), async () => {
+      it('returns 409 when a file has the name, with and without overwrite', unless('one-kind-per-name'), async () => {
         const tree = { 'a/': null, 'a/x': '1', b: '2' };
         await plant(port, tree);
         for (const overwrite of [false, true]) {
@@ -173,14 +177,14 @@ export function foldersSuite(backend: Backend): void {
         assert.deepEqual(await treeOf(port), tree);
       });
 
-      it('touches nothing outside the folder: a/ is not ab/, nor a.txt', async () => {
+      it('changes nothing outside the folder: a/ is not ab/, nor a.txt', async () => {
         await plant(port, { ...NEIGHBOURS, 'a/x': '1' });
         const response = await postJson(port, '/rename_folder/a', { newName: 'c' });
         assertSuccess(response, { ...RENAMED, newPrefix: 'c/' });
         assert.deepEqual(await treeOf(port), { ...NEIGHBOURS, 'c/': null, 'c/x': '1' });
       });
 
-      it('refuses a name that would give a file in the folder a path of more than 1,024 bytes, and changes nothing', async () => {
+      it('returns 400 when a path would exceed 1,024 bytes, and changes nothing', async () => {
         const long = `${'y'.repeat(200)}/`.repeat(5).slice(0, -1);
         await plant(port, { [`a/${long}`]: '1' });
         const before = await treeOf(port);
@@ -190,7 +194,7 @@ export function foldersSuite(backend: Backend): void {
       });
     });
 
-    it('shows the folders of an uploaded file, with no marker in them', async () => {
+    it('lists the folders of an uploaded file, without markers', async () => {
       const parts = [
         { name: 'prefix', value: 'a/b' },
         { name: 'file', filename: 'x', value: '1' },

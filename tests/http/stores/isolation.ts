@@ -8,7 +8,7 @@ import { type ServiceOptions, startService, type TestService } from '../service.
 export function isolationSuite(backend: Backend): void {
   describe(`Isolation of contents: ${backend.name}`, () => {
     describe('the URL of a large file', () => isolatesLargeFiles(backend));
-    describe('an origin of their own', () => movesContents(backend));
+    describe('with CONTENT_ORIGIN', () => movesContents(backend));
   });
 }
 
@@ -37,7 +37,7 @@ const LARGE = Buffer.alloc(6 * 1024 * 1024, HTML);
 function isolatesLargeFiles(backend: Backend): void {
   const served = serve(backend, {});
 
-  it('gives it as the same as a small one, by GET and HEAD, seen in a listing or not', async (test) => {
+  it('returns a large file like a small one, by GET and HEAD, before and after a listing', async (test) => {
     const { port, store } = served.service;
     if (!store.presign) return test.skip('the store has no presigned URLs');
     if (backend.lacks['urls-of-downloads']) return test.skip(backend.lacks['urls-of-downloads']);
@@ -97,7 +97,7 @@ function movesContents(backend: Backend): void {
     assert.deepEqual([response.status, response.body.toString()], [200, 'the text']);
   });
 
-  it('a large file has a URL of the store, or one of there', async () => {
+  it('redirects a large file to the store or to the content origin', async () => {
     await upload(served.service.port, 'large.txt', LARGE);
     const { status, headers } = await served.get('/file/large.txt');
     assert.equal(status, 302);

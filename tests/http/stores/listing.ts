@@ -17,8 +17,8 @@ export function listingSuite(backend: Backend): void {
     const get = (path: string, headers?: Record<string, string>) => send(service.port, path, { headers });
     const plantAll = (tree: Record<string, string | null>) => plant(service.port, tree);
 
-    describe('of the root', () => {
-      it('an empty root is an empty list, with nothing of the service itself in it', async () => {
+    describe('of the root folder', () => {
+      it('returns an empty list for an empty root', async () => {
         const fresh = await startService(backend);
         try {
           const empty = { success: true, prefix: '', entries: [] };
@@ -33,8 +33,8 @@ export function listingSuite(backend: Backend): void {
       });
     });
 
-    describe('has the shape of the interface', () => {
-      it('a file has name, path, size, time, type and etag; a folder name and path', async () => {
+    describe('has the documented fields', () => {
+      it('returns name, path, size, time, type and etag of files, and name and path of folders', async () => {
         const started = Date.now();
         await plantAll({ 'shape/a folder/deep/x.txt': 'x' });
         const { headers } = await upload(service.port, 'shape/cat.jpg', 'not really');
@@ -55,18 +55,18 @@ export function listingSuite(backend: Backend): void {
         });
         if (backend.lacks['modification-times']) return assert.equal(modified, null);
         assert.match(String(modified), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-        // Some stores count whole seconds, and clocks of file systems lag a little.
+        // Some stores count whole seconds, and file system clocks lag slightly.
         const time = Date.parse(String(modified));
         assert.ok(time >= started - 2000 && time <= Date.now() + 2000, String(modified));
       });
 
-      it('only children are listed, and nothing of a folder whose name begins alike', async () => {
+      it('lists only children, and nothing of a folder with the same name prefix', async () => {
         await plantAll({ 'alike/a/x': '', 'alike/a/b/c/y': '', 'alike/ab/z': '', 'alike/a.txt': '' });
         assert.deepEqual(pathsOf(await get('/alike/a')), ['alike/a/b/', 'alike/a/x']);
         assert.deepEqual(pathsOf(await get('/alike')), ['alike/a.txt', 'alike/a/', 'alike/ab/']);
       });
 
-      it('a folder that was created shows at once, in its parent and as an empty list, without a marker', async () => {
+      it('lists a new folder at once, in its parent and as an empty list without a marker', async () => {
         await plantAll({ 'created/deep/': null });
         assert.deepEqual(pathsOf(await get('/created')), ['created/deep/']);
         assert.deepEqual(listingOf(await get('/created/deep')), {
@@ -77,8 +77,8 @@ export function listingSuite(backend: Backend): void {
       });
     });
 
-    describe('takes the folder as the path or as ?prefix=', () => {
-      it('every name of a folder can be listed, as the path and as ?prefix=', async () => {
+    describe('of a folder in the path or in ?prefix=', () => {
+      it('lists folders of every name, in the path and in ?prefix=', async () => {
         const list = async (name: string) => {
           const path = `folders/${name}/x.txt`;
           await upload(service.port, path, 'x');
@@ -102,19 +102,19 @@ export function listingSuite(backend: Backend): void {
       });
     });
 
-    describe('is ordered by the bytes of UTF-8, and paged', () => {
+    describe('is sorted by UTF-8 bytes and paginated', () => {
       const names = [...NAMES, 'a', 'a-b', 'a.txt', 'ab', 'b!/', 'b', 'b+b/', 'b.b/', 'b0', 'B', 'zz/', 'z'];
       const sorted = names.map((name) => `paged/${name}`).toSorted(byBytes);
       before(() =>
         plantAll(Object.fromEntries(names.map((name) => [`paged/${name}`, name.endsWith('/') ? null : 'x']))),
       );
 
-      it('folders are compared with their slash, characters by code point', async () => {
+      it('compares folders with their slash, and characters by code point', async () => {
         assert.deepEqual(pathsOf(await get('/paged')), sorted);
       });
 
       for (const limit of [1, 3, sorted.length - 1]) {
-        it(`pages of ${limit} give every entry once, in the same order`, async () => {
+        it(`pages of ${limit} return every entry once, in the same order`, async () => {
           const { paths, pages } = await follow((query) => get(`/paged?${query}`), limit);
           assert.deepEqual(paths, sorted);
           assert.ok(pages >= sorted.length / limit);
@@ -123,7 +123,7 @@ export function listingSuite(backend: Backend): void {
         });
       }
 
-      it('a page that holds the rest has no cursor', async () => {
+      it('returns no cursor with the last page', async () => {
         for (const limit of [sorted.length, sorted.length + 1, 1000]) {
           const response = listingOf(await get(`/paged?limit=${limit}`));
           assert.equal(response.entries.length, sorted.length);
@@ -131,7 +131,7 @@ export function listingSuite(backend: Backend): void {
         }
       });
 
-      it('files that come and go between two pages shift nothing', async () => {
+      it('continues after the last entry when files change between two pages', async () => {
         await plantAll({ 'shifting/b': '', 'shifting/d': '', 'shifting/f': '' });
         const { cursor } = listingOf(await get('/shifting?limit=2'));
         await send(service.port, '/delete/shifting/b', { method: 'DELETE' });
@@ -143,13 +143,13 @@ export function listingSuite(backend: Backend): void {
 
       for (const path of ['/', '/paged']) {
         for (const cursor of ['', '%20', 'xxx', 'no cursor', '%00', Buffer.from('elsewhere/x').toString('base64url')]) {
-          it(`cursor=${cursor}, which no listing of ${path} gave, is a 400`, async () =>
+          it(`cursor=${cursor} that no listing of ${path} returned is a 400 error`, async () =>
             assertFailure(await get(`${path}?cursor=${encodeURIComponent(cursor)}`), 400, /cursor/));
         }
       }
     });
 
-    describe('refuses', () => {
+    describe('returns 404', () => {
       before(() => plantAll({ 'there/x.txt': 'x' }));
 
       for (const path of [
@@ -161,7 +161,7 @@ export function listingSuite(backend: Backend): void {
         '/there/x.txt/',
         '/there/x.txt/y',
       ]) {
-        it(`${path} is no folder: 404, as the path and as ?prefix=`, async () => {
+        it(`${path} returns 404, as the path and as ?prefix=`, async () => {
           assertFailure(await get(path), 404, new RegExp(`There is no folder "${path.slice(1).replace(/\/$/, '')}/"`));
           assertFailure(await get(`/?prefix=${path.slice(1)}`), 404, /There is no folder/);
         });

@@ -18,7 +18,7 @@ export function namesSuite(backend: Backend): void {
     });
     afterEach(() => service.stop());
 
-    it('keeps every name as it is: of a file that is uploaded, listed, fetched, renamed, copied, moved and deleted', async () => {
+    it('keeps every file name in uploads, listings, downloads, renames, copies, moves and deletions', async () => {
       const keep = async (name: string, number: number) => {
         const path = `f/${name}/${name}`;
         assert.equal(jsonOf(await upload(port, path, name))['path'], path);
@@ -52,7 +52,7 @@ export function namesSuite(backend: Backend): void {
       assert.deepEqual(await namesIn(port, 'f'), byBytes(NAMES.map((name) => `${name}/`)));
     });
 
-    it('keeps every name as it is: of a folder that is created, listed, renamed, copied, moved and deleted', async () => {
+    it('keeps every folder name in creations, listings, renames, copies, moves and deletions', async () => {
       const keep = async (name: string, number: number) => {
         assertSuccess(await postJson(port, '/create_folder', { path: `f/${name}` }), {
           message: 'Folder created successfully',
@@ -86,13 +86,13 @@ export function namesSuite(backend: Backend): void {
       assert.deepEqual(await namesIn(port, 'f'), byBytes(NAMES.map((name) => `${name}/`)));
     });
 
-    it('takes names for the same only when every byte is: no trimming, no case folding, no normalisation', async () => {
+    it('compares names by bytes, without trimming, case folding or normalization', async () => {
       const alike = ['a', 'A', ' a', 'a ', 'a.', '\u00e9', 'e\u0301', '\ufb01', 'fi', 'a\u200b', '\u00a0a'];
       for (const name of alike) await upload(port, name, `that of ${name}`);
       assert.deepEqual(await treeOf(port), Object.fromEntries(alike.map((name) => [name, `that of ${name}`])));
     });
 
-    it('takes a path of 1,024 bytes everywhere, a folder counted with its slash', async () => {
+    it('accepts a path of 1,024 bytes everywhere, including the slash of a folder', async () => {
       const longest = segmentsOf(1024);
       const slash = longest.lastIndexOf('/');
       await upload(port, longest, 'x');

@@ -30,7 +30,7 @@ export function progressSuite(backend: Backend): void {
     afterEach(() => service.stop());
 
     for (const operation of ALL) {
-      it(`${operation.name} responses a client that accepts NDJSON with lines of progress and the envelope with its status as the last`, async () => {
+      it(`${operation.name} returns lines of progress to a client that accepts NDJSON, and the envelope with its status as the last line`, async () => {
         await plant(port, source('a'));
         const response = await ask(port, operation, NDJSON);
         assert.equal(response.headers['content-type'], NDJSON);
@@ -47,7 +47,7 @@ export function progressSuite(backend: Backend): void {
       });
     }
 
-    it('tells a conflict, and a folder into itself, as the last line', async () => {
+    it('returns a conflict, and a folder into itself, as the last line', async () => {
       await plant(port, { 'a/x': '1', 'b/x': 'other' });
       for (const operation of TRANSFERS) {
         const { last } = linesOf(await ask(port, operation, NDJSON));

@@ -19,8 +19,8 @@ export function thumbnailsSuite(backend: Backend): void {
       send(service.port, `/thumb/${path}`, { method, headers });
     const PATH = 'a%20b/quarters.png';
 
-    describe('give a picture', () => {
-      it('200 with a JPEG of 320×320 pixels that is filled by the image', async () => {
+    describe('return a picture', () => {
+      it('returns a JPEG of 320×320 pixels that the image fills', async () => {
         const { status, headers, body } = await get(PATH);
         assert.equal(status, 200);
         assert.equal(headers['content-type'], 'image/jpeg');
@@ -30,7 +30,7 @@ export function thumbnailsSuite(backend: Backend): void {
         await assertThumbnail(body, ...QUARTERS);
       });
 
-      it('of the file as it was at some moment, where it is replaced meanwhile', async () => {
+      it('of one version of the file during replacements', async () => {
         const images = await Promise.all([RED, BLUE].map((colour) => plain(colour, 640, 640).png().toBuffer()));
         await upload(service.port, 'changing.png', images[0] ?? '');
         for (let round = 0; round < 5; round++) {
@@ -41,7 +41,7 @@ export function thumbnailsSuite(backend: Backend): void {
         }
       });
 
-      it('of images of 6 MB and more as well, on every store', async () => {
+      it('of images over 6 MB', async () => {
         const image = await quarters(1600, 1400).png({ compressionLevel: 0 }).toBuffer();
         assert.ok(image.length > 6 * 1024 * 1024);
         await upload(service.port, 'large.png', image);
@@ -58,11 +58,11 @@ export function thumbnailsSuite(backend: Backend): void {
       assertFailure(await get('bad/text.png'), 400, /text\.png/);
     });
 
-    describe('follow the image', () => {
+    describe('follow changes of the image', () => {
       const replaceWith = async (colour: Colour) =>
         upload(service.port, 'changing.png', await plain(colour, 400, 400).png().toBuffer());
 
-      it('a replaced image has another ETag and another thumbnail', async () => {
+      it('returns another ETag and thumbnail for a replaced image', async () => {
         await replaceWith(RED);
         const first = await get('changing.png');
         await assertThumbnail(first.body, [160, 160, RED]);
@@ -73,7 +73,7 @@ export function thumbnailsSuite(backend: Backend): void {
         await assertThumbnail(second.body, [160, 160, BLUE]);
       });
 
-      it('an image that is no more has none', async () => {
+      it('returns 404 after the removal of the image', async () => {
         await replaceWith(GREEN);
         assert.equal((await get('changing.png')).status, 200);
         await send(service.port, '/delete/changing.png', { method: 'DELETE' });

@@ -48,7 +48,7 @@ export function transferSuite(backend: Backend): void {
       const left = (tree: Record<string, string | null>) => (keepsSource ? tree : {});
 
       describe('with is_folder false', () => {
-        it(`${keepsSource ? 'leaves' : 'removes'} the source, makes the parents of the destination, and responses with exactly success and message`, async () => {
+        it(`${keepsSource ? 'leaves' : 'removes'} the source, creates the parents of the destination, and returns exactly success and message`, async () => {
           await plant(port, { a: '1', 'f/b': '2' });
           assertSuccess(await file('a', 'g/h/a'), done);
           assertSuccess(await file('/f/b', '/c'), done);
@@ -70,7 +70,7 @@ export function transferSuite(backend: Backend): void {
           assert.equal((await send(port, '/file/b.json')).headers['content-type'], 'image/x-own');
         });
 
-        it('is 404 for what is not there, and for a folder, which stays', async () => {
+        it('returns 404 for a missing file and for a folder, and keeps the folder', async () => {
           const tree = { a: '1', 'empty/': null, 'f/': null, 'f/b': '2' };
           await plant(port, tree);
           for (const source of ['missing', 'f/missing', 'a/b', 'empty', 'f']) {
@@ -79,14 +79,14 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), tree);
         });
 
-        it('is 404 for a missing source, whatever is at the destination', async () => {
+        it('returns 404 for a missing source with an existing destination', async () => {
           await plant(port, { a: '1' });
           for (const overwrite of [false, true])
             assertFailure(await file('missing', 'a', { overwrite }), 404, /"missing"/);
           assert.deepEqual(await treeOf(port), { a: '1' });
         });
 
-        it('is 409 where a file is, and replaces it with "overwrite": true alone', async () => {
+        it('returns 409 when the destination exists, and replaces it only with "overwrite": true', async () => {
           await plant(port, { a: '1', 'f/b': '2' });
           for (const overwrite of [undefined, false]) {
             const response = await file('a', 'f/b', { overwrite });
@@ -97,14 +97,14 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), { ...left({ a: '1' }), 'f/': null, 'f/b': '1' });
         });
 
-        it('takes "overwrite": true where nothing is', async () => {
+        it('accepts "overwrite": true without a destination', async () => {
           await plant(port, { a: '1' });
           assertSuccess(await file('a', 'b', { overwrite: true }), done);
           assert.deepEqual(await treeOf(port), { ...left({ a: '1' }), b: '1' });
         });
 
         it(
-          'is 409 where a folder has the name, and through a file, to be overwritten or not',
+          'returns 409 for the name of a folder and a path through a file, with and without overwrite',
           unless('one-kind-per-name'),
           async () => {
             const tree = { a: '1', b: '2', 'empty/': null, 'f/': null, 'f/c': '3' };
@@ -120,7 +120,7 @@ export function transferSuite(backend: Backend): void {
           },
         );
 
-        it('touches no neighbour', async () => {
+        it('changes no neighbours', async () => {
           const neighbours = { ...NEIGHBOURS, 'b.txt': '5', 'bb/': null, 'bb/x': '6' };
           await plant(port, { ...neighbours, a: 'x' });
           assertSuccess(await file('a', 'b'), done);
@@ -139,13 +139,13 @@ export function transferSuite(backend: Backend): void {
           [`${prefix}/x`]: '1',
         });
 
-        it(`${keepsSource ? 'leaves' : 'removes'} the source, brings everything in it, and responses with exactly success and message`, async () => {
+        it(`${keepsSource ? 'leaves' : 'removes'} the source, transfers its contents, and returns exactly success and message`, async () => {
           await plant(port, tree('a'));
           assertSuccess(await folder('a', 'g/h/b'), done);
           assert.deepEqual(await treeOf(port), { ...left(tree('a')), 'g/': null, 'g/h/': null, ...tree('g/h/b') });
         });
 
-        it('takes each path with or without slashes at its ends', async () => {
+        it('accepts each path with or without slashes at both ends', async () => {
           for (const [source, destination] of [
             ['a/', 'b'],
             ['/b', '/c/'],
@@ -157,13 +157,13 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port, 'd'), { 'd/x': '1' });
         });
 
-        it('takes an empty folder', async () => {
+        it('transfers an empty folder', async () => {
           await plant(port, { 'a/': null });
           assertSuccess(await folder('a', 'b'), done);
           assert.deepEqual(await treeOf(port), { ...left({ 'a/': null }), 'b/': null });
         });
 
-        it('takes more files than are on their way at once', async () => {
+        it('transfers more files than the concurrency limit', async () => {
           const names = Array.from({ length: 40 }, (_, index) => `${index % 4}/${index}`);
           await Promise.all(names.map((name) => upload(port, `a/${name}`, name)));
           assertSuccess(await folder('a', 'b'), done);
@@ -172,7 +172,7 @@ export function transferSuite(backend: Backend): void {
           assert.equal((await send(port, '/a')).status, keepsSource ? 200 : 404);
         });
 
-        it('is 404 for what is not there, and for a file, which stays', async () => {
+        it('returns 404 for a missing folder and for a file, and keeps the file', async () => {
           const present = { a: '1', 'f/': null };
           await plant(port, present);
           for (const source of ['missing', 'f/missing', 'a', 'a/b']) {
@@ -183,7 +183,7 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), present);
         });
 
-        it('is 404 for a missing source, whatever is at the destination, which stays', async () => {
+        it('returns 404 for a missing source, and keeps the destination', async () => {
           const present = { 'f/': null, 'f/x': '1' };
           await plant(port, present);
           for (const overwrite of [false, true]) {
@@ -192,7 +192,7 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), present);
         });
 
-        it('is 409 where a folder is, empty or not, and changes nothing', async () => {
+        it('returns 409 when the destination exists, and changes nothing', async () => {
           const present = { ...tree('a'), 'b/': null, 'b/x': 'other', 'c/': null };
           await plant(port, present);
           for (const destination of ['b', 'c']) {
@@ -204,7 +204,7 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), present);
         });
 
-        it('makes of the destination what the source is with "overwrite": true: what it held else is gone', async () => {
+        it('replaces the whole destination with "overwrite": true', async () => {
           await plant(port, {
             ...tree('a'),
             'b/x': 'old',
@@ -218,7 +218,7 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), { ...left(tree('a')), ...tree('b') });
         });
 
-        it('replaces by an empty folder, and an empty folder', async () => {
+        it('replaces a folder with an empty one, and an empty folder', async () => {
           await plant(port, { 'a/': null, 'b/x': 'old', 'c/x': '1', 'd/': null });
           assertSuccess(await folder('a', 'b', { overwrite: true }), done);
           assertSuccess(await folder('c', 'd', { overwrite: true }), done);
@@ -226,21 +226,17 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), { ...sources, 'b/': null, 'd/': null, 'd/x': '1' });
         });
 
-        it(
-          'replaces where a file and a folder change places below the two folders',
-          unless('one-kind-per-name'),
-          async () => {
-            await plant(port, { 'a/x': '1', 'a/y/z': '2', 'b/x/z': 'old', 'b/y': 'old' });
-            assertSuccess(await folder('a', 'b', { overwrite: true }), done);
-            assert.deepEqual(await treeOf(port, 'b'), { 'b/x': '1', 'b/y/': null, 'b/y/z': '2' });
-          },
-        );
+        it('replaces a file with a folder, and a folder with a file', unless('one-kind-per-name'), async () => {
+          await plant(port, { 'a/x': '1', 'a/y/z': '2', 'b/x/z': 'old', 'b/y': 'old' });
+          assertSuccess(await folder('a', 'b', { overwrite: true }), done);
+          assert.deepEqual(await treeOf(port, 'b'), { 'b/x': '1', 'b/y/': null, 'b/y/z': '2' });
+        });
 
         it(
-          'is 409 where a file has the name, and through a file, to be overwritten or not',
+          'returns 409 for the name of a file and a path through a file, with and without overwrite',
           unless('one-kind-per-name'),
           async () => {
-            // What stands in the way may be met by a file, by a folder, or by nothing but the destination itself.
+            // The source has files, folders, or nothing, so that different requests find the conflict.
             const present = {
               'a/': null,
               'a/x': '1',
@@ -267,13 +263,13 @@ export function transferSuite(backend: Backend): void {
           },
         );
 
-        it('takes a destination that only begins with the same letters: ab is not below a', async () => {
+        it('accepts a destination with the same name prefix: ab is not below a', async () => {
           await plant(port, { 'a/x': '1' });
           assertSuccess(await folder('a', 'ab'), done);
           assert.deepEqual(await treeOf(port), { ...left({ 'a/': null, 'a/x': '1' }), 'ab/': null, 'ab/x': '1' });
         });
 
-        it('never replaces a folder that holds the source: 409, or 400 where it is to be overwritten', async () => {
+        it('returns 409 for a folder that contains the source, and 400 with overwrite', async () => {
           const present = { 'a/': null, 'a/b/': null, 'a/b/c/': null, 'a/b/c/x': '1', 'a/y': '2' };
           await plant(port, present);
           for (const [source, destination] of [
@@ -287,7 +283,7 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), present);
         });
 
-        it('touches nothing outside the two folders: a/ is not ab/, nor a.txt', async () => {
+        it('changes nothing outside the two folders: a/ is not ab/, nor a.txt', async () => {
           const others = { 'b-b/': null, 'b-b/x': '5', 'b.txt': '6', 'bb/': null, 'bb/b/': null, 'bb/b/x': '7' };
           await plant(port, { ...NEIGHBOURS, ...others, 'a/x': '1', 'b/y': 'old' });
           assertSuccess(await folder('a', 'b', { overwrite: true }), done);
@@ -295,7 +291,7 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), { ...rest, 'b/': null, 'b/x': '1' });
         });
 
-        it('refuses to give what is in it a path of more than 1,024 bytes with 400, and changes nothing', async () => {
+        it('returns 400 when a path would exceed 1,024 bytes, and changes nothing', async () => {
           await plant(port, { [`a/${segmentsOf(900)}`]: '1', 'a/b': '2' });
           const before = await treeOf(port);
           const response = await folder('a', segmentsOf(200));
@@ -303,7 +299,7 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), before);
         });
 
-        it('counts those bytes as UTF-8: a destination of fewer letters can be the longer one', async () => {
+        it('measures path lengths in UTF-8 bytes', async () => {
           const name = 'x'.repeat(60);
           await plant(port, { [`${name}/${segmentsOf(950)}`]: '1' });
           const before = await treeOf(port);

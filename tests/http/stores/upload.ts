@@ -25,14 +25,14 @@ import { type ServiceOptions, startService, type TestService } from '../service.
 /** `POST /upload`, on any store. */
 export function uploadSuite(backend: Backend): void {
   describe(`Upload: ${backend.name}`, () => {
-    describe('takes a file', () => takesFiles(backend));
-    describe('reads the names in forms', () => readsNames(backend));
+    describe('stores a file', () => takesFiles(backend));
+    describe('stores every name', () => readsNames(backend));
     describe('refuses conflicts', () => refusesConflicts(backend));
-    describe('changes nothing when the body ends too early', () => survivesEarlyEnds(backend));
-    describe('keeps modification times', () => keepsTimes(backend));
-    describe('honours conditions', () => honoursConditions(backend));
-    describe('keeps to MAX_UPLOAD_SIZE', () => keepsToLimit(backend));
-    describe('replaces at once', () => replacesAtOnce(backend));
+    describe('rejects truncated bodies without changes', () => survivesEarlyEnds(backend));
+    describe('stores modification times', () => keepsTimes(backend));
+    describe('evaluates preconditions', () => honoursConditions(backend));
+    describe('enforces MAX_UPLOAD_SIZE', () => keepsToLimit(backend));
+    describe('replaces atomically', () => replacesAtOnce(backend));
   });
 }
 
@@ -75,7 +75,7 @@ function takesFiles(backend: Backend): void {
   const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
 
   for (const order of ORDERS) {
-    it(`${order}: responses with message and path, and stores every byte`, async () => {
+    it(`${order}: returns message and path, and stores every byte`, async () => {
       for (const value of [randomBytes(1_000_000), Buffer.from(`\r\n--${BOUNDARY}`.slice(0, -1)), Buffer.alloc(0)]) {
         const path = `${order}/${value.length}/a.bin`;
         const response = await postForm(service.port, partsFor(order, path, value));
@@ -85,7 +85,7 @@ function takesFiles(backend: Backend): void {
       }
     });
 
-    it(`${order}: the ETag of the response is that of the listing and of the fetch`, async () => {
+    it(`${order}: returns the ETag of the listing and of the download`, async () => {
       const path = `etag of ${order}.txt`;
       const { headers } = await postForm(service.port, partsFor(order, path, order));
       assert.match(String(headers.etag), /^"[^"]+"$/);
@@ -93,7 +93,7 @@ function takesFiles(backend: Backend): void {
       assert.equal((await fetchFile(service.port, path)).headers.etag, headers.etag);
     });
 
-    it(`${order}: replaces a file that is there`, async () => {
+    it(`${order}: replaces an existing file`, async () => {
       const path = `replaced/${order}.txt`;
       const first = await postForm(service.port, partsFor(order, path, 'a long first text'));
       const second = await postForm(service.port, partsFor(order, path, 'second'));
@@ -106,7 +106,7 @@ function takesFiles(backend: Backend): void {
     });
   }
 
-  it('no prefix is the root', async () => {
+  it('stores in the root without a prefix', async () => {
     const response = await postForm(service.port, [{ name: 'file', filename: 'rooted.txt', value: 'x' }]);
     assertSuccess(response, { message: 'File uploaded successfully', path: 'rooted.txt' });
   });
@@ -145,7 +145,7 @@ function takesFiles(backend: Backend): void {
 function readsNames(backend: Backend): void {
   const service = serve(backend);
 
-  it('every name comes back unchanged, of files and of folders, in either order', async () => {
+  it('stores every name of files and folders unchanged, in either order', async () => {
     const paths = NAMES.map((name) => `names/${name}/${name}`);
     const store = async (path: string, number: number) => {
       const response = await postForm(service.port, partsFor(ORDERS[number % 2] ?? PREFIX_FIRST, path, path));
@@ -175,7 +175,7 @@ function keepsTimes(backend: Backend): void {
     ['X-OC-Mtime before 1970', formAt('g'), { 'X-OC-Mtime': '-14182939.5' }, '1969-07-20T20:17:40.500Z'],
     ['a field beside X-OC-Mtime', formAt('h', field(TIME)), { 'x-oc-mtime': '1405659692' }, TIME],
   ] as const) {
-    it(`keeps the time of ${what}, and says so where it does`, async () => {
+    it(`stores the time of ${what}, and confirms it`, async () => {
       const response = await postForm(service.port, parts, headers);
       const { path } = JSON.parse(response.body.toString());
       assertSuccess(response, { message: 'File uploaded successfully', path });
@@ -187,11 +187,11 @@ function keepsTimes(backend: Backend): void {
     });
   }
 
-  it('without a time, gives the time of the upload and says nothing', async () => {
+  it('returns no X-OC-Mtime without a time', async () => {
     assert.equal((await postForm(service.port, formAt('now'))).headers['x-oc-mtime'], undefined);
   });
 
-  it('a time in the future is kept, and Last-Modified is not later than Date', unless('kept-times'), async () => {
+  it('stores a time in the future, and returns a Last-Modified not later than Date', unless('kept-times'), async () => {
     const future = '2099-01-01T00:00:00.000Z';
     await postForm(service.port, formAt('future', field(future)));
     assert.equal((await listed(service.port, 'future')).modified, future);
@@ -199,7 +199,7 @@ function keepsTimes(backend: Backend): void {
     assert.ok(Date.parse(String(headers['last-modified'])) <= Date.parse(String(headers.date)));
   });
 
-  it('a version dated before the one it replaces is sent whole to a client that has the other', async () => {
+  it('returns the whole file after a replacement by a version with an earlier time', async () => {
     const [newer, older] = ['2015-01-01T00:00:00Z', '2014-01-01T00:00:00Z'];
     const date = new Date(newer).toUTCString();
     for (const time of [newer, older]) await postForm(service.port, formAt('replaced', field(time)));
@@ -222,7 +222,7 @@ function refusesConflicts(backend: Backend): void {
   const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
   before(() => plant(service.port, KEPT_FILES));
 
-  it('a path through a file, or the name of a folder, is a 409', unless('one-kind-per-name'), async () => {
+  it('returns 409 for a path through a file, or the name of a folder', unless('one-kind-per-name'), async () => {
     for (const order of ORDERS) {
       for (const path of ['kept.txt/x', 'kept.txt/a/b/x', 'old/kept.txt/x', 'old']) {
         assertFailure(await postForm(service.port, partsFor(order, path, 'new')), 409, /kept\.txt|old/);
@@ -239,7 +239,7 @@ function survivesEarlyEnds(backend: Backend): void {
   for (const order of ORDERS) {
     const form = formOf([...partsFor(order, 'old/kept.txt', 'the new bytes'), OTHER]);
 
-    it(`${order}: a body that is cut short is a 400, wherever`, async () => {
+    it(`${order}: returns 400 for a truncated body`, async () => {
       const wrong: string[] = [];
       const ends = ['filename', 'the new', 'bytes', 'other'].map((text) => form.indexOf(text));
       for (const end of [0, ...ends, form.length - 3]) {
@@ -251,7 +251,7 @@ function survivesEarlyEnds(backend: Backend): void {
       assert.deepEqual(await treeOf(service.port), KEPT);
     });
 
-    it(`${order}: a client that leaves changes nothing, whenever`, async () => {
+    it(`${order}: a disconnecting client changes nothing`, async () => {
       const ended = () => service.log.filter(({ msg }) => msg === 'request').length;
       const places = ['filename', 'the new', 'other'];
       for (const end of [...places.map((text) => form.indexOf(text) + text.length - 1), form.length - 3]) {
@@ -272,7 +272,7 @@ function honoursConditions(backend: Backend): void {
   const absent = { 'if-none-match': '*' };
 
   for (const order of ORDERS) {
-    it(`${order}: If-None-Match: * stores what is not there, and is a 412 where a file is`, async () => {
+    it(`${order}: If-None-Match: * stores a new file, and returns 412 when it exists`, async () => {
       const path = `absent/${order}`;
       const first = await postForm(service.port, partsFor(order, path, 'first'), absent);
       assertSuccess(first, { message: 'File uploaded successfully', path });
@@ -282,19 +282,23 @@ function honoursConditions(backend: Backend): void {
       assert.equal((await listed(service.port, path)).etag, first.headers.etag);
     });
 
-    it(`${order}: If-None-Match: * lets one of many at once win`, unless('atomic-conditions'), async () => {
-      const path = `raced/${order}`;
-      const sent = Array.from({ length: 8 }, (_, number) =>
-        postForm(service.port, partsFor(order, path, String(number)), absent),
-      );
-      const responses = await Promise.all(sent);
-      const statuses = responses.map(({ status }) => status);
-      const winner = statuses.indexOf(200);
-      assert.deepEqual(statuses.toSpliced(winner, 1), Array(7).fill(412));
-      assert.equal((await fetchFile(service.port, path)).body.toString(), String(winner));
-    });
+    it(
+      `${order}: If-None-Match: * lets one of many concurrent uploads succeed`,
+      unless('atomic-conditions'),
+      async () => {
+        const path = `raced/${order}`;
+        const sent = Array.from({ length: 8 }, (_, number) =>
+          postForm(service.port, partsFor(order, path, String(number)), absent),
+        );
+        const responses = await Promise.all(sent);
+        const statuses = responses.map(({ status }) => status);
+        const winner = statuses.indexOf(200);
+        assert.deepEqual(statuses.toSpliced(winner, 1), Array(7).fill(412));
+        assert.equal((await fetchFile(service.port, path)).body.toString(), String(winner));
+      },
+    );
 
-    it(`${order}: If-Match replaces the version that it names, or says that the store can't`, async () => {
+    it(`${order}: If-Match replaces the matching version, or returns 501`, async () => {
       const path = `version/${order}`;
       const { headers } = await upload(service.port, path, 'first');
       const parts = partsFor(order, path, 'second');
@@ -328,7 +332,7 @@ function honoursConditions(backend: Backend): void {
     });
   }
 
-  it('If-Match does not make a file where none is', async () => {
+  it('If-Match does not create a file', async () => {
     for (const order of ORDERS) {
       for (const condition of [
         { 'if-match': '*' },
@@ -348,14 +352,14 @@ function keepsToLimit(backend: Backend): void {
   const service = serve(backend, { maxUploadSize: LIMIT });
 
   for (const order of ORDERS) {
-    it(`${order}: a file of exactly the limit is stored, whatever else the form holds`, async () => {
+    it(`${order}: stores a file of exactly the limit, whatever other parts the form has`, async () => {
       const path = `limit/${order}`;
       const parts = [{ ...OTHER, value: 'x'.repeat(5 * LIMIT) }, ...partsFor(order, path, Buffer.alloc(LIMIT, 'a'))];
       assertSuccess(await postForm(service.port, parts), { message: 'File uploaded successfully', path });
     });
 
     for (const size of [LIMIT + 1]) {
-      it(`${order}: a file of ${size} bytes is a 413 that names the limit; the old one stays, nothing is new`, async () => {
+      it(`${order}: returns 413 with the limit for ${size} bytes, and keeps the old file`, async () => {
         const path = `over ${size}/${order}`;
         await upload(service.port, path, 'old');
         for (const refused of [path, `new ${size}/${order}`]) {
@@ -373,7 +377,7 @@ function replacesAtOnce(backend: Backend): void {
   const service = serve(backend);
 
   for (const order of ORDERS) {
-    it(`${order}: the old file is there until the last byte has arrived`, async () => {
+    it(`${order}: keeps the old file until the last byte arrives`, async () => {
       const path = `slow/${order}/a.txt`;
       await upload(service.port, path, 'old');
       const form = formOf(partsFor(order, path, Buffer.alloc(400_000, 'new')));
@@ -389,7 +393,7 @@ function replacesAtOnce(backend: Backend): void {
     });
   }
 
-  it('uploads to one path at the same time end in one of them, whole, and readers see only whole ones', async () => {
+  it('stores one whole version of concurrent uploads, and readers see only whole versions', async () => {
     const values = Array.from({ length: 10 }, (_, number) => Buffer.alloc(100_000 + number, String(number)));
     await upload(service.port, 'raced.bin', values[0] ?? '');
     const uploads = values.map((value, number) =>
