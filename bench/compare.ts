@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
+import { UsageError } from '../testing/options.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { readEarlier } from './harness/earlier-run.ts';
-import { UsageError } from './harness/options.ts';
 import { describeChanges } from './harness/regressions.ts';
 
 /** Holds the figures of one run to those of an earlier one. */

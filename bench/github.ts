@@ -1,20 +1,20 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { Subject } from '../testing/options.ts';
+import { readCount, readNames, readSubject, subjectOptions, subjectUsage } from '../testing/options.ts';
+import type { Column } from '../testing/table.ts';
+import { formatTable } from '../testing/table.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { formatFigure, formatSpread, median } from './harness/figures.ts';
 import type { HostCost, HostedBranch } from './harness/hosted-branch.ts';
 import { contentOf, entriesOf, fileNames, folder, openBranch, shaOf } from './harness/hosted-branch.ts';
 import { describeMachine } from './harness/machine.ts';
-import type { Subject } from './harness/options.ts';
-import { readCount, readNames, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import type { Answer, Request } from './harness/requests.ts';
 import { send } from './harness/requests.ts';
 import { publish } from './harness/results.ts';
 import { holdall } from './harness/servers.ts';
-import type { Column } from './harness/table.ts';
-import { formatTable } from './harness/table.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 
 /** What Holdall asks of GitHub, beside one call for each file. */

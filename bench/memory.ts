@@ -1,20 +1,20 @@
 import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import type { Subject } from '../testing/options.ts';
+import { readNumber, readSubject, subjectOptions, subjectUsage } from '../testing/options.ts';
+import type { Column } from '../testing/table.ts';
+import { formatTable } from '../testing/table.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import type { PartOrder } from './harness/curl.ts';
 import { downloadFrom, uploadForm } from './harness/curl.ts';
 import { formatFigure, formatMegabytes } from './harness/figures.ts';
 import { describeMachine } from './harness/machine.ts';
-import type { Subject } from './harness/options.ts';
-import { readNumber, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import { get } from './harness/requests.ts';
 import { peakDuring, residentInterval, rest, restDescription, warmUp } from './harness/resident-memory.ts';
 import { publish } from './harness/results.ts';
 import { holdall, startServer } from './harness/servers.ts';
-import type { Column } from './harness/table.ts';
-import { formatTable } from './harness/table.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 
 /** Whether memory stays flat while a large file goes through the service, in and out. */

@@ -1,8 +1,8 @@
+import { UsageError } from '../testing/options.ts';
 import { compare } from './compare.ts';
 import { github } from './github.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { describeFailure } from './harness/benchmark.ts';
-import { UsageError } from './harness/options.ts';
 import { memory } from './memory.ts';
 import { scale } from './scale.ts';
 import { soak } from './soak.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { startCeph } from '../tests/servers/ceph.ts';
+import type { Subject } from '../testing/options.ts';
+import { readNames, readNumber, readSubject, subjectOptions, subjectUsage, UsageError } from '../testing/options.ts';
+import { startCeph } from '../testing/servers/ceph.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { describeMachine } from './harness/machine.ts';
-import type { Subject } from './harness/options.ts';
-import { readNames, readNumber, readSubject, subjectOptions, subjectUsage, UsageError } from './harness/options.ts';
 import { publish } from './harness/results.ts';
 import type { Outcome } from './harness/scale-operations.ts';
 import { familiesOf, measureSize, operationNames } from './harness/scale-operations.ts';

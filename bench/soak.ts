@@ -2,11 +2,13 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import sharp from 'sharp';
+import type { Subject } from '../testing/options.ts';
+import { readNumber, readSubject, subjectOptions, subjectUsage } from '../testing/options.ts';
+import type { Column } from '../testing/table.ts';
+import { formatTable } from '../testing/table.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { formatFigure, median, percentile } from './harness/figures.ts';
 import { describeMachine } from './harness/machine.ts';
-import type { Subject } from './harness/options.ts';
-import { readNumber, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import { publish } from './harness/results.ts';
 import { holdall, startServer } from './harness/servers.ts';
 import { checkStored } from './harness/soak-check.ts';
@@ -19,8 +21,6 @@ import type { ProcessSample } from './harness/soak-processes.ts';
 import { watchProcesses } from './harness/soak-processes.ts';
 import type { Finding } from './harness/soak-verdict.ts';
 import { judge, leastSamples, warmUpShare } from './harness/soak-verdict.ts';
-import type { Column } from './harness/table.ts';
-import { formatTable } from './harness/table.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 
 /** Whether a service stays as it is for as long as it runs. */

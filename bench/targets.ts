@@ -1,4 +1,6 @@
 import { parseArgs } from 'node:util';
+import type { Subject } from '../testing/options.ts';
+import { readCount, readNames, readSubject, subjectOptions, subjectUsage } from '../testing/options.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { describeFailure } from './harness/benchmark.ts';
 import { bucketTargets } from './harness/bucket-targets.ts';
@@ -9,8 +11,6 @@ import { diskTargets } from './harness/disk-targets.ts';
 import { readEarlier } from './harness/earlier-run.ts';
 import { describeMachine } from './harness/machine.ts';
 import { repeats } from './harness/measure.ts';
-import type { Subject } from './harness/options.ts';
-import { readCount, readNames, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import type { Program } from './harness/programs.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import type { Duration } from './harness/reading.ts';

@@ -1,20 +1,20 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { requireCommands } from '../scripts/debian-packages.js';
+import { requireCommands } from '../testing/debian-packages.js';
+import { createManyFiles } from '../testing/many-files.ts';
+import type { Subject } from '../testing/options.ts';
+import { readCount, readNames, readSubject, subjectOptions, subjectUsage } from '../testing/options.ts';
+import { run } from '../testing/processes.ts';
+import type { Column } from '../testing/table.ts';
+import { formatTable } from '../testing/table.ts';
 import type { Benchmark } from './harness/benchmark.ts';
 import { formatFigure, formatMegabytes, formatSpread, median } from './harness/figures.ts';
 import { describeMachine } from './harness/machine.ts';
-import { createManyFiles } from './harness/many-files.ts';
-import type { Subject } from './harness/options.ts';
-import { readCount, readNames, readSubject, subjectOptions, subjectUsage } from './harness/options.ts';
 import type { ListingPage, Visit } from './harness/page-listing.ts';
 import { holdallPage, nginxPage, scrollSteps, visitListing } from './harness/page-listing.ts';
-import { run } from './harness/processes.ts';
 import { ensurePrograms, readVersions } from './harness/programs.ts';
 import { publish } from './harness/results.ts';
-import type { Column } from './harness/table.ts';
-import { formatTable } from './harness/table.ts';
 import { makeTemporaryFolder } from './harness/temporary-folder.ts';
 
 /** How the web page bears large folders, in a real browser, beside the plainest page there is. */

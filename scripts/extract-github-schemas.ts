@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 type JsonObject = { readonly [key: string]: Json };
 
-const TARGET = fileURLToPath(new URL('../tests/servers/github/schemas.json', import.meta.url));
+const TARGET = fileURLToPath(new URL('../testing/servers/github/schemas.json', import.meta.url));
 
 const OPERATIONS = [
   'GET /repos/{owner}/{repo}',

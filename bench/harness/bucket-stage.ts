@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Command } from '../../testing/processes.ts';
 import type { Bucket } from './bucket.ts';
-import type { Command } from './processes.ts';
 import type { Server, Site } from './servers.ts';
 import { holdall } from './servers.ts';
 import { entryNames, flush, uploadBytes, writeRandom } from './stage.ts';

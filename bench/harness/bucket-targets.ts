@@ -1,4 +1,4 @@
-import { isObjectStoreNamed } from '../../tests/servers/object-store.ts';
+import { isObjectStoreNamed } from '../../testing/servers/object-store.ts';
 import { createBucket } from './bucket.ts';
 import { bucketFolderComparisons } from './bucket-folders.ts';
 import { bucketReadComparisons, redirectComparison } from './bucket-reading.ts';

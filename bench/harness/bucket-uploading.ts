@@ -3,12 +3,12 @@ import { createReadStream } from 'node:fs';
 import { basename } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { Command } from '../../testing/processes.ts';
 import type { BucketStage } from './bucket-stage.ts';
 import type { Comparison, Contender } from './comparison.ts';
 import { timedSample } from './comparison.ts';
 import { uploadForm } from './curl.ts';
 import { measureProgram, measureServer } from './measure.ts';
-import type { Command } from './processes.ts';
 import { peakDuring, rest, warmUp } from './resident-memory.ts';
 import { startServer } from './servers.ts';
 

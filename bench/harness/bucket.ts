@@ -11,7 +11,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { eachOf } from './each-of.ts';
+import { eachOf } from '../../testing/each-of.ts';
 import type { ObjectStore } from './object-store.ts';
 
 /** A new bucket, which is emptied and removed with its owner where its store stays. */

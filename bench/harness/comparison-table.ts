@@ -1,8 +1,8 @@
+import type { Column } from '../../testing/table.ts';
+import { formatTable } from '../../testing/table.ts';
 import type { Comparison, Measured, Sample } from './comparison.ts';
 import { speedRatios } from './comparison.ts';
 import { formatFigure, formatMegabytes, formatSpread, median } from './figures.ts';
-import type { Column } from './table.ts';
-import { formatTable } from './table.ts';
 
 /** The comparison as Markdown: a heading and a table of medians, one row a contender. */
 export function formatComparison(comparison: Comparison, measured: readonly Measured[]): string {

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { run } from './processes.ts';
+import { run } from '../../testing/processes.ts';
 import { requireHost } from './requests.ts';
 
 /** Which of the two parts of an upload is sent first. */

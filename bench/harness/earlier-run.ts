@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { UsageError } from './options.ts';
+import { UsageError } from '../../testing/options.ts';
 
 /** Of a comparison: what the JSON of a run has. */
 export type Measurement = Static<typeof Measurement>;

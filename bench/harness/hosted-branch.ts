@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { GitHubDouble, TestRepository } from '../../tests/servers/github.ts';
-import { startGitHub } from '../../tests/servers/github.ts';
+import type { GitHubDouble, TestRepository } from '../../testing/servers/github.ts';
+import { startGitHub } from '../../testing/servers/github.ts';
 import type { RunningServer, Server, Site } from './servers.ts';
 import { startServer } from './servers.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createManyFiles, entryName } from '../../testing/many-files.ts';
 import type { Comparison, Contender } from './comparison.ts';
-import { createManyFiles, entryName } from './many-files.ts';
 import { measureServer } from './measure.ts';
 import type { Duration, ReadTarget } from './reading.ts';
 import { checkListing, measureReading } from './reading.ts';

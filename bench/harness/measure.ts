@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from '../../testing/processes.ts';
+import { run } from '../../testing/processes.ts';
 import { median } from './figures.ts';
 import type { MemoryWatch } from './process-tree.ts';
 import { cpuSecondsOf, cpuSecondsOfEndedChildren, watchMemory } from './process-tree.ts';
-import type { Command } from './processes.ts';
-import { run } from './processes.ts';
 
 /** What a piece of work took, and what it took of the server or the command that did it. */
 export interface Cost {

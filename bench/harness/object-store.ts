@@ -1,6 +1,6 @@
-import { startCeph } from '../../tests/servers/ceph.ts';
-import type { ObjectStore as Account } from '../../tests/servers/object-store.ts';
-import { isObjectStoreNamed, testObjectStore } from '../../tests/servers/object-store.ts';
+import { startCeph } from '../../testing/servers/ceph.ts';
+import type { ObjectStore as Account } from '../../testing/servers/object-store.ts';
+import { isObjectStoreNamed, testObjectStore } from '../../testing/servers/object-store.ts';
 import type { Cost } from './measure.ts';
 import { cpuSecondsOf } from './process-tree.ts';
 import type { Program } from './programs.ts';

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, CDPSession, Page } from 'playwright-core';
-import { launchChromium } from '../../tests/web/chromium.ts';
-import { entryName, entryPrefix } from './many-files.ts';
+import { entryName, entryPrefix } from '../../testing/many-files.ts';
+import { launchChromium } from '../../testing/servers/chromium.ts';
 import type { Arrival, PageShape, Probed } from './page-probe.ts';
 import { scrollToEnd, watchArrival } from './page-probe.ts';
 import { watchMemory } from './process-tree.ts';

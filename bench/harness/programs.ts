@@ -1,6 +1,6 @@
-import { requireCommands } from '../../scripts/debian-packages.js';
-import { CEPH_COMMANDS } from '../../tests/servers/ceph.ts';
-import { run } from './processes.ts';
+import { requireCommands } from '../../testing/debian-packages.js';
+import { run } from '../../testing/processes.ts';
+import { CEPH_COMMANDS } from '../../testing/servers/ceph.ts';
 
 /** A program the benchmarks call, and the Debian packages it comes from. */
 export type Program = keyof typeof packages;

@@ -1,8 +1,8 @@
+import type { Column } from '../../testing/table.ts';
+import { formatTable } from '../../testing/table.ts';
 import { speedRatios } from './comparison.ts';
 import type { Measurement } from './earlier-run.ts';
 import { formatFigure, formatSpread, median } from './figures.ts';
-import type { Column } from './table.ts';
-import { formatTable } from './table.ts';
 
 /** How two runs differ. */
 interface Changes {

@@ -1,8 +1,8 @@
+import type { Column } from '../../testing/table.ts';
+import { formatTable } from '../../testing/table.ts';
 import { formatFigure, formatMegabytes } from './figures.ts';
 import type { Outcome } from './scale-operations.ts';
 import type { Calls } from './synthetic-store.ts';
-import type { Column } from './table.ts';
-import { formatTable } from './table.ts';
 
 /** The outcomes on one store, as a table under its heading. */
 export function formatPlace(store: string, outcomes: readonly Outcome[]): string {

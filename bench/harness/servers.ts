@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findFreePort } from '../../tests/servers/free-port.ts';
-import type { Command, OwnedProcess } from './processes.ts';
-import { start } from './processes.ts';
+import type { Command, OwnedProcess } from '../../testing/processes.ts';
+import { start } from '../../testing/processes.ts';
+import { findFreePort } from '../../testing/servers/free-port.ts';
 import type { Program } from './programs.ts';
 import { get } from './requests.ts';
 

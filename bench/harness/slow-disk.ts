@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { run } from '../../testing/processes.ts';
 import type { Comparison, Contender } from './comparison.ts';
 import { percentile } from './figures.ts';
 import { measureServer } from './measure.ts';
-import { run } from './processes.ts';
 import type { Duration } from './reading.ts';
 import type { RunningServer, Server } from './servers.ts';
 import { startServer } from './servers.ts';

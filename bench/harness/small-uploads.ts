@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { run } from '../../testing/processes.ts';
 import type { Comparison, Contender, Sample } from './comparison.ts';
 import { measureServer } from './measure.ts';
-import { run } from './processes.ts';
 import type { Duration } from './reading.ts';
 import type { RunningServer, Server } from './servers.ts';
 import { rclone, startServer } from './servers.ts';

@@ -1,8 +1,8 @@
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { entryName } from './many-files.ts';
-import { run } from './processes.ts';
+import { entryName } from '../../testing/many-files.ts';
+import { run } from '../../testing/processes.ts';
 import type { Site } from './servers.ts';
 
 /** The files that every contender serves or takes, all on one file system. */

@@ -10,7 +10,7 @@ import {
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
-import type { ObjectStore as Account } from '../../tests/servers/object-store.ts';
+import type { ObjectStore as Account } from '../../testing/servers/object-store.ts';
 
 /**
  * Asks two stores the same, the second one being real, and gives what the first answers otherwise: nothing, where it may

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findFreePort } from '../../tests/servers/free-port.ts';
-import type { ObjectStore as Account } from '../../tests/servers/object-store.ts';
-import { start } from './processes.ts';
+import { start } from '../../testing/processes.ts';
+import { findFreePort } from '../../testing/servers/free-port.ts';
+import type { ObjectStore as Account } from '../../testing/servers/object-store.ts';
 import { send } from './requests.ts';
 import type { Rates } from './synthetic-rates.ts';
 

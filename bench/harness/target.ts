@@ -1,9 +1,9 @@
+import type { Column } from '../../testing/table.ts';
+import { formatTable } from '../../testing/table.ts';
 import type { Comparison, Measured, Sample } from './comparison.ts';
 import { speedRatios } from './comparison.ts';
 import { formatFigure, formatSpread, median } from './figures.ts';
 import type { Duration } from './reading.ts';
-import type { Column } from './table.ts';
-import { formatTable } from './table.ts';
 
 /** One kind of work, the ways to do it, and what Holdall has to reach at it. */
 export interface Target {

@@ -1,6 +1,6 @@
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { keepUntilEnd } from './last-resort.ts';
+import { keepUntilEnd } from '../../testing/last-resort.ts';
 
 /** A folder that goes with its owner, with all that is in it. */
 export interface TemporaryFolder extends AsyncDisposable {

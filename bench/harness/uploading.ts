@@ -1,10 +1,10 @@
 import { basename, join } from 'node:path';
+import { run } from '../../testing/processes.ts';
 import type { Comparison, Contender } from './comparison.ts';
 import { timedSample } from './comparison.ts';
 import { uploadByPut, uploadForm } from './curl.ts';
 import type { Cost } from './measure.ts';
 import { measureCommand, measureServer, measureTypical } from './measure.ts';
-import { run } from './processes.ts';
 import { peakDuring, rest, warmUp } from './resident-memory.ts';
 import type { Server } from './servers.ts';
 import { rclone, startServer } from './servers.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { run } from './processes.ts';
+import { run } from '../../testing/processes.ts';
 import { requireHost } from './requests.ts';
 
 /** One URL asked for over and over, or what is made of it. */

@@ -7,7 +7,7 @@ import { AccessFileError } from '../../src/access/access-file-error.ts';
 import { type KeptPolicy, keepPolicy } from '../../src/access/kept-policy.ts';
 import { RIGHTS, type Right } from '../../src/access/rights.ts';
 import { ROOT } from '../../src/domain/path.ts';
-import { until } from '../process/until.ts';
+import { until } from '../../testing/until.ts';
 
 /** A file in which everyone has one right. */
 const fileWith = (right: Right, more = '') =>

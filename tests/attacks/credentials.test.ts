@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { hashPassword, verifyPassword } from '../../src/access/passwords.ts';
 import { createToken, hashToken } from '../../src/access/tokens.ts';
+import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { type Answer, assertFailure, postJson, send, sendBytes } from '../http/client.ts';
-import { startHoldall, temporaryFolder } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
 
 const SECRET = 'what only Ann may read';
 const PASSWORD = 'correct horse 🔋 battery';

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import sharp from 'sharp';
 import { createToken } from '../../src/access/tokens.ts';
+import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { photograph } from '../faults/trees.ts';
 import { type Answer, type Call, send } from '../http/client.ts';
-import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
 
 /** Stands in every file that the asker may not read, and in the name of one in each folder. */
 export const SECRET = 'the-treasure-of-others';

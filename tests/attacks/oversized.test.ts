@@ -5,6 +5,7 @@ import { it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { hashPassword } from '../../src/access/passwords.ts';
 import { createToken } from '../../src/access/tokens.ts';
+import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import {
   type Answer,
   answerOf,
@@ -18,7 +19,6 @@ import {
   sendBytes,
   within,
 } from '../http/client.ts';
-import { startHoldall, temporaryFolder } from '../process/holdall.ts';
 
 const MEGABYTES = 10 * 1024 * 1024;
 const KIBIBYTE = 1024;

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { type Answer, answerOf, sendBytes } from '../http/client.ts';
-import { type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
 
 const SECRET = 'what this machine has for itself';
 

@@ -6,15 +6,15 @@ import { Redis } from 'ioredis';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { hashPassword } from '../../src/access/passwords.ts';
 import { createToken } from '../../src/access/tokens.ts';
+import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { findFreePort } from '../../testing/servers/free-port.ts';
+import { startIdentityProvider } from '../../testing/servers/identity-provider.ts';
+import { startKeyServer } from '../../testing/servers/key-server.ts';
+import { startRedis } from '../../testing/servers/redis.ts';
+import { until } from '../../testing/until.ts';
 import { type Answer, postJson, send } from '../http/client.ts';
 import { createBrowser } from '../http/sign-in/browser.ts';
-import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { findFreePort } from '../servers/free-port.ts';
-import { startIdentityProvider } from '../servers/identity-provider.ts';
-import { startKeyServer } from '../servers/key-server.ts';
-import { startRedis } from '../servers/redis.ts';
 
 export const needs: readonly Need[] = ['redis'];
 

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { temporaryFolder } from '../process/holdall.ts';
+import { temporaryFolder } from '../../testing/holdall.ts';
 
 describe('run.ts compare', () => {
   test('reports a figure as worse when all rounds, relative to the peer, are below the earlier ones', async (t) => {

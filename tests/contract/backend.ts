@@ -6,9 +6,9 @@ import type { Store } from '../../src/domain/store.ts';
 import type { UrlSigner } from '../../src/domain/url-signer.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
-import type { TestBucket } from '../servers/bucket.ts';
-import type { HostedRepository } from '../servers/hosted-repository.ts';
-import type { ObjectStore } from '../servers/object-store.ts';
+import type { TestBucket } from '../../testing/servers/bucket.ts';
+import type { HostedRepository } from '../../testing/servers/hosted-repository.ts';
+import type { ObjectStore } from '../../testing/servers/object-store.ts';
 
 /** A store under test, and its permitted differences from the other stores. */
 export interface Backend {
@@ -106,7 +106,7 @@ export const bare: Backend = {
 export function bucketBackend(objectStore?: () => ObjectStore): Pick<Backend, 'open' | 'share'> {
   const openBucket = async () => {
     // Loaded on demand, because loading the AWS SDK takes longer than most tests of the other backends.
-    const { createBucket } = await import('../servers/bucket.ts');
+    const { createBucket } = await import('../../testing/servers/bucket.ts');
     return createBucket(objectStore?.());
   };
   const openStore = async ({ settings }: TestBucket) => {
@@ -158,7 +158,7 @@ export const github: Backend = {
   name: 'github',
   open: async () => {
     const { openGitHub } = await import('../../src/stores/github/github.ts');
-    const { hostRepository } = await import('../servers/hosted-repository.ts');
+    const { hostRepository } = await import('../../testing/servers/hosted-repository.ts');
     const hosted = await hostRepository();
     const store = openGitHub(hosted.options);
     const close = async () => {
@@ -172,7 +172,7 @@ export const github: Backend = {
     let count = 0;
     const open = async () => {
       const { openGitHub } = await import('../../src/stores/github/github.ts');
-      const { hostRepository } = await import('../servers/hosted-repository.ts');
+      const { hostRepository } = await import('../../testing/servers/hosted-repository.ts');
       // The first commit has an empty tree.
       hosting ??= hostRepository({ files: {} });
       const { host, repository, options } = await hosting;

@@ -9,8 +9,8 @@ import { type Dockerfile, DockerfileParser, type Instruction } from 'dockerfile-
 import { validate } from 'dockerfile-utils';
 import { SETTINGS } from '../../src/config/settings.ts';
 import { version } from '../../src/version.ts';
+import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { send, upload } from '../http/client.ts';
-import { startHoldall, temporaryFolder } from '../process/holdall.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertThumbnail, plain, RED } from '../thumbnails/images.ts';
 import { assertSettings } from './settings.ts';

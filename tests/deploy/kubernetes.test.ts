@@ -12,10 +12,10 @@ import { type IPodDisruptionBudget, PodDisruptionBudget } from 'kubernetes-model
 import { type ISecret, type IService, Secret, Service } from 'kubernetes-models/v1';
 import { parseAllDocuments } from 'yaml';
 import { SETTINGS } from '../../src/config/settings.ts';
+import { atEnd } from '../../testing/holdall.ts';
 import { disk } from '../contract/backend.ts';
 import { send } from '../http/client.ts';
 import { startService } from '../http/service.ts';
-import { atEnd } from '../process/holdall.ts';
 import { assertSettings, LONGEST_STOP } from './settings.ts';
 
 const run = promisify(execFile);

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createMetrics } from '../../src/metrics/metrics.ts';
-import { temporaryFolder } from '../process/holdall.ts';
+import { temporaryFolder } from '../../testing/holdall.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['prometheus'];

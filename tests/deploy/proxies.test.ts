@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
-import { temporaryFolder } from '../process/holdall.ts';
+import { temporaryFolder } from '../../testing/holdall.ts';
+import { documentedApache, documentedHaproxy, PATH, startProxy } from '../../testing/servers/documented-proxies.ts';
 import type { Need } from '../runner/needs.ts';
-import { documentedApache, documentedHaproxy, PATH, startProxy } from '../servers/documented-proxies.ts';
 
 export const needs: readonly Need[] = ['apache2', 'caddy', 'haproxy', 'nginx'];
 

@@ -5,9 +5,9 @@ import { describe, it, type TestContext } from 'node:test';
 import { failed, ok } from '../../src/doctor/check.ts';
 import { createReport, secretsOf } from '../../src/doctor/report.ts';
 import { createRunner } from '../../src/doctor/runner.ts';
+import { atEnd, runHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { findFreePort } from '../../testing/servers/free-port.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
-import { atEnd, runHoldall, temporaryFolder } from '../process/holdall.ts';
-import { findFreePort } from '../servers/free-port.ts';
 import { diagnose } from './diagnosis.ts';
 
 /** What is in the folder beside what is the service's own. */

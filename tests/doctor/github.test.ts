@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { startHoldall } from '../process/holdall.ts';
+import { startHoldall } from '../../testing/holdall.ts';
+import type { RepositoryOptions } from '../../testing/servers/github.ts';
+import { type HostedRepository, hostRepository } from '../../testing/servers/hosted-repository.ts';
+import { settingsOfRepository } from '../../testing/servers/settings.ts';
 import type { Need } from '../runner/needs.ts';
-import type { RepositoryOptions } from '../servers/github.ts';
-import { type HostedRepository, hostRepository } from '../servers/hosted-repository.ts';
-import { settingsOfRepository } from '../servers/settings.ts';
 import { diagnose } from './diagnosis.ts';
 
 export const needs: readonly Need[] = ['git'];

@@ -3,10 +3,10 @@ import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { createToken } from '../../src/access/tokens.ts';
-import { type Holdall, startHoldall as start, temporaryFolder } from '../process/holdall.ts';
+import { type Holdall, startHoldall as start, temporaryFolder } from '../../testing/holdall.ts';
+import { documentedApache, documentedHaproxy, startProxy } from '../../testing/servers/documented-proxies.ts';
+import { startNginx } from '../../testing/servers/nginx.ts';
 import type { Need } from '../runner/needs.ts';
-import { documentedApache, documentedHaproxy, startProxy } from '../servers/documented-proxies.ts';
-import { startNginx } from '../servers/nginx.ts';
 import { diagnose } from './diagnosis.ts';
 
 export const needs: readonly Need[] = ['apache2', 'haproxy', 'nginx'];

@@ -3,13 +3,19 @@ import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { atEnd, startHoldall, temporaryFolder } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
+import { atEnd, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
+import { testObjectStore } from '../../testing/servers/object-store.ts';
+import {
+  type Interceptor,
+  type OwnAnswer,
+  refusal,
+  type S3Proxy,
+  startS3Proxy,
+} from '../../testing/servers/s3-proxy.ts';
+import { settingsOf } from '../../testing/servers/settings.ts';
+import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { createBucket, type TestBucket } from '../servers/bucket.ts';
-import { testObjectStore } from '../servers/object-store.ts';
-import { type Interceptor, type OwnAnswer, refusal, type S3Proxy, startS3Proxy } from '../servers/s3-proxy.ts';
-import { settingsOf } from '../servers/settings.ts';
 import { diagnose } from './diagnosis.ts';
 
 export const needs: readonly Need[] = ['bucket'];

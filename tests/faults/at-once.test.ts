@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { link, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
 import { type Answer, jsonOf, postForm, postJson, send } from '../http/client.ts';
 import { contentsOf, untilNoDebris } from '../process/debris.ts';
-import { type Holdall, startHoldall } from '../process/holdall.ts';
 
 const SIZE = 3 * 1024 * 1024;
 const UPLOADS = 50;

@@ -5,11 +5,11 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { it } from 'node:test';
+import { type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { assertSuccess, send, upload } from '../http/client.ts';
 import { contentsOf, temporaryOf, untilNoDebris, untilTakenIn } from '../process/debris.ts';
-import { type Holdall, startHoldall } from '../process/holdall.ts';
 import { ORDERS, openDownload, openUpload, signedPath } from '../process/transfers.ts';
-import { until } from '../process/until.ts';
 import { isWhole, plantTree, treeOf } from './trees.ts';
 
 const HALF = Buffer.alloc(512 * 1024, 'half');

@@ -4,10 +4,10 @@ import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import sharp from 'sharp';
+import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
 import { type Answer, assertFailure, assertSuccess, escapePath, postJson, send, upload } from '../http/client.ts';
 import { contentsOf, untilNoDebris } from '../process/debris.ts';
-import { startHoldall, temporaryFolder } from '../process/holdall.ts';
 import { ORDERS, openUpload } from '../process/transfers.ts';
 import { mountTmpfs } from './mounts.ts';
 

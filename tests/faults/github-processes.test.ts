@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { atEnd, type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { type HostedRepository, hostRepository } from '../../testing/servers/hosted-repository.ts';
+import { settingsOfRepository } from '../../testing/servers/settings.ts';
+import { until } from '../../testing/until.ts';
 import { assertSuccess, begin, postJson, send, upload } from '../http/client.ts';
-import { atEnd, type Holdall, startHoldall } from '../process/holdall.ts';
 import { openUpload } from '../process/transfers.ts';
-import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { type HostedRepository, hostRepository } from '../servers/hosted-repository.ts';
-import { settingsOfRepository } from '../servers/settings.ts';
 import { block, MIB } from './pattern.ts';
 
 export const needs: readonly Need[] = ['git'];

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { link, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { assertFailure, assertSuccess, postJson, send } from '../http/client.ts';
 import { contentsOf, temporaryOf } from '../process/debris.ts';
-import { type Holdall, startHoldall } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
 import { isWhole, plantTree, treeOf } from './trees.ts';
 
 const TREE = treeOf(500);

@@ -3,12 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { readdir, readFile, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { assertSuccess, send, upload } from '../http/client.ts';
 import { contentsOf, temporaryOf, untilTakenIn } from '../process/debris.ts';
-import { type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
 import { untilAllServe } from '../process/serving.ts';
 import { ORDERS, openUpload } from '../process/transfers.ts';
-import { until } from '../process/until.ts';
 
 const HALF = Buffer.alloc(512 * 1024, 'half');
 const OLD = Buffer.alloc(300_000, 'old');

@@ -3,11 +3,11 @@ import { mkdir, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promis
 import { join } from 'node:path';
 import { it } from 'node:test';
 import sharp from 'sharp';
+import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { jsonOf, postJson, send } from '../http/client.ts';
 import { untilNoDebris } from '../process/debris.ts';
-import { startHoldall, temporaryFolder } from '../process/holdall.ts';
 import { signedPath } from '../process/transfers.ts';
-import { until } from '../process/until.ts';
 import { fileEntrances, folderEntrances } from './entrances.ts';
 import { photograph } from './trees.ts';
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { atEnd, type Owner } from '../process/holdall.ts';
+import { atEnd, type Owner } from '../../testing/holdall.ts';
 
 const run = promisify(execFile);
 

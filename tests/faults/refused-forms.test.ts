@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { startHoldall } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { formOf, postBytes } from '../http/client.ts';
-import { startHoldall } from '../process/holdall.ts';
 import { ownMemory } from '../process/memory.ts';
-import { until } from '../process/until.ts';
 
 /** Requests, each of which would hold 0.1 MB if something of it stayed. */
 const MANY = 1000;

@@ -1,7 +1,7 @@
-import { atEnd, type Owner } from '../process/holdall.ts';
-import { createBucket } from '../servers/bucket.ts';
-import { hostRepository } from '../servers/hosted-repository.ts';
-import { settingsOf, settingsOfRepository } from '../servers/settings.ts';
+import { atEnd, type Owner } from '../../testing/holdall.ts';
+import { createBucket } from '../../testing/servers/bucket.ts';
+import { hostRepository } from '../../testing/servers/hosted-repository.ts';
+import { settingsOf, settingsOfRepository } from '../../testing/servers/settings.ts';
 import { MIB } from './pattern.ts';
 
 /** Creates a bucket that is removed with its owner. Returns the settings of a service on it. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { it } from 'node:test';
+import { atEnd, startHoldall } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { assertFailure, assertSuccess, postForm, postJson, send, upload } from '../http/client.ts';
-import { atEnd, startHoldall } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
 
 it('a folder whose disk is taken away is not taken for empty, and nothing is stored where it was', async (t) => {
   const { port, root } = await startHoldall(t);

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { atEnd, type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
+import { testObjectStore } from '../../testing/servers/object-store.ts';
+import { type S3Proxy, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
+import { settingsOf } from '../../testing/servers/settings.ts';
+import { until } from '../../testing/until.ts';
 import { assertSuccess, postJson, send, upload } from '../http/client.ts';
-import { atEnd, type Holdall, startHoldall } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { createBucket, type TestBucket } from '../servers/bucket.ts';
-import { testObjectStore } from '../servers/object-store.ts';
-import { type S3Proxy, startS3Proxy } from '../servers/s3-proxy.ts';
-import { settingsOf } from '../servers/settings.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { createBucket } from '../../testing/servers/bucket.ts';
+import { settingsOf } from '../../testing/servers/settings.ts';
 import { assertFailure, assertSuccess, send } from '../http/client.ts';
-import { startHoldall, temporaryFolder } from '../process/holdall.ts';
 import { ORDERS, openUpload } from '../process/transfers.ts';
 import type { Need } from '../runner/needs.ts';
-import { createBucket } from '../servers/bucket.ts';
-import { settingsOf } from '../servers/settings.ts';
 import { mountTmpfs } from './mounts.ts';
 
 export const needs: readonly Need[] = ['bucket'];

@@ -9,6 +9,8 @@ import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import type { Store } from '../../src/domain/store.ts';
 import type { Limits } from '../../src/http/limits/limits.ts';
+import { atEnd, startHoldall } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { disk, memory } from '../contract/backend.ts';
 import {
   answerOf,
@@ -25,9 +27,7 @@ import {
 } from '../http/client.ts';
 import { startService } from '../http/service.ts';
 import { contentsOf, untilNoDebris } from '../process/debris.ts';
-import { atEnd, startHoldall } from '../process/holdall.ts';
 import { ORDERS, type Order, openDownload, openUpload, signedPath } from '../process/transfers.ts';
-import { until } from '../process/until.ts';
 import { slowCrowd } from './slow-crowd.ts';
 
 const skip = process.platform === 'linux' ? false : 'what a process has open is found by /proc, which is of Linux';

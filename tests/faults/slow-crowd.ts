@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
-import { atEnd } from '../process/holdall.ts';
+import { atEnd } from '../../testing/holdall.ts';
 
 /** Clients that each begin a request and send a byte of its head now and then, and never close their side. */
 export interface Crowd {

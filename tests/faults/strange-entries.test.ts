@@ -6,10 +6,10 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
+import { atEnd, type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { jsonOf, postJson, send } from '../http/client.ts';
 import { temporaryOf, untilNoDebris } from '../process/debris.ts';
-import { atEnd, type Holdall, startHoldall } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
 import { fileEntrances, folderEntrances } from './entrances.ts';
 import { photograph } from './trees.ts';
 

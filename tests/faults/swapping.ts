@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { lstatSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { atEnd } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
+import { atEnd } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 
 export interface Swapping {
   /** The names in the folder that are swapped. */

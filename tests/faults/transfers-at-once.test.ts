@@ -4,9 +4,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { startHoldall } from '../../testing/holdall.ts';
 import { assertSuccess, BOUNDARY } from '../http/client.ts';
 import { contentsOf, untilNoDebris } from '../process/debris.ts';
-import { startHoldall } from '../process/holdall.ts';
 import { ORDERS, openDownload, openUpload } from '../process/transfers.ts';
 
 const KIB = 1024;

@@ -5,13 +5,13 @@ import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
 import { parseFolder } from '../../src/domain/path.ts';
 import { walk } from '../../src/domain/walk.ts';
+import { atEnd, isRunning, startHoldall } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { memory } from '../contract/backend.ts';
 import { BOUNDARY, escapePath, formOf, send } from '../http/client.ts';
 import { startService } from '../http/service.ts';
 import { untilNoDebris } from '../process/debris.ts';
-import { atEnd, isRunning, startHoldall } from '../process/holdall.ts';
 import { MEMORY_BOUND, ownMemory } from '../process/memory.ts';
-import { until } from '../process/until.ts';
 import type { Tree } from './acknowledged.ts';
 
 /** A running service, and how to look behind it. */

@@ -1,9 +1,9 @@
 import type { TestContext } from 'node:test';
-import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
-import { createBucket } from '../servers/bucket.ts';
-import { hostRepository } from '../servers/hosted-repository.ts';
-import { startS3Proxy } from '../servers/s3-proxy.ts';
-import { settingsOf, settingsOfRepository } from '../servers/settings.ts';
+import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { createBucket } from '../../testing/servers/bucket.ts';
+import { hostRepository } from '../../testing/servers/hosted-repository.ts';
+import { startS3Proxy } from '../../testing/servers/s3-proxy.ts';
+import { settingsOf, settingsOfRepository } from '../../testing/servers/settings.ts';
 import type { StoreKind } from './history.ts';
 import type { Site } from './run.ts';
 

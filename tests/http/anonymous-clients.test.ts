@@ -4,9 +4,9 @@ import { connect } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { OPEN_POLICY } from '../../src/access/open-policy.ts';
 import type { AccessControl } from '../../src/http/access/access-control.ts';
+import { atEnd } from '../../testing/holdall.ts';
 import { EVERYONE, type GuardedService, grant, startGuardedService } from '../access/guarded-service.ts';
 import { memory } from '../contract/backend.ts';
-import { atEnd } from '../process/holdall.ts';
 import { assertFailure, BOUNDARY, formOf, jsonOf, postBytes, send, until, within } from './client.ts';
 import { type ServiceOptions, startService } from './service.ts';
 

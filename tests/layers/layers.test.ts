@@ -11,11 +11,11 @@ import { retry } from '../../src/layers/retry.ts';
 import { timeLimit } from '../../src/layers/time-limit.ts';
 import { trace } from '../../src/layers/trace.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
+import { until } from '../../testing/until.ts';
 import { type Backend, bare, disk, memory } from '../contract/backend.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
 import { optionalContract } from '../contract/optional.ts';
 import { storeContract } from '../contract/suite.ts';
-import { until } from '../process/until.ts';
 
 const LAYERS: Readonly<Record<string, (store: Store) => Store>> = {
   observe: (store) => observe(store, () => {}),

@@ -1,10 +1,10 @@
 import { after } from 'node:test';
+import { startSwift } from '../../testing/servers/swift.ts';
 import { type Backend, bucketBackend, s3, shareWithinFile } from '../contract/backend.ts';
 import { optionalContract } from '../contract/optional.ts';
 import { storeContract } from '../contract/suite.ts';
 import { storeSuite } from '../http/stores/all.ts';
 import type { Need } from '../runner/needs.ts';
-import { startSwift } from '../servers/swift.ts';
 
 export const needs: readonly Need[] = ['swift'];
 

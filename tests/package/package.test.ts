@@ -7,8 +7,8 @@ import { before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { version } from '../../src/version.ts';
+import { atEnd, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { jsonOf, send, upload } from '../http/client.ts';
-import { atEnd, startHoldall, temporaryFolder } from '../process/holdall.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertThumbnail, plain, RED } from '../thumbnails/images.ts';
 

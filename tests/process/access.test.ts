@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { hashPassword } from '../../src/access/passwords.ts';
 import { createToken } from '../../src/access/tokens.ts';
+import { type Holdall, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { type Answer, assertFailure, jsonOf, postJson, send } from '../http/client.ts';
-import { type Holdall, runHoldall, startHoldall, temporaryFolder } from './holdall.ts';
 import { untilAllServe } from './serving.ts';
-import { until } from './until.ts';
 
 const PASSWORD = 'correct horse';
 const hash = await hashPassword(PASSWORD);

@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import type { Asker, AuditEvent } from '../../src/access/audit.ts';
 import { openAuditLog } from '../../src/process/audit-log.ts';
+import { atEnd, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
 import { send, upload } from '../http/client.ts';
-import { atEnd, runHoldall, startHoldall, temporaryFolder } from './holdall.ts';
 import { untilAllServe } from './serving.ts';
-import { until } from './until.ts';
 
 describe('The audit log', () => {
   it('is a file for its owner alone, which is opened anew after SIGHUP, by all processes', async (t) => {

@@ -8,8 +8,8 @@ import { MAX_PASSWORD_BYTES, verifyPassword } from '../../src/access/passwords.t
 import { hashToken } from '../../src/access/tokens.ts';
 import { runCommand } from '../../src/commands/run.ts';
 import { COMMANDS } from '../../src/config/help.ts';
-import { atEnd, runHoldall, temporaryFolder } from './holdall.ts';
-import { until } from './until.ts';
+import { atEnd, runHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 
 const SCRIPT = fileURLToPath(new URL('../../bin/holdall.js', import.meta.url));
 

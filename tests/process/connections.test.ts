@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { it } from 'node:test';
+import { atEnd, startHoldall } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { send } from '../http/client.ts';
-import { atEnd, startHoldall } from './holdall.ts';
 import { untilAllServe } from './serving.ts';
-import { until } from './until.ts';
 
 it('two workers that have all the connections they may close further ones, and serve again when some end', async (t) => {
   const holdall = await startHoldall(t, { settings: { WORKERS: '2', MAX_CONNECTIONS: '2' } });

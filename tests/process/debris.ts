@@ -1,7 +1,7 @@
 import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { until } from './until.ts';
+import { until } from '../../testing/until.ts';
 
 /** Every file and folder below the root that is not the service's own, as paths in their order; folders with a `/`. */
 export async function contentsOf(root: string): Promise<string[]> {

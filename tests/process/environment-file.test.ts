@@ -4,8 +4,8 @@ import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { readEnvironmentFile } from '../../src/config/environment-file.ts';
+import { type Owner, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { send } from '../http/client.ts';
-import { type Owner, runHoldall, startHoldall, temporaryFolder } from './holdall.ts';
 
 /** A command that starts Node.js in a folder. */
 const inFolder = (folder: string): [string, ...string[]] => ['env', '-C', folder, process.execPath];

@@ -3,12 +3,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { atEnd, runHoldall, startHoldall } from '../../testing/holdall.ts';
+import type { RepositoryOptions } from '../../testing/servers/github.ts';
+import { type HostedRepository, hostRepository } from '../../testing/servers/hosted-repository.ts';
+import { settingsOfRepository } from '../../testing/servers/settings.ts';
 import { jsonOf, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import type { RepositoryOptions } from '../servers/github.ts';
-import { type HostedRepository, hostRepository } from '../servers/hosted-repository.ts';
-import { settingsOfRepository } from '../servers/settings.ts';
-import { atEnd, runHoldall, startHoldall } from './holdall.ts';
 
 export const needs: readonly Need[] = ['git'];
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createManyFiles } from '../../bench/harness/many-files.ts';
-import { startHoldall, temporaryFolder } from './holdall.ts';
+import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { createManyFiles } from '../../testing/many-files.ts';
+import { until } from '../../testing/until.ts';
 import { ownMemory } from './memory.ts';
-import { until } from './until.ts';
 
 test('a process that comes to rest gives back the memory of what it did', async (t) => {
   const root = await temporaryFolder(t);

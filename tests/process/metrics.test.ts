@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { send, upload } from '../http/client.ts';
 import { photo } from '../web/samples.ts';
-import { type Holdall, startHoldall } from './holdall.ts';
 import { untilAllServe } from './serving.ts';
-import { until } from './until.ts';
 
 const TOKEN = 'a-token-of-32-characters-or-more';
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { readConfig, SettingsError } from '../../src/config/config.ts';
 import { requirePrivatePaths } from '../../src/process/private-paths.ts';
+import { temporaryFolder } from '../../testing/holdall.ts';
 import { mountBind, mountFileSystemOfWindows } from '../faults/mounts.ts';
-import { temporaryFolder } from './holdall.ts';
 
 describe("A place of what is the service's own", () => {
   it('is not among the files that are served, by whatever links it is named', async (t) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { startHoldall } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { assertSuccess, postJson } from '../http/client.ts';
-import { startHoldall } from './holdall.ts';
-import { until } from './until.ts';
 
 describe('The id of a request', () => {
   it('stands in the lines of its calls of the store', async (t) => {

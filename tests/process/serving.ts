@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import type { Holdall, LogLine } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { send } from '../http/client.ts';
-import type { Holdall, LogLine } from './holdall.ts';
-import { until } from './until.ts';
 
 /** Sends requests until as many processes as there are to be have each answered one, and gives their ids. */
 export async function untilAllServe(holdall: Holdall): Promise<number[]> {

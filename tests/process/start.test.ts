@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { version } from '../../src/version.ts';
+import { atEnd, type Ran, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
 import { jsonOf, send } from '../http/client.ts';
 import { contentsOf } from './debris.ts';
-import { atEnd, type Ran, runHoldall, startHoldall, temporaryFolder } from './holdall.ts';
 
 describe('a start', () => {
   for (const WORKERS of ['1', '2']) {

@@ -5,12 +5,12 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
+import { atEnd, type Holdall, isRunning, startHoldall } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { assertSuccess, postJson } from '../http/client.ts';
 import { contentsOf, temporaryOf, untilTakenIn } from './debris.ts';
-import { atEnd, type Holdall, isRunning, startHoldall } from './holdall.ts';
 import { untilAllServe } from './serving.ts';
 import { openDownload, openUpload, signedPath } from './transfers.ts';
-import { until } from './until.ts';
 
 /** More bytes than the system keeps for a connection whose other end does not read. */
 const LARGE = 64 * 1024 * 1024;

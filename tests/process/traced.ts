@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import { type Behaviour, type Collector, startCollector } from '../servers/collector.ts';
-import type { CollectedSpan } from '../servers/otlp.ts';
-import { atEnd, type Holdall, startHoldall } from './holdall.ts';
+import { atEnd, type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { type Behaviour, type Collector, startCollector } from '../../testing/servers/collector.ts';
+import type { CollectedSpan } from '../../testing/servers/otlp.ts';
 
 /** The service, and the collector to which it sends its traces. */
 export interface Traced {

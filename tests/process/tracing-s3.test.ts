@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { atEnd } from '../../testing/holdall.ts';
+import { createBucket } from '../../testing/servers/bucket.ts';
+import { settingsOf } from '../../testing/servers/settings.ts';
 import { postForm, postJson, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { createBucket } from '../servers/bucket.ts';
-import { settingsOf } from '../servers/settings.ts';
-import { atEnd } from './holdall.ts';
 import { partsOf, requestIn, startTraced } from './traced.ts';
 
 export const needs: readonly Need[] = ['bucket'];

@@ -3,16 +3,16 @@ import { truncate, writeFile } from 'node:fs/promises';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { atEnd } from '../../testing/holdall.ts';
+import { findFreePort } from '../../testing/servers/free-port.ts';
+import { hostRepository } from '../../testing/servers/hosted-repository.ts';
+import { settingsOfRepository } from '../../testing/servers/settings.ts';
+import { until } from '../../testing/until.ts';
 import { postJson, send, upload } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { findFreePort } from '../servers/free-port.ts';
-import { hostRepository } from '../servers/hosted-repository.ts';
-import { settingsOfRepository } from '../servers/settings.ts';
-import { atEnd } from './holdall.ts';
 import { untilAllServe } from './serving.ts';
 import { partsOf, requestIn, startTraced } from './traced.ts';
 import { signedPath } from './transfers.ts';
-import { until } from './until.ts';
 
 export const needs: readonly Need[] = ['git'];
 

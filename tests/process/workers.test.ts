@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { atEnd, isRunning, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { assertSuccess, postJson, send, upload } from '../http/client.ts';
 import { cheapHash } from '../http/sign-in/signed-in-service.ts';
 import { temporaryOf } from './debris.ts';
-import { atEnd, isRunning, startHoldall, temporaryFolder } from './holdall.ts';
 import { haveAnswered, untilAllServe } from './serving.ts';
-import { until } from './until.ts';
 
 const skip = process.platform === 'linux' ? false : 'the workers of a process are found by /proc, which is of Linux';
 

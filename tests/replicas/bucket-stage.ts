@@ -2,15 +2,15 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PutBucketLifecycleConfigurationCommand } from '@aws-sdk/client-s3';
+import { atEnd, type Owner, temporaryFolder } from '../../testing/holdall.ts';
+import { createBucket, type TestBucket } from '../../testing/servers/bucket.ts';
+import { type Ceph, startCeph } from '../../testing/servers/ceph.ts';
+import { ownAddress } from '../../testing/servers/own-address.ts';
+import { type S3Proxy, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
+import { settingsOf } from '../../testing/servers/settings.ts';
+import { until } from '../../testing/until.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
 import { MIB } from '../faults/pattern.ts';
-import { atEnd, type Owner, temporaryFolder } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
-import { createBucket, type TestBucket } from '../servers/bucket.ts';
-import { type Ceph, startCeph } from '../servers/ceph.ts';
-import { ownAddress } from '../servers/own-address.ts';
-import { type S3Proxy, startS3Proxy } from '../servers/s3-proxy.ts';
-import { settingsOf } from '../servers/settings.ts';
 import { type Stage, startReplicas } from './stage.ts';
 
 /** Replicas on a bucket, with their own Ceph. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { concurrently } from '../../src/domain/concurrently.ts';
+import { until } from '../../testing/until.ts';
 import { type Answer, send } from '../http/client.ts';
-import { until } from '../process/until.ts';
 import { type Client, createClient, fetchFile, ROLES, type Service } from './clients.ts';
 import type { Operation } from './operations.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
-import { type Holdall, isRunning, type LogLine, type Owner, startHoldall } from '../process/holdall.ts';
+import { type Holdall, isRunning, type LogLine, type Owner, startHoldall } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { ownMemory } from '../process/memory.ts';
-import { until } from '../process/until.ts';
 
 /** One of several services on one store, which is stopped and started again at an address of its own. */
 export interface Replica {

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import { readNumber } from '../../bench/harness/options.ts';
-import { type Column, formatTable } from '../../bench/harness/table.ts';
-import { requireCommands } from '../../scripts/debian-packages.js';
-import type { Owner } from '../process/holdall.ts';
-import { CEPH_COMMANDS } from '../servers/ceph.ts';
+import { requireCommands } from '../../testing/debian-packages.js';
+import type { Owner } from '../../testing/holdall.ts';
+import { readNumber } from '../../testing/options.ts';
+import { CEPH_COMMANDS } from '../../testing/servers/ceph.ts';
+import { type Column, formatTable } from '../../testing/table.ts';
 import { openBucketStage } from './bucket-stage.ts';
 import { type Fault, NOTHING } from './fault.ts';
 import { BUCKET_FAULTS, SHARED_FAULTS } from './faults.ts';

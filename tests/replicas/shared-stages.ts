@@ -1,8 +1,8 @@
+import { atEnd, type Owner, temporaryFolder } from '../../testing/holdall.ts';
+import { hostRepository } from '../../testing/servers/hosted-repository.ts';
+import { settingsOfRepository } from '../../testing/servers/settings.ts';
 import { MIB } from '../faults/pattern.ts';
 import { untilNoDebris } from '../process/debris.ts';
-import { atEnd, type Owner, temporaryFolder } from '../process/holdall.ts';
-import { hostRepository } from '../servers/hosted-repository.ts';
-import { settingsOfRepository } from '../servers/settings.ts';
 import { type Stage, startReplicas } from './stage.ts';
 
 /** Starts two replicas on one folder of a disk, like machines with a shared disk. `large` is the size of large files. */

@@ -1,6 +1,6 @@
-import { atEnd, type Owner } from '../process/holdall.ts';
-import { type Nginx, startDocumentedNginx } from '../servers/documented-nginx.ts';
-import { ownAddress } from '../servers/own-address.ts';
+import { atEnd, type Owner } from '../../testing/holdall.ts';
+import { type Nginx, startDocumentedNginx } from '../../testing/servers/documented-nginx.ts';
+import { ownAddress } from '../../testing/servers/own-address.ts';
 import type { Service } from './clients.ts';
 import { createReplica, PORT, type Replica } from './replicas.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '../process/until.ts';
+import { until } from '../../testing/until.ts';
 import type { Fault } from './fault.ts';
 import { type Load, type Size, startLoad } from './load.ts';
 import type { Operation, Outcome } from './operations.ts';

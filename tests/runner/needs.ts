@@ -2,10 +2,10 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isInstalled } from '../../scripts/debian-packages.js';
-import { CEPH_COMMANDS } from '../servers/ceph.ts';
-import { HOW_TO_SET_ANOTHER, isObjectStoreNamed } from '../servers/object-store.ts';
-import { SWIFT_COMMANDS } from '../servers/swift.ts';
+import { isInstalled } from '../../testing/debian-packages.js';
+import { CEPH_COMMANDS } from '../../testing/servers/ceph.ts';
+import { HOW_TO_SET_ANOTHER, isObjectStoreNamed } from '../../testing/servers/object-store.ts';
+import { SWIFT_COMMANDS } from '../../testing/servers/swift.ts';
 import { declaredNeeds } from './declared.ts';
 
 /** What a test file can need beyond Node.js and the npm packages. */

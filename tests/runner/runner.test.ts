@@ -4,7 +4,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { temporaryFolder } from '../process/holdall.ts';
+import { temporaryFolder } from '../../testing/holdall.ts';
 
 const RUNNER = fileURLToPath(new URL('../../scripts/test.js', import.meta.url));
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';
 import { openStore } from '../../src/stores/create.ts';
-import { temporaryFolder } from '../process/holdall.ts';
+import { temporaryFolder } from '../../testing/holdall.ts';
 
 const BUCKET = {
   STORAGE_TYPE: 's3',

@@ -12,9 +12,9 @@ import type { Right } from '../../src/access/rights.ts';
 import { createFiles, type Files } from '../../src/domain/files.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
 import { isOwnName } from '../../src/stores/disk/own-folder.ts';
+import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import { file, folder, ofKind, pathsIn, plant, upload } from '../contract/bytes.ts';
 import { type FileSystemOfWindows, mountBind, mountFileSystemOfWindows } from '../faults/mounts.ts';
-import { atEnd, temporaryFolder } from '../process/holdall.ts';
 
 const run = promisify(execFile);
 

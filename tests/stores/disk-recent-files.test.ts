@@ -5,8 +5,8 @@ import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it, mock } from 'node:test';
 import { parseFile } from '../../src/domain/path.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
+import { until } from '../../testing/until.ts';
 import { ofKind } from '../contract/bytes.ts';
-import { until } from '../process/until.ts';
 
 /** The store caches the content of files that are read repeatedly, unless they changed within the last minute. */
 describe('A disk file with cached content', () => {

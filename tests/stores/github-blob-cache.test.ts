@@ -6,8 +6,8 @@ import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { describe, it } from 'node:test';
 import { StoreError } from '../../src/domain/error.ts';
+import { until } from '../../testing/until.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
-import { until } from '../process/until.ts';
 import {
   blobOf,
   collect,

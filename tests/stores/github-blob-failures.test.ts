@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { StoreError } from '../../src/domain/error.ts';
-import { until } from '../process/until.ts';
+import { until } from '../../testing/until.ts';
 import {
   blobOf,
   brokenOff,

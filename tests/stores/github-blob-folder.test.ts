@@ -4,10 +4,10 @@ import { mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
+import { temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
-import { temporaryFolder } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
 import {
   blobOf,
   firstBytes,

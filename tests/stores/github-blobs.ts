@@ -8,8 +8,8 @@ import type { TestContext } from 'node:test';
 import { untilAborted } from '../../src/cache/until-aborted.ts';
 import { type BlobCache, type BlobCacheOptions, createBlobCache } from '../../src/stores/github/blobs/blob-cache.ts';
 import type { Fetch } from '../../src/stores/github/blobs/blob-files.ts';
-import { atEnd, temporaryFolder } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
+import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 
 export const KIB = 1024;
 export const MIB = 1024 * KIB;

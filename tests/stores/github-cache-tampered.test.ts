@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { temporaryFolder } from '../process/holdall.ts';
+import { temporaryFolder } from '../../testing/holdall.ts';
 import { blobOf, hostOf, KIB, MIB, neverAsked, openCache } from './github-blobs.ts';
 
 const run = promisify(execFile);

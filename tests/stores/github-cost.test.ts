@@ -1,9 +1,16 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it, type TestContext } from 'node:test';
+import {
+  COST_CASES,
+  type Cost,
+  costOf,
+  type Served,
+  serveCase,
+  serveRepository,
+} from '../../testing/servers/github-costs.ts';
 import { postForm } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { COST_CASES, type Cost, costOf, type Served, serveCase, serveRepository } from '../servers/github-costs.ts';
 
 export const needs: readonly Need[] = ['git'];
 

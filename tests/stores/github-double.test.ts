@@ -2,8 +2,13 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import {
+  type AnsweredRequest,
+  type GitHubDouble,
+  startGitHub,
+  type TestRepository,
+} from '../../testing/servers/github.ts';
 import type { Need } from '../runner/needs.ts';
-import { type AnsweredRequest, type GitHubDouble, startGitHub, type TestRepository } from '../servers/github.ts';
 
 export const needs: readonly Need[] = ['git'];
 

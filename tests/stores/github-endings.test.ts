@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
 import type { Store } from '../../src/domain/store.ts';
+import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, upload } from '../contract/bytes.ts';
-import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { bytesUpload, countCommits, GET_BRANCH, having, openRepository, POST_BLOB, sent } from './github-writing.ts';
 

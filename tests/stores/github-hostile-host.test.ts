@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/domain/error.ts';
+import type { OwnAnswer } from '../../testing/servers/github.ts';
+import { serveRepository } from '../../testing/servers/github-costs.ts';
 import { file, folder, pathsIn, textOf, upload } from '../contract/bytes.ts';
 import { send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import type { OwnAnswer } from '../servers/github.ts';
-import { serveRepository } from '../servers/github-costs.ts';
 import { answering, answerOf, GET_BRANCH, GET_TREE, MIB, unavailable } from './github-reading.ts';
 import {
   bytesUpload,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
+import type { Content } from '../../testing/servers/github.ts';
+import { type Served, serveRepository } from '../../testing/servers/github-costs.ts';
 import { type Answer, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import type { Content } from '../servers/github.ts';
-import { type Served, serveRepository } from '../servers/github-costs.ts';
 import { MIB } from './github-reading.ts';
 
 export const needs: readonly Need[] = ['git'];

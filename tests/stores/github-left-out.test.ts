@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Content } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, pathsIn, textOf, treeOf } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import type { Content } from '../servers/github.ts';
 import { asked, askedDuring, GET_TREE, UNCHANGED, warnings } from './github-reading.ts';
 import { having, openRepository } from './github-writing.ts';
 

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
+import type { Changes, Content, OwnAnswer } from '../../testing/servers/github.ts';
+import { serveRepository } from '../../testing/servers/github-costs.ts';
+import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
 import { send } from '../http/client.ts';
-import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
-import type { Changes, Content, OwnAnswer } from '../servers/github.ts';
-import { serveRepository } from '../servers/github-costs.ts';
 import { askedDuring, BLOB, MIB, unavailable, warnings } from './github-reading.ts';
 import { having, type Opened, openRepository } from './github-writing.ts';
 

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import type { Store } from '../../src/domain/store.ts';
+import type { GitHubDouble, TestRepository, Verdict } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, treeOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import type { GitHubDouble, TestRepository, Verdict } from '../servers/github.ts';
 import { answerOf } from './github-reading.ts';
 import {
   bytesUpload,

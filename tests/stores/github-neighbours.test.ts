@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/domain/error.ts';
+import type { GitHubRequest } from '../../testing/servers/github.ts';
 import { file, folder, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import type { GitHubRequest } from '../servers/github.ts';
 import {
   countCommits,
   event,

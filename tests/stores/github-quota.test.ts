@@ -4,10 +4,10 @@ import { Readable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { isStoreError } from '../../src/domain/error.ts';
 import { createClient } from '../../src/stores/github/host/client.ts';
+import type { GitHubDouble, OwnAnswer } from '../../testing/servers/github.ts';
+import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, pathsIn, upload } from '../contract/bytes.ts';
-import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
-import type { GitHubDouble, OwnAnswer } from '../servers/github.ts';
 import { answering } from './github-reading.ts';
 import {
   bytesUpload,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { Content, TestRepository } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import type { Content, TestRepository } from '../servers/github.ts';
 import { having, openRepository } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import type { Interceptor, OwnAnswer } from '../servers/github.ts';
+import type { Interceptor, OwnAnswer } from '../../testing/servers/github.ts';
 import type { Opened } from './github-writing.ts';
 
 export const GET_BRANCH = 'GET /repos/{owner}/{repo}/branches/{branch}';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, pathsIn, textOf, upload } from '../contract/bytes.ts';
-import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import {
   answering,

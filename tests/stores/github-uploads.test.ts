@@ -6,8 +6,8 @@ import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/domain/error.ts';
 import { createFiles } from '../../src/domain/files.ts';
 import { INLINE } from '../../src/stores/github/commits/upload.ts';
+import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, upload } from '../contract/bytes.ts';
-import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import {
   bytesUpload,

@@ -10,8 +10,8 @@ import type {
   GitHubRequest,
   RepositoryOptions,
   TestRepository,
-} from '../servers/github.ts';
-import { type HostedRepository, hostRepository } from '../servers/hosted-repository.ts';
+} from '../../testing/servers/github.ts';
+import { type HostedRepository, hostRepository } from '../../testing/servers/hosted-repository.ts';
 
 export const POST_BLOB = 'POST /repos/{owner}/{repo}/git/blobs';
 export const POST_TREE = 'POST /repos/{owner}/{repo}/git/trees';

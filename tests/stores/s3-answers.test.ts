@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { openProxied } from '../../testing/servers/proxied-bucket.ts';
+import { type OwnAnswer, refusal } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, pathsIn, textOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import { openProxied } from '../servers/proxied-bucket.ts';
-import { type OwnAnswer, refusal } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

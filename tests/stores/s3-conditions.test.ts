@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
+import { bytesAt, COPY_LIMIT, LARGE, OTHER, put, transfersOf } from '../../testing/servers/objects.ts';
+import { openProxied } from '../../testing/servers/proxied-bucket.ts';
+import { type Interceptor, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import { bytesAt, COPY_LIMIT, LARGE, OTHER, put, transfersOf } from '../servers/objects.ts';
-import { openProxied } from '../servers/proxied-bucket.ts';
-import { type Interceptor, refusal, type S3Request } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

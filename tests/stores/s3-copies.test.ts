@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import {
+  ATTRIBUTES,
+  attributesOf,
+  bytesAt,
+  COPY_LIMIT,
+  LARGE,
+  OTHER,
+  put,
+  transfersOf,
+} from '../../testing/servers/objects.ts';
+import { openProxied } from '../../testing/servers/proxied-bucket.ts';
+import { errorXml, firstOf, type OwnAnswer, refusal } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import { ATTRIBUTES, attributesOf, bytesAt, COPY_LIMIT, LARGE, OTHER, put, transfersOf } from '../servers/objects.ts';
-import { openProxied } from '../servers/proxied-bucket.ts';
-import { errorXml, firstOf, type OwnAnswer, refusal } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
+import { put, transfersOf } from '../../testing/servers/objects.ts';
+import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';
+import { type Interceptor, type OwnAnswer, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, treeOf } from '../contract/bytes.ts';
 import { postJson, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { put, transfersOf } from '../servers/objects.ts';
-import { openProxied, type ProxiedBucket, serveProxied } from '../servers/proxied-bucket.ts';
-import { type Interceptor, type OwnAnswer, refusal, type S3Request } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
+import { serveProxied } from '../../testing/servers/proxied-bucket.ts';
+import { COST_CASES, type Cost, costOf } from '../../testing/servers/s3-costs.ts';
+import type { S3Request, Verdict } from '../../testing/servers/s3-proxy.ts';
 import type { Need } from '../runner/needs.ts';
-import { serveProxied } from '../servers/proxied-bucket.ts';
-import { COST_CASES, type Cost, costOf } from '../servers/s3-costs.ts';
-import type { S3Request, Verdict } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

@@ -6,11 +6,11 @@ import { Refusal } from '../../src/stores/s3/refusal.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import type { S3Options } from '../../src/stores/s3/settings.ts';
 import { translate } from '../../src/stores/s3/translate.ts';
+import { openProxied, serveProxied } from '../../testing/servers/proxied-bucket.ts';
+import { firstOf, type OwnAnswer, refusal } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, textOf, upload } from '../contract/bytes.ts';
 import { assertFailure, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { openProxied, serveProxied } from '../servers/proxied-bucket.ts';
-import { firstOf, type OwnAnswer, refusal } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

@@ -1,12 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/domain/error.ts';
+import {
+  ATTRIBUTES,
+  attributesOf,
+  bytesAt,
+  COPY_LIMIT,
+  LARGE,
+  OTHER,
+  put,
+  transfersOf,
+} from '../../testing/servers/objects.ts';
+import { openProxied, serveProxied } from '../../testing/servers/proxied-bucket.ts';
+import { refusal, type S3Request, type Verdict } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind } from '../contract/bytes.ts';
 import { assertFailure, assertSuccess, postJson } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { ATTRIBUTES, attributesOf, bytesAt, COPY_LIMIT, LARGE, OTHER, put, transfersOf } from '../servers/objects.ts';
-import { openProxied, serveProxied } from '../servers/proxied-bucket.ts';
-import { refusal, type S3Request, type Verdict } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

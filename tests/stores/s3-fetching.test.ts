@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';
 import { file, ofKind } from '../contract/bytes.ts';
 import { type Answer, assertFailure, begin, send, within } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { type ProxiedBucket, serveProxied } from '../servers/proxied-bucket.ts';
 import { BLUE, plain } from '../thumbnails/images.ts';
 
 export const needs: readonly Need[] = ['bucket'];

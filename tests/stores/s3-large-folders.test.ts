@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { comparePaths } from '../../src/domain/path.ts';
+import { transfersOf } from '../../testing/servers/objects.ts';
+import { openProxied } from '../../testing/servers/proxied-bucket.ts';
+import { type OwnAnswer, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { folder, ofKind } from '../contract/bytes.ts';
 import { until } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { transfersOf } from '../servers/objects.ts';
-import { openProxied } from '../servers/proxied-bucket.ts';
-import { type OwnAnswer, refusal, type S3Request } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

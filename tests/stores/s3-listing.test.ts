@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CreateMultipartUploadCommand } from '@aws-sdk/client-s3';
 import type { Entry } from '../../src/domain/store.ts';
+import { put } from '../../testing/servers/objects.ts';
+import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
+import { type Interceptor, type OwnAnswer, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, pathsIn, plant, textOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import { put } from '../servers/objects.ts';
-import { openProxied, type ProxiedBucket } from '../servers/proxied-bucket.ts';
-import { type Interceptor, type OwnAnswer, refusal, type S3Request } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

@@ -4,13 +4,13 @@ import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } from '@aws-sd
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { isStoreError } from '../../src/domain/error.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
+import { createBucket } from '../../testing/servers/bucket.ts';
+import { transfersOf } from '../../testing/servers/objects.ts';
+import { openProxied } from '../../testing/servers/proxied-bucket.ts';
+import { refusal } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
 import { until } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { createBucket } from '../servers/bucket.ts';
-import { transfersOf } from '../servers/objects.ts';
-import { openProxied } from '../servers/proxied-bucket.ts';
-import { refusal } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

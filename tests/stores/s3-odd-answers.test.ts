@@ -3,11 +3,11 @@ import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
 import { createAbilities, RETEST_MS } from '../../src/stores/s3/abilities.ts';
+import { bytesAt, COPY_LIMIT, LARGE, put, transfersOf } from '../../testing/servers/objects.ts';
+import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
+import { firstOf, type OwnAnswer, refusal, type S3Request, type Verdict } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, textOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import { bytesAt, COPY_LIMIT, LARGE, put, transfersOf } from '../servers/objects.ts';
-import { openProxied, type ProxiedBucket } from '../servers/proxied-bucket.ts';
-import { firstOf, type OwnAnswer, refusal, type S3Request, type Verdict } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Store } from '../../src/domain/store.ts';
+import { put } from '../../testing/servers/objects.ts';
+import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';
+import { firstOf, type OwnAnswer, refusal } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, textOf } from '../contract/bytes.ts';
 import { assertFailure, assertSuccess, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { put } from '../servers/objects.ts';
-import { openProxied, type ProxiedBucket, serveProxied } from '../servers/proxied-bucket.ts';
-import { firstOf, type OwnAnswer, refusal } from '../servers/s3-proxy.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

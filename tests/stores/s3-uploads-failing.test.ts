@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
+import { openProxied } from '../../testing/servers/proxied-bucket.ts';
+import { errorXml, refusal, type Verdict } from '../../testing/servers/s3-proxy.ts';
+import { BYTES, MIB, video } from '../../testing/servers/video.ts';
+import { until } from '../../testing/until.ts';
 import { file, ofKind, textOf, upload } from '../contract/bytes.ts';
-import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { openProxied } from '../servers/proxied-bucket.ts';
-import { errorXml, refusal, type Verdict } from '../servers/s3-proxy.ts';
-import { BYTES, MIB, video } from '../servers/video.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { openProxied } from '../../testing/servers/proxied-bucket.ts';
+import { firstOf, refusal } from '../../testing/servers/s3-proxy.ts';
+import { assertHolds, MIB, video } from '../../testing/servers/video.ts';
 import { file, ofKind, textOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import { openProxied } from '../servers/proxied-bucket.ts';
-import { firstOf, refusal } from '../servers/s3-proxy.ts';
-import { assertHolds, MIB, video } from '../servers/video.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
-import { until } from '../process/until.ts';
+import { until } from '../../testing/until.ts';
 
 /**
  * Looks again and again until `look` gives what is expected: what a page shows, and a service has stored, comes in the

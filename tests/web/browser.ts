@@ -1,7 +1,7 @@
 import { after, type TestContext } from 'node:test';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { atEnd } from '../process/holdall.ts';
-import { launchChromium } from './chromium.ts';
+import { atEnd } from '../../testing/holdall.ts';
+import { launchChromium } from '../../testing/servers/chromium.ts';
 import { type ContextWatch, judgeAtEnd, watchContext } from './page-problems.ts';
 
 /** The browser of a user, and the problems that the test causes. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { until } from '../process/until.ts';
+import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';

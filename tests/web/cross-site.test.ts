@@ -8,13 +8,13 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { hashPassword } from '../../src/access/passwords.ts';
+import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { launchChromium } from '../../testing/servers/chromium.ts';
+import { findFreePort } from '../../testing/servers/free-port.ts';
 import { photograph } from '../faults/trees.ts';
 import { postJson, until } from '../http/client.ts';
-import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../process/holdall.ts';
 import type { Need } from '../runner/needs.ts';
-import { findFreePort } from '../servers/free-port.ts';
 import { embedAll, fetchAll, openAndRead, submitAll } from './assaults.ts';
-import { launchChromium } from './chromium.ts';
 
 export const needs: readonly Need[] = ['browser'];
 

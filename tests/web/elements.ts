@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Locator, Page } from 'playwright-core';
-import { until } from '../process/until.ts';
+import { until } from '../../testing/until.ts';
 import { becomes } from './becomes.ts';
 
 /** The row or tile of an entry. */

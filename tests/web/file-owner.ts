@@ -1,5 +1,5 @@
 import { after } from 'node:test';
-import type { Owner } from '../process/holdall.ts';
+import type { Owner } from '../../testing/holdall.ts';
 
 const endings: (() => Promise<void>)[] = [];
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Page } from 'playwright-core';
+import { until } from '../../testing/until.ts';
 import { shownName } from '../../web/src/text/shown-name.ts';
-import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { atEnd } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { memory } from '../contract/backend.ts';
 import { escapePath, postForm } from '../http/client.ts';
 import { startService } from '../http/service.ts';
-import { atEnd } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';

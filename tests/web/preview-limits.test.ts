@@ -1,5 +1,5 @@
 import { test } from 'node:test';
-import { until } from '../process/until.ts';
+import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { contents, requestsOf, visit } from './preview-visit.ts';

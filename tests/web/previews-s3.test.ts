@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { until } from '../process/until.ts';
+import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { createManyFiles } from '../../bench/harness/many-files.ts';
 import { hashPassword } from '../../src/access/passwords.ts';
-import { atEnd, type Holdall, type LogLine, type Owner, startHoldall, temporaryFolder } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
-import { createBucket } from '../servers/bucket.ts';
+import { atEnd, type Holdall, type LogLine, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { createManyFiles } from '../../testing/many-files.ts';
+import { createBucket } from '../../testing/servers/bucket.ts';
+import { until } from '../../testing/until.ts';
 import { testFile } from './file-owner.ts';
 import { allowOrigin, type Stored, storedInBucket, storedOnDisk } from './stored.ts';
 

@@ -8,11 +8,11 @@ import {
   PutBucketCorsCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import { eachOf } from '../../bench/harness/each-of.ts';
 import { mediaTypeOf } from '../../src/domain/media-type.ts';
+import { eachOf } from '../../testing/each-of.ts';
+import type { TestBucket } from '../../testing/servers/bucket.ts';
+import { settingsOf } from '../../testing/servers/settings.ts';
 import { contentsOf } from '../process/debris.ts';
-import type { TestBucket } from '../servers/bucket.ts';
-import { settingsOf } from '../servers/settings.ts';
 
 /** The store of a site, read and changed without the service. Paths are relative to the site's root. */
 export interface Stored {

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { CDPSession, FileChooser, Locator, Page } from 'playwright-core';
-import { temporaryFolder } from '../process/holdall.ts';
+import { temporaryFolder } from '../../testing/holdall.ts';
 import type { Site } from './site.ts';
 
 /** The bytes of a stored file as text. */

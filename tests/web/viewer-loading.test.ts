@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Request } from 'playwright-core';
-import { until } from '../process/until.ts';
+import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { isFocused, row } from './elements.ts';

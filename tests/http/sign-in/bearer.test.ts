@@ -12,7 +12,7 @@ import {
 import { RIGHTS } from '../../../src/access/rights.ts';
 import { createToken } from '../../../src/access/tokens.ts';
 import { ROOT } from '../../../src/domain/path.ts';
-import { type KeyServer, startKeyServer } from '../../servers/key-server.ts';
+import { type KeyServer, startKeyServer } from '../../../testing/servers/key-server.ts';
 import { assertFailure, jsonOf, send } from '../client.ts';
 import { person, type SignedInService, startSignedInService } from './signed-in-service.ts';
 

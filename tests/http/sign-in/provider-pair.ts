@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { ProviderSettings } from '../../../src/http/access/provider.ts';
-import { findFreePort } from '../../servers/free-port.ts';
+import { findFreePort } from '../../../testing/servers/free-port.ts';
 import {
   type IdentityProvider,
   type IdentityProviderOptions,
   startIdentityProvider,
-} from '../../servers/identity-provider.ts';
+} from '../../../testing/servers/identity-provider.ts';
 import { type Browser, createBrowser } from './browser.ts';
 import { type SignedInOptions, type SignedInService, startSignedInService } from './signed-in-service.ts';
 

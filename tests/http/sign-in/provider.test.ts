@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it, mock } from 'node:test';
 import { RIGHTS } from '../../../src/access/rights.ts';
 import { ROOT } from '../../../src/domain/path.ts';
-import { findFreePort } from '../../servers/free-port.ts';
+import { findFreePort } from '../../../testing/servers/free-port.ts';
 import { type Answer, assertFailure, jsonOf, send } from '../client.ts';
 import { createBrowser } from './browser.ts';
 import { ANN, type Pair, startPair, untilCallback } from './provider-pair.ts';

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it, mock } from 'node:test';
 import { createToken } from '../../../src/access/tokens.ts';
 import { connectRedis, type RedisConnection } from '../../../src/process/redis.ts';
+import { startRedis, type TestRedis } from '../../../testing/servers/redis.ts';
 import type { Need } from '../../runner/needs.ts';
-import { startRedis, type TestRedis } from '../../servers/redis.ts';
 import { assertFailure, assertSuccess, postJson, send, until } from '../client.ts';
 import { cheapHash, person, type SignedInService, startSignedInService } from './signed-in-service.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { signal as createSignal } from '@preact/signals';
+import { until } from '../../../testing/until.ts';
 import { createTurns } from '../../../web/src/changes/turns.ts';
 import { createTakenNames, type TakenNames } from '../../../web/src/folder/taken-names.ts';
 import type { Entry, FileEntry } from '../../../web/src/service/service.ts';
@@ -12,7 +13,6 @@ import { createSending } from '../../../web/src/uploads/sending.ts';
 import { createSpeedometer, secondsLeft } from '../../../web/src/uploads/speed.ts';
 import { createTally } from '../../../web/src/uploads/tally.ts';
 import { type Batch, createItem, type QueuedItem } from '../../../web/src/uploads/upload-item.ts';
-import { until } from '../../process/until.ts';
 
 const newBatch = (): Batch => ({ decision: null });
 

@@ -1,4 +1,4 @@
-import { assertDeclared } from '../runner/declared.ts';
+import { assertDeclared } from '../../tests/runner/declared.ts';
 
 /** An S3-compatible store, and the key that may do everything in it. */
 export interface ObjectStore {

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { keepUntilEnd } from '../../bench/harness/last-resort.ts';
-import { type OwnedProcess, start } from '../../bench/harness/processes.ts';
-import { until } from '../process/until.ts';
-import { assertDeclared } from '../runner/declared.ts';
+import { assertDeclared } from '../../tests/runner/declared.ts';
+import { keepUntilEnd } from '../last-resort.ts';
+import { type OwnedProcess, start } from '../processes.ts';
+import { until } from '../until.ts';
 import { findFreePort } from './free-port.ts';
 import { takesConnections } from './takes-connections.ts';
 

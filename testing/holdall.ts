@@ -133,7 +133,7 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-const SCRIPT = fileURLToPath(new URL('../../bin/holdall.js', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../bin/holdall.js', import.meta.url));
 
 const launched = new Set<ChildProcess>();
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { assertDeclared } from '../../runner/declared.ts';
+import { assertDeclared } from '../../../tests/runner/declared.ts';
 import { runGit, type Surroundings } from './conversation.ts';
 import { INCOMING, type ObjectStore, openObjects } from './objects.ts';
 import { type Changes, type Content, pushCommit } from './pushes.ts';

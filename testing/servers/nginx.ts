@@ -5,9 +5,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
-import { atEnd, temporaryFolder } from '../process/holdall.ts';
-import { until } from '../process/until.ts';
-import { assertDeclared } from '../runner/declared.ts';
+import { assertDeclared } from '../../tests/runner/declared.ts';
+import { atEnd, temporaryFolder } from '../holdall.ts';
+import { until } from '../until.ts';
 import { findFreePort } from './free-port.ts';
 import { takesConnections } from './takes-connections.ts';
 

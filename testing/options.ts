@@ -40,7 +40,7 @@ export interface Subject {
 /** The options of a subject, as `parseArgs` takes them. */
 export const subjectOptions = {
   folder: { type: 'string', default: '/var/tmp' },
-  service: { type: 'string', default: join(import.meta.dirname, '../../bin/holdall.js') },
+  service: { type: 'string', default: join(import.meta.dirname, '../bin/holdall.js') },
 } as const;
 
 /** Those options, as they are printed. */

@@ -1,7 +1,7 @@
 import { CopyObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import type { Store } from '../../src/domain/store.ts';
-import { postForm, postJson, send } from '../http/client.ts';
-import { BLUE, plain } from '../thumbnails/images.ts';
+import { postForm, postJson, send } from '../../tests/http/client.ts';
+import { BLUE, plain } from '../../tests/thumbnails/images.ts';
 import type { TestBucket } from './bucket.ts';
 
 /** What a request of the service costs at the store, as price lists have it. */

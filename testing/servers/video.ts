@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { Store, Upload } from '../../src/domain/store.ts';
-import { file } from '../contract/bytes.ts';
+import { file } from '../../tests/contract/bytes.ts';
 
 export const MIB = 2 ** 20;
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { assertDeclared } from '../runner/declared.ts';
+import { assertDeclared } from '../../tests/runner/declared.ts';
 import { findFreePort } from './free-port.ts';
 import { type ObjectStore, USUAL_REGION } from './object-store.ts';
 import { type StoreProcesses, startStore } from './store-processes.ts';

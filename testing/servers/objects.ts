@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import type { Store } from '../../src/domain/store.ts';
-import { file } from '../contract/bytes.ts';
+import { file } from '../../tests/contract/bytes.ts';
 import type { TestBucket } from './bucket.ts';
 
 type InBucket = { readonly bucket: TestBucket };

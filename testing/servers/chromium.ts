@@ -1,5 +1,5 @@
 import { type Browser, chromium } from 'playwright-core';
-import { assertDeclared } from '../runner/declared.ts';
+import { assertDeclared } from '../../tests/runner/declared.ts';
 
 /**
  * Starts Debian's Chromium without a window, with a profile of its own that goes when it is closed. For it, `names` are

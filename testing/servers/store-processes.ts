@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { keepUntilEnd } from '../../bench/harness/last-resort.ts';
-import { type OwnedProcess, run, start as startProcess } from '../../bench/harness/processes.ts';
-import { until } from '../process/until.ts';
+import { keepUntilEnd } from '../last-resort.ts';
+import { type OwnedProcess, run, start as startProcess } from '../processes.ts';
+import { until } from '../until.ts';
 
 /** A running daemon of a store. */
 export interface Daemon {

@@ -1,8 +1,8 @@
 import { openGitHub } from '../../src/stores/github/github.ts';
-import { github } from '../contract/backend.ts';
-import { postForm, postJson, send } from '../http/client.ts';
-import { startService, type TestService } from '../http/service.ts';
-import { BLUE, plain } from '../thumbnails/images.ts';
+import { github } from '../../tests/contract/backend.ts';
+import { postForm, postJson, send } from '../../tests/http/client.ts';
+import { startService, type TestService } from '../../tests/http/service.ts';
+import { BLUE, plain } from '../../tests/thumbnails/images.ts';
 import type { AnsweredRequest, Content } from './github.ts';
 import { type HostedRepository, hostRepository } from './hosted-repository.ts';
 
