@@ -9,7 +9,7 @@ import { canInstallPackages, installPackages, searchPath } from '../../testing/d
 import { startCeph } from '../../testing/servers/ceph.ts';
 import { environmentOf, isObjectStoreNamed, testObjectStore } from '../../testing/servers/object-store.ts';
 import { explain, type Missing, missingFor, type Need, needsOf } from './needs.ts';
-import { longestFirst, recordDurations, shareProcess } from './order.ts';
+import { longestFirst, saveDurations, shareProcess } from './order.ts';
 import { Profile } from './profile.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -30,6 +30,8 @@ interface Arguments {
   readonly patterns: readonly string[];
   readonly long: boolean;
   readonly profile: boolean;
+  /** Writes how long each file took, for the order of later runs. */
+  readonly saveDurations: boolean;
   /** Makes each need that is not met a failure. */
   readonly requireAll: boolean;
   /** Options of Node.js for the test processes. */
@@ -49,13 +51,14 @@ export async function runTests(given: readonly string[]): Promise<number> {
 }
 
 function parseArguments(given: readonly string[]): Arguments {
-  const own = new Set(['--long', '--profile', '--require-all']);
+  const own = new Set(['--long', '--profile', '--require-all', '--save-durations']);
   const patterns = given.filter((argument) => !argument.startsWith('-'));
   const long = given.includes('--long');
   return {
     patterns: patterns.length > 0 ? patterns : [long ? LONG : ALL],
     long,
     profile: given.includes('--profile'),
+    saveDurations: given.includes('--save-durations'),
     requireAll: given.includes('--require-all') || !['', 'false', undefined].includes(process.env['CI']),
     nodeOptions: given.filter((argument) => argument.startsWith('-') && !own.has(argument)),
   };
@@ -143,7 +146,7 @@ async function runWithServers(
 /** Runs the test files, prints the results, and returns whether they passed. */
 async function runFiles(
   files: readonly string[],
-  { long, profile: profiling, nodeOptions }: Arguments,
+  { long, profile: profiling, saveDurations: saving, nodeOptions }: Arguments,
   environment: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -167,7 +170,7 @@ async function runFiles(
     signal,
   });
   profile?.observe(stream);
-  recordDurations(stream);
+  if (saving) saveDurations(stream);
   const success = watchSuccess(stream);
   const output = stream.compose(new spec());
   output.pipe(process.stdout, { end: false });

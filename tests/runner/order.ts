@@ -1,12 +1,12 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, relative } from 'node:path';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
 import type { TestsStream } from 'node:test';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The durations of the last runs on this machine. */
-const DURATIONS = `${ROOT}node_modules/.cache/holdall/test-durations.json`;
+/** Seconds that each file took, written by `npm test -- --save-durations`. */
+const DURATIONS = fileURLToPath(new URL('durations.json', import.meta.url));
 
 /** Folders whose tests run in one process: they start nothing, and have no hooks or mocks outside of `describe`. */
 const SHARED_PROCESS = ['tests/domain/', 'tests/config/', 'tests/layers/', 'tests/properties/'];
@@ -16,8 +16,7 @@ const TOGETHER = fileURLToPath(new URL('together.ts', import.meta.url));
 /** Returns the files with the longest first, so that no long file runs alone at the end. */
 export function longestFirst(files: readonly string[]): string[] {
   const durations = readDurations();
-  // Unknown durations come from the size: tests take about 20 ms for each line.
-  const seconds = (file: string) => durations[shown(file)] ?? statSync(file).size / 2000;
+  const seconds = (file: string) => durations[shown(file)] ?? 0;
   return files.toSorted((a, b) => seconds(b) - seconds(a));
 }
 
@@ -36,30 +35,23 @@ export function shareProcess(files: readonly string[]): {
   };
 }
 
-/** Remembers the durations of the files that run, for `longestFirst`. */
-export function recordDurations(stream: TestsStream): void {
+/** Writes the durations of the files that run into the file that `longestFirst` reads. */
+export function saveDurations(stream: TestsStream): void {
   const measured: Record<string, number> = {};
   stream.on('test:summary', ({ file, duration_ms: ms }) => {
-    if (file === undefined) writeDurations({ ...readDurations(), ...measured });
-    else if (file.startsWith(ROOT)) measured[shown(file)] = Math.round(ms) / 1000;
+    if (file !== undefined) measured[shown(file)] = Math.round(ms / 1000);
+    else writeFileSync(DURATIONS, `${JSON.stringify(sorted({ ...readDurations(), ...measured }), undefined, 2)}\n`);
   });
 }
 
-function readDurations(): Readonly<Record<string, number>> {
-  try {
-    return JSON.parse(readFileSync(DURATIONS, 'utf8'));
-  } catch {
-    return {};
-  }
+/** Returns the durations of existing files that took a second or more, with the longest first. */
+function sorted(durations: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  const known = Object.entries(durations).filter(([file, seconds]) => seconds > 0 && existsSync(ROOT + file));
+  return Object.fromEntries(known.toSorted(([, a], [, b]) => b - a));
 }
 
-function writeDurations(durations: Readonly<Record<string, number>>): void {
-  try {
-    mkdirSync(dirname(DURATIONS), { recursive: true });
-    writeFileSync(DURATIONS, JSON.stringify(durations));
-  } catch {
-    // The order is a matter of speed only, and a read-only checkout keeps none.
-  }
+function readDurations(): Readonly<Record<string, number>> {
+  return JSON.parse(readFileSync(DURATIONS, 'utf8'));
 }
 
 const shown = (file: string) => relative(ROOT, file);
