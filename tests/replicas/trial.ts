@@ -66,6 +66,8 @@ export async function causeFault<On extends Stage>(
   const from = performance.now();
   await fault.begin(stage);
   if (fault.lasts) await delay(seconds * 1000);
+  // No request spans the beginning and the end of a fault that clients must not notice.
+  if (fault.lasts && fault.isUnnoticed) await untilServed(load);
   const ended = performance.now();
   await fault.end(stage);
   const to = performance.now();
