@@ -157,7 +157,9 @@ test('What is done elsewhere is put right here: a cut follows a rename, and a re
   await page.keyboard.press('Control+x');
   await page.keyboard.press('F2');
   await page.keyboard.type('dog');
+  const renamed = page.waitForResponse((response) => response.url().includes('/rename/'));
   await page.keyboard.press('Enter');
+  await (await renamed).finished();
   await until('it has its new name', () => site.exists('dog.txt'));
   await row(page, 'photos/').dblclick();
   await row(page, 'photos/2026/').waitFor();
