@@ -127,6 +127,16 @@ admin socket =
 log file =
 mon cluster log to file = false
 
+# Ceph collects debug messages in memory, which takes CPU time.
+debug ms = 0/0
+debug mon = 0/0
+debug osd = 0/0
+debug rgw = 0/0
+debug bluestore = 0/0
+debug bdev = 0/0
+debug rocksdb = 0/0
+debug objecter = 0/0
+
 # One replica of each object is enough.
 mon allow pool size one = true
 osd pool default size = 1
@@ -155,6 +165,8 @@ bdev aio poll ms = 10
 [client.rgw]
 # Time until a request that came before the disk is sent again:
 objecter tick interval = 0.1
+# With more shards, each listing reads all of them.
+rgw override bucket index max shards = 1
 `;
 }
 
