@@ -73,14 +73,20 @@ interface Adaptation {
   readonly otherPort: number;
 }
 
-/** The documented configuration for these replicas, without TLS. */
+/** The name of the response header with the address of each replica that nginx sent the request to. */
+export const ATTEMPTS_HEADER = 'x-upstream-attempts';
+
+/** Returns the documented configuration for these replicas, without TLS, and with `ATTEMPTS_HEADER`. */
 function adapt(documented: string, { replicas, used, port, otherPort }: Adaptation): string {
   const lineOf = (replica: string, rest: string) => `server ${replica}${rest}${used.includes(replica) ? '' : ' down'};`;
   const adaptations: [RegExp, (...matched: string[]) => string][] = [
     [/^ {4}server 127\.0\.0\.1:8080( .+)?;$/m, (_, rest = '') => replicas.map((each) => lineOf(each, rest)).join('\n')],
     [/listen 443 ssl;/, () => `listen 127.0.0.1:${port};`],
     [/listen 80;/, () => `listen 127.0.0.1:${otherPort};`],
-    [/^ {4}ssl_certificate .*\n {4}ssl_certificate_key .*$/m, () => ''],
+    [
+      /^ {4}ssl_certificate .*\n {4}ssl_certificate_key .*$/m,
+      () => `    add_header ${ATTEMPTS_HEADER} $upstream_addr always;`,
+    ],
   ];
   return adaptations.reduce((configuration, [from, to]) => {
     assert.match(configuration, from, 'deploy/nginx.conf has what is replaced.');

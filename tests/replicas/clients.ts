@@ -91,15 +91,14 @@ function createActions({ port }: Service, home: string, { ledger, sender, wrong 
     remove(name) {
       const path = home + name;
       const request = () => send(port, `/delete/${escapePath(path)}`, { method: 'DELETE' });
-      // nginx resends a DELETE that got no response (docs/reliability.md, "Limits"). A lost file shows in the listings.
-      return change('delete', new Map([[path, undefined]]), request, { acceptNotFound: 'always' });
+      return change('delete', new Map([[path, undefined]]), request, { acceptNotFoundAfterRetry: true });
     },
     moveFolder(from, to, files) {
       const states = new Map<string, State>();
       for (const [name, content] of files)
         states.set(`${home}${from}${name}`, undefined).set(`${home}${to}${name}`, content);
       const body = { source: home + from, destination: home + to, is_folder: true };
-      return change('move', states, () => postJson(port, '/move', body), { acceptNotFound: 'after retry' });
+      return change('move', states, () => postJson(port, '/move', body), { acceptNotFoundAfterRetry: true });
     },
     async fetch(name) {
       const path = home + name;

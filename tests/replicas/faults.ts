@@ -171,6 +171,16 @@ function interceptAll(links: BucketStage['links'], interceptor: Interceptor | un
 
 export const SHARED_FAULTS: readonly Fault<Stage>[] = [ROLLING_RESTART, killed()];
 
+/** The faults of `npm test`: one of each kind, because each takes seconds. */
+export const SHORT_BUCKET_FAULTS: readonly Fault<BucketStage>[] = [
+  ROLLING_RESTART,
+  killedWhile('folder moves', ({ operation }) => operation === 'CopyObject'),
+  GATEWAY_KILLED,
+  NETWORK_CUT_FOR_ONE,
+  CLOCK_SKEWED,
+  CACHE_FULL,
+];
+
 export const BUCKET_FAULTS: readonly Fault<BucketStage>[] = [
   ROLLING_RESTART,
   STOPPED_UNTOLD,

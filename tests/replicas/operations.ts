@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { ATTEMPTS_HEADER } from '../../testing/servers/documented-nginx.ts';
 import type { Answer } from '../http/client.ts';
 
 /**
@@ -28,8 +29,8 @@ export interface Sender {
 }
 
 export interface RetryOptions {
-  /** When a 404 is a success: after an attempt with an unknown outcome, or always. Default: never. */
-  readonly acceptNotFound?: 'after retry' | 'always';
+  /** Whether a 404 is a success if the client or nginx sent the request before. */
+  readonly acceptNotFoundAfterRetry?: boolean;
 }
 
 /** Milliseconds before a retry. */
@@ -42,9 +43,9 @@ const TIMEOUT = 60_000;
 export function createSender(rest: number): Sender {
   const operations: Operation[] = [];
 
-  const attempt = async (kind: string, request: () => Promise<Answer>, done: readonly number[]) => {
+  const attempt = async (kind: string, request: () => Promise<Answer>, isDone: IsDone) => {
     const began = performance.now();
-    const { outcome, answer, said } = await outcomeOf(request, done);
+    const { outcome, answer, said } = await outcomeOf(request, isDone);
     operations.push({ kind, outcome, began, ended: performance.now(), ...(said !== undefined && { said }) });
     await delay(outcome === 'acknowledged' ? rest : PAUSE);
     return { outcome, answer };
@@ -53,17 +54,18 @@ export function createSender(rest: number): Sender {
   return {
     operations,
     async once(kind, request, done = DONE) {
-      const { outcome, answer } = await attempt(kind, request, done);
+      const { outcome, answer } = await attempt(kind, request, ({ status }) => done.includes(status));
       return outcome === 'acknowledged' ? answer : undefined;
     },
-    async untilDone(kind, request, { acceptNotFound } = {}) {
+    async untilDone(kind, request, { acceptNotFoundAfterRetry = false } = {}) {
       const deadline = performance.now() + TIMEOUT;
-      let done = acceptNotFound === 'always' ? DONE_OR_MISSING : DONE;
       for (let tries = 1; performance.now() < deadline; tries++) {
-        const { outcome } = await attempt(kind, request, done);
+        const isDone: IsDone = (response) =>
+          DONE.includes(response.status) ||
+          (acceptNotFoundAfterRetry && response.status === 404 && (tries > 1 || wasResent(response)));
+        const { outcome } = await attempt(kind, request, isDone);
         if (outcome === 'acknowledged') return tries;
         if (outcome === 'failed') return 0;
-        if (acceptNotFound !== undefined) done = DONE_OR_MISSING;
       }
       const now = performance.now();
       operations.push({ kind, outcome: 'failed', began: now, ended: now, said: 'No attempt was acknowledged.' });
@@ -72,12 +74,17 @@ export function createSender(rest: number): Sender {
   };
 }
 
+/** Returns whether a response is a success. */
+type IsDone = (response: Answer) => boolean;
+
 const DONE: readonly number[] = [200];
-const DONE_OR_MISSING: readonly number[] = [200, 404];
+
+/** Returns whether nginx sent the request to more than one replica: it resends a DELETE that got no response. */
+const wasResent = ({ headers }: Answer): boolean => String(headers[ATTEMPTS_HEADER] ?? '').includes(',');
 
 async function outcomeOf(
   request: () => Promise<Answer>,
-  done: readonly number[],
+  isDone: IsDone,
 ): Promise<{ outcome: Outcome; answer?: Answer; said?: string }> {
   let answer: Answer;
   const timer = new AbortController();
@@ -91,7 +98,7 @@ async function outcomeOf(
   } finally {
     timer.abort();
   }
-  if (done.includes(answer.status)) return { outcome: 'acknowledged', answer };
+  if (isDone(answer)) return { outcome: 'acknowledged', answer };
   const said = `${answer.status} ${answer.body.toString().slice(0, 300)}`;
   const { 'retry-after': retryAfter } = answer.headers;
   if ([429, 503].includes(answer.status) && retryAfter !== undefined) return { outcome: 'refused', said };
