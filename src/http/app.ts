@@ -160,19 +160,24 @@ function isJson(text: string): boolean {
   }
 }
 
+const AJV_OPTIONS = {
+  strictTypes: false,
+  verbose: true,
+  removeAdditional: false,
+  useDefaults: false,
+  // TypeBox creates valid schemas; validating them would add 30 ms to each start.
+  validateSchema: false,
+  meta: false,
+} as const;
+
+// Shared by all applications of a process, because each keeps the schemas that it has compiled.
+const withoutCoercion = new Ajv({ ...AJV_OPTIONS, coerceTypes: false });
+const withCoercion = new Ajv({ ...AJV_OPTIONS, coerceTypes: true });
+
 /** Sets the validators: no type coercion, except for query strings, which are text. */
 function setCompilers(app: App): void {
-  const options = {
-    strictTypes: false,
-    verbose: true,
-    removeAdditional: false,
-    useDefaults: false,
-    // TypeBox creates valid schemas; validating them would add 30 ms to each start.
-    validateSchema: false,
-    meta: false,
-  } as const;
-  const exact = new Ajv({ ...options, coerceTypes: false });
-  const fromText = new Ajv({ ...options, coerceTypes: true });
-  app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'querystring' ? fromText : exact).compile(schema));
+  app.setValidatorCompiler(({ schema, httpPart }) =>
+    (httpPart === 'querystring' ? withCoercion : withoutCoercion).compile(schema),
+  );
   app.setSerializerCompiler(() => JSON.stringify);
 }
