@@ -55,7 +55,17 @@ export interface AccountOptions {
   readonly isBusy: () => boolean;
 }
 
-export function createAccount(options: AccountOptions): Account {
+/** What an account uses of the browser. */
+export interface AccountBrowser {
+  readonly openTabs: typeof createOtherTabs;
+  /** Calls `then` once, when the user next presses a key or a pointer. */
+  atNextAction(then: () => void): void;
+  reload(): void;
+  /** Shows the sign-in dialog. Resolves when it closes. */
+  askToSignIn(dialogs: Dialogs, options: { isAnew: boolean }): Promise<void>;
+}
+
+export function createAccount(options: AccountOptions, browser: AccountBrowser = BROWSER): Account {
   const { access, urls, dialogs, messages, language, isBusy } = options;
   const name = signal(access.name);
   const lastName = signal(access.name);
@@ -66,7 +76,7 @@ export function createAccount(options: AccountOptions): Account {
 
   const leave = () => {
     isLeaving.value = true;
-    window.location.reload();
+    browser.reload();
   };
   const arrive: Account['arrive'] = (next, { isElsewhere = false } = {}) => {
     if (!isElsewhere) tabs.tell(next);
@@ -82,7 +92,7 @@ export function createAccount(options: AccountOptions): Account {
       times.value++;
     });
   };
-  const tabs = createOtherTabs(urls.endpoint(''), (next) => {
+  const tabs = browser.openTabs(urls.endpoint(''), (next) => {
     if (next !== null) return arrive(next, { isElsewhere: true });
     // What is under way goes on after signing in again.
     if (isBusy()) name.value = null;
@@ -96,14 +106,13 @@ export function createAccount(options: AccountOptions): Account {
 
   const askOnce = async (isAnew: boolean): Promise<boolean> => {
     try {
-      const { askToSignIn } = await import('./sign-in-dialog.tsx');
-      await askToSignIn(dialogs, { isAnew });
+      await browser.askToSignIn(dialogs, { isAnew });
     } catch {
       void tellNotLoaded({ messages, language });
     }
     isDeclined = name.value === null;
     if (isDeclined) {
-      atNextDeed(() => {
+      browser.atNextAction(() => {
         isDeclined = false;
       });
     }
@@ -143,14 +152,21 @@ export function createAccount(options: AccountOptions): Account {
   };
 }
 
-/** Calls `then` when a person presses something next, whatever it is. */
-function atNextDeed(then: () => void): void {
-  const listening = new AbortController();
-  const hear = () => {
-    listening.abort();
-    then();
-  };
-  for (const type of ['pointerdown', 'keydown']) {
-    window.addEventListener(type, hear, { capture: true, signal: listening.signal });
-  }
-}
+const BROWSER: AccountBrowser = {
+  openTabs: createOtherTabs,
+  atNextAction(then) {
+    const listening = new AbortController();
+    const hear = () => {
+      listening.abort();
+      then();
+    };
+    for (const type of ['pointerdown', 'keydown']) {
+      window.addEventListener(type, hear, { capture: true, signal: listening.signal });
+    }
+  },
+  reload: () => window.location.reload(),
+  async askToSignIn(dialogs, options) {
+    const { askToSignIn } = await import('./sign-in-dialog.tsx');
+    await askToSignIn(dialogs, options);
+  },
+};

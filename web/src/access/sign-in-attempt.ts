@@ -40,7 +40,7 @@ export function useSignInAttempt(account: Account, whenSame: () => void): SignIn
       account.arrive(signedIn);
     } catch (thrown) {
       const error = asServiceError(thrown);
-      setState({ ...RESTING, problem: wordsOf(error, language), isWrong: error.status === 401 });
+      setState({ ...RESTING, problem: signInProblem(error, language), isWrong: error.status === 401 });
       passwordField.focus();
       passwordField.select();
     }
@@ -57,7 +57,8 @@ export function useSignInAttempt(account: Account, whenSame: () => void): SignIn
 
 const RESTING = { isSending: false, problem: undefined, isWrong: false } as const;
 
-function wordsOf(error: ServiceError, { text, formats }: Language): string {
+/** Returns why signing in failed, in the language of the page. */
+export function signInProblem(error: ServiceError, { text, formats }: Language): string {
   if (error.status === 401) return text.account.wrong;
   if (error.status === 429 && error.retryAfter !== undefined) {
     return text.account.tooMany(formats.duration(error.retryAfter));

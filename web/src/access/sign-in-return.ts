@@ -5,11 +5,17 @@ import type { Urls } from '../service/urls.ts';
  * the place that one was on the way to, as far as that is known, so that whatever loads it anew leads there.
  */
 export function returnFromProvider(urls: Urls): boolean {
-  const here = new URL(window.location.href);
-  const ways = ['-/sign-in', '-/sign-in/callback'].map((path) => new URL(urls.endpoint(path)).pathname);
-  if (!ways.includes(here.pathname)) return false;
-  history.replaceState(history.state, '', placeBelow(urls.endpoint(''), here.searchParams.get('return') ?? ''));
+  const place = returnUrl(urls, new URL(window.location.href));
+  if (place === undefined) return false;
+  history.replaceState(history.state, '', place);
   return true;
+}
+
+/** Returns the URL to which a sign-in page of the identity provider returns; undefined for all other pages. */
+export function returnUrl(urls: Urls, here: URL): string | undefined {
+  const ways = ['-/sign-in', '-/sign-in/callback'].map((path) => new URL(urls.endpoint(path)).pathname);
+  if (!ways.includes(here.pathname)) return undefined;
+  return placeBelow(urls.endpoint(''), here.searchParams.get('return') ?? '');
 }
 
 /** The URL of a place relative to the root, which is taken instead where it leads out, or to no place of the page. */

@@ -1,33 +1,19 @@
-import type { Signal } from '@preact/signals';
+import { askAboutConflict } from '../controls/conflict-question.tsx';
+import { type ChangesState, createChangeModel } from './change-model.ts';
 import type { Changes } from './changes.ts';
-import { createFolderCreation } from './create-folder.ts';
-import { createTransferElsewhere } from './elsewhere.ts';
-import type { Operation } from './operations.ts';
-import { createRemoval } from './remove.ts';
-import { createRename, type Draft } from './rename.ts';
-import { type ChangesOptions, createTools } from './tools.ts';
-import { createTransfers } from './transfer.ts';
+import { askForNewFolder } from './new-folder-question.tsx';
+import { askWhetherToRemove } from './remove-question.tsx';
+import type { ChangesOptions } from './tools.ts';
 
-/** What the page shows of changes from the beginning on. */
-export interface ChangesState {
-  readonly running: Signal<readonly Operation[]>;
-  readonly renaming: Signal<string | null>;
-  readonly draft: Signal<Draft | null>;
-}
-
-/** The changes themselves, which are loaded a moment after the page. */
+/** The changes of the page, which are loaded a moment after the page. They ask the user in dialogs. */
 export function createAllChanges(
   options: ChangesOptions,
   state: ChangesState,
 ): Omit<Changes, 'running' | 'renaming' | 'draft'> {
-  const tools = createTools(options, state.running);
-  const { create, createFolder } = createFolderCreation(tools);
-  const { transfer } = createTransfers(tools);
-  return {
-    createFolder,
-    rename: createRename(tools, state),
-    transfer,
-    transferElsewhere: createTransferElsewhere(tools, { transfer, create }),
-    remove: createRemoval(tools).remove,
-  };
+  const { dialogs } = options;
+  return createChangeModel(options, state, {
+    promptName: (place) => askForNewFolder({ dialogs, ...place }),
+    confirmDelete: (entries) => askWhetherToRemove(dialogs, entries),
+    resolveConflict: (conflict) => askAboutConflict({ dialogs, ...conflict }),
+  });
 }

@@ -1,8 +1,8 @@
 import type { Rights } from '../access/rights.ts';
-import { askAboutConflict, type ConflictAnswer } from '../controls/conflict-question.tsx';
-import type { Dialogs } from '../controls/dialogs.ts';
+import type { ConflictAnswer } from '../controls/conflict-question.tsx';
 import { isFolderPath, nameOf, parentOf } from '../paths.ts';
 import type { Entry } from '../service/service.ts';
+import type { Prompts } from './prompts.ts';
 
 export type Decision = ConflictAnswer['decision'] | 'stop';
 
@@ -21,12 +21,12 @@ interface TransferConflict {
 }
 
 interface Asking {
-  readonly dialogs: Dialogs;
+  readonly prompts: Prompts;
   readonly rights: Rights;
   readonly kindAt: (destination: string) => Promise<Kind>;
 }
 
-export function createDecisions({ dialogs, rights, kindAt }: Asking): Decisions {
+export function createDecisions({ prompts, rights, kindAt }: Asking): Decisions {
   let standing: Standing | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
@@ -37,8 +37,7 @@ export function createDecisions({ dialogs, rights, kindAt }: Asking): Decisions 
       there: await kindAt(destination),
     } as const;
     if (standing?.arriving === kinds.arriving && standing.there === kinds.there) return standing.decision;
-    const answer = await askAboutConflict({
-      dialogs,
+    const answer = await prompts.resolveConflict({
       name: nameOf(destination),
       folder: parentOf(destination),
       others,

@@ -3,7 +3,6 @@ import { parentOf } from '../paths.ts';
 import { asServiceError } from '../service/service-error.ts';
 import { reasonOf } from '../text/reason.ts';
 import { folderEntry } from './entries.ts';
-import { askForNewFolder } from './new-folder-question.tsx';
 import type { Tools } from './tools.ts';
 import { whatOf } from './words.ts';
 
@@ -15,7 +14,7 @@ export interface FolderCreation {
 }
 
 export function createFolderCreation(tools: Tools): FolderCreation {
-  const { service, folder, selection, dialogs, messages, turns, notBegun, language } = tools;
+  const { service, folder, selection, prompts, messages, turns, notBegun, language } = tools;
 
   const create = async (path: string): Promise<boolean> => {
     const pending = folder.begin({ added: [folderEntry(path)] });
@@ -43,7 +42,7 @@ export function createFolderCreation(tools: Tools): FolderCreation {
     async createFolder() {
       const { value: here } = folder.path;
       const isTaken = (name: string) => [name, `${name}/`].some((end) => folder.entryOf(here + end) !== undefined);
-      const name = await askForNewFolder({ dialogs, folder: here, isTaken });
+      const name = await prompts.promptName({ folder: here, isTaken });
       if (name === null) return;
       const path = `${here}${name}/`;
       await leaveFocus();

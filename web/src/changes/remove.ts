@@ -4,7 +4,6 @@ import type { Entry } from '../service/service.ts';
 import { asServiceError, isAbort } from '../service/service-error.ts';
 import { moveFocusOff } from './follow.ts';
 import type { Outcome, Under } from './operations.ts';
-import { askWhetherToRemove } from './remove-question.tsx';
 import type { Tools } from './tools.ts';
 import { reasonsOf, whatOf } from './words.ts';
 
@@ -14,7 +13,7 @@ export interface Removal {
 }
 
 export function createRemoval(tools: Tools): Removal {
-  const { service, folder, clipboard, messages, dialogs, operations, language } = tools;
+  const { service, folder, clipboard, messages, prompts, operations, language } = tools;
 
   const removeOne = async ({ path }: Entry, { signal, onProgress }: Under) => {
     try {
@@ -89,7 +88,7 @@ export function createRemoval(tools: Tools): Removal {
   return {
     async remove(entries) {
       if (entries.length === 0) return;
-      if (await askWhetherToRemove(dialogs, entries)) await removeAll(entries);
+      if (await prompts.confirmDelete(entries)) await removeAll(entries);
     },
   };
 }

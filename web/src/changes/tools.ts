@@ -11,6 +11,7 @@ import { asServiceError, ServiceError } from '../service/service-error.ts';
 import type { Language } from '../text/language.ts';
 import type { Clipboard } from './clipboard.ts';
 import { createOperations, type Operation, type Operations } from './operations.ts';
+import type { Prompts } from './prompts.ts';
 import type { Turns } from './turns.ts';
 
 export interface ChangesOptions {
@@ -27,6 +28,7 @@ export interface ChangesOptions {
 
 /** What each kind of change needs. */
 export interface Tools extends ChangesOptions {
+  readonly prompts: Prompts;
   readonly operations: Operations;
   /** Why a change was not begun, where one that it waited for had failed. */
   readonly notBegun: () => ServiceError;
@@ -42,11 +44,12 @@ export interface Tools extends ChangesOptions {
 /** The HTTP status for what depends on something that failed; the service itself never answers with it. */
 export const NOT_BEGUN = 424;
 
-export function createTools(options: ChangesOptions, running: Signal<readonly Operation[]>): Tools {
+export function createTools(options: ChangesOptions, prompts: Prompts, running: Signal<readonly Operation[]>): Tools {
   const { folder, service, turns, language } = options;
   const notBegun = () => new ServiceError(NOT_BEGUN, language.value.text.changes.notBegun);
   return {
     ...options,
+    prompts,
     notBegun,
     operations: createOperations({ running, turns, notBegun }),
     refresh(changed, gone = []) {

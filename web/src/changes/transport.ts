@@ -17,7 +17,7 @@ interface TransportOptions {
 
 /** Performs steps and asks the user about name conflicts at the destination. */
 export function askingTransport(
-  { service, dialogs, folder, rights, isFolderThere }: Tools,
+  { service, prompts, folder, rights, isFolderThere }: Tools,
   kind: TransferKind,
   { names, attempts, steps }: TransportOptions,
 ): Transport {
@@ -27,7 +27,7 @@ export function askingTransport(
     if (known) return known.type;
     return (await isFolderThere(`${path}/`)) ? 'folder' : 'file';
   };
-  const decisions = createDecisions({ dialogs, rights, kindAt });
+  const decisions = createDecisions({ prompts, rights, kindAt });
   const conflicts = trackConflicts(service, steps);
 
   const put = async (step: Step, { signal, onProgress, stop, leave }: Under): Promise<Arrival> => {
