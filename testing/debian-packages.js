@@ -66,15 +66,25 @@ function stopServices(services) {
 }
 
 /**
- * Returns whether a command is on the search path, or in a folder for system programs beside one on the search path:
- * ordinary users of Debian have no /usr/sbin on theirs.
+ * Returns whether a command is on the search path.
  *
  * @param {string} command
  */
 export function isInstalled(command) {
+  return findCommand(command) !== undefined;
+}
+
+/**
+ * Returns the path of a command that is on the search path, or in a folder for system programs beside one on the search
+ * path: ordinary users of Debian have no /usr/sbin on theirs. Returns undefined if there is none.
+ *
+ * @param {string} command
+ */
+export function findCommand(command) {
   return searchPath()
     .split(delimiter)
-    .some((folder) => existsSync(join(folder, command)));
+    .map((folder) => join(folder, command))
+    .find((path) => existsSync(path));
 }
 
 /** Returns the search path, with each `sbin` folder after the `bin` folder beside it. */

@@ -1,9 +1,9 @@
 /*
- * What a hostile page tries on a service at another origin, in the name of whoever looks at it. It runs in the page: it
- * may use nothing but its arguments.
+ * Attacks of a hostile page on a service at another origin, with the credentials of the user who opened the page. The
+ * functions run in the page, so they can use only their arguments.
  */
 
-/** Sends requests as scripts can. Gives whatever it could read, each with what it is of. */
+/** Sends requests as scripts can. Returns all that it could read, with the requests. */
 export async function fetchAll(service: string): Promise<string[]> {
   const json = (body: object) => JSON.stringify(body);
   const form = () => {
@@ -65,7 +65,7 @@ export async function fetchAll(service: string): Promise<string[]> {
   return read.filter((text) => text !== '' && !/: 0 +$/.test(text));
 }
 
-/** Takes in what the service has, as pages take in images, scripts and frames. Gives whatever it could see of them. */
+/** Embeds files of the service as images, scripts, styles and frames. Returns all that it could read of them. */
 export async function embedAll(service: string): Promise<string[]> {
   const sources: readonly (readonly [tag: string, attribute: string, path: string])[] = [
     ['img', 'src', 'file/image.png'],
@@ -103,7 +103,7 @@ export async function embedAll(service: string): Promise<string[]> {
   return [...(await Promise.all(seen)), ...stolen.map(String)].filter((text) => text !== '');
 }
 
-/** Sends forms, into frames or in sight of the person, with no script in between. */
+/** Submits forms into frames or new windows, without a script in between. */
 export function submitAll(service: string, target: '_blank' | 'frame'): void {
   const submit = (path: string, enctype: string, fields: Readonly<Record<string, string | File>>) => {
     const name = `frame ${Math.random()}`;
@@ -139,18 +139,21 @@ export function submitAll(service: string, target: '_blank' | 'frame'): void {
   submit('-/session/end', 'text/plain', {});
 }
 
-/** Opens the service in a window of its own, and looks into it. Gives whatever it could see. */
+/**
+ * Opens the service in a window and reads its document, until the browser denies that: from then on, the window shows
+ * another origin. Returns all that it could read.
+ */
 export async function openAndRead(service: string): Promise<string[]> {
   const seen: string[] = [];
-  for (const path of ['', 'file/secret.html']) {
+  for (const path of ['', 'file/secret.txt']) {
     const opened = window.open(service + path);
-    for (let look = 0; look < 20; look++) {
+    for (let look = 0, isDenied = false; look < 20 && !isDenied; look++) {
       await new Promise((resolve) => setTimeout(resolve, 20));
       try {
         const text = opened?.document.documentElement.outerHTML ?? '';
         if (opened?.location.href !== 'about:blank') seen.push(`${path}: ${text}`);
       } catch {
-        // As it has to be.
+        isDenied = true;
       }
     }
     opened?.close();

@@ -1,7 +1,7 @@
 import { after, type TestContext } from 'node:test';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { atEnd } from '../../testing/holdall.ts';
-import { launchChromium } from '../../testing/servers/chromium.ts';
+import { launchBrowser, launchChromium } from '../../testing/servers/chromium.ts';
 import { type ContextWatch, judgeAtEnd, watchContext } from './page-problems.ts';
 
 /** The browser of a user, and the problems that the test causes. */
@@ -22,6 +22,8 @@ export interface Visit {
    * response without a request. By default, the assets of the page may be cached.
    */
   readonly isCacheEmpty?: boolean;
+  /** Whether the browser must show PDF files. The test file must declare the need `chromium`. */
+  readonly hasPdfViewer?: boolean;
 }
 
 /**
@@ -38,13 +40,10 @@ export async function openPage(t: TestContext, visit: Visit): Promise<Page> {
   const { context, watch } = pooled;
   const problems = watch.begin([new URL(url).origin, ...allowedOrigins]);
   atEnd(t, async () => {
-    if (t.passed) {
-      await watch.settle();
-      await release(pooled);
-    } else {
-      // The page may be a sandboxed file, in which scripts never finish.
-      await context.close();
-    }
+    // The page may be a sandboxed file, in which scripts never finish.
+    if (t.passed) await watch.settle();
+    if (t.passed && pooled.isReusable) await release(pooled);
+    else await context.close();
     watch.end();
   });
   judgeAtEnd(t, { problems, expected: expectedErrors });
@@ -72,12 +71,14 @@ interface PooledContext {
   readonly key: string;
   readonly context: BrowserContext;
   readonly watch: ContextWatch;
+  isReusable: boolean;
 }
 
 /** The contexts that no test uses at the moment, by their options. */
 const idle = new Map<string, PooledContext[]>();
 
-async function acquire({ width, theme, language, reducedMotion = false }: Visit): Promise<PooledContext> {
+async function acquire(visit: Visit): Promise<PooledContext> {
+  const { width, theme, language, reducedMotion = false, hasPdfViewer = false } = visit;
   const options: BrowserContextOptions = {
     ...SCREENS[width],
     colorScheme: theme,
@@ -86,12 +87,19 @@ async function acquire({ width, theme, language, reducedMotion = false }: Visit)
     timezoneId: 'UTC',
     reducedMotion: reducedMotion ? 'reduce' : 'no-preference',
   };
-  const key = JSON.stringify(options);
+  const key = JSON.stringify([hasPdfViewer, options]);
   const known = idle.get(key)?.pop();
   if (known) return known;
-  const context = await (await sharedBrowser()).newContext(options);
+  const context = await (await sharedBrowser(hasPdfViewer)).newContext(options);
   context.setDefaultTimeout(ACTION_TIMEOUT_MS);
-  return { key, context, watch: await watchContext(context) };
+  const pooled: PooledContext = { key, context, watch: await watchContext(context), isReusable: true };
+  // Nothing returns a context to real time.
+  const install = context.clock.install.bind(context.clock);
+  context.clock.install = (...given) => {
+    pooled.isReusable = false;
+    return install(...given);
+  };
+  return pooled;
 }
 
 /** Closes the pages and undoes what tests do to a context. */
@@ -114,12 +122,15 @@ async function clear(page: Page, { context, watch }: PooledContext, { isCacheEmp
   await session.detach();
 }
 
-let launching: Promise<Browser> | undefined;
+const launched = new Map<boolean, Promise<Browser>>();
 
-/** Returns the browser of all tests of a file. */
-function sharedBrowser(): Promise<Browser> {
-  launching ??= launchChromium();
-  return launching;
+/** Returns the browser of all tests of the process. */
+function sharedBrowser(hasPdfViewer: boolean): Promise<Browser> {
+  const browser = launched.get(hasPdfViewer) ?? (hasPdfViewer ? launchChromium() : launchBrowser());
+  launched.set(hasPdfViewer, browser);
+  return browser;
 }
 
-after(async () => (await launching)?.close());
+after(async () => {
+  for (const browser of launched.values()) await (await browser).close();
+});

@@ -1,40 +1,45 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import sharp from 'sharp';
-import { hashPassword } from '../../src/access/passwords.ts';
-import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
-import { launchChromium } from '../../testing/servers/chromium.ts';
+import { atEnd, type Holdall, type LogLine, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { hashForTest } from '../../testing/passwords.ts';
+import { launchBrowser } from '../../testing/servers/chromium.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';
+import { until } from '../../testing/until.ts';
 import { photograph } from '../faults/trees.ts';
-import { postJson, until } from '../http/client.ts';
+import { postJson } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { embedAll, fetchAll, openAndRead, submitAll } from './assaults.ts';
+import { testFile } from './file-owner.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
 const SECRET = 'what no page of another site may see';
 const PASSWORD = 'correct horse';
 
-/** Where the service is, where the hostile page is, and by what the browser proves who it is. */
+/** The host names of the service and of the hostile page, and how the browser authenticates. */
 interface Scene {
   readonly name: string;
   readonly service: string;
   readonly hostile: string;
-  readonly as: 'nobody' | 'session' | 'Basic';
+  readonly as: 'anonymous' | 'session' | 'Basic';
 }
 
-/** Names of this machine for the browser alone; to a browser, their addresses are not as secure as its own names are. */
+/**
+ * Host names that only the browser resolves to this machine. Unlike `localhost`, they are not trustworthy without HTTPS:
+ * the browser sends no Fetch Metadata headers to them.
+ */
 const NAMES = ['evil.test', 'files.test', 'evil.files.test'];
 
 const SCENES: readonly Scene[] = [
-  { name: 'local, another port', service: '127.0.0.1', hostile: '127.0.0.1', as: 'nobody' },
-  { name: 'local, a site of the internet', service: 'localhost', hostile: 'evil.test', as: 'nobody' },
+  { name: 'local, another port', service: '127.0.0.1', hostile: '127.0.0.1', as: 'anonymous' },
+  { name: 'local, a site of the internet', service: 'localhost', hostile: 'evil.test', as: 'anonymous' },
   { name: 'signed in, another port', service: '127.0.0.1', hostile: '127.0.0.1', as: 'session' },
   { name: 'signed in, another site', service: '127.0.0.1', hostile: 'localhost', as: 'session' },
   {
@@ -49,17 +54,17 @@ const SCENES: readonly Scene[] = [
 let browser: Browser;
 let attackers: Awaited<ReturnType<typeof startAttackers>>;
 before(async () => {
-  [browser, attackers] = await Promise.all([launchChromium({ names: NAMES }), startAttackers()]);
+  [browser, attackers] = await Promise.all([launchBrowser({ names: NAMES }), startAttackers()]);
 });
 after(async () => {
   await browser.close();
   await attackers.stop();
 });
 
-describe('a page of another origin', () => {
+describe('A page of another origin', () => {
   for (const scene of SCENES) {
-    it(`changes nothing and reads nothing, and may have a link to it: ${scene.name}`, async (t) => {
-      const { url, root, holdall, context } = await begin(t, scene);
+    it(`reads and changes nothing, and can link to the service: ${scene.name}`, async (t) => {
+      const { url, root, log, context } = await begin(t, scene);
       const planted = await contents(root);
       const hostile = await context.newPage();
       await hostile.goto(`http://${scene.hostile}:${attackers.port}/`);
@@ -70,70 +75,91 @@ describe('a page of another origin', () => {
         ...(await hostile.evaluate(openAndRead, url)),
       ];
       assert.deepEqual(read, []);
+      // Its script would write to `stolen` of its opener.
       await hostile.evaluate((service) => window.open(`${service}file/secret.html`), url);
       for (const target of ['frame', '_blank'] as const) {
-        const heard = countOf(holdall, 'POST');
-        // In turn, as a browser opens one window at a time for a page that nobody has clicked on.
+        const heard = postsIn(log());
+        // One after the other, because a page opens one window at a time without a click of the user.
         await hostile.evaluate(`(${submitAll.toString()})(${JSON.stringify(url)}, ${JSON.stringify(target)})`);
-        await until('the forms have arrived', () => countOf(holdall, 'POST') > heard + (target === 'frame' ? 5 : 0));
+        await until('the forms have arrived', () => postsIn(log()) > heard + (target === 'frame' ? 5 : 0));
       }
       for (const frame of context.pages().flatMap((page) => page.frames())) {
         if (frame.url().startsWith(url)) continue;
         assert.ok(!(await frame.content().catch(() => '')).includes(SECRET), frame.url());
       }
+      assert.equal(await hostile.evaluate(() => Reflect.get(window, 'stolen')), undefined);
       assert.deepEqual(await contents(root), planted);
-      assertRefused(holdall);
+      assertRefused(log());
 
       await hostile.goto(`http://${scene.hostile}:${attackers.port}/?to=${encodeURIComponent(url)}`);
       await hostile.getByRole('link').click();
       await hostile.getByText('victim.txt').first().waitFor();
       assert.equal(hostile.url(), url);
-      // From there, all of it works: it is the service that was attacked, as it is.
+      // The page of the service can change the same files.
       assert.deepEqual(await changeAsOwn(hostile), [200, 200, 200]);
     });
   }
 });
 
-it('a page whose name was made to point to this machine is of no origin of the service’s', async (t) => {
-  const { holdall, root, context } = await begin(t, { service: '127.0.0.1', as: 'nobody' });
+it('A page whose host name was rebound to this machine is not same-origin', async (t) => {
+  const { port, root, context } = await begin(t, { service: '127.0.0.1', as: 'anonymous' });
   const planted = await contents(root);
   const page = await context.newPage();
-  const response = await page.goto(`http://evil.test:${holdall.port}/`);
+  const response = await page.goto(`http://evil.test:${port}/`);
   assert.equal(response?.status(), 403);
-  // Whatever is there, its origin is the one that the name has after it was made to point here.
-  const read = await page.evaluate(fetchAll, `http://evil.test:${holdall.port}/`);
+  // The origin of this page is the rebound name, so the browser lets it read all responses.
+  const read = await page.evaluate(fetchAll, `http://evil.test:${port}/`);
   assert.ok(read.length > 20);
   for (const text of read) assert.match(text, /: 403 /);
   assert.ok(!read.join().includes(SECRET));
   assert.deepEqual(await contents(root), planted);
 });
 
-/** Starts a service, and a browser that may do everything there. */
-async function begin(t: TestContext, { service, as }: Pick<Scene, 'service' | 'as'>) {
-  const root = join(await temporaryFolder(t), 'root');
+/** Opens a browser with all permissions in a service. Scenes share a service unless its settings differ. */
+async function begin(t: TestContext, { service: host, as }: Pick<Scene, 'service' | 'as'>) {
+  const isPublic = NAMES.includes(host);
+  const key = JSON.stringify([as !== 'anonymous', isPublic && host]);
+  const service = await (services.get(key) ?? startService(as !== 'anonymous', isPublic ? host : undefined));
+  services.set(key, Promise.resolve(service));
+  const { root, holdall } = service;
   await plant(root);
-  const port = await findFreePort();
-  const url = `http://${service}:${port}/`;
-  const accessFile = join(await temporaryFolder(t), 'access.json');
-  if (as !== 'nobody') await writeFile(accessFile, JSON.stringify(await annAlone()));
-  const holdall = await startHoldall(t, {
-    root,
-    settings: {
-      PORT: String(port),
-      SHUTDOWN_TIMEOUT: '2',
-      ...(as !== 'nobody' && { ACCESS_FILE: accessFile, ...(NAMES.includes(service) && { PUBLIC_URL: url }) }),
-    },
-  });
+  const firstLine = holdall.log.length;
+  const url = `http://${host}:${holdall.port}/`;
   const context = await browser.newContext();
   atEnd(t, () => context.close());
   if (as === 'session') await signIn(context, url, holdall);
-  // As if the person had typed them into the window of the browser, which then sends them by itself.
+  // As if the user had typed the credentials into the browser's own dialog, after which it sends them by itself.
   const basic = `Basic ${Buffer.from(`ann:${PASSWORD}`).toString('base64')}`;
   if (as === 'Basic') await context.setExtraHTTPHeaders({ authorization: basic });
-  return { root, url, holdall, context };
+  return { root, url, port: holdall.port, context, log: () => holdall.log.slice(firstLine) };
 }
 
+interface Service {
+  readonly root: string;
+  readonly holdall: Holdall;
+}
+
+const services = new Map<string, Promise<Service>>();
+
+/** Starts a service, with the public URL of a host name if it has one. */
+async function startService(isControlled: boolean, publicHost: string | undefined): Promise<Service> {
+  const root = join(await temporaryFolder(testFile), 'root');
+  await mkdir(root);
+  const port = await findFreePort();
+  const accessFile = join(await temporaryFolder(testFile), 'access.json');
+  if (isControlled) await writeFile(accessFile, JSON.stringify(await annAlone()));
+  const settings = {
+    PORT: String(port),
+    SHUTDOWN_TIMEOUT: '2',
+    ...(isControlled && { ACCESS_FILE: accessFile }),
+    ...(publicHost !== undefined && { PUBLIC_URL: `http://${publicHost}:${port}/` }),
+  };
+  return { root, holdall: await startHoldall(testFile, { root, settings }) };
+}
+
+/** Replaces all files of the service. */
 async function plant(root: string): Promise<void> {
+  for (const name of await storedNames(root)) await rm(join(root, name), { recursive: true });
   await mkdir(join(root, 'folder'), { recursive: true });
   const image = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
     .png()
@@ -150,15 +176,15 @@ async function plant(root: string): Promise<void> {
   for (const [name, value] of Object.entries(files)) await writeFile(join(root, name), value);
 }
 
-let annsHash: Promise<string> | undefined;
-
 async function annAlone() {
-  annsHash ??= hashPassword(PASSWORD);
   const rights = ['read', 'write', 'manage'];
-  return { people: { ann: { password: await annsHash } }, grants: [{ folder: '/', to: { person: 'ann' }, rights }] };
+  return {
+    people: { ann: { password: hashForTest(PASSWORD) } },
+    grants: [{ folder: '/', to: { person: 'ann' }, rights }],
+  };
 }
 
-/** Puts the cookie of a session into the browser, as signing in there does. */
+/** Sets a session cookie in the browser, as signing in there does. */
 async function signIn(context: BrowserContext, url: string, { port }: Holdall): Promise<void> {
   const { headers } = await postJson(
     port,
@@ -172,35 +198,37 @@ async function signIn(context: BrowserContext, url: string, { port }: Holdall): 
   ]);
 }
 
-/** Everything that the service has stored, as it is on the disk. */
+/** Returns all that the service has stored, as it is on the disk. */
 async function contents(root: string): Promise<Record<string, unknown>> {
-  const names = (await readdir(root)).filter((name) => name !== '.holdall').toSorted();
+  const names = await storedNames(root);
   return Object.fromEntries(
     await Promise.all(names.map(async (name) => [name, await photograph(join(root, name))] as const)),
   );
 }
 
-const requests = ({ log }: Holdall) => log.filter(({ msg }) => msg === 'request');
-const countOf = (holdall: Holdall, method: string) =>
-  requests(holdall).filter((line) => line['method'] === method).length;
+const storedNames = async (root: string) => (await readdir(root)).filter((name) => name !== '.holdall').toSorted();
 
-/** The attacks reached the routes that they were meant for, and no change and no content came of any. */
-function assertRefused(holdall: Holdall): void {
-  const changing = requests(holdall).filter(
-    ({ method, path }) => method !== 'GET' && method !== 'OPTIONS' && method !== 'HEAD' && path !== '/-/session',
+const postsIn = (log: readonly LogLine[]) =>
+  log.filter((line) => line.msg === 'request' && line['method'] === 'POST').length;
+
+/** Fails unless the attacks reached their routes, and each change was refused. */
+function assertRefused(log: readonly LogLine[]): void {
+  const changing = log.filter(
+    ({ msg, method, path }) =>
+      msg === 'request' && !['GET', 'OPTIONS', 'HEAD'].includes(String(method)) && path !== '/-/session',
   );
   const routes = new Set(changing.map(({ route }) => route));
   for (const route of ['/copy', '/create_folder', '/delete/*', '/delete_folder/*', '/upload', '/-/session/end']) {
     assert.ok(routes.has(route), `${route} was attacked.`);
   }
   for (const { method, path, status } of changing) {
-    // Without a session, which other sites can't send, signing out is nothing.
+    // Without a session, which other sites can't send, signing out does nothing.
     if (path !== '/-/session/end')
       assert.ok([400, 401, 403, 415].includes(Number(status)), `${String(method)} ${String(path)}: ${String(status)}`);
   }
 }
 
-/** What the page of the service does itself. */
+/** Changes files as the page of the service does. */
 function changeAsOwn(page: Page): Promise<number[]> {
   return page.evaluate(async () => {
     const headers = { 'content-type': 'application/json' };
@@ -215,7 +243,7 @@ function changeAsOwn(page: Page): Promise<number[]> {
   });
 }
 
-/** A server of the pages of other sites, with a link where they are asked for one. */
+/** Starts a server of hostile pages, which contain the link `to`. */
 async function startAttackers() {
   const server = createServer((request, response) => {
     const to = new URL(request.url ?? '/', 'http://hostile').searchParams.get('to') ?? '';

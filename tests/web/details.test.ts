@@ -9,9 +9,29 @@ import { photo } from './samples.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-test('Details tell what is known of what is selected', async (t) => {
+test('Details tell what is known of the selected entries, and come from below in a narrow window', async (t) => {
   const files = { 'sub/a.txt': 'a', 'sub/b.txt': 'bb', 'photo.jpg': await photo(1), 'text.txt': 'x'.repeat(1234) };
   const { page, site } = await visit(t, files, '', { permissions: ['clipboard-read', 'clipboard-write'] });
+  // In a narrow window, details come from below. They stay when text is marked beyond their edge, and go by a click there.
+  await page.setViewportSize({ width: 600, height: 800 });
+  await page.locator('[data-path="text.txt"]').click();
+  await page.keyboard.press('Alt+Enter');
+  const below = page.getByRole('dialog', { name: 'Details' });
+  // Where it is once the sheet has come up.
+  await below.getByText('Plain text').hover();
+  const type = await below.getByText('Plain text').boundingBox();
+  assert.ok(type);
+  await page.mouse.move(type.x + 20, type.y + 5);
+  await page.mouse.down();
+  await page.mouse.move(300, 20);
+  await page.mouse.up();
+  await page.mouse.move(type.x + 20, type.y + 5);
+  assert.equal(await below.count(), 1);
+  await page.mouse.click(300, 20);
+  await below.waitFor({ state: 'detached' });
+
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Details' }).click();
   const sheet = page.getByRole('complementary', { name: 'Details' });
   await sheet.getByText('3 items').waitFor();
@@ -40,10 +60,9 @@ test('Details tell what is known of what is selected', async (t) => {
   await assertAccessible(page, t, { state: 'a preview with details' });
 });
 
-test('On a phone, fingers lead on and out, and details come from below and go by going back', async (t) => {
+test('On a phone, swipes lead from file to file and out, and going back closes the details', async (t) => {
   const files = { '1.jpg': await photo(1), '2.jpg': await photo(2) };
-  const { page, site } = await visit(t, files, '', { width: 'phone' });
-  await page.goto(`${site.url}?preview=1.jpg`);
+  const { page, site } = await visit(t, files, '?preview=1.jpg', { width: 'phone' });
   await page.getByRole('img', { name: '1.jpg' }).waitFor();
   await assertAccessible(page, t, { state: 'an image on a phone' });
   await swipe(page, [300, 350], [80, 360]);
@@ -80,23 +99,3 @@ async function swipe(page: Page, from: readonly [number, number], to: readonly [
   await send('touchEnd', []);
   await debug.detach();
 }
-
-test('Details from below stay when a text of them is marked beyond their edge, and go by a click there', async (t) => {
-  const { page } = await visit(t, { 'photo.txt': 'x' }, '');
-  await page.setViewportSize({ width: 600, height: 800 });
-  await page.locator('[data-path="photo.txt"]').click();
-  await page.keyboard.press('Alt+Enter');
-  const sheet = page.getByRole('dialog', { name: 'Details' });
-  // Where it is once the sheet has come up.
-  await sheet.getByText('Plain text').hover();
-  const type = await sheet.getByText('Plain text').boundingBox();
-  assert.ok(type);
-  await page.mouse.move(type.x + 20, type.y + 5);
-  await page.mouse.down();
-  await page.mouse.move(300, 20);
-  await page.mouse.up();
-  await page.mouse.move(type.x + 20, type.y + 5);
-  assert.equal(await sheet.count(), 1);
-  await page.mouse.click(300, 20);
-  await sheet.waitFor({ state: 'detached' });
-});

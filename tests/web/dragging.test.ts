@@ -6,7 +6,7 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { row } from './elements.ts';
 import { openSite } from './open-site.ts';
-import { dragPaths, dropPaths, localFolder, pasteFile, picked, storedText, trayTells } from './uploading.ts';
+import { dragPaths, dropPaths, localFolder, pasteFile, picked, storedText } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -43,22 +43,30 @@ function isPrevented(element: Element): Record<string, boolean> {
 }
 
 describe('Dragging entries', () => {
-  it('moves one into a folder', async (t) => {
+  it('does nothing on the entry itself and when cancelled, moves one entry, and copies the selection with Ctrl', async (t) => {
     const { site, page } = await openSite(t, { files: FILES });
+    const before = await site.paths();
+    await drag(page, name(page, 'box/'), row(page, 'box/'), row(page, 'a.txt'));
+    assert.equal(await hint(page).count(), 0);
+    await page.mouse.up();
+    await drag(page, name(page, 'a.txt'), row(page, 'box/'));
+    await hint(page).waitFor();
+    await page.keyboard.press('Escape');
+    await hint(page).waitFor({ state: 'detached' });
+    await page.mouse.up();
+    assert.deepEqual(await site.paths(), before);
+
     await drag(page, name(page, 'a.txt'), row(page, 'box/'));
     await hint(page)
       .getByText(/Move 1 item to .*box/)
       .waitFor();
     await page.mouse.up();
-    await until('it is there', () => site.exists('box/a.txt'));
-    await until('it is there no more', async () => !(await site.exists('a.txt')));
+    await until('the file is in the folder', () => site.exists('box/a.txt'));
+    await until('the source is gone', async () => !(await site.exists('a.txt')));
     await row(page, 'a.txt').waitFor({ state: 'detached' });
     await hint(page).waitFor({ state: 'detached' });
-  });
 
-  it('takes all along that are selected, and copies with Ctrl', async (t) => {
-    const { site, page } = await openSite(t, { files: FILES });
-    await name(page, 'a.txt').click();
+    await name(page, 'b.txt').click();
     await name(page, 'c.txt').click({ modifiers: ['Control'] });
     await drag(page, name(page, 'c.txt'));
     await page.keyboard.down('Control');
@@ -68,36 +76,22 @@ describe('Dragging entries', () => {
       .waitFor();
     await page.mouse.up();
     await page.keyboard.up('Control');
-    await until('they are there', async () => (await site.exists('box/a.txt')) && (await site.exists('box/c.txt')));
-    assert.ok(await site.exists('a.txt'));
-    assert.equal(await site.exists('box/b.txt'), false);
+    await until('both are copied', async () => (await site.exists('box/b.txt')) && (await site.exists('box/c.txt')));
+    assert.deepEqual(await site.paths(), ['b.txt', 'box/a.txt', 'box/b.txt', 'box/c.txt', 'c.txt', 'other/x.txt']);
   });
 
-  it('moves up by the path above the list', async (t) => {
+  it('moves entries up through the breadcrumb', async (t) => {
     const { site, page } = await openSite(t, { files: FILES, folder: 'other/' });
     await drag(page, name(page, 'other/x.txt'), crumb(page, 'Files'));
     await hint(page)
       .getByText(/Move 1 item to .*Files/)
       .waitFor();
     await page.mouse.up();
-    await until('it is there', () => site.exists('x.txt'));
+    await until('the file is in the root', () => site.exists('x.txt'));
     assert.equal(await storedText(site, 'x.txt'), 'x');
   });
 
-  it('opens a folder that it is held over, and drops into one inside', async (t) => {
-    const { site, page } = await openSite(t, { files: FILES });
-    await drag(page, name(page, 'a.txt'), row(page, 'box/'));
-    await row(page, 'box/inner/').waitFor();
-    await moveTo(page, row(page, 'box/inner/'));
-    await hint(page)
-      .getByText(/Move 1 item to .*inner/)
-      .waitFor();
-    await page.mouse.up();
-    await until('it is there', () => site.exists('box/inner/a.txt'));
-    await until('it is there no more', async () => !(await site.exists('a.txt')));
-  });
-
-  it('returns to the folder where it began when it is cancelled', async (t) => {
+  it('opens a folder below the pointer, returns from it when cancelled, and drops into a folder inside', async (t) => {
     const { site, page } = await openSite(t, { files: FILES });
     const before = await site.paths();
     await drag(page, name(page, 'a.txt'), row(page, 'box/'));
@@ -107,9 +101,19 @@ describe('Dragging entries', () => {
     await page.mouse.up();
     assert.equal(page.url(), site.url);
     assert.deepEqual(await site.paths(), before);
+
+    await drag(page, name(page, 'a.txt'), row(page, 'box/'));
+    await row(page, 'box/inner/').waitFor();
+    await moveTo(page, row(page, 'box/inner/'));
+    await hint(page)
+      .getByText(/Move 1 item to .*inner/)
+      .waitFor();
+    await page.mouse.up();
+    await until('the file is in the inner folder', () => site.exists('box/inner/a.txt'));
+    await until('the source is gone', async () => !(await site.exists('a.txt')));
   });
 
-  it('goes by a mouse where fingers are the primary pointer, and not by a finger', async (t) => {
+  it('works with a mouse on a touch device, and ignores touch', async (t) => {
     const { site, page } = await openSite(t, { files: FILES });
     await page.addInitScript(() => {
       const real = window.matchMedia.bind(window);
@@ -128,27 +132,12 @@ describe('Dragging entries', () => {
     await page.mouse.up();
     await until('it is there', () => site.exists('box/a.txt'));
   });
-
-  it('does nothing on itself, where it is, or when it is given up', async (t) => {
-    const { site, page } = await openSite(t, { files: FILES });
-    const before = await site.paths();
-    await drag(page, name(page, 'box/'), row(page, 'box/'), row(page, 'a.txt'));
-    assert.equal(await hint(page).count(), 0);
-    await page.mouse.up();
-    await drag(page, name(page, 'a.txt'), row(page, 'box/'));
-    await hint(page).waitFor();
-    await page.keyboard.press('Escape');
-    await hint(page).waitFor({ state: 'detached' });
-    await page.mouse.up();
-    await page.reload();
-    await row(page, 'box/').waitFor();
-    assert.deepEqual(await site.paths(), before);
-  });
 });
 
 describe('Dragging files from elsewhere', () => {
-  it('says where they would go, and ends when they leave', async (t) => {
-    const { page } = await openSite(t, { files: FILES, folder: 'other/' });
+  it('shows the destination, and uploads into the shown folder wherever they are dropped', async (t) => {
+    const { site, page } = await openSite(t, { files: FILES, folder: 'other/' });
+    const url = page.url();
     const local = await localFolder(t, { 'f.txt': 'f' });
     const files = [join(local, 'f.txt')];
     await dragPaths(page, page.locator('[data-region="list"]'), files);
@@ -161,25 +150,31 @@ describe('Dragging files from elsewhere', () => {
       .waitFor();
     await dragPaths(page, crumb(page, 'Files'), files, ['dragCancel']);
     await hint(page).waitFor({ state: 'detached' });
-  });
 
-  it('uploads them into the shown folder, wherever they are dropped', async (t) => {
-    const { site, page } = await openSite(t, { files: FILES, folder: 'other/' });
-    const url = page.url();
     const places = ['header', '[type="search"]', '.toolbar', '.details-sheet', '.tray'];
     await page.keyboard.press('Alt+Enter');
     for (const [index, selector] of places.entries()) {
       const file = `${index}.html`;
-      const local = await localFolder(t, { [file]: '<title>Elsewhere</title>' });
-      const place = page.locator(selector).first();
-      await dropPaths(page, place, [join(local, file)]);
-      await until('it is stored', () => site.exists(`other/${file}`));
+      const folder = await localFolder(t, { [file]: '<title>Elsewhere</title>' });
+      await dropPaths(page, page.locator(selector).first(), [join(folder, file)]);
+      await until('the file is stored', () => site.exists(`other/${file}`));
     }
     assert.deepEqual(await page.locator('header').first().evaluate(isPrevented), { dragover: true, drop: true });
     assert.equal(page.url(), url);
+
+    // Some programs offer files without paths.
+    await page.locator('[data-region="list"]').evaluate((element) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(['from mail'], 'attached.txt'));
+      for (const type of ['dragenter', 'dragover', 'drop']) {
+        element.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+      }
+    });
+    await until('the attachment is stored', () => site.exists('other/attached.txt'));
+    assert.equal(await storedText(site, 'other/attached.txt'), 'from mail');
   });
 
-  it('refuses them while a dialog or the preview is open, and says so', async (t) => {
+  it('rejects them with a message while a dialog or a preview is open', async (t) => {
     const { site, page } = await openSite(t, { files: FILES });
     const before = await site.paths();
     const local = await localFolder(t, { 'f.html': '<title>Elsewhere</title>' });
@@ -204,20 +199,7 @@ describe('Dragging files from elsewhere', () => {
     assert.deepEqual(await site.paths(), before);
   });
 
-  it('takes what a program offers as files without paths', async (t) => {
-    const { site, page } = await openSite(t);
-    await page.locator('[data-region="list"]').evaluate((element) => {
-      const dataTransfer = new DataTransfer();
-      dataTransfer.items.add(new File(['from mail'], 'attached.txt'));
-      for (const type of ['dragenter', 'dragover', 'drop']) {
-        element.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-      }
-    });
-    await trayTells(page, '1 file uploaded');
-    assert.equal(await storedText(site, 'attached.txt'), 'from mail');
-  });
-
-  it('is refused by a service that is read-only, which is said', async (t) => {
+  it('rejects them with a message when the service is read-only', async (t) => {
     const { site, page } = await openSite(t, { files: FILES, settings: { READ_ONLY: 'true' } });
     const before = await site.paths();
     const local = await localFolder(t, { 'f.txt': 'f' });
@@ -237,7 +219,7 @@ describe('Dragging files from elsewhere', () => {
 });
 
 describe('A drag of another window', () => {
-  it('takes nothing along of one that began here and whose end was not told', async (t) => {
+  it('moves nothing of an earlier drag whose end this window did not see', async (t) => {
     const { site, page } = await openSite(t, { files: FILES });
     const other = await page.context().newPage();
     await other.goto(site.url);
@@ -269,7 +251,7 @@ describe('A drag of another window', () => {
     );
   });
 
-  it('is not taken for one whose row went away before it ended', async (t) => {
+  it('is ignored after the row of the dragged entry disappeared', async (t) => {
     const { page } = await openSite(t, { files: FILES });
     await row(page, 'a.txt').evaluate((element) => {
       const source = element.closest('[data-drag-path]') ?? element.querySelector('[data-drag-path]');

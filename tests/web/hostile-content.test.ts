@@ -11,7 +11,7 @@ import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
 import { HOSTILE_FILES, type HostileFile, PAGE } from './hostile-files.ts';
 
-export const needs: readonly Need[] = ['browser'];
+export const needs: readonly Need[] = ['chromium'];
 
 test('A file that is opened is downloaded or shown, and never acts on the service', async (t) => {
   const { page, url, acts } = await visit(t);
@@ -123,6 +123,7 @@ async function visit(t: TestContext, expectedErrors: readonly RegExp[] = []): Pr
     width: 'desktop',
     theme: 'light',
     language: 'en',
+    hasPdfViewer: true,
     expectedErrors,
   });
   await page.context().addCookies([{ name: 'canary', value: 'sings', url }]);

@@ -108,16 +108,30 @@ describe('Two tests of one file', () => {
   });
 
   it('have different contexts when both are open at once', async (t) => {
-    const { url } = await startSite(t, site);
+    // A document of the same origin that loads faster than the page.
+    const url = `${(await startSite(t, site)).url}-/session`;
     const [one, other] = [await openPage(t, { ...visit, url }), await openPage(t, { ...visit, url })];
     await fillStorage(one);
     assert.deepEqual(await storageOf(other), clean);
   });
 
-  it('have different services after one of them restarted its own', async (t) => {
+  it('may change the clock of the browser', async (t) => {
+    const url = `${(await startSite(t, site)).url}-/session`;
+    const page = await openPage(t, { ...visit, url });
+    await page.clock.install({ time: 0 });
+    assert.equal(await page.evaluate(() => new Date().getFullYear()), 1970);
+  });
+
+  it('have the time of the machine after one of them changed the clock', async (t) => {
+    const url = `${(await startSite(t, site)).url}-/session`;
+    const page = await openPage(t, { ...visit, url });
+    assert.notEqual(await page.evaluate(() => new Date().getFullYear()), 1970);
+  });
+
+  it('have different services after one of them stopped its own', async (t) => {
     const first = await startSite(t, site);
     assert.equal(first.url, seen[0]?.url);
-    await first.restart({ READ_ONLY: 'true' });
+    await first.stop();
   });
 
   it('have different services when their settings differ', async (t) => {

@@ -30,11 +30,11 @@ export async function photo(
   return await drawScene(seed, width, height).toFormat(format).toBuffer();
 }
 
-/** Photos of several sizes and shapes, by the names under which people keep them. */
-export async function photos(): Promise<Record<string, Buffer>> {
+/** Returns photos of several sizes and shapes by their file names. `scale` multiplies their width and height. */
+export async function photos({ scale = 1 } = {}): Promise<Record<string, Buffer>> {
   const files = ALBUM.map(async ([name, width, height], seed): Promise<[string, Buffer]> => {
     const format = name.endsWith('.png') ? 'png' : 'jpeg';
-    return [name, await photo(seed, { width, height, format })];
+    return [name, await photo(seed, { width: width * scale, height: height * scale, format })];
   });
   return Object.fromEntries(await Promise.all(files));
 }

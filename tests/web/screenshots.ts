@@ -2,12 +2,12 @@ import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 
-/**
- * Keeps a picture of what the page shows as `docs/screenshots/NAME.png`, where `UPDATE_SCREENSHOTS` is set; else it does
- * nothing, since a run of the tests changes no file of the checkout.
- */
+/** Whether this run updates the screenshots in `docs/screenshots`. Other runs change no file of the checkout. */
+export const isUpdatingScreenshots = Boolean(process.env['UPDATE_SCREENSHOTS']);
+
+/** Saves a screenshot as `docs/screenshots/NAME.png` if `UPDATE_SCREENSHOTS` is set. */
 export async function screenshot(page: Page, name: string): Promise<void> {
-  if (!process.env['UPDATE_SCREENSHOTS']) return;
+  if (!isUpdatingScreenshots) return;
   await mkdir(FOLDER, { recursive: true });
   await page.screenshot({ path: `${FOLDER}${name}.png`, animations: 'disabled', caret: 'hide', scale: 'css' });
 }

@@ -3,25 +3,89 @@ import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import {
-  assertNothingOutside,
-  backgroundLightness,
-  boxOf,
-  button,
-  choose,
-  isFocused,
-  isTitled,
-  row,
-  title,
-} from './elements.ts';
-import { DEEP, openFiles } from './frame.ts';
-import { PHONE } from './open-site.ts';
+import { assertNothingOutside, backgroundLightness, boxOf, button, choose, isTitled, row, title } from './elements.ts';
+import { DEEP, FILES, openFiles } from './frame.ts';
+import { openSite, PHONE } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-describe('The top bar', () => {
-  it('leaves room for the folder name on a tablet and on a phone in landscape', async (t) => {
-    const { page } = await openFiles(t, { width: 'tablet' }, DEEP);
+describe('The look of the page', () => {
+  it('has the theme, the row height and the language that are chosen, also after a reload', async (t) => {
+    const { page } = await openFiles(t);
+    const light = await backgroundLightness(page);
+    await choose(page, 'Appearance', 'Dark');
+    await page.locator('html[data-theme="dark"]').waitFor();
+    const dark = await backgroundLightness(page);
+    assert.ok(dark < light, `${dark} is darker than ${light}`);
+    const colour = page.locator('meta[name="theme-color"]');
+    const canvas = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+    const isOfThePage = async () => (await colour.getAttribute('content')) === (await canvas());
+    await until('the bars of the browser are as dark', isOfThePage);
+
+    const { height } = await boxOf(row(page, 'one.txt'));
+    await choose(page, 'Appearance', 'Compact');
+    await until('rows are lower', async () => (await boxOf(row(page, 'one.txt'))).height < height);
+
+    await choose(page, 'Appearance', '简体中文');
+    await page.locator('html[lang="zh-Hans"]').waitFor();
+    await button(page, '新建文件夹').waitFor();
+    await isTitled(page, '文件');
+
+    await page.reload();
+    await button(page, '新建文件夹').waitFor();
+    await page.locator('html[data-theme="dark"]').waitFor();
+    await becomes(() => backgroundLightness(page), dark);
+    assert.ok((await boxOf(row(page, 'one.txt'))).height < height);
+
+    await choose(page, '外观', '跟随浏览器');
+    await button(page, 'New folder').waitFor();
+    await becomes(() => page.locator('html').getAttribute('lang'), 'en');
+    await choose(page, 'Appearance', 'As the system');
+    await page.locator('html:not([data-theme])').waitFor();
+    await becomes(() => backgroundLightness(page), light);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await becomes(() => backgroundLightness(page), dark);
+    await until('the bars of the browser are dark', isOfThePage);
+  });
+
+  it('has the language of the browser, also in the names for screen readers', async (t) => {
+    const { page } = await openFiles(t, { language: 'zh-CN' });
+    await button(page, '新建文件夹').waitFor();
+    await becomes(() => page.locator('html').getAttribute('lang'), 'zh-Hans');
+    await row(page, 'one.txt').hover();
+    await button(row(page, 'one.txt'), '更多：\u2068one.txt\u2069').click();
+    await page.getByRole('menu').waitFor();
+  });
+});
+
+describe('The path', () => {
+  it('names the folders down to the one that is shown, and leads to them, back and forward', async (t) => {
+    const { page, site } = await openFiles(t, {}, DEEP);
+    const path = page.getByRole('navigation', { name: 'Folder path' });
+    await becomes(() => path.getByRole('link').allTextContents(), ['Files', ...DEEP.split('/').slice(0, -1)]);
+    await becomes(() => page.title(), 'Westfjords – Holdall');
+
+    // A Ctrl-click opens a folder in another tab.
+    const opening = page.context().waitForEvent('page');
+    await page.getByRole('link', { name: 'Photos' }).click({ modifiers: ['ControlOrMeta'] });
+    const tab = await opening;
+    await isTitled(tab, 'Photos');
+    await becomes(() => tab.url(), `${site.url}Photos/`);
+    await tab.close();
+    await isTitled(page, 'Westfjords');
+
+    await path.getByRole('link', { name: 'Summer holidays' }).click();
+    await isTitled(page, 'Summer holidays');
+    await becomes(() => page.url(), new URL(encodeURI('Photos/2026/Summer holidays/'), site.url).href);
+    await path.getByRole('link', { name: 'Files' }).click();
+    await isTitled(page, 'Files');
+    await becomes(() => page.title(), 'Holdall');
+    await page.goBack();
+    await isTitled(page, 'Summer holidays');
+    await page.goBack();
+    await isTitled(page, 'Westfjords');
+
+    // The top bar leaves room for the folder name on a tablet and on a phone in landscape.
     for (const size of [
       { width: 820, height: 1180 },
       { width: 740, height: 360 },
@@ -36,138 +100,40 @@ describe('The top bar', () => {
     }
     await page.getByRole('searchbox').fill('bird');
     await assertNothingOutside(page);
-  });
-});
-
-describe('The look of the page', () => {
-  it('has the theme that is chosen, also after a reload', async (t) => {
-    const { page } = await openFiles(t);
-    const light = await backgroundLightness(page);
-    await choose(page, 'Appearance', 'Dark');
-    await page.locator('html[data-theme="dark"]').waitFor();
-    const dark = await backgroundLightness(page);
-    assert.ok(dark < light, `${dark} is darker than ${light}`);
-    const colour = page.locator('meta[name="theme-color"]');
-    const canvas = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-    const isOfThePage = async () => (await colour.getAttribute('content')) === (await canvas());
-    await until('the bars of the browser are as dark', isOfThePage);
-
-    await page.reload();
-    await page.locator('html[data-theme="dark"]').waitFor();
-    await becomes(() => backgroundLightness(page), dark);
-
-    await choose(page, 'Appearance', 'As the system');
-    await page.locator('html:not([data-theme])').waitFor();
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await becomes(() => backgroundLightness(page), dark);
-    await until('the bars of the browser are dark', isOfThePage);
-  });
-
-  it('has rows as high as is chosen', async (t) => {
-    const { page } = await openFiles(t);
-    const before = (await boxOf(row(page, 'one.txt'))).height;
-    await choose(page, 'Appearance', 'Compact');
-    await until('rows are lower', async () => (await boxOf(row(page, 'one.txt'))).height < before);
-  });
-
-  it('speaks the language that is chosen, also after a reload', async (t) => {
-    const { page } = await openFiles(t);
-    await choose(page, 'Appearance', '简体中文');
-    await page.locator('html[lang="zh-Hans"]').waitFor();
-    await button(page, '新建文件夹').waitFor();
-    await isTitled(page, '文件');
-    await page.reload();
-    await button(page, '新建文件夹').waitFor();
-    await choose(page, '外观', '跟随浏览器');
-    await button(page, 'New folder').waitFor();
-    await becomes(() => page.locator('html').getAttribute('lang'), 'en');
-  });
-
-  it('speaks the language of the browser', async (t) => {
-    const { page } = await openFiles(t, { language: 'zh-CN' });
-    await button(page, '新建文件夹').waitFor();
-    await becomes(() => page.locator('html').getAttribute('lang'), 'zh-Hans');
-  });
-});
-
-describe('The path', () => {
-  it('names the folders down to the one that is shown, and leads to them, back and forward', async (t) => {
-    const { page, site } = await openFiles(t, {}, DEEP);
-    const path = page.getByRole('navigation', { name: 'Folder path' });
-    await becomes(() => path.getByRole('link').allTextContents(), ['Files', ...DEEP.split('/').slice(0, -1)]);
-    await becomes(() => page.title(), 'Westfjords – Holdall');
-
-    await path.getByRole('link', { name: 'Summer holidays' }).click();
-    await isTitled(page, 'Summer holidays');
-    await becomes(() => page.url(), new URL(encodeURI('Photos/2026/Summer holidays/'), site.url).href);
-    await path.getByRole('link', { name: 'Files' }).click();
-    await isTitled(page, 'Files');
-    await becomes(() => page.title(), 'Holdall');
-    await page.goBack();
-    await isTitled(page, 'Summer holidays');
-    await page.goBack();
-    await isTitled(page, 'Westfjords');
     await page.goForward();
     await isTitled(page, 'Summer holidays');
   });
+});
 
-  it('opens a folder in another tab by a Ctrl-click', async (t) => {
-    const { page, site } = await openFiles(t, {}, DEEP);
-    const opening = page.context().waitForEvent('page');
-    await page.getByRole('link', { name: 'Photos' }).click({ modifiers: ['ControlOrMeta'] });
-    const tab = await opening;
-    await isTitled(tab, 'Photos');
-    await becomes(() => tab.url(), `${site.url}Photos/`);
-    await isTitled(page, 'Westfjords');
-  });
-
-  it('puts the folders that it has no room for into a menu', async (t) => {
-    const { page } = await openFiles(t, PHONE, DEEP);
+describe('The top bar of a phone', () => {
+  it('has the filter as an icon until it is in use, and a menu of the folders that do not fit', async (t) => {
+    const here = { 'Photos/2026/one.txt': '1', 'Photos/2026/two.txt': '2' };
+    const { page } = await openSite(t, { files: { ...FILES, ...here }, visit: PHONE, folder: DEEP });
     await button(page, 'Folders above').tap();
     const items = page.getByRole('menuitem');
     await becomes(async () => (await items.allTextContents()).slice(-3), ['2026', 'Summer holidays', 'Iceland']);
     await page.getByRole('menuitem', { name: '2026' }).tap();
     await isTitled(page, '2026');
+
+    const field = page.getByRole('searchbox');
+    await until('the filter is an icon', async () => (await boxOf(field)).width <= 44);
+    await field.tap();
+    await until('the filter is a field', async () => (await boxOf(field)).width > 150);
+    await page.keyboard.type('one');
+    await row(page, 'Photos/2026/two.txt').waitFor({ state: 'detached' });
+    await row(page, 'Photos/2026/one.txt').focus();
+    assert.ok((await boxOf(field)).width > 150, 'It stays one while it filters.');
+    await button(page, 'Clear the filter').tap();
+    await row(page, 'Photos/2026/two.txt').waitFor();
+
     await page.setViewportSize({ width: 1400, height: 800 });
     await page.getByRole('link', { name: 'Photos' }).waitFor();
     await button(page, 'Folders above').waitFor({ state: 'detached' });
   });
 });
 
-describe('The filter', () => {
-  it('narrows what is shown, is read out, and is left by the keyboard', async (t) => {
-    const { page } = await openFiles(t);
-    await page.keyboard.press('/');
-    await page.keyboard.type('T');
-    await row(page, 'one.txt').waitFor();
-    await page.keyboard.type('hree');
-    await row(page, 'one.txt').waitFor({ state: 'detached' });
-    await page.getByRole('status').getByText('1 of 5 items').waitFor();
-    await page.keyboard.press('ArrowDown');
-    await isFocused(row(page, 'three.txt'));
-    await page.getByRole('searchbox').focus();
-    await page.keyboard.press('Escape');
-    await row(page, 'one.txt').waitFor();
-    await becomes(() => page.getByRole('searchbox').inputValue(), '');
-  });
-
-  it('is an icon on a phone, until it is in use', async (t) => {
-    const { page } = await openFiles(t, PHONE);
-    const field = page.getByRole('searchbox');
-    await until('it is an icon', async () => (await boxOf(field)).width <= 44);
-    await field.tap();
-    await until('it is a field', async () => (await boxOf(field)).width > 150);
-    await page.keyboard.type('one');
-    await row(page, 'two.txt').waitFor({ state: 'detached' });
-    await row(page, 'one.txt').focus();
-    assert.ok((await boxOf(field)).width > 150, 'It stays one while it filters.');
-    await button(page, 'Clear the filter').tap();
-    await row(page, 'two.txt').waitFor();
-  });
-});
-
 describe('A service that is away', () => {
-  it('is said above the list, which stays, until it is there again', async (t) => {
+  it('is said above the list, and in a folder that never came, until it is there again', async (t) => {
     const { page, site } = await openFiles(t, { expectedErrors: [/ERR_CONNECTION_(REFUSED|RESET)/] });
     const banner = page.locator('.problem-banner');
     await site.stop();
@@ -179,5 +145,11 @@ describe('A service that is away', () => {
     await site.restart();
     await banner.waitFor({ state: 'detached' });
     await row(page, 'new.txt').waitFor();
+
+    await site.stop();
+    await row(page, 'Photos/').dblclick();
+    await page.getByRole('alert').getByText('The service can’t be reached.').waitFor();
+    await site.restart();
+    await row(page, 'Photos/2026/').waitFor();
   });
 });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { hashPassword } from '../../src/access/passwords.ts';
 import { atEnd, type Holdall, type LogLine, type Owner, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { createManyFiles } from '../../testing/many-files.ts';
+import { hashForTest } from '../../testing/passwords.ts';
 import { createBucket } from '../../testing/servers/bucket.ts';
 import { until } from '../../testing/until.ts';
 import { testFile } from './file-owner.ts';
@@ -178,15 +178,15 @@ const SHUTDOWN_TIMEOUT = '2';
 const METRICS_TOKEN = 'metrics-token-of-the-browser-tests';
 
 async function writeAccessFile(file: string, { people, grants }: SiteAccess): Promise<void> {
-  const hashed = Object.entries(people).map(async ([name, password]) => [name, { password: await hashOf(password) }]);
-  await writeFile(file, JSON.stringify({ people: Object.fromEntries(await Promise.all(hashed)), grants }));
+  const hashed = Object.entries(people).map(([name, password]) => [name, { password: hashOf(password) }]);
+  await writeFile(file, JSON.stringify({ people: Object.fromEntries(hashed), grants }));
 }
 
-const hashes = new Map<string, Promise<string>>();
+const hashes = new Map<string, string>();
 
 /** Returns the same hash for the same password, because a changed hash ends the sessions of its user. */
-function hashOf(password: string): Promise<string> {
-  const hash = hashes.get(password) ?? hashPassword(password);
+function hashOf(password: string): string {
+  const hash = hashes.get(password) ?? hashForTest(password);
   hashes.set(password, hash);
   return hash;
 }

@@ -3,17 +3,16 @@ import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { openPage } from './browser.ts';
 import { boxOf, button, choose, focusedName, isFocused, row, toolbar } from './elements.ts';
 import { FILES, openFiles } from './frame.ts';
-import { DESKTOP, PHONE } from './open-site.ts';
-import { startSite } from './site.ts';
+import { openSite, PHONE } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
 describe('A menu', () => {
-  it('is used by the keyboard, and gives the focus back', async (t) => {
-    const { page } = await openFiles(t);
+  it('is used by the keyboard, gives the focus back, and opens beside the pointer within the window', async (t) => {
+    const more = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`zz ${index}.txt`, '']));
+    const { page } = await openSite(t, { files: { ...FILES, ...more } });
     const opener = button(page, 'Appearance');
     await opener.focus();
     await page.keyboard.press('Enter');
@@ -44,26 +43,21 @@ describe('A menu', () => {
     await page.getByRole('menu').waitFor();
     await page.keyboard.press('Tab');
     await page.getByRole('menu').waitFor({ state: 'detached' });
-  });
 
-  it('stays within the window, beside what was clicked', async (t) => {
-    const { page, site } = await openFiles(t);
-    await site.place(Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`zz ${index}.txt`, ''])));
-    await page.reload();
     const [width, height] = [800, 760];
     await page.setViewportSize({ width, height });
-    // Which waits until it stays where it is.
+    // Waits until the row stays where it is.
     await row(page, 'zz 8.txt').hover();
     const last = await boxOf(row(page, 'zz 8.txt'));
     await page.mouse.click(width - 60, last.y + 10, { button: 'right' });
     const menu = await boxOf(page.getByRole('menu'));
-    // There is room at the left of the point and above it alone.
+    // There is room only at the left of the point and above it.
     assert.ok(menu.x + menu.width <= width - 60 && menu.x >= 0, JSON.stringify(menu));
     assert.ok(menu.y + menu.height <= last.y + 10 && menu.y >= 0, JSON.stringify(menu));
 
     const first = await boxOf(row(page, 'Docs/'));
     await page.mouse.click(200, first.y + 10, { button: 'right' });
-    await until('it is where the other click was', async () => {
+    await until('the menu is where the other click was', async () => {
       const { x, y } = await boxOf(page.getByRole('menu'));
       return x === 200 && Math.abs(y - first.y - 10) < 1;
     });
@@ -71,36 +65,10 @@ describe('A menu', () => {
     await page.mouse.click(100, 10);
     await page.getByRole('menu').waitFor({ state: 'detached' });
   });
-
-  it('is a sheet from below on a phone', async (t) => {
-    const { page } = await openFiles(t, { ...PHONE, reducedMotion: true });
-    await toolbar(page).getByRole('button', { name: 'More' }).tap();
-    const { width, height } = page.viewportSize() ?? assert.fail();
-    const menu = page.getByRole('menu');
-    await becomes(async () => {
-      const box = await boxOf(menu);
-      return [box.x, box.width, box.y + box.height];
-    }, [0, width, height]);
-    await page.touchscreen.tap(width / 2, 20);
-    await page.getByRole('menu').waitFor({ state: 'detached' });
-  });
 });
 
 describe('The toolbar', () => {
-  it('changes with the selection, without moving the list', async (t) => {
-    const { page } = await openFiles(t);
-    const before = await boxOf(row(page, 'one.txt'));
-    await page.getByText('5 items', { exact: true }).waitFor();
-    await page.keyboard.press('ControlOrMeta+a');
-    await page.getByText('5 selected', { exact: true }).first().waitFor();
-    assert.deepEqual(await boxOf(row(page, 'one.txt')), before);
-    // Five can not be renamed at once.
-    await button(toolbar(page), 'Rename').waitFor({ state: 'detached' });
-    await page.keyboard.press('Escape');
-    await button(toolbar(page), 'New folder').waitFor();
-  });
-
-  it('is one stop of the Tab key, and the arrows move within it', async (t) => {
+  it('follows the selection and the arrow keys, downloads files, and has a menu for what does not fit', async (t) => {
     const { page } = await openFiles(t);
     await becomes(() => toolbar(page).locator('[tabindex="0"]').count(), 1);
     await button(toolbar(page), 'New folder').focus();
@@ -119,45 +87,17 @@ describe('The toolbar', () => {
     await becomes(() => toolbar(page).evaluate((element) => element.contains(document.activeElement)), false);
     await page.keyboard.press('Shift+Tab');
     await becomes(() => focusedName(page), 'New folder');
-  });
 
-  it('puts what it has no room for into a menu', async (t) => {
-    const { page } = await openFiles(t);
-    await row(page, 'one.txt').click();
-    await button(toolbar(page), 'Copy link').waitFor();
-    await page.setViewportSize({ width: 700, height: 800 });
-    await button(toolbar(page), 'Copy link').waitFor({ state: 'hidden' });
-    await button(toolbar(page), 'Delete').waitFor();
-    await button(toolbar(page), 'More').click();
-    await page.getByRole('menuitem', { name: 'Copy link' }).waitFor();
-    assert.equal(await page.getByRole('menuitem', { name: 'Delete' }).count(), 0);
-  });
+    const before = await boxOf(row(page, 'one.txt'));
+    await page.getByText('5 items', { exact: true }).waitFor();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.getByText('5 selected', { exact: true }).first().waitFor();
+    assert.deepEqual(await boxOf(row(page, 'one.txt')), before);
+    // Five entries can't be renamed at once.
+    await button(toolbar(page), 'Rename').waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await button(toolbar(page), 'New folder').waitFor();
 
-  it('lies at the lower edge of a phone, in reach of a thumb', async (t) => {
-    const { page } = await openFiles(t, PHONE);
-    await becomes(async () => {
-      const { y, height } = await boxOf(toolbar(page));
-      return y + height;
-    }, page.viewportSize()?.height ?? assert.fail());
-    for (const tool of await toolbar(page).getByRole('button').all()) {
-      const box = await boxOf(tool);
-      assert.ok(box.width >= 44 && box.height >= 44, JSON.stringify(box));
-    }
-  });
-
-  it('sorts the grid', async (t) => {
-    const { page } = await openFiles(t);
-    await button(page, 'Grid').click();
-    await choose(page, 'Sorted by Name, ascending', 'Descending');
-    await button(page, 'Sorted by Name, descending').waitFor();
-    await until(
-      'the last is first',
-      async () => (await boxOf(row(page, 'two.txt'))).x < (await boxOf(row(page, 'one.txt'))).x,
-    );
-  });
-
-  it('downloads the selected files, and says that folders are left out', async (t) => {
-    const { page } = await openFiles(t);
     await row(page, 'Docs/').click();
     await button(toolbar(page), 'Download').click();
     await page.getByText('Folders can’t be downloaded yet.', { exact: true }).first().waitFor();
@@ -166,11 +106,51 @@ describe('The toolbar', () => {
     await button(toolbar(page), 'Download').click();
     assert.equal((await download).suggestedFilename(), 'one.txt');
     await page.getByText('1 file is downloading. Folders can’t be downloaded yet.').first().waitFor();
+
+    await row(page, 'one.txt').click();
+    await button(toolbar(page), 'Copy link').waitFor();
+    await page.setViewportSize({ width: 700, height: 800 });
+    await button(toolbar(page), 'Copy link').waitFor({ state: 'hidden' });
+    await button(toolbar(page), 'Delete').waitFor();
+    await button(toolbar(page), 'More').click();
+    await page.getByRole('menuitem', { name: 'Copy link' }).waitFor();
+    assert.equal(await page.getByRole('menuitem', { name: 'Delete' }).count(), 0);
+    await page.keyboard.press('Escape');
+    await page.getByRole('menu').waitFor({ state: 'detached' });
+
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await button(page, 'Grid').click();
+    await choose(page, 'Sorted by Name, ascending', 'Descending');
+    await button(page, 'Sorted by Name, descending').waitFor();
+    await until(
+      'the last file is first',
+      async () => (await boxOf(row(page, 'two.txt'))).x < (await boxOf(row(page, 'one.txt'))).x,
+    );
+  });
+
+  it('is at the lower edge of a phone, with large buttons and a menu that is a sheet', async (t) => {
+    const { page } = await openFiles(t, { ...PHONE, reducedMotion: true });
+    const { width, height } = page.viewportSize() ?? assert.fail();
+    await becomes(async () => {
+      const box = await boxOf(toolbar(page));
+      return box.y + box.height;
+    }, height);
+    for (const tool of await toolbar(page).getByRole('button').all()) {
+      const box = await boxOf(tool);
+      assert.ok(box.width >= 44 && box.height >= 44, JSON.stringify(box));
+    }
+    await toolbar(page).getByRole('button', { name: 'More' }).tap();
+    const menu = page.getByRole('menu');
+    await becomes(async () => {
+      const box = await boxOf(menu);
+      return [box.x, box.width, box.y + box.height];
+    }, [0, width, height]);
+    await page.touchscreen.tap(width / 2, 20);
+    await menu.waitFor({ state: 'detached' });
   });
 
   it('has nothing that changes anything where the service is read-only', async (t) => {
-    const site = await startSite(t, { store: 'disk', files: FILES, settings: { READ_ONLY: 'true' } });
-    const page = await openPage(t, { ...DESKTOP, url: site.url });
+    const { page } = await openSite(t, { files: FILES, settings: { READ_ONLY: 'true' } });
     await page.getByText('Read only', { exact: true }).waitFor();
     assert.equal(await button(page, 'New folder').count(), 0);
     await row(page, 'one.txt').click();

@@ -11,8 +11,8 @@ export const needs: readonly Need[] = ['browser'];
 
 const CODE = /\/viewer-[\w-]+\.js$/;
 
-test('The code of the viewer is preloaded, and a preview can be closed while it loads', async (t) => {
-  const { page, site } = await visit(t, { 'a.txt': 'first' }, '');
+test('The code of the viewer is preloaded, can be left while it loads, and is requested again after a failure', async (t) => {
+  const { page, site } = await visit(t, { 'a.txt': 'first' }, '', { expectedErrors: [/viewer-|ERR_FAILED/] });
   const held: (() => void)[] = [];
   await page.route(CODE, (route) => new Promise<void>((resolve) => held.push(resolve)).then(() => route.continue()));
   await page.reload();
@@ -40,10 +40,8 @@ test('The code of the viewer is preloaded, and a preview can be closed while it 
   await dialog.waitFor({ state: 'detached' });
   await isFocused(row(page, 'a.txt'));
   await becomes(() => page.url(), site.url);
-});
 
-test('The code of the viewer is asked for again when it did not come', async (t) => {
-  const { page } = await visit(t, { 'a.txt': 'first' }, '', { expectedErrors: [/viewer-|ERR_FAILED/] });
+  await page.unroute(CODE);
   await page.route(CODE, (route) => route.abort());
   await page.goto(`${page.url()}?preview=a.txt`);
   const alert = page.getByRole('alert').filter({ hasText: 'Couldn’t load the preview' });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, mock } from 'node:test';
 import { effect, signal } from '@preact/signals';
-import type { Account } from '../../../web/src/access/account.ts';
 import { createRights } from '../../../web/src/access/rights.ts';
 import { watchService } from '../../../web/src/access/watched-service.ts';
 import type { Service } from '../../../web/src/service/service.ts';
 import { failureOf, ServiceError } from '../../../web/src/service/service-error.ts';
 import type { Upload, UploadedFile } from '../../../web/src/service/upload.ts';
+import { testAccount } from './test-account.ts';
 import { createUploadScene, wantedFile } from './upload-scene.ts';
 
 const SKIP = { decision: 'skip', forAll: false } as const;
@@ -546,20 +546,7 @@ describe('Uploads after the session has expired', () => {
       asking ??= Promise.resolve().then(askOnce);
       return asking;
     };
-    const account: Account = {
-      name: signal('ann'),
-      lastName: signal('ann'),
-      ways: { password: true, provider: false },
-      isShutOut: false,
-      canSignIn: true,
-      times,
-      isLeaving: signal(false),
-      ask: askAgain,
-      askAgain,
-      arrive() {},
-      async signOut() {},
-      leave() {},
-    };
+    const account = testAccount({ times, askAgain });
     const shown = signal('');
     const rights = createRights({ isReadOnly: false, isControlled: false, isNobody: () => false, shown });
     const override = (service: Service): Partial<Service> => {

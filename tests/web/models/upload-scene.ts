@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { effect, type Signal, signal } from '@preact/signals';
+import { type Signal, signal } from '@preact/signals';
 import { createRights, type Right } from '../../../web/src/access/rights.ts';
 import { createTurns, type Turns } from '../../../web/src/changes/turns.ts';
 import { createFolder, type Folder } from '../../../web/src/folder/folder.ts';
@@ -14,6 +14,7 @@ import { resultOf } from '../../../web/src/uploads/result.ts';
 import { itemStatus } from '../../../web/src/uploads/status-text.ts';
 import { canRetry } from '../../../web/src/uploads/upload-item.ts';
 import { type AllUploads, createUploadModel, type Wanted } from '../../../web/src/uploads/upload-model.ts';
+import { when } from './folder-scene.ts';
 import { createMemoryService } from './upload-service.ts';
 
 /** A question about a file whose name is taken. */
@@ -168,15 +169,6 @@ export function wantedFile(path: string, content: string, into = ''): Wanted {
   const at = path.lastIndexOf('/') + 1;
   const name = path.slice(at);
   return { file: new File([content], name), folder: into + path.slice(0, at), name };
-}
-
-/** Resolves when `condition`, which reads signals, returns true. */
-function when(condition: () => boolean): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const stop = effect(() => {
-    if (condition()) resolve();
-  });
-  return promise.finally(stop);
 }
 
 function orAborted(waiting: Promise<void>, ending: AbortSignal): Promise<void> {

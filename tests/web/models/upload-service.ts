@@ -2,7 +2,7 @@ import { nameOf, parentOf } from '../../../web/src/paths.ts';
 import type { Entry, Service } from '../../../web/src/service/service.ts';
 import { ServiceError } from '../../../web/src/service/service-error.ts';
 
-/** Returns a service that keeps files in memory, and its files by path. Supports what uploads use. */
+/** Returns a service that keeps files in memory, and its files by path. Supports all members except `read`. */
 export function createMemoryService(initial: Readonly<Record<string, string>>): {
   service: Service;
   files: Map<string, string>;
@@ -10,8 +10,26 @@ export function createMemoryService(initial: Readonly<Record<string, string>>): 
   const files = new Map(Object.entries(initial));
   const times = new Map<string, string>();
   const isFolder = (path: string) => [...files.keys()].some((key) => key.startsWith(path));
+  const pathsAt = (path: string) => [...files.keys()].filter((key) => key === path || isBelow(key, path));
+  const isTaken = (path: string) => {
+    const name = path.replace(/\/$/, '');
+    return files.has(name) || isFolder(`${name}/`);
+  };
+  const put = (source: string, destination: string, { overwrite, keeps }: { overwrite: boolean; keeps: boolean }) => {
+    const paths = pathsAt(source);
+    if (paths.length === 0) throw new ServiceError(404, `There is no file "${source}".`, undefined, true);
+    if (isTaken(destination) && !overwrite) throw new ServiceError(409, `"${destination}" exists.`, undefined, true);
+    for (const path of pathsAt(destination)) files.delete(path);
+    for (const path of paths) {
+      const copy = destination + path.slice(source.length);
+      files.set(copy, files.get(path) ?? '');
+      times.set(copy, new Date().toISOString());
+      if (!keeps) files.delete(path);
+    }
+  };
   const service: Service = {
     async list(prefix) {
+      if (prefix !== '' && !isFolder(prefix)) throw new ServiceError(404, 'No such folder.', undefined, true);
       const entries = new Map<string, Entry>();
       for (const [path, content] of files) {
         if (!path.startsWith(prefix) || path === prefix) continue;
@@ -46,13 +64,22 @@ export function createMemoryService(initial: Readonly<Record<string, string>>): 
       if (!isFolder(path)) files.set(path, '');
     },
     async remove(path) {
-      for (const key of files.keys())
-        if (key === path || (path.endsWith('/') && key.startsWith(path))) files.delete(key);
+      for (const key of pathsAt(path)) files.delete(key);
     },
-    rename: () => Promise.reject(new Error('Not supported.')),
-    transfer: () => Promise.reject(new Error('Not supported.')),
+    async rename(path, newName, { overwrite = false } = {}) {
+      const destination = `${parentOf(path)}${newName}${path.endsWith('/') ? '/' : ''}`;
+      put(path, destination, { overwrite, keeps: false });
+      return destination;
+    },
+    async transfer(kind, source, destination, { overwrite = false } = {}) {
+      put(source, destination, { overwrite, keeps: kind === 'copy' });
+    },
     read: () => Promise.reject(new Error('Not supported.')),
-    check: () => Promise.reject(new Error('Not supported.')),
+    async check(path) {
+      if (!files.has(path)) throw new ServiceError(404, `There is no file "${path}".`, undefined, true);
+    },
   };
   return { service, files };
 }
+
+const isBelow = (path: string, folder: string) => folder.endsWith('/') && path.startsWith(folder);

@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it, mock } from 'node:test';
+import { ServiceError } from '../../../web/src/service/service-error.ts';
+import { createChangeScene, settle } from './change-scene.ts';
+
+const refusal = (status: number, message: string) => new ServiceError(status, message, undefined, true);
+
+/** Rejects the first call. */
+const failOnce = <Given extends readonly unknown[], Result>(
+  error: ServiceError,
+  call: (...given: Given) => Promise<Result>,
+) => {
+  let calls = 0;
+  return async (...given: Given): Promise<Result> => {
+    if (++calls === 1) throw error;
+    return call(...given);
+  };
+};
+
+describe('Changes', () => {
+  // Messages and progress take no real time.
+  beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+  afterEach(() => mock.timers.reset());
+
+  describe('A rename', () => {
+    it('opens the name field again with the typed name when the name was taken meanwhile', async () => {
+      const scene = await createChangeScene({ files: { 'cat.txt': 'mine' } });
+      scene.stored.set('dog.txt', 'other');
+      await scene.rename('cat.txt', 'dog.txt');
+      assert.equal(scene.renaming.value, 'cat.txt');
+      assert.equal(scene.draft.value?.name, 'dog.txt');
+      assert.equal(scene.draft.value?.problem, 'This name is taken in this folder.');
+      assert.deepEqual(scene.shown(), ['cat.txt', 'dog.txt']);
+      assert.equal(scene.stored.get('dog.txt'), 'other');
+    });
+
+    it('is undone by the button of its message', async () => {
+      const scene = await createChangeScene({ files: { 'cat.txt': 'mine' } });
+      await scene.rename('cat.txt', 'dog.txt');
+      assert.deepEqual(scene.shown(), ['dog.txt']);
+      scene.press('Undo');
+      await settle();
+      assert.deepEqual([scene.shown(), [...scene.stored.keys()]], [['cat.txt'], ['cat.txt']]);
+    });
+
+    it('changes the path of a cut file', async () => {
+      const scene = await createChangeScene({ files: { 'cat.txt': 'mine' } });
+      scene.clipboard.put({ kind: 'move', paths: ['cat.txt'] });
+      await scene.rename('cat.txt', 'dog.txt');
+      assert.deepEqual(scene.clipboard.clip.value?.paths, ['dog.txt']);
+    });
+  });
+
+  describe('A deletion', () => {
+    it('does not begin when the rename before it failed, and says why', async () => {
+      const gate = Promise.withResolvers<void>();
+      const scene = await createChangeScene({
+        files: { 'draft.md': 'mine' },
+        override: ({ rename }) => ({ rename: (...given) => gate.promise.then(() => rename(...given)) }),
+      });
+      scene.stored.set('notes.md', 'other');
+      const renamed = scene.rename('draft.md', 'notes.md');
+      const removed = scene.remove('notes.md');
+      await settle();
+      assert.deepEqual(scene.shown(), []);
+      gate.resolve();
+      await Promise.all([renamed, removed]);
+      assert.deepEqual(scene.said(), [
+        '“notes.md” could not be deleted An earlier change, which this one builds on, did not work.',
+      ]);
+      assert.deepEqual(
+        [...scene.stored],
+        [
+          ['draft.md', 'mine'],
+          ['notes.md', 'other'],
+        ],
+      );
+      await settle();
+      assert.deepEqual(scene.shown(), ['draft.md', 'notes.md']);
+    });
+
+    it('shows only the failed files of several again', async () => {
+      const scene = await createChangeScene({
+        files: { 'a.txt': '', 'b.txt': '' },
+        override: ({ remove }) => ({
+          remove: async (path) => {
+            if (path === 'b.txt') throw refusal(500, 'Not this one.');
+            return remove(path);
+          },
+        }),
+      });
+      await scene.remove('a.txt', 'b.txt');
+      assert.deepEqual(scene.said(), ['“a.txt” deleted', '1 of 2 items could not be deleted Not this one.']);
+      assert.deepEqual([scene.shown(), [...scene.stored.keys()]], [['b.txt'], ['b.txt']]);
+    });
+
+    it('succeeds for a 404 of the service, and fails for a 404 of a proxy', async () => {
+      const ofProxy = await createChangeScene({
+        files: { 'cat.txt': '' },
+        override: ({ remove }) => ({ remove: failOnce(new ServiceError(404, 'No such route'), remove) }),
+      });
+      await ofProxy.remove('cat.txt');
+      assert.match(ofProxy.said().join(), /“cat.txt” could not be deleted/);
+      assert.deepEqual(ofProxy.shown(), ['cat.txt']);
+      const ofService = await createChangeScene({
+        files: { 'cat.txt': '' },
+        override: ({ remove }) => ({ remove: failOnce(refusal(404, 'There is no file "cat.txt".'), remove) }),
+      });
+      await ofService.remove('cat.txt');
+      assert.deepEqual(ofService.said(), ['“cat.txt” deleted']);
+    });
+
+    it('is not reverted by a listing that was requested before and arrives later', async () => {
+      const gate = Promise.withResolvers<void>();
+      let isHeld = false;
+      const scene = await createChangeScene({
+        files: { 'cat.txt': '', 'dog.txt': '' },
+        override: ({ list }) => ({
+          async list(...given) {
+            const listing = await list(...given);
+            if (isHeld) await gate.promise;
+            return listing;
+          },
+        }),
+      });
+      isHeld = true;
+      void scene.folder.refresh();
+      await settle();
+      scene.stored.set('new.txt', '');
+      await scene.remove('cat.txt');
+      gate.resolve();
+      await settle();
+      assert.ok(!scene.shown().includes('cat.txt'), scene.shown().join());
+      isHeld = false;
+      void scene.folder.refresh();
+      await settle();
+      assert.deepEqual(scene.shown(), ['dog.txt', 'new.txt']);
+    });
+  });
+
+  describe('A transfer', () => {
+    it('replaces no folder when the user chose to replace all files', async () => {
+      const questions: string[] = [];
+      const taken = { 'to/a.txt': 'old', 'to/b.txt': 'old', 'to/photos/precious.jpg': 'precious' };
+      const scene = await createChangeScene({
+        files: { 'a.txt': 'new', 'b.txt': 'new', 'photos/cat.jpg': 'cat', ...taken },
+        prompts: {
+          async resolveConflict({ name, kinds }) {
+            questions.push(name);
+            return kinds.arriving === 'folder'
+              ? { decision: 'skip', forAll: false }
+              : { decision: 'replace', forAll: true };
+          },
+        },
+      });
+      await scene.transfer('copy', ['a.txt', 'b.txt', 'photos/'], 'to/');
+      assert.deepEqual(questions, ['a.txt', 'photos']);
+      assert.deepEqual(scene.said(), ['2 files copied to “to”']);
+      assert.equal(scene.stored.get('to/b.txt'), 'new');
+      assert.equal(scene.stored.get('to/photos/precious.jpg'), 'precious');
+      assert.equal(scene.stored.get('to/photos/cat.jpg'), undefined);
+    });
+
+    it('asks about each conflict until the decision is for all', async () => {
+      const questions: string[] = [];
+      const scene = await createChangeScene({
+        files: {
+          'a.txt': 'a',
+          'b.txt': 'b',
+          'c.txt': 'c',
+          'd.txt': 'd',
+          'to/a.txt': '1',
+          'to/b.txt': '2',
+          'to/c.txt': '3',
+        },
+        prompts: {
+          async resolveConflict({ name }) {
+            questions.push(name);
+            return questions.length === 1
+              ? { decision: 'skip', forAll: false }
+              : { decision: 'keep-both', forAll: true };
+          },
+        },
+      });
+      await scene.transfer('move', ['a.txt', 'b.txt', 'c.txt', 'd.txt'], 'to/');
+      const [skipped = '', second = ''] = questions;
+      assert.equal(questions.length, 2);
+      assert.notEqual(skipped, second);
+      assert.deepEqual(scene.said(), ['3 files moved to “to”']);
+      const kept = ['a', 'b', 'c'].filter((name) => `${name}.txt` !== skipped);
+      for (const name of kept) assert.equal(scene.stored.get(`to/${name} (2).txt`), name);
+      assert.deepEqual(
+        [...scene.stored.keys()].filter((path) => !path.includes('/')),
+        [skipped],
+      );
+    });
+
+    for (const kind of ['copy', 'move'] as const) {
+      it(`finds a ${kind} done at the retry when its response was lost`, async () => {
+        let calls = 0;
+        const scene = await createChangeScene({
+          files: { 'report.pdf': 'report', 'photos/cat.txt': 'cat' },
+          override: ({ transfer }) => ({
+            async transfer(...given) {
+              await transfer(...given);
+              if (++calls === 1) throw new ServiceError(0, '');
+            },
+          }),
+        });
+        await scene.transfer(kind, ['report.pdf'], 'photos/');
+        scene.press('Retry');
+        await settle();
+        assert.equal(calls, 1);
+        assert.deepEqual(scene.said(), [`“report.pdf” ${kind === 'copy' ? 'copied' : 'moved'} to “photos”`]);
+        assert.equal(scene.stored.has('report.pdf'), kind === 'copy');
+        assert.equal(scene.stored.get('photos/report.pdf'), 'report');
+      });
+    }
+
+    it('undoes a folder move under another name that was cancelled too late', async () => {
+      const files = { 'sub/new.txt': 'new', 'to/sub/old.txt': 'old' };
+      const scene = await createChangeScene({
+        files,
+        prompts: { resolveConflict: async () => ({ decision: 'keep-both', forAll: false }) },
+        override: ({ transfer }) => ({
+          async transfer(kind, source, destination, options) {
+            await transfer(kind, source, destination, options);
+            if (!destination.includes('(2)')) return;
+            // The service has moved the folder when the user cancels.
+            mock.timers.tick(1_000);
+            for (const operation of scene.running.value) operation.cancel();
+            options?.signal?.throwIfAborted();
+          },
+        }),
+      });
+      await scene.transfer('move', ['sub/'], 'to/');
+      assert.deepEqual(scene.said(), ['“sub” moved to “to”']);
+      assert.ok(scene.stored.has('to/sub (2)/new.txt'));
+      scene.press('Undo');
+      await settle();
+      assert.deepEqual(Object.fromEntries(scene.stored), files);
+    });
+
+    it('shows a file again when the service refuses its move after the user opened another folder', async () => {
+      const gate = Promise.withResolvers<void>();
+      const scene = await createChangeScene({
+        files: { 'dog.txt': 'mine', 'photos/cat.txt': '' },
+        override: ({ transfer }) => {
+          const failing = failOnce(refusal(503, 'The disk is asleep.'), transfer);
+          return { transfer: (...given) => gate.promise.then(() => failing(...given)) };
+        },
+      });
+      await scene.open('photos/');
+      const moved = scene.transfer('move', ['dog.txt'], 'photos/');
+      assert.ok(scene.shown().includes('photos/dog.txt'));
+      await scene.open('');
+      assert.ok(!scene.shown().includes('dog.txt'));
+      gate.resolve();
+      await moved;
+      assert.ok(scene.shown().includes('dog.txt'));
+      assert.deepEqual(scene.said(), ['“dog.txt” could not be moved The disk is asleep.']);
+      scene.press('Retry');
+      await settle();
+      assert.deepEqual(scene.said(), ['“dog.txt” moved to “photos”']);
+
+      scene.stored.set('dog.txt', 'other');
+      scene.press('Undo');
+      await settle();
+      assert.match(scene.said().join(), /This could not be undone/);
+      assert.deepEqual([scene.stored.get('dog.txt'), scene.stored.get('photos/dog.txt')], ['other', 'mine']);
+    });
+  });
+});

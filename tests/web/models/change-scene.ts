@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { signal } from '@preact/signals';
+import { createRights } from '../../../web/src/access/rights.ts';
+import { createChangeModel } from '../../../web/src/changes/change-model.ts';
+import { type Clipboard, createClipboard } from '../../../web/src/changes/clipboard.ts';
+import type { Operation } from '../../../web/src/changes/operations.ts';
+import type { Prompts } from '../../../web/src/changes/prompts.ts';
+import type { Draft } from '../../../web/src/changes/rename.ts';
+import { createTurns } from '../../../web/src/changes/turns.ts';
+import { createDialogs } from '../../../web/src/controls/dialogs.ts';
+import { createFolder, type Folder } from '../../../web/src/folder/folder.ts';
+import { createMessages } from '../../../web/src/messages/messages.ts';
+import { createPreferences } from '../../../web/src/preferences.ts';
+import { createSelection } from '../../../web/src/selection/selection.ts';
+import type { Entry, Service } from '../../../web/src/service/service.ts';
+import { createLanguage } from '../../../web/src/text/language.ts';
+import { createMemoryService } from './upload-service.ts';
+
+export interface ChangeSceneOptions {
+  /** The stored files by path; a path that ends with "/" is an empty folder. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Replaces members of the service. */
+  readonly override?: (service: Service) => Partial<Service>;
+  /** The answers of the user. Default: confirms deletions; fails the test for all other questions. */
+  readonly prompts?: Partial<Prompts>;
+}
+
+/** The changes of a page on a service in memory. */
+export interface ChangeScene extends Omit<ReturnType<typeof createChangeModel>, 'rename' | 'remove'> {
+  readonly folder: Folder;
+  readonly clipboard: Clipboard;
+  readonly renaming: { readonly value: string | null };
+  readonly draft: { readonly value: Draft | null };
+  readonly running: { readonly value: readonly Operation[] };
+  readonly stored: Map<string, string>;
+  rename(path: string, newName: string): Promise<void>;
+  remove(...paths: readonly string[]): Promise<void>;
+  /** The paths of the shown entries. */
+  shown(): readonly string[];
+  /** The shown messages, without the marks that isolate names. */
+  said(): readonly string[];
+  /** Presses the button of the newest message that has this label. */
+  press(label: string): void;
+  /** Opens a folder, and resolves when it is shown. */
+  open(path: string): Promise<void>;
+}
+
+export async function createChangeScene({
+  files,
+  override = () => ({}),
+  prompts = {},
+}: ChangeSceneOptions): Promise<ChangeScene> {
+  const memory = createMemoryService(files);
+  const service: Service = { ...memory.service, ...override(memory.service) };
+  const preferences = createPreferences(undefined);
+  const language = await createLanguage(preferences, ['en']);
+  const order = signal({ by: 'name', descending: false } as const);
+  const compareNames = signal(language.value.formats.compareNames);
+  const folder = createFolder(service, { order, compareNames }, { path: '', answer: await memory.service.list('') });
+  const messages = createMessages();
+  const state = {
+    running: signal<readonly Operation[]>([]),
+    renaming: signal<string | null>(null),
+    draft: signal<Draft | null>(null),
+  };
+  const clipboard = createClipboard();
+  const model = createChangeModel(
+    {
+      service,
+      folder,
+      clipboard,
+      messages,
+      language,
+      selection: createSelection(folder),
+      dialogs: createDialogs(),
+      turns: createTurns(),
+      rights: createRights({ isReadOnly: false, isControlled: false, isNobody: () => false, shown: folder.path }),
+    },
+    state,
+    {
+      promptName: () => assert.fail('Unexpected question for a name.'),
+      confirmDelete: async () => true,
+      resolveConflict: ({ name }) => assert.fail(`Unexpected question about "${name}".`),
+      ...prompts,
+    },
+  );
+  const entryAt = (path: string): Entry =>
+    folder.entryOf(path) ?? assert.fail(`The folder shows no "${path}", but ${shown().join(', ')}.`);
+  const shown = () => folder.entries.value.map(({ path }) => path);
+  return {
+    ...model,
+    ...state,
+    folder,
+    clipboard,
+    stored: memory.files,
+    rename: (path, newName) => model.rename(entryAt(path), newName),
+    remove: (...paths) => model.remove(paths.map(entryAt)),
+    shown,
+    said: () =>
+      messages.shown.value.map(({ text, detail }) => plain(detail === undefined ? text : `${text} ${detail}`)),
+    press(label) {
+      const message = messages.shown.value.findLast(({ action }) => action?.label === label);
+      assert.ok(message?.action, `A message has the button ${label}.`);
+      messages.dismiss(message.id);
+      message.action.run();
+    },
+    async open(path) {
+      folder.open(path);
+      await settle();
+    },
+  };
+}
+
+/** Lets all promises settle that need no timer. */
+export async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
+}
+
+const plain = (text: string) => text.replace(/[\u2066-\u2069]/g, '');

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createUrls } from '../../../web/src/service/urls.ts';
+import { shownName } from '../../../web/src/text/shown-name.ts';
+import { HOSTILE_NAMES } from '../samples.ts';
+
+/** First segments of the service's own routes. */
+const ROUTES = ['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder'];
+
+describe('The URL of a page', () => {
+  for (const root of ['https://files.example/', 'https://files.example/team/files/']) {
+    const urls = createUrls(new URL(root));
+    const placeOf = (href: string) => urls.placeOf(new URL(href));
+
+    it(`names the folder and the preview, whatever their names (${root})`, () => {
+      for (const name of [...HOSTILE_NAMES, ...ROUTES, 'file 1', 'Änderung', '100%', 'a+b', 'a\\b', ';=@:', '...']) {
+        for (const folder of [`${name}/`, `${name}/${name}/`, `outer/${name}/`]) {
+          assert.deepEqual(placeOf(urls.page(folder)), { folder, preview: null }, JSON.stringify(folder));
+          const preview = folder + name;
+          assert.deepEqual(placeOf(urls.page(folder, preview)), { folder, preview }, JSON.stringify(preview));
+        }
+        assert.deepEqual(placeOf(urls.page('', name)), { folder: '', preview: name });
+      }
+      assert.deepEqual(placeOf(urls.page('')), { folder: '', preview: null });
+    });
+
+    it(`has the folder in its path, unless a route has that path (${root})`, () => {
+      for (const name of HOSTILE_NAMES) {
+        const { href, pathname, search, hash } = new URL(urls.page(`${name}/`));
+        assert.equal(href.slice(root.length).split('/').length, 2, 'the name is one segment');
+        assert.deepEqual([decodeURIComponent(pathname), search, hash], [`${new URL(root).pathname}${name}/`, '', '']);
+      }
+      for (const route of ROUTES) {
+        assert.equal(urls.page(`${route}/a b/`), `${root}?prefix=${encodeURIComponent(route)}%2Fa+b%2F`);
+        assert.equal(urls.page(`outer/${route}/`), `${root}outer/${route}/`);
+        assert.equal(urls.page(`${route}s/`), `${root}${route}s/`);
+      }
+    });
+  }
+
+  it('names a folder also without the slash at its end, and with escapes that are none', () => {
+    const urls = createUrls(new URL('https://files.example/'));
+    const folderOf = (path: string) => urls.placeOf(new URL(path, 'https://files.example/')).folder;
+    assert.equal(folderOf('photos/2026'), 'photos/2026/');
+    assert.equal(folderOf('?prefix=file/a'), 'file/a/');
+    assert.equal(folderOf('100%/'), '100%/');
+  });
+});
+
+describe('A shown name', () => {
+  it('looks neither like another name nor like nothing', () => {
+    for (const [name, expected] of [
+      ['rtl \u202etxt.exe', 'rtl ⟨U+202E⟩txt.exe'],
+      ['\u2066a\u2069', '⟨U+2066⟩a⟨U+2069⟩'],
+      [' \u200b', '⟨U+0020⟩⟨U+200B⟩'],
+      ['שלום 👩‍👧.txt', 'שלום 👩‍👧.txt'],
+    ] as const) {
+      assert.equal(shownName(name), expected);
+    }
+  });
+
+  it('is the name itself where that does not deceive', () => {
+    const changed = HOSTILE_NAMES.filter((name) => shownName(name) !== name);
+    assert.deepEqual(changed, ['rtl \u202etxt.exe']);
+  });
+});

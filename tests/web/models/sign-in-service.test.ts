@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { signal } from '@preact/signals';
+import { createRights, type Right } from '../../../web/src/access/rights.ts';
+import { watchService } from '../../../web/src/access/watched-service.ts';
+import type { Service } from '../../../web/src/service/service.ts';
+import { ServiceError } from '../../../web/src/service/service-error.ts';
+import { testAccount } from './test-account.ts';
+import { createMemoryService } from './upload-service.ts';
+
+/** Sends one request of each kind. */
+const REQUESTS: Readonly<Record<keyof Service, (service: Service, ending: AbortSignal) => Promise<unknown>>> = {
+  list: (service, ending) => service.list('photos/', { signal: ending }),
+  upload: (service, ending) =>
+    service.upload({
+      folder: 'photos/',
+      name: 'new.txt',
+      file: new File(['new'], 'new.txt'),
+      replace: false,
+      signal: ending,
+      onProgress() {},
+    }),
+  createFolder: (service, ending) => service.createFolder('photos/2026/', ending),
+  rename: (service, ending) => service.rename('photos/cat.txt', 'lion.txt', { signal: ending }),
+  transfer: (service, ending) => service.transfer('move', 'photos/cat.txt', 'cat.txt', { signal: ending }),
+  remove: (service, ending) => service.remove('photos/cat.txt', { signal: ending }),
+  read: (service, ending) => service.read('photos/cat.txt', { from: 0, length: 4, signal: ending }),
+  check: (service, ending) => service.check('photos/cat.txt', ending),
+};
+const KINDS = Object.keys(REQUESTS) as readonly (keyof Service)[];
+const CHANGES: readonly (keyof Service)[] = ['upload', 'createFolder', 'rename', 'transfer', 'remove'];
+
+const expired = () => new ServiceError(401, 'Sign in first.', undefined, true);
+const forbidden = () => new ServiceError(403, 'You may not change this.', undefined, true);
+
+interface SceneOptions {
+  /** Returns the error with which a request fails; undefined if it succeeds. */
+  readonly fail: (kind: keyof Service, attempt: number) => Error | undefined | Promise<Error | undefined>;
+  /** Whether the user signs in when asked to. */
+  readonly signsIn?: () => boolean | Promise<boolean>;
+  /** The user who is signed in, according to the service. */
+  readonly whoIs?: () => string | null | undefined;
+  /** The permissions in the listing. */
+  readonly granted?: () => readonly Right[];
+}
+
+/** The service of a page on which Ann is signed in and "photos/" is shown. */
+function createScene({ fail, signsIn = () => true, whoIs = () => 'ann', granted = () => ALL }: SceneOptions) {
+  const memory = createMemoryService({ 'photos/cat.txt': 'meow' }).service;
+  const sent: (keyof Service)[] = [];
+  const send = async <Answer>(kind: keyof Service, answer: () => Promise<Answer>): Promise<Answer> => {
+    sent.push(kind);
+    const error = await fail(kind, sent.filter((each) => each === kind).length);
+    if (error) throw error;
+    return answer();
+  };
+  const service: Service = {
+    list: (folder) => send('list', async () => ({ ...(await memory.list(folder)), rights: [...granted()] })),
+    upload: (upload) => send('upload', () => memory.upload(upload)),
+    createFolder: (path) => send('createFolder', () => memory.createFolder(path)),
+    rename: () => send('rename', async () => 'photos/lion.txt'),
+    transfer: () => send('transfer', async () => {}),
+    remove: (path) => send('remove', () => memory.remove(path)),
+    read: () => send('read', async () => new Uint8Array()),
+    check: () => send('check', async () => {}),
+  };
+  const times = signal(0);
+  let asked = 0;
+  let asking: Promise<boolean> | undefined;
+  const ask = async () => {
+    asked++;
+    const isSignedIn = await signsIn();
+    if (isSignedIn) times.value++;
+    asking = undefined;
+    return isSignedIn;
+  };
+  const askAgain = () => {
+    asking ??= ask();
+    return asking;
+  };
+  const account = testAccount({ times, askAgain });
+  const shown = signal('photos/');
+  const rights = createRights({ isReadOnly: false, isControlled: true, isNobody: () => false, shown });
+  let changing = 0;
+  const count = (by: number) => {
+    changing += by;
+  };
+  return {
+    service: watchService(service, { account, rights, shown, count, whoIs: async () => whoIs() }),
+    rights,
+    times,
+    sent,
+    asked: () => asked,
+    changing: () => changing,
+  };
+}
+
+const ALL: readonly Right[] = ['read', 'write', 'manage'];
+const { signal: never } = new AbortController();
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('A request that requires signing in', () => {
+  it('is sent again after the user signed in', async () => {
+    for (const kind of KINDS) {
+      const scene = createScene({ fail: (_kind, attempt) => (attempt === 1 ? expired() : undefined) });
+      await REQUESTS[kind](scene.service, never);
+      assert.deepEqual([scene.sent, scene.asked(), scene.changing()], [[kind, kind], 1, 0], kind);
+    }
+  });
+
+  it('fails with the words of the service when the user declines', async () => {
+    for (const kind of KINDS) {
+      const scene = createScene({ fail: expired, signsIn: () => false });
+      await assert.rejects(REQUESTS[kind](scene.service, never), { status: 401, message: 'Sign in first.' }, kind);
+      assert.deepEqual([scene.sent, scene.changing()], [[kind], 0], kind);
+    }
+  });
+
+  it('counts as a change in progress while the user is asked', async () => {
+    for (const kind of KINDS) {
+      const { promise: answer, resolve: signIn } = Promise.withResolvers<boolean>();
+      const fail = (_kind: keyof Service, attempt: number) => (attempt === 1 ? expired() : undefined);
+      const scene = createScene({ fail, signsIn: () => answer });
+      const request = REQUESTS[kind](scene.service, never);
+      await settled();
+      assert.equal(scene.changing(), CHANGES.includes(kind) ? 1 : 0, kind);
+      signIn(true);
+      await request;
+      assert.equal(scene.changing(), 0, kind);
+    }
+  });
+
+  it('ends with the reason of its signal while the user is asked', async () => {
+    for (const kind of KINDS) {
+      const { promise: answer, resolve: signIn } = Promise.withResolvers<boolean>();
+      const scene = createScene({ fail: expired, signsIn: () => answer });
+      const leaving = new AbortController();
+      const request = REQUESTS[kind](scene.service, leaving.signal);
+      await settled();
+      leaving.abort();
+      await assert.rejects(request, { name: 'AbortError' }, kind);
+      signIn(true);
+      await settled();
+      assert.deepEqual([scene.sent, scene.changing()], [[kind], 0], kind);
+    }
+  });
+
+  it('is sent again without a question when the user signed in since it was sent', async () => {
+    const { promise: refused, resolve: refuse } = Promise.withResolvers<Error>();
+    const scene = createScene({ fail: (_kind, attempt) => (attempt === 1 ? refused : undefined) });
+    const request = REQUESTS.check(scene.service, never);
+    scene.times.value++;
+    refuse(expired());
+    await request;
+    assert.deepEqual([scene.sent, scene.asked()], [['check', 'check'], 0]);
+  });
+
+  it('asks once for all requests, and again for a session that expires later', async () => {
+    let isExpired = true;
+    const scene = createScene({
+      fail: () => (isExpired ? expired() : undefined),
+      signsIn() {
+        isExpired = false;
+        return true;
+      },
+    });
+    await Promise.all(KINDS.map((kind) => REQUESTS[kind](scene.service, never)));
+    assert.equal(scene.asked(), 1);
+    isExpired = true;
+    await REQUESTS.read(scene.service, never);
+    assert.equal(scene.asked(), 2);
+  });
+});
+
+describe('An upload without a response', () => {
+  const lost = () => new ServiceError(0, '');
+  const failFirst = (_kind: keyof Service, attempt: number) => (attempt === 1 ? lost() : undefined);
+
+  it('is sent again after signing in when the service returns 401', async () => {
+    const scene = createScene({ fail: failFirst, whoIs: () => null });
+    await REQUESTS.upload(scene.service, never);
+    assert.deepEqual([scene.sent, scene.asked()], [['upload', 'upload'], 1]);
+  });
+
+  it('fails when the user is signed in, or the service does not respond', async () => {
+    for (const name of ['ann', undefined]) {
+      const scene = createScene({ fail: failFirst, whoIs: () => name });
+      await assert.rejects(REQUESTS.upload(scene.service, never), { status: 0 });
+      assert.deepEqual([scene.sent, scene.asked()], [['upload'], 0]);
+    }
+  });
+});
+
+describe('A request without permission', () => {
+  it('fails with the words of the service, and refreshes the permissions after a change', async () => {
+    for (const kind of CHANGES) {
+      const { promise: listed, resolve: list } = Promise.withResolvers<void>();
+      const scene = createScene({
+        fail: (asked) => (asked === kind ? forbidden() : undefined),
+        granted() {
+          list();
+          return ['read'];
+        },
+      });
+      scene.rights.learn({ prefix: 'photos/', rights: [...ALL] });
+      await assert.rejects(REQUESTS[kind](scene.service, never), { status: 403, message: forbidden().message }, kind);
+      await listed;
+      await settled();
+      assert.deepEqual(scene.sent, [kind, 'list'], kind);
+      assert.deepEqual([scene.rights.may('read'), scene.rights.may('manage')], [true, false], kind);
+    }
+  });
+
+  it('to list a folder means no permission in it', async () => {
+    const scene = createScene({ fail: forbidden });
+    scene.rights.learn({ prefix: 'photos/', rights: [...ALL] });
+    await assert.rejects(REQUESTS.list(scene.service, never), { status: 403 });
+    assert.deepEqual([scene.rights.may('read'), scene.rights.may('write')], [false, false]);
+    assert.deepEqual(scene.sent, ['list']);
+  });
+
+  it('refreshes the permissions once for many changes that fail at once', async () => {
+    const scene = createScene({ fail: (kind) => (kind === 'list' ? undefined : forbidden()) });
+    await Promise.allSettled(CHANGES.map((kind) => REQUESTS[kind](scene.service, never)));
+    await settled();
+    assert.deepEqual(
+      scene.sent.filter((kind) => kind === 'list'),
+      ['list'],
+    );
+  });
+});
