@@ -1,26 +1,27 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Milliseconds between two looks. */
-const INTERVAL = 5;
+/** Milliseconds before the second check, and between checks at most. Frequent checks slow down what they wait for. */
+const FIRST_INTERVAL_MS = 5;
+const MAX_INTERVAL_MS = 60;
 
-/** Seconds that a condition may take on a machine that is busy with other things. */
-const PATIENCE = 20;
+/** Seconds after which `until` fails: enough for a machine that is busy with other work. */
+const TIMEOUT_SECONDS = 20;
 
 /**
- * Looks again and again until `condition` gives something, which it returns: anything but undefined and false. Fails
- * after so many seconds, saying `what` was waited for; a condition that throws fails at once.
+ * Waits until `condition` returns something other than undefined and false, and returns that. Rejects if `condition`
+ * throws, or with `what` after the timeout.
  */
 export async function until<Found>(
   what: string,
   condition: () => Found | Promise<Found>,
-  patience = PATIENCE,
+  timeoutSeconds = TIMEOUT_SECONDS,
 ): Promise<Exclude<Found, undefined | false>> {
-  const deadline = performance.now() + patience * 1000;
-  for (;;) {
+  const deadline = performance.now() + timeoutSeconds * 1000;
+  for (let interval = FIRST_INTERVAL_MS; ; interval = Math.min(interval * 1.5, MAX_INTERVAL_MS)) {
     const found = await condition();
     if (found !== undefined && found !== false) return found as Exclude<Found, undefined | false>;
-    assert.ok(performance.now() < deadline, `Waited ${patience} seconds in vain until ${what}.`);
-    await delay(INTERVAL);
+    assert.ok(performance.now() < deadline, `Waited ${timeoutSeconds} seconds in vain until ${what}.`);
+    await delay(interval);
   }
 }
