@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import * as fc from 'fast-check';
 import { type Answer, jsonOf } from '../http/client.ts';
+import { tries } from '../seeds.ts';
 import { after, type Tree } from './acknowledged.ts';
 import { assertEnvelope, assertGeneral } from './document.ts';
 import { almostForm, chunked, FILE, type Form, headOf, PREFIX, rightForm } from './forms.ts';
-import { tries } from './seeds.ts';
 import { startInMemory, startOnDisk, type Target } from './target.ts';
 import { exchange } from './wire.ts';
 

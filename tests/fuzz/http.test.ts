@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import * as fc from 'fast-check';
 import { type Answer, BOUNDARY, formOf, jsonOf } from '../http/client.ts';
+import { tries } from '../seeds.ts';
 import type { Tree } from './acknowledged.ts';
 import { assertEnvelope, assertGeneral } from './document.ts';
 import { mutated } from './mutations.ts';
-import { tries } from './seeds.ts';
 import { startInMemory, startOnDisk, type Target } from './target.ts';
 import { exchange } from './wire.ts';
 

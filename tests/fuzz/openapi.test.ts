@@ -7,10 +7,10 @@ import sharp from 'sharp';
 import { createToken } from '../../src/access/tokens.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import type { Answer } from '../http/client.ts';
+import { tries } from '../seeds.ts';
 import { after, type Deed, type Tree } from './acknowledged.ts';
 import { type ApiDocument, assertGeneral, readDocument } from './document.ts';
 import { bytesOf, type FuzzedRequest, requestsOf } from './requests.ts';
-import { tries } from './seeds.ts';
 import { startInMemory, startOnDisk, type Target } from './target.ts';
 import { exchange } from './wire.ts';
 

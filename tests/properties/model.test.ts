@@ -7,6 +7,7 @@ import { createFiles, type Files } from '../../src/domain/files.ts';
 import { type FilePath, type FolderPath, parseFile, parseFolder, ROOT } from '../../src/domain/path.ts';
 import { type Backend, disk, memory } from '../contract/backend.ts';
 import { treeOf } from '../contract/bytes.ts';
+import { tries } from '../seeds.ts';
 
 /** A path, or the number of one among those that are there at the time. */
 type Where<Path> = Path | number;
@@ -83,7 +84,7 @@ const sequence = fc
   )
   .map(([planted, operations]) => [...planted, ...operations]);
 
-it('any sequence of operations has on disk the outcomes that it has in memory, and leaves the same tree after each', async () => {
+it('any sequence of operations has on disk the outcomes that it has in memory, and leaves the same tree after each', async (t) => {
   await fc.assert(
     fc.asyncProperty(sequence, async (operations) => {
       await using real = await open(disk);
@@ -97,7 +98,7 @@ it('any sequence of operations has on disk the outcomes that it has in memory, a
         assert.deepEqual(await treeOf(real.files), tree, `the tree after ${step}`);
       }
     }),
-    { numRuns: 100 },
+    tries(t, 100),
   );
 });
 

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { readForm } from '../../src/http/multipart.ts';
 import { partsOfWhole } from '../../src/http/whole-form.ts';
+import { tries } from '../seeds.ts';
 
 const BOUNDARY = 'b-1';
 
@@ -43,13 +44,13 @@ const wellFormed = fc
   .chain((parts) => fc.constantFrom('', '\r\n', 'more').map((rest) => `${parts.join('')}--${BOUNDARY}--${rest}`));
 const anything = fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }).map((pieces) => pieces.join(''));
 
-test('a form that has come whole is read as the same form that comes in pieces', async () => {
+test('a form that has come whole is read as the same form that comes in pieces', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(wellFormed, anything), async (text) => {
       const bytes = Buffer.from(text);
       assert.deepEqual(await read(bytes, { isWhole: true }), await read(bytes, { isWhole: false }));
     }),
-    { numRuns: 2000 },
+    tries(t, 2000),
   );
 });
 

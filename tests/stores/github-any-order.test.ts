@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { join } from 'node:path';
+import { it, type TestContext } from 'node:test';
 import * as fc from 'fast-check';
 import { isStoreError } from '../../src/domain/error.ts';
 import type { StagedUpload, Store } from '../../src/domain/store.ts';
+import { openGitHub } from '../../src/stores/github/github.ts';
+import type { GitHubOptions } from '../../src/stores/github/settings.ts';
+import { hostRepository } from '../../testing/servers/hosted-repository.ts';
 import { file, folder, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import { fileOf, filesIn, having, openRepository } from './github-writing.ts';
+import { tries } from '../seeds.ts';
+import { fileOf, filesIn, having } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
 
@@ -54,16 +59,17 @@ const initialFiles = fc
 const operations = (maxLength: number) => fc.array(operation, { minLength: 2, maxLength, size: 'max' });
 
 it('gives concurrent operations the outcomes of some sequential order', async (t) => {
+  const branches = await openBranches(t);
   await fc.assert(
     fc.asyncProperty(initialFiles, operations(5), async (files, sequence) => {
-      await using opened = await openRepository(t, { files }, { gatherFor: 1 });
-      const { store, repository } = opened;
+      await using branch = await branches.open(files, { gatherFor: 1 });
+      const { store } = branch;
       // Uploads are staged first, so that all operations start at the same time.
       const staged = await Promise.all(
         sequence.map(async (op) => (op.type === 'write' ? having(store, 'stage')(upload(op.text)) : undefined)),
       );
       const outcomes = await Promise.all(sequence.map((op, index) => outcomeOf(run(store, op, staged[index]))));
-      const actual = JSON.stringify({ outcomes, files: sorted(await filesIn(repository)) });
+      const actual = JSON.stringify({ outcomes, files: sorted(await branch.files()) });
       const sequentialResults = permutations(sequence).map((order) => {
         const model = runSequentially(files, order);
         return JSON.stringify({ ...model, outcomes: sequence.map((op) => model.outcomes[order.indexOf(op)]) });
@@ -73,22 +79,44 @@ it('gives concurrent operations the outcomes of some sequential order', async (t
         `${actual} is not one of\n${[...new Set(sequentialResults)].join('\n')}`,
       );
     }),
-    { numRuns: 80 },
+    tries(t, 80),
   );
 });
 
 it('gives sequential operations the outcomes of an in-memory model', async (t) => {
+  const branches = await openBranches(t);
   await fc.assert(
     fc.asyncProperty(initialFiles, operations(8), async (files, sequence) => {
-      await using opened = await openRepository(t, { files });
-      const { store, repository } = opened;
+      await using branch = await branches.open(files);
+      const { store } = branch;
       const outcomes: string[] = [];
       for (const op of sequence) outcomes.push(await outcomeOf(run(store, op)));
-      assert.deepEqual({ outcomes, files: sorted(await filesIn(repository)) }, runSequentially(files, sequence));
+      assert.deepEqual({ outcomes, files: sorted(await branch.files()) }, runSequentially(files, sequence));
     }),
-    { numRuns: 40 },
+    tries(t, 40),
   );
 });
+
+/** Opens a repository. Each run gets a branch of its own, because a repository takes longer than a run. */
+async function openBranches(t: TestContext) {
+  const { repository, options, remove } = await hostRepository();
+  t.after(remove);
+  let count = 0;
+  return {
+    /** Creates a branch with these files, and opens a store on it. */
+    async open(files: Readonly<Record<string, string>>, given: Partial<GitHubOptions> = {}) {
+      const branch = `run-${++count}`;
+      await repository.commit(files, 'Initial commit', { branch });
+      const cache = { ...options.cache, folder: join(options.cache.folder, branch) };
+      const store = openGitHub({ ...options, ...given, branch, cache });
+      return {
+        store,
+        files: () => filesIn(repository, branch),
+        [Symbol.asyncDispose]: async () => store.close?.(),
+      };
+    },
+  };
+}
 
 /** Returns `ok` or the kind of the store error. Rethrows any other error. */
 async function outcomeOf(running: Promise<unknown>): Promise<string> {

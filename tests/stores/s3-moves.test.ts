@@ -8,8 +8,9 @@ import { createBucket } from '../../testing/servers/bucket.ts';
 import { transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { refusal } from '../../testing/servers/s3-proxy.ts';
+import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
-import { until } from '../http/client.ts';
+
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];

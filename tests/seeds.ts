@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
 import type { TestContext } from 'node:test';
 
-// The duration and the seed of the fuzz tests. By default the inputs are the same in each run, so that a test fails only
-// after a change. FUZZ_SECONDS uses a new seed; tests/long/fuzz.test.ts sets it.
+// The duration and the seed of tests with random input. By default the inputs are the same in each run, so that a test
+// fails only after a change. FUZZ_SECONDS uses a new seed; tests/long/fuzz.test.ts sets it.
 
 const { FUZZ_SEED, FUZZ_SECONDS } = process.env;
 
