@@ -8,12 +8,12 @@ import { createPolicy, type Grant, type Person, type Policy, type Subject } from
 import { createToken } from '../../src/access/tokens.ts';
 import type { AccessControl } from '../../src/http/access/access-control.ts';
 import { createWaysIn } from '../../src/http/access/ways-in.ts';
+import { hashForTest } from '../../testing/passwords.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';
 import { startIdentityProvider } from '../../testing/servers/identity-provider.ts';
 import { startKeyServer } from '../../testing/servers/key-server.ts';
 import { send } from '../http/client.ts';
 import { type Browser, createBrowser } from '../http/sign-in/browser.ts';
-import { cheapHash } from '../http/sign-in/signed-in-service.ts';
 
 /** How a request authenticates. */
 export const AUTH_METHODS = [
@@ -60,7 +60,7 @@ export async function openTestAccess(): Promise<TestAccess> {
   const issuer = await startIssuer();
   const { token, hash } = createToken();
   const people: readonly Person[] = [
-    { name: 'ann', password: cheapHash(PASSWORD), groups: ['family'], tokens: [] },
+    { name: 'ann', password: hashForTest(PASSWORD), groups: ['family'], tokens: [] },
     { name: 'robot', password: undefined, groups: [], tokens: [{ name: 'laptop', hash, expires: undefined }] },
   ];
   let policy: Policy = createPolicy(people, []);

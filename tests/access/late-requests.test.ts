@@ -3,8 +3,9 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { RIGHTS } from '../../src/access/rights.ts';
+import { until } from '../../testing/until.ts';
 import { disk, memory } from '../contract/backend.ts';
-import { type Answer, assertFailure, BOUNDARY, type Call, formOf, until } from '../http/client.ts';
+import { type Answer, assertFailure, BOUNDARY, type Call, formOf } from '../http/client.ts';
 import { form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
 
 /** A request that has arrived but for its last bytes. */

@@ -4,9 +4,10 @@ import { createHmac } from 'node:crypto';
 import { mkdir, rename, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
-import { hashPassword, verifyPassword } from '../../src/access/passwords.ts';
+import { verifyPassword } from '../../src/access/passwords.ts';
 import { createToken, hashToken } from '../../src/access/tokens.ts';
 import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
 import { type Answer, assertFailure, postJson, send, sendBytes } from '../http/client.ts';
 
@@ -204,10 +205,10 @@ it('credentials are good for what they were given for, and for nobody else', asy
     };
     const untilRefused = (what: string, headers: Readonly<Record<string, string>>) =>
       until(`${what} is refused`, async () => (await ask(headers)).status === 401);
-    const ann = await annWith(token);
+    const ann = annWith(token);
     for (const way of Object.values(ways)) assert.equal((await ask(way)).status, 200);
 
-    const later = await hashPassword('another one');
+    const later = hashForTest('another one');
     await change({ ann: { ...ann, password: later } });
     await untilRefused('the session of another password', ways.session);
     assertNobody(await ask(ways.password), 'the old password');
@@ -236,7 +237,7 @@ it('a hash is made for somebody who is not there too, so that the time does not 
   try {
     assert.equal(await verifyPassword('wrong', undefined), false);
     assert.equal(hashing.length, 1);
-    assert.equal(await verifyPassword('wrong', await annsHash), false);
+    assert.equal(await verifyPassword('wrong', annsHash), false);
     assert.equal(hashing.length, 2);
   } finally {
     hook.disable();
@@ -283,11 +284,10 @@ function assertNobody({ status, body }: Answer, what: string): void {
   assert.ok(!body.includes(SECRET), what);
 }
 
-let annsHash: Promise<string> | undefined;
+const annsHash = hashForTest(PASSWORD);
 
-async function annWith(token: string) {
-  annsHash ??= hashPassword(PASSWORD);
-  return { password: await annsHash, tokens: [{ name: 'laptop', hash: hashToken(token) }] };
+function annWith(token: string) {
+  return { password: annsHash, tokens: [{ name: 'laptop', hash: hashToken(token) }] };
 }
 
 /** The URL that the service gives for a large file, as path and query. */
@@ -314,7 +314,7 @@ async function serve(t: TestContext, settings: Readonly<Record<string, string>> 
     await writeFile(`${file}.new`, JSON.stringify({ people, grants }));
     await rename(`${file}.new`, file);
   };
-  await change({ ann: await annWith(anns.token), bob: { tokens: [{ name: 'bob', hash: bobs.hash }] } });
+  await change({ ann: annWith(anns.token), bob: { tokens: [{ name: 'bob', hash: bobs.hash }] } });
   const { port } = await startHoldall(t, { root, settings: { ACCESS_FILE: file, RATE_LIMIT: '0', ...settings } });
   return {
     port,

@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { hashPassword } from '../../src/access/passwords.ts';
 import { createToken } from '../../src/access/tokens.ts';
 import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { hashForTest } from '../../testing/passwords.ts';
 import {
   type Answer,
   answerOf,
@@ -27,7 +27,7 @@ it('what is far too large is refused, at next to no cost, and the service goes o
   const password = 'a password of the usual size';
   const { token, hash } = createToken();
   const access = {
-    people: { ann: { password: await hashPassword(password), tokens: [{ name: 'laptop', hash }] } },
+    people: { ann: { password: hashForTest(password), tokens: [{ name: 'laptop', hash }] } },
     grants: [{ folder: '/', to: { person: 'ann' }, rights: ['read', 'write', 'manage'] }],
   };
   const file = join(await temporaryFolder(t), 'access.json');

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { Redis } from 'ioredis';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { hashPassword } from '../../src/access/passwords.ts';
 import { createToken } from '../../src/access/tokens.ts';
 import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { hashForTest } from '../../testing/passwords.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';
 import { startIdentityProvider } from '../../testing/servers/identity-provider.ts';
 import { startKeyServer } from '../../testing/servers/key-server.ts';
@@ -44,7 +44,7 @@ it('no secret is printed, whatever is done with it, at any level of the log', as
     keep(`the ${what} token`, token);
     keep(`the hash of the ${what} token`, hash.slice('sha256:'.length));
   }
-  const passwordHash = await hashPassword(RIGHT);
+  const passwordHash = hashForTest(RIGHT);
   keep('the hash of the password', passwordHash.slice(passwordHash.lastIndexOf(':') + 1));
   const tokens = [
     { name: 'good', hash: good.hash },

@@ -5,9 +5,10 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { OPEN_POLICY } from '../../src/access/open-policy.ts';
 import type { AccessControl } from '../../src/http/access/access-control.ts';
 import { atEnd } from '../../testing/holdall.ts';
+import { until } from '../../testing/until.ts';
 import { EVERYONE, type GuardedService, grant, startGuardedService } from '../access/guarded-service.ts';
 import { memory } from '../contract/backend.ts';
-import { assertFailure, BOUNDARY, formOf, jsonOf, postBytes, send, until, within } from './client.ts';
+import { assertFailure, BOUNDARY, formOf, jsonOf, postBytes, send, within } from './client.ts';
 import { type ServiceOptions, startService } from './service.ts';
 
 const FORM = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };

@@ -3,4 +3,4 @@ import { operationsSuite } from './stores/all.ts';
 import { composedSuite } from './stores/composed.ts';
 
 operationsSuite(bare);
-composedSuite(bare, 'all');
+composedSuite(bare);

@@ -86,15 +86,6 @@ export function answerOf(bytes: string): HttpResponse {
   return { status: Number(statusLine.split(' ')[1]), headers, body };
 }
 
-/** Waits until the condition holds, as long as it takes on a busy machine. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + PATIENCE;
-  while (!(await condition())) {
-    assert.ok(Date.now() < deadline, `Waited in vain until ${what}.`);
-    await delay(2);
-  }
-}
-
 /** The promise, failing when it takes too long: for what would else hang. */
 export async function within<Value>(what: string, promise: Promise<Value>): Promise<Value> {
   const timer = new AbortController();
@@ -298,4 +289,10 @@ export async function plant(port: number, tree: Readonly<Record<string, string |
     else assert.equal((await postJson(port, '/create_folder', { path })).status, 200, path);
   };
   await Promise.all(Object.entries(tree).map(create));
+}
+
+/** Returns the names in a folder as the listing has them; those of folders end with a slash. */
+export async function namesIn(port: number, folder: string): Promise<string[]> {
+  const { entries } = jsonOf(await send(port, `/${escapePath(folder)}`)) as { entries: { path: string }[] };
+  return entries.map(({ path }) => path.slice(folder.length + 1));
 }

@@ -80,9 +80,9 @@ export const ask = (port: number, operation: Operation, accept?: string): Promis
 export async function startWith(
   backend: Backend,
   test: TestContext,
-  wrap: (store: Store) => Store,
+  wrap?: (store: Store) => Store,
 ): Promise<TestService> {
-  const started = await startService(backend, { wrap });
+  const started = await startService(backend, wrap && { wrap });
   test.after(() => started.stop());
   return started;
 }

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { connectRedis, type RedisConnection } from '../../src/process/redis.ts';
 import { startRedis, type TestRedis } from '../../testing/servers/redis.ts';
+import { until } from '../../testing/until.ts';
 import { disk } from '../contract/backend.ts';
 import type { Need } from '../runner/needs.ts';
-import { assertFailure, send, until, within } from './client.ts';
+import { assertFailure, send, within } from './client.ts';
 import { startService } from './service.ts';
 
 export const needs: readonly Need[] = ['redis'];

@@ -2,18 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { AuditEvent } from '../../src/access/audit.ts';
 import { OPEN_POLICY } from '../../src/access/open-policy.ts';
+import { until } from '../../testing/until.ts';
 import { memory } from '../contract/backend.ts';
-import {
-  type Answer,
-  answerOf,
-  assertFailure,
-  pathsBelow,
-  postJson,
-  send,
-  sendBytes,
-  until,
-  upload,
-} from './client.ts';
+import { type Answer, answerOf, assertFailure, pathsBelow, postJson, send, sendBytes, upload } from './client.ts';
 import { startService, type TestService } from './service.ts';
 
 const refusals: AuditEvent[] = [];

@@ -1,7 +1,25 @@
+import { describe } from 'node:test';
 import { s3, shareWithinFile } from '../contract/backend.ts';
 import type { Need } from '../runner/needs.ts';
+import { plant } from './client.ts';
+import { COPY, MOVE, startWith } from './folder-operations.ts';
 import { storeSuite } from './stores/all.ts';
+import { interruptionSuite } from './stores/composed.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-storeSuite(shareWithinFile(s3));
+const shared = shareWithinFile(s3);
+
+storeSuite(shared);
+
+// The other stores change a folder at once, or use the operations that tests/http/bare.test.ts tests.
+describe('Folder operations in a bucket', () => {
+  interruptionSuite(
+    async (test, tree) => {
+      const service = await startWith(shared, test);
+      await plant(service.port, tree);
+      return service;
+    },
+    [COPY, MOVE],
+  );
+});

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { hashPassword } from '../../src/access/passwords.ts';
 import { createToken } from '../../src/access/tokens.ts';
 import { type Holdall, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
 import { type Answer, assertFailure, jsonOf, postJson, send } from '../http/client.ts';
 import { untilAllServe } from './serving.ts';
 
 const PASSWORD = 'correct horse';
-const hash = await hashPassword(PASSWORD);
+const hash = hashForTest(PASSWORD);
 const laptop = createToken();
 
 /** Ann may everything, and everybody may look at what is public. */
@@ -88,7 +88,7 @@ describe('A service with an access file', () => {
     await untilAllAnswer(holdall, byToken(laptop.token), 200);
 
     // Another password ends the sessions, and not the tokens.
-    await replace(file, { ...ACCESS, people: { ann: { ...ann, password: await hashPassword('another') } } });
+    await replace(file, { ...ACCESS, people: { ann: { ...ann, password: hashForTest('another') } } });
     await untilAllAnswer(holdall, byToken(laptop.token), 200);
     await until('the session is over', async () => !(await signedIn(holdall, cookie)));
     await replace(file, { ...ACCESS, people: { ann: { password: hash } } });

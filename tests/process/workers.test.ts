@@ -3,9 +3,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { atEnd, isRunning, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';
 import { assertSuccess, postJson, send, upload } from '../http/client.ts';
-import { cheapHash } from '../http/sign-in/signed-in-service.ts';
 import { temporaryOf } from './debris.ts';
 import { haveAnswered, untilAllServe } from './serving.ts';
 
@@ -67,7 +67,7 @@ describe('two workers', { skip }, () => {
 
   it('count requests and wrong passwords together, also after one was killed', async (t) => {
     const accessFile = join(await temporaryFolder(t), 'access.json');
-    const people = { ann: { password: cheapHash('right') } };
+    const people = { ann: { password: hashForTest('right') } };
     const grants = [{ folder: '/', to: 'everyone', rights: ['read'] }];
     await writeFile(accessFile, JSON.stringify({ people, grants }));
     const settings = {

@@ -119,7 +119,7 @@ function isolatesFiles(): void {
   });
 }
 
-function isolatesAnswers(): void {
+function isolatesResponses(): void {
   const served = serve({ 'a.txt': 'text' });
 
   it('have nosniff and a same-origin resource policy', async () => {
@@ -283,6 +283,6 @@ function movesContents(): void {
 
 describe('isolation of contents', () => {
   describe('/file/', isolatesFiles);
-  describe('responses without file contents', isolatesAnswers);
+  describe('responses without file contents', isolatesResponses);
   describe('with CONTENT_ORIGIN', movesContents);
 });

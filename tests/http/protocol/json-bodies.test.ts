@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { until } from '../../../testing/until.ts';
 import { memory } from '../../contract/backend.ts';
 import {
   answerOf,
@@ -12,7 +13,6 @@ import {
   send,
   sendBytes,
   treeOf,
-  until,
   upload,
   within,
 } from '../client.ts';

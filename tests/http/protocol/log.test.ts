@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
 import type { Store } from '../../../src/domain/store.ts';
+import { until } from '../../../testing/until.ts';
 import { memory } from '../../contract/backend.ts';
-import { begin, plant, send, until, within } from '../client.ts';
+import { begin, plant, send, within } from '../client.ts';
 import { linesOf, requestLines } from '../request-log.ts';
 import { startService, type TestService } from '../service.ts';
 

@@ -14,10 +14,10 @@ const IGNORED_BODIES: readonly (readonly [
   ['a JSON content type and no body', { headers: { 'content-type': 'application/json' } }],
   ['a JSON content type and a body of no bytes', { headers: { 'content-type': 'application/json' }, body: '' }],
   ['a JSON object', { headers: { 'content-type': 'application/json' }, body: '{"overwrite": 1}' }],
-  ['a JSON content type and no JSON', { headers: { 'content-type': 'application/json' }, body: 'none' }],
+  ['a JSON content type and invalid JSON', { headers: { 'content-type': 'application/json' }, body: 'none' }],
   ['a text', { headers: { 'content-type': 'text/plain' }, body: 'none' }],
   ['a body of no type', { body: 'none' }],
-  ['a content type that is none', { headers: { 'content-type': 'none' }, body: 'none' }],
+  ['an invalid content type', { headers: { 'content-type': 'none' }, body: 'none' }],
   [
     'a form',
     {

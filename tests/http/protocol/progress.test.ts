@@ -50,10 +50,10 @@ describe('progress of folder operations', () => {
     });
 
     it(`${operation.name} returns 503 as the last line for an unreachable store`, async (test) => {
-      const unavailable = failing(() => new StoreError('unavailable', 'It is out of reach.', { retryAfter: 9 }));
+      const unavailable = failing(() => new StoreError('unavailable', 'The store is unreachable.', { retryAfter: 9 }));
       const faulty = await startWith(memory, test, unavailable);
       const { last } = linesOf(await ask(faulty.port, operation, NDJSON));
-      assert.deepEqual(last, { success: false, error: 'It is out of reach.', status: 503 });
+      assert.deepEqual(last, { success: false, error: 'The store is unreachable.', status: 503 });
     });
   }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { METHODS } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, it } from 'node:test';
+import { until } from '../../../testing/until.ts';
 import { disk, memory } from '../../contract/backend.ts';
 import {
   answerOf,
@@ -16,7 +17,6 @@ import {
   postJson,
   send,
   sendBytes,
-  until,
   upload,
   within,
 } from '../client.ts';
@@ -202,7 +202,7 @@ describe('malformed HTTP', () => {
     'a greeting': [400, 'hello\r\n\r\n'],
     'an empty request line': [400, ' \r\n\r\n'],
     'a TLS handshake': [400, Buffer.from('160301020001000001fc0303', 'hex')],
-    'a method of nobody': [400, 'MAKE / HTTP/1.1\r\nHost: localhost\r\n\r\n'],
+    'an unknown method': [400, 'MAKE / HTTP/1.1\r\nHost: localhost\r\n\r\n'],
     'a target with a space': [400, 'GET /a b HTTP/1.1\r\nHost: localhost\r\n\r\n'],
     'a target with a control character': [400, 'GET /a\u0001b HTTP/1.1\r\nHost: localhost\r\n\r\n'],
     'another protocol': [400, 'GET / FTP/1.1\r\nHost: localhost\r\n\r\n'],
@@ -216,7 +216,7 @@ describe('malformed HTTP', () => {
     'a head of more than 16 KiB': [431, `${HEAD}A: ${'x'.repeat(17_000)}\r\n\r\n`],
     'a URL of more than 16 KiB': [431, `GET /${'x'.repeat(17_000)} HTTP/1.1\r\nHost: localhost\r\n\r\n`],
     'a wish for a tunnel': [501, 'CONNECT localhost:80 HTTP/1.1\r\nHost: localhost\r\n\r\n'],
-    'an expectation that nobody knows': [417, `${HEAD}Expect: wonders\r\nConnection: close\r\n\r\n`],
+    'an unknown expectation': [417, `${HEAD}Expect: wonders\r\nConnection: close\r\n\r\n`],
   };
   for (const [what, [status, bytes]] of Object.entries(cases)) {
     it(`${what} returns ${status} with the envelope and a request id, and closes the connection`, async () => {
@@ -261,7 +261,7 @@ describe('malformed HTTP', () => {
 
   it('ignores a protocol upgrade', async () => {
     const headers = { connection: 'Upgrade', upgrade: 'websocket' };
-    assert.equal((await within('an answer', send(port, '/', { headers }))).status, 200);
+    assert.equal((await within('the response', send(port, '/', { headers }))).status, 200);
   });
 
   it('does not affect valid requests', async () => {

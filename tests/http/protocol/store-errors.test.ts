@@ -135,7 +135,7 @@ describe('errors of the store', () => {
   it('returns 503 with Retry-After for an unavailable store', async (test) => {
     let retryAfter: number | undefined;
     const wrap = failing(
-      () => new StoreError('unavailable', 'The store is out of reach.', retryAfter === undefined ? {} : { retryAfter }),
+      () => new StoreError('unavailable', 'The store is unreachable.', retryAfter === undefined ? {} : { retryAfter }),
     );
     const faulty = await startWith(wrap, test);
     for (const [seconds, header] of [
@@ -145,7 +145,7 @@ describe('errors of the store', () => {
     ] as const) {
       retryAfter = seconds;
       for (const response of await askEverything(faulty.port)) {
-        assertFailure(response, 503, 'The store is out of reach.');
+        assertFailure(response, 503, 'The store is unreachable.');
         assert.equal(response.headers['retry-after'], header);
       }
     }

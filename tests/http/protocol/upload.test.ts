@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { until } from '../../../testing/until.ts';
 import { memory } from '../../contract/backend.ts';
 import { assertSameBytes } from '../../contract/bytes.ts';
 import {
@@ -18,7 +19,6 @@ import {
   postForm,
   send,
   treeOf,
-  until,
   upload,
 } from '../client.ts';
 import { type ServiceOptions, startService, type TestService } from '../service.ts';

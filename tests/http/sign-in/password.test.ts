@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
 import { verifyPassword } from '../../../src/access/passwords.ts';
+import { hashForTest } from '../../../testing/passwords.ts';
 import { type Answer, assertFailure, assertSuccess, jsonOf, postJson, send } from '../client.ts';
 import { createBrowser } from './browser.ts';
-import { cheapHash, person, type SignedInService, startSignedInService } from './signed-in-service.ts';
+import { person, type SignedInService, startSignedInService } from './signed-in-service.ts';
 
-const ANN = person('ann', { password: cheapHash('correct horse'), groups: ['family'] });
+const ANN = person('ann', { password: hashForTest('correct horse'), groups: ['family'] });
 const BOB = person('bob@example.org');
 const WRONG = 'The name or the password is not right.';
 
@@ -113,7 +114,7 @@ describe('the sign-in form', () => {
       return { 'x-forwarded-for': host % 2 === 0 ? address : `[${address}]:${50_000 + host}` };
     };
     const names = Array.from({ length: 20 }, (_, index) => `name ${index + 1}`);
-    const password = cheapHash('right');
+    const password = hashForTest('right');
     service.change([ANN, ...names.map((name) => person(name, { password }))]);
     for (const [index, name] of names.entries()) {
       assertFailure(await signIn(name, 'guess', from(index)), 401, WRONG);
@@ -127,7 +128,7 @@ describe('the sign-in form', () => {
     mock.timers.enable({ apis: ['Date'], now: Date.now() });
     try {
       const from = elsewhere();
-      service.change([ANN, person('victim', { password: cheapHash('right') })]);
+      service.change([ANN, person('victim', { password: hashForTest('right') })]);
       for (let minute = 0; minute < 12; minute++) {
         for (let attempt = 0; attempt < 10; attempt++) {
           assertFailure(await signIn('victim', 'guess', from), minute < 3 ? 401 : 429, /./);
@@ -143,7 +144,7 @@ describe('the sign-in form', () => {
   it('refuses the hundred-and-first attempt for an account from anywhere, for a quarter of an hour', async () => {
     mock.timers.enable({ apis: ['Date'], now: Date.now() });
     try {
-      const target = person('target', { password: cheapHash('right') });
+      const target = person('target', { password: hashForTest('right') });
       service.change([ANN, BOB, target]);
       const program = { authorization: `Basic ${btoa('target:right')}` };
       assert.equal((await send(service.port, '/', { headers: program })).status, 200);
@@ -165,7 +166,7 @@ describe('the sign-in form', () => {
   it('does not count those who know their password, as in an office behind one address', async () => {
     const from = elsewhere();
     const names = Array.from({ length: 25 }, (_, index) => `colleague ${index}`);
-    const password = cheapHash('right');
+    const password = hashForTest('right');
     service.change([ANN, ...names.map((name) => person(name, { password }))]);
     for (const name of names) assert.equal((await signIn(name, 'right', from)).status, 200);
     for (const name of names) assert.equal((await signIn(name, 'right', from)).status, 200);
@@ -174,7 +175,7 @@ describe('the sign-in form', () => {
 
   it('does not count those who are sent away by a crowd before their password was looked at', async () => {
     const from = elsewhere();
-    const ofTheCrowd = cheapHash('right');
+    const ofTheCrowd = hashForTest('right');
     let isThere = true;
     // As many as are looked at at once and may wait, one behind the other for as long as it takes.
     const crowd = Array.from({ length: 34 }, async () => {
@@ -246,7 +247,7 @@ describe('Authorization: Basic', () => {
   });
 
   it('is read as UTF-8, up to the first colon, and exactly', async () => {
-    service.change([ANN, person('zoë', { password: cheapHash('pass:wörd') })]);
+    service.change([ANN, person('zoë', { password: hashForTest('pass:wörd') })]);
     assert.equal((await ask('zoë:pass:wörd')).status, 200);
     assertFailure(await ask(Buffer.from('zoë:pass:wörd', 'latin1')), 401, /UTF-8 and Base64/);
     assertFailure(await ask('no colon'), 401, /UTF-8 and Base64/);
@@ -268,7 +269,7 @@ describe('Authorization: Basic', () => {
     );
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
     assert.equal(service.events.slice(known).filter(({ event }) => event === 'sign-in').length, 1);
-    service.change([person('ann', { password: cheapHash('another') })]);
+    service.change([person('ann', { password: hashForTest('another') })]);
     assertFailure(await ask('ann:correct horse', headers), 401, WRONG);
     service.change([]);
     assertFailure(await ask('ann:another', headers), 401, WRONG);

@@ -3,15 +3,17 @@ import { randomBytes } from 'node:crypto';
 import { after, before, describe, it, mock } from 'node:test';
 import { createToken } from '../../../src/access/tokens.ts';
 import { connectRedis, type RedisConnection } from '../../../src/process/redis.ts';
+import { hashForTest } from '../../../testing/passwords.ts';
 import { startRedis, type TestRedis } from '../../../testing/servers/redis.ts';
+import { until } from '../../../testing/until.ts';
 import type { Need } from '../../runner/needs.ts';
-import { assertFailure, assertSuccess, postJson, send, until } from '../client.ts';
-import { cheapHash, person, type SignedInService, startSignedInService } from './signed-in-service.ts';
+import { assertFailure, assertSuccess, postJson, send } from '../client.ts';
+import { person, type SignedInService, startSignedInService } from './signed-in-service.ts';
 
 export const needs: readonly Need[] = ['redis'];
 
 const TOKEN = createToken();
-const PASSWORD = cheapHash('secret');
+const PASSWORD = hashForTest('secret');
 
 const ANN = person('ann', {
   password: PASSWORD,

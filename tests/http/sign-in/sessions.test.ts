@@ -6,10 +6,12 @@ import { join } from 'node:path';
 import { after, before, describe, it, mock } from 'node:test';
 import { createEndedSessions } from '../../../src/access/ended-sessions.ts';
 import { createSeal } from '../../../src/access/sealed.ts';
-import { type Answer, assertFailure, assertSuccess, postJson, send, until } from '../client.ts';
-import { cheapHash, person, type SignedInService, startSignedInService } from './signed-in-service.ts';
+import { hashForTest } from '../../../testing/passwords.ts';
+import { until } from '../../../testing/until.ts';
+import { type Answer, assertFailure, assertSuccess, postJson, send } from '../client.ts';
+import { person, type SignedInService, startSignedInService } from './signed-in-service.ts';
 
-const PASSWORD = cheapHash('secret');
+const PASSWORD = hashForTest('secret');
 const ANN = person('ann', { password: PASSWORD });
 const KEY = randomBytes(32);
 
@@ -118,7 +120,7 @@ describe('a session', () => {
 
   it('is over once it was signed out of while it did not count', async () => {
     const [cookie, other] = [await begin(), await begin()];
-    service.change([person('ann', { password: cheapHash('another') })]);
+    service.change([person('ann', { password: hashForTest('another') })]);
     assertOver(await ask(cookie));
     assertSuccess(await signOut(cookie), { message: 'Signed out.' });
     service.change([ANN]);
@@ -168,7 +170,7 @@ describe('a session', () => {
   it('is over when the person goes, comes, or gets another password', async () => {
     const cookie = await begin();
     for (const people of [
-      [person('ann', { password: cheapHash('secret') })],
+      [person('ann', { password: hashForTest('secret') })],
       [person('ann')],
       [person('Ann', { password: PASSWORD })],
       [],

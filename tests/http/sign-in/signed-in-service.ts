@@ -1,4 +1,4 @@
-import { randomBytes, scryptSync } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -79,11 +79,4 @@ export async function startSignedInService({
 
 export function person(name: string, parts: Partial<Person> = {}): Person {
   return { name, password: undefined, groups: [], tokens: [], ...parts };
-}
-
-/** A hash of the least cost that is taken: tests check many. */
-export function cheapHash(password: string): string {
-  const salt = randomBytes(16);
-  const key = scryptSync(password, salt, 32, { N: 1024, r: 8, p: 1 });
-  return `scrypt:N=1024,r=8,p=1:${salt.toString('base64url')}:${key.toString('base64url')}`;
 }

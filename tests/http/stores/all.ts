@@ -1,5 +1,4 @@
 import type { Backend } from '../../contract/backend.ts';
-import { composedSuite } from './composed.ts';
 import { fetchSuite } from './fetch.ts';
 import { filesSuite } from './files.ts';
 import { foldersSuite } from './folders.ts';
@@ -20,7 +19,6 @@ export function storeSuite(backend: Backend): void {
   thumbnailsSuite(backend);
   namesSuite(backend);
   operationsSuite(backend);
-  composedSuite(backend, 'store');
 }
 
 /** Tests the operations on files and folders. `Files` composes those that a store lacks. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
+import { until } from '../../../testing/until.ts';
 import type { Backend, Trait } from '../../contract/backend.ts';
 import { NAMES } from '../../contract/names.ts';
 import {
@@ -17,7 +18,6 @@ import {
   postForm,
   send,
   treeOf,
-  until,
   upload,
 } from '../client.ts';
 import { type ServiceOptions, startService, type TestService } from '../service.ts';
