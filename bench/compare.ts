@@ -16,9 +16,25 @@ export const compare: Benchmark = {
     const { positionals } = parseArgs({ args: [...args], allowPositionals: true });
     const [earlier, later, ...rest] = positionals;
     if (earlier === undefined || later === undefined || rest.length > 0) throw new UsageError('name two files');
-    const { report, compared, problems } = describeChanges(await readEarlier(earlier), await readEarlier(later));
+    const { report, failure } = await compareRuns(earlier, later);
     process.stdout.write(`${report}\n`);
-    if (compared === 0) throw new UsageError('no figure is in both runs and of more than one round in each');
-    if (problems.length > 0) throw new Error(problems.join('\n'));
+    if (failure) throw failure;
   },
 };
+
+/**
+ * Compares two files that `targets` wrote. `failure` is a `UsageError` if they have no figure to compare, and another error
+ * if the later run is worse or lacks a figure.
+ *
+ * @throws UsageError if a file is not a benchmark result
+ */
+export async function compareRuns(
+  earlier: string,
+  later: string,
+): Promise<{ readonly report: string; readonly failure: Error | undefined }> {
+  const { report, compared, problems } = describeChanges(await readEarlier(earlier), await readEarlier(later));
+  if (compared === 0) {
+    return { report, failure: new UsageError('no figure is in both runs and of more than one round in each') };
+  }
+  return { report, failure: problems.length > 0 ? new Error(problems.join('\n')) : undefined };
+}

@@ -4,9 +4,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { compareRuns } from '../../bench/compare.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
+import { UsageError } from '../../testing/options.ts';
 
-describe('run.ts compare', () => {
+describe('Comparing two runs of benchmarks', () => {
   test('reports a figure as worse when all rounds, relative to the peer, are below the earlier ones', async (t) => {
     // The machine was half as fast in the later run. Only changes relative to the peer count.
     const earlier = run({ ours: [100, 110, 105], peer: [200, 200, 200], p99: [5, 6, 5], isMet: true });
@@ -37,7 +39,7 @@ describe('run.ts compare', () => {
     const earlier = run({ ours: [100, 110], peer: [200, 200], p99: [5, 6], isMet: true });
     const later = run({ ours: [98, 111], peer: [200, 200], p99: [5, 6], isMet: false });
     const { status, stderr } = await compare(t, earlier, later);
-    assert.match(stderr, /failed: 1 verdict went from met to missed/);
+    assert.match(stderr, /^1 verdict went from met to missed/);
     assert.equal(status, 1);
     assert.equal((await compare(t, later, earlier)).status, 0);
   });
@@ -53,7 +55,7 @@ describe('run.ts compare', () => {
       const [whole, part] = [file(all), file([...measurements(usual), ...lacking])];
       const { status, stdout, stderr } = await compare(t, whole, part);
       assert.match(stdout, /In the earlier run only:\n- list, holdall\n- Work of list: ≥ 0\.5 × peer\n/);
-      assert.match(stderr, /not in the later run: list, holdall; Work of list: ≥ 0\.5 × peer\n/);
+      assert.match(stderr, /not in the later run: list, holdall; Work of list: ≥ 0\.5 × peer$/);
       assert.equal(status, 1);
       const added = await compare(t, part, whole);
       assert.match(added.stdout, /In the later run only:\n- list, holdall\n/);
@@ -106,6 +108,22 @@ describe('run.ts compare', () => {
   });
 });
 
+describe('npm run bench -- compare', () => {
+  test('prints the report and exits with 0, 1 or 2', async (t) => {
+    const runs = [
+      { later: run(usual), status: 0, stdout: /0 of 2 figures got worse/, stderr: /^$/ },
+      { later: run({ ...usual, p99: [] }), status: 1, stdout: /got worse/, stderr: /^bench: compare failed: .*p99/ },
+      { later: file([]), status: 2, stdout: /In the earlier run only/, stderr: /^bench: no figure is in both runs/ },
+    ];
+    for (const { later, ...expected } of runs) {
+      const { status, stdout, stderr } = await runCommand(t, run(usual), later);
+      assert.equal(status, expected.status, stderr);
+      assert.match(stdout, expected.stdout);
+      assert.match(stderr, expected.stderr);
+    }
+  });
+});
+
 interface Rounds {
   /** Default: `get`. */
   readonly id?: string;
@@ -150,11 +168,36 @@ function measurements({ id = 'get', ours, peer, p99, isMet }: Rounds): object[] 
   ];
 }
 
-async function compare(t: Parameters<typeof temporaryFolder>[0], earlier: string, later: string) {
-  const folder = await temporaryFolder(t);
-  const files = [join(folder, 'earlier.json'), join(folder, 'later.json')] as const;
-  await writeFile(files[0], earlier);
-  await writeFile(files[1], later);
+interface Outcome {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The exit code: 1 if the later run is worse, 2 if there is nothing to compare. */
+  readonly status: number | null;
+}
+
+type Context = Parameters<typeof temporaryFolder>[0];
+
+/** Compares two runs in this process. */
+async function compare(t: Context, earlier: string, later: string): Promise<Outcome> {
+  const files = await writeRuns(t, earlier, later);
+  const { report, failure } = await compareRuns(...files).catch((error: unknown) => {
+    assert.ok(error instanceof UsageError, String(error));
+    return { report: '', failure: error };
+  });
+  const status = failure instanceof UsageError ? 2 : Number(failure !== undefined);
+  return { stdout: `${report}\n`, stderr: failure?.message ?? '', status };
+}
+
+/** Runs `npm run bench -- compare`. */
+async function runCommand(t: Context, earlier: string, later: string): Promise<Outcome> {
+  const files = await writeRuns(t, earlier, later);
   const script = fileURLToPath(new URL('../../bench/run.ts', import.meta.url));
   return spawnSync(process.execPath, [script, 'compare', ...files], { encoding: 'utf8' });
+}
+
+async function writeRuns(t: Context, earlier: string, later: string): Promise<[string, string]> {
+  const folder = await temporaryFolder(t);
+  const files: [string, string] = [join(folder, 'earlier.json'), join(folder, 'later.json')];
+  await Promise.all([writeFile(files[0], earlier), writeFile(files[1], later)]);
+  return files;
 }

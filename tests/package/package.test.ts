@@ -1,34 +1,23 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { version } from '../../src/version.ts';
-import { atEnd, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { jsonOf, send, upload } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertThumbnail, plain, RED } from '../thumbnails/images.ts';
+import { PACKAGE, type Provenance, provenanceOf, ROOT } from './provenance.ts';
 
 export const needs: readonly Need[] = ['package'];
 
 const run = promisify(execFile);
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const PACKAGE = join(ROOT, 'package');
 
 /** The Node.js that runs the tests first, whatever the machine has. */
 const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}` };
-
-interface Provenance {
-  readonly source: Readonly<Record<string, unknown>>;
-  readonly bundled: Readonly<Record<'src' | 'web', readonly { package: string; integrity: string }[]>>;
-  readonly files: readonly { path: string; sha256: string; from: string }[];
-}
-
-const provenanceOf = async (folder: string): Promise<Provenance> =>
-  JSON.parse(await readFile(join(folder, 'provenance.json'), 'utf8'));
 
 describe('The package', () => {
   let provenance: Provenance;
@@ -76,21 +65,6 @@ describe('The package', () => {
     }
   });
 
-  it('comes out the same when it is built again elsewhere', async (t) => {
-    // On the same disk, so that installed packages cost no copies.
-    const elsewhere = await mkdtemp(join(ROOT, '.build-'));
-    atEnd(t, () => rm(elsewhere, { recursive: true, force: true }));
-    for (const path of await sources()) await cp(join(ROOT, path), join(elsewhere, path), { recursive: true });
-    await rm(join(elsewhere, 'web/dist'), { recursive: true, force: true });
-    await run('cp', ['--recursive', '--link', join(ROOT, 'node_modules'), elsewhere]);
-    for (const script of ['build-page', 'build-service', 'build-package'])
-      await run(process.execPath, [join(elsewhere, `scripts/${script}.js`)], { cwd: '/' });
-    const again = await provenanceOf(join(elsewhere, 'package'));
-    const checksums = ({ files }: Provenance) => files.map(({ path, sha256 }) => `${sha256} ${path}`).join('\n');
-    assert.equal(checksums(again), checksums(provenance));
-    assert.deepEqual(again.bundled, provenance.bundled);
-  });
-
   it('runs where it alone is installed, by npx', async (t) => {
     const app = await installed(t);
     const { stdout } = await run('npx', ['--no-install', 'holdall', '--version'], { cwd: app, env });
@@ -115,13 +89,6 @@ describe('The package', () => {
     assert.deepEqual(await holdall.ended, { code: 0, signal: null });
   });
 });
-
-/** What a build reads: what an image is built of, which is told nothing else. */
-async function sources(): Promise<string[]> {
-  const lines = (await readFile(join(ROOT, '.dockerignore'), 'utf8')).split('\n');
-  assert.ok(lines.includes('*'));
-  return lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
-}
 
 /** Packs the package, installs it into an empty folder, and gives that; what it needs comes from npm's cache where it is there. */
 async function installed(t: TestContext): Promise<string> {
