@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import type { Need } from './needs.ts';
 
-const DECLARATION = /^export const needs: readonly Need\[\] = (\[[^\]]*\]);$/m;
+const DECLARATION = /^export const needs(?:: readonly Need\[\])? = (\[[^\]]*\]);$/m;
 
 /** Returns the names of the needs that a test file declares. Reads the source, so the file need not be loaded. */
 export function declaredNeeds(file: string): string[] {

@@ -9,7 +9,8 @@ import { canInstallPackages, installPackages, searchPath } from '../../testing/d
 import { startCeph } from '../../testing/servers/ceph.ts';
 import { environmentOf, isObjectStoreNamed, testObjectStore } from '../../testing/servers/object-store.ts';
 import { explain, type Missing, missingFor, type Need, needsOf } from './needs.ts';
-import { longestFirst, saveDurations, shareProcess } from './order.ts';
+import { longestFirst, saveDurations } from './order.ts';
+import { shareProcesses } from './processes.ts';
 import { Profile } from './profile.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -152,10 +153,12 @@ async function runFiles(
 ): Promise<boolean> {
   signal.throwIfAborted();
   const profile = profiling ? new Profile() : undefined;
-  const shared = shareProcess(longestFirst(files));
+  // What is measured per file needs a process per file. Long tests run alone.
+  const isShared = !profiling && !saving && !long;
+  const processes = isShared ? shareProcesses(files) : undefined;
   const timeout = long ? LONG_TIMEOUT_MS : TIMEOUT_MS;
   const stream = run({
-    files: shared.files,
+    files: [...(processes?.modules ?? longestFirst(files))],
     // One more than the number of cores, because tests spend much of their time waiting.
     concurrency: availableParallelism() + 1,
     execArgv: [...(profile?.options ?? []), `--test-timeout=${timeout}`, ...nodeOptions],
@@ -163,7 +166,6 @@ async function runFiles(
     env: {
       ...process.env,
       NODE_COMPILE_CACHE: COMPILE_CACHE,
-      ...shared.environment,
       ...profile?.environment,
       ...environment,
     },
@@ -175,6 +177,7 @@ async function runFiles(
   const output = stream.compose(new spec());
   output.pipe(process.stdout, { end: false });
   await finished(output);
+  processes?.remove();
   if (profile) process.stdout.write(profile.report());
   return success();
 }

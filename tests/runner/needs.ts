@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isInstalled } from '../../testing/debian-packages.js';
+import { canInstallPackages, isInstalled } from '../../testing/debian-packages.js';
 import { CEPH_COMMANDS } from '../../testing/servers/ceph.ts';
 import { HOW_TO_SET_ANOTHER, isObjectStoreNamed } from '../../testing/servers/object-store.ts';
 import { SWIFT_COMMANDS } from '../../testing/servers/swift.ts';
@@ -17,6 +17,8 @@ interface Requirement {
   readonly description: string;
   /** The command-line programs, with their Debian packages (separated by spaces). */
   readonly commands?: Readonly<Record<string, string>>;
+  /** Commands that can replace a command of `commands` on machines where its package can't be installed. */
+  readonly substitutes?: Readonly<Record<string, string>>;
   /** Everything else that Debian packages provide. */
   readonly files?: readonly { readonly name: string; readonly packages: string; isPresent(): boolean }[];
   /** Returns whether the machine meets the rest of the need, which no package provides. */
@@ -31,8 +33,9 @@ interface Requirement {
 const NEEDS = {
   apache2: { description: 'Apache', commands: { apache2: 'apache2' } },
   browser: {
-    description: 'Chromium and a Chinese font',
-    commands: { chromium: 'chromium', 'fc-list': 'fontconfig' },
+    description: 'Chromium or its headless shell, and a Chinese font',
+    commands: { 'chromium-headless-shell': 'chromium-headless-shell', 'fc-list': 'fontconfig' },
+    substitutes: { 'chromium-headless-shell': 'chromium' },
     // Without the font, a browser draws boxes.
     files: [{ name: 'a Chinese font', packages: 'fonts-noto-cjk', isPresent: hasChineseFont }],
   },
@@ -44,6 +47,7 @@ const NEEDS = {
   },
   caddy: { description: 'Caddy', commands: { caddy: 'caddy' } },
   ceph: { description: 'Ceph, started and stopped by the tests', commands: CEPH_COMMANDS },
+  chromium: { description: 'Chromium with its PDF viewer', commands: { chromium: 'chromium' } },
   curl: { description: 'curl and bash', commands: { curl: 'curl', bash: 'bash' } },
   'docker-compose': { description: 'Docker Compose', commands: { 'docker-compose': 'docker-compose' } },
   git: { description: 'git', commands: { git: 'git' } },
@@ -100,9 +104,10 @@ export interface Missing {
 
 /** Returns what is missing for a need, or undefined if nothing is. */
 export function missingFor(need: Need): Missing | undefined {
-  const { commands = {}, files = [], isMet, isMetOtherwise }: Requirement = requirementOf(need);
+  const { commands = {}, substitutes = {}, files = [], isMet, isMetOtherwise }: Requirement = requirementOf(need);
   if (isMetOtherwise?.()) return undefined;
-  const programs = Object.entries(commands).filter(([command]) => !isInstalled(command));
+  const isSubstituted = (command: string) => !canInstallPackages() && isInstalled(substitutes[command] ?? command);
+  const programs = Object.entries(commands).filter(([command]) => !isInstalled(command) && !isSubstituted(command));
   // A program may be needed to look for a file.
   const others = programs.length > 0 ? files : files.filter((file) => !file.isPresent());
   const names = [...programs.map(([command]) => command), ...others.map(({ name }) => name)];

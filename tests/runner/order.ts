@@ -8,31 +8,16 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Seconds that each file took, written by `npm test -- --save-durations`. */
 const DURATIONS = fileURLToPath(new URL('durations.json', import.meta.url));
 
-/** Folders whose tests run in one process: they start nothing, and have no hooks or mocks outside of `describe`. */
-const SHARED_PROCESS = ['tests/domain/', 'tests/config/', 'tests/layers/', 'tests/properties/'];
-
-const TOGETHER = fileURLToPath(new URL('together.ts', import.meta.url));
-
 /** Returns the files with the longest first, so that no long file runs alone at the end. */
 export function longestFirst(files: readonly string[]): string[] {
-  const durations = readDurations();
-  const seconds = (file: string) => durations[shown(file)] ?? 0;
-  return files.toSorted((a, b) => seconds(b) - seconds(a));
+  const secondsOf = recordedSeconds();
+  return files.toSorted((a, b) => (secondsOf(b) ?? 0) - (secondsOf(a) ?? 0));
 }
 
-/** Replaces the files that share a process by the file that imports them. */
-export function shareProcess(files: readonly string[]): {
-  readonly files: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
-} {
-  const isShared = (file: string) => SHARED_PROCESS.some((folder) => shown(file).startsWith(folder));
-  const shared = files.filter(isShared);
-  if (shared.length < 2) return { files, environment: {} };
-  return {
-    // First, because it has many tests.
-    files: [TOGETHER, ...files.filter((file) => !isShared(file))],
-    environment: { TEST_FILES: JSON.stringify(shared) },
-  };
+/** Returns a function that returns the recorded duration of a test file, or undefined for new and short files. */
+export function recordedSeconds(): (file: string) => number | undefined {
+  const durations = readDurations();
+  return (file) => durations[shown(file)];
 }
 
 /** Writes the durations of the files that run into the file that `longestFirst` reads. */

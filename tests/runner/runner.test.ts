@@ -54,7 +54,7 @@ describe('npm test on a machine without the needed programs', () => {
     const [, table = ''] = stdout.split('\nNot run:\n');
     for (const row of [
       /^ {2}bucket +1 file +needs an S3 object store \(missing: ceph-mon, .*\): apt-get install .* ceph-mon .*S3_TEST_ENDPOINT.* S3_TEST_REGION$/m,
-      /^ {2}browser +1 file +needs Chromium .*: apt-get install --no-install-recommends chromium fontconfig fonts-noto-cjk$/m,
+      /^ {2}browser +1 file +needs Chromium .*: apt-get install --no-install-recommends chromium-headless-shell fontconfig fonts-noto-cjk$/m,
       /^ {2}redis +1 file +needs Redis \(missing: redis-server\): apt-get install --no-install-recommends redis-server$/m,
       /^ {2}nginx +1 file +needs nginx \(missing: nginx\): apt-get install --no-install-recommends nginx-light$/m,
     ])

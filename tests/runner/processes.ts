@@ -1,0 +1,83 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { declaredNeeds } from './declared.ts';
+import { recordedSeconds } from './order.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Files that change the process that they run in, or measure it. */
+const OWN_PROCESS: readonly string[] = [
+  'tests/thumbnails/loaders.test.ts',
+  'tests/thumbnails/memory.test.ts',
+  'tests/web/models/upload-model.test.ts',
+];
+
+/** Seconds of tests in one process. With more, cores would be idle at the end of a run. */
+const MAX_SECONDS = 35;
+
+/** Seconds of a file without a recorded duration: it takes less than a second, or it is new. */
+const UNRECORDED_SECONDS = 0.5;
+
+/** The test processes of a run. */
+export interface Processes {
+  /** The module of each process, with the longest first: a test file, or a generated module that imports several. */
+  readonly modules: readonly string[];
+  /** Removes the generated modules. */
+  remove(): void;
+}
+
+/** Files that run in one process. They are of one folder and have the same needs. */
+interface Group {
+  readonly key: string;
+  readonly files: string[];
+  seconds: number;
+}
+
+/**
+ * Assigns test files to processes. Files that share a process also share the start of Node.js, the loaded modules and
+ * the browser, which takes longer than the tests of most files.
+ */
+export function shareProcesses(files: readonly string[]): Processes {
+  const folder = mkdtempSync(join(tmpdir(), 'holdall-tests-'));
+  const groups = group(files).toSorted((a, b) => b.seconds - a.seconds);
+  return {
+    modules: groups.map(({ files: together }, index) => {
+      const [file = '', ...others] = together;
+      return others.length === 0 ? file : writeModule(folder, index, together);
+    }),
+    remove: () => rmSync(folder, { recursive: true }),
+  };
+}
+
+function group(files: readonly string[]): Group[] {
+  const secondsOf = recordedSeconds();
+  const groups: Group[] = [];
+  for (const file of files) {
+    const seconds = secondsOf(file) ?? UNRECORDED_SECONDS;
+    const shown = relative(ROOT, file);
+    const key = OWN_PROCESS.includes(shown) ? shown : JSON.stringify([dirname(shown), declaredNeeds(file)]);
+    const open = groups.find((each) => each.key === key && each.seconds + seconds <= MAX_SECONDS);
+    if (open) {
+      open.files.push(file);
+      open.seconds += seconds;
+    } else {
+      groups.push({ key, files: [file], seconds });
+    }
+  }
+  return groups;
+}
+
+/** Writes a module that imports the files, and declares what they need for `assertDeclared`. Returns its path. */
+function writeModule(folder: string, index: number, files: readonly string[]): string {
+  const [first = ''] = files;
+  const name = `${relative(ROOT, dirname(first)).replaceAll('/', '-')}-${index + 1}.test.mjs`;
+  const lines = [
+    ...files.map((file) => `import ${JSON.stringify(pathToFileURL(resolve(file)).href)};`),
+    `export const needs = ${JSON.stringify(declaredNeeds(first)).replaceAll('"', "'")};`,
+  ];
+  const path = join(folder, name);
+  writeFileSync(path, lines.join('\n'));
+  return path;
+}
