@@ -4,8 +4,9 @@ import { comparePaths } from '../../src/domain/path.ts';
 import { transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { type OwnAnswer, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
+import { until } from '../../testing/until.ts';
 import { folder, ofKind } from '../contract/bytes.ts';
-import { until } from '../http/client.ts';
+
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
@@ -42,8 +43,9 @@ function list(keys: readonly string[], query: URLSearchParams): OwnAnswer {
   const after = query.get('continuation-token') ?? query.get('start-after') ?? '';
   const hasDelimiter = query.has('delimiter');
   const found = new Map<string, string>();
-  for (const key of keys) {
-    if (!key.startsWith(prefix) || comparePaths(key, after) <= 0) continue;
+  for (let index = firstIndex(keys, prefix, after); index < keys.length; index++) {
+    const key = keys[index] ?? '';
+    if (!key.startsWith(prefix)) break;
     const end = hasDelimiter ? key.indexOf('/', prefix.length) : -1;
     const common = key.slice(0, end + 1);
     if (end !== -1 && common === after) continue;
@@ -55,6 +57,18 @@ function list(keys: readonly string[], query: URLSearchParams): OwnAnswer {
     else found.set(key, `<Contents><Key>${key}</Key><ETag>"e"</ETag><Size>1</Size></Contents>`);
   }
   return page(found, '<IsTruncated>false</IsTruncated>');
+}
+
+/** Returns the index of the first key with the prefix that comes after `after`. The keys are sorted. */
+function firstIndex(keys: readonly string[], prefix: string, after: string): number {
+  let [low, high] = [0, keys.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const key = keys[middle] ?? '';
+    if (comparePaths(key, prefix) < 0 || comparePaths(key, after) <= 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function page(found: ReadonlyMap<string, string>, continuation: string): OwnAnswer {

@@ -7,7 +7,8 @@ import { createDiskCache } from '../../src/thumbnails/disk-cache.ts';
 import { decodeFailure, encodeFailure } from '../../src/thumbnails/failures.ts';
 import { RenderError, type RenderFault } from '../../src/thumbnails/render-error.ts';
 import { thumbnailEtag } from '../../src/thumbnails/thumbnails.ts';
-import { atEnd, createGallery, temporaryFolder, thumbnailsOf, until } from './gallery.ts';
+import { until } from '../../testing/until.ts';
+import { atEnd, createGallery, temporaryFolder, thumbnailsOf } from './gallery.ts';
 import { assertThumbnail, BLUE, GREEN, noise, plain, RED, svg } from './images.ts';
 
 const MEGABYTE = 1024 * 1024;
@@ -69,7 +70,7 @@ test('remembers an image that cannot be drawn, for other processes too', async (
   await assert.rejects(one.get(damaged), refused);
   await assert.rejects(one.get(damaged), refused);
   assert.equal(one.peek(damaged), undefined);
-  await until(async () => (await keptIn(options.cacheFolder)).length > 0);
+  await until('the thumbnail is cached', async () => (await keptIn(options.cacheFolder)).length > 0);
   await assert.rejects(two.get(damaged), refused);
   assert.deepEqual(gallery.reads, ['damaged.png']);
   await assertThumbnail(await one.get(gallery.put('damaged.png', png)), [160, 160, RED]);
@@ -131,7 +132,7 @@ test('processes that run at the same time share the folder', async (t) => {
   const file = gallery.put('image', await plain(RED).png().toBuffer());
   const [one, two] = [thumbnailsOf(t, gallery, options), thumbnailsOf(t, gallery, options)];
   await one.get(file);
-  await until(async () => (await keptIn(options.cacheFolder)).length > 0);
+  await until('the thumbnail is cached', async () => (await keptIn(options.cacheFolder)).length > 0);
   await two.get(file);
   assert.deepEqual(gallery.reads, ['image']);
 });
@@ -169,7 +170,7 @@ for (const [damage, inflict] of Object.entries(damages)) {
     const file = gallery.put('image', await plain(RED).png().toBuffer());
     const before = thumbnailsOf(t, gallery, options);
     await before.get(file);
-    await until(async () => (await keptIn(options.cacheFolder)).length > 0);
+    await until('the thumbnail is cached', async () => (await keptIn(options.cacheFolder)).length > 0);
     const [cached] = await keptIn(options.cacheFolder);
     await before.get(gallery.put('other', await plain(BLUE).png().toBuffer()));
     await before.close();
@@ -219,7 +220,7 @@ test('stays within its size on disk', async (t) => {
     given += (await thumbnails.get(gallery.put(`image ${index}`, await noise(index).png().toBuffer()))).length;
   }
   assert.ok(given > 1.5 * size, `${given} bytes are more than fit`);
-  await until(async () => {
+  await until('the cache is as expected', async () => {
     const bytes = await bytesIn(options.cacheFolder);
     return bytes <= size && bytes > 0.5 * size;
   });
@@ -230,7 +231,7 @@ test('stays within its size however much comes at once', async (t) => {
   const cache = createDiskCache({ folder, size: 50_000, warn: quiet });
   atEnd(t, () => cache.close());
   for (let index = 0; index < 50; index++) cache.set(keyOf(index), Buffer.alloc(10_000));
-  await until(async () => {
+  await until('the cache is as expected', async () => {
     const names = await readdir(folder);
     const allThere = names.length > 0 && !names.some((name) => name.endsWith('.tmp'));
     return allThere && (await bytesIn(folder)) <= 50_000;
@@ -245,7 +246,7 @@ test('brings a folder within a smaller size at its start', async (t) => {
   assert.equal((await readdir(folder)).length, 10);
   const small = createDiskCache({ folder, size: 50_000, warn: quiet });
   atEnd(t, () => small.close());
-  await until(async () => (await readdir(folder)).length === 4);
+  await until('the cache has the expected files', async () => (await readdir(folder)).length === 4);
 });
 
 test('makes room by removing what was used least recently', async (t) => {
@@ -264,7 +265,7 @@ test('makes room by removing what was used least recently', async (t) => {
 
   const small = createDiskCache({ folder, size: 34_000, warn: quiet });
   atEnd(t, () => small.close());
-  await until(async () => (await readdir(folder)).length <= 3);
+  await until('the cache has the expected files', async () => (await readdir(folder)).length <= 3);
   assert.deepEqual((await readdir(folder)).toSorted(), [keyOf(0), keyOf(3), keyOf(4)]);
 });
 
@@ -280,7 +281,7 @@ test('sweeps what killed processes left, and nothing that is not its own', async
   await mkdir(join(folder, keyOf(2)));
   const cache = createDiskCache({ folder, size: 4000, warn: quiet });
   atEnd(t, () => cache.close());
-  await until(async () => !(await readdir(folder)).includes('0f5c.tmp'));
+  await until('the temporary file is gone', async () => !(await readdir(folder)).includes('0f5c.tmp'));
   await cache.close();
   assert.deepEqual(
     (await readdir(folder)).toSorted(),

@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import sharp from 'sharp';
 import { isStoreError, StoreError } from '../../src/domain/error.ts';
 import { readSource } from '../../src/thumbnails/source.ts';
-import { createGallery, type Gallery, settled, thumbnailsOf, until } from './gallery.ts';
+import { until } from '../../testing/until.ts';
+import { createGallery, type Gallery, settled, thumbnailsOf } from './gallery.ts';
 import { assertThumbnail, GREEN, noise, plain, RED } from './images.ts';
 
 const image = await plain(RED).png().toBuffer();
@@ -96,14 +97,14 @@ test('closes the source of a render that nobody waits for any more, and gives it
   const open = gallery.hold();
   const leaving = [new AbortController(), new AbortController()];
   const answers = leaving.map(({ signal }) => thumbnails.get(first, { signal }));
-  await until(() => gallery.bodies.length === 1);
+  await until('the file is read', () => gallery.bodies.length === 1);
   leaving[0]?.abort(new Error('left first'));
   await assert.rejects(Promise.resolve(answers[0]), /left first/);
   await settled();
   assert.equal(gallery.bodies[0]?.destroyed, false, 'the other one still waits');
   leaving[1]?.abort(new Error('left last'));
   await assert.rejects(Promise.resolve(answers[1]), /left last/);
-  await until(() => gallery.bodies[0]?.destroyed === true);
+  await until('the body is closed', () => gallery.bodies[0]?.destroyed === true);
   open();
   await thumbnails.get(second);
 });
@@ -117,7 +118,7 @@ test('an asker who leaves gets the reason at once, and the others get the thumbn
   const staying = new AbortController();
   const left = thumbnails.get(file, { signal: leaving.signal });
   const stayed = [thumbnails.get(file), thumbnails.get(file, { signal: staying.signal })];
-  await until(() => gallery.bodies.length === 1);
+  await until('the file is read', () => gallery.bodies.length === 1);
   const reason = new Error('left');
   leaving.abort(reason);
   await assert.rejects(left, (error) => error === reason);
@@ -142,7 +143,7 @@ test('an asker who comes when all others have left gets a thumbnail', async (t) 
   const open = gallery.hold();
   const leaving = new AbortController();
   const left = thumbnails.get(file, { signal: leaving.signal });
-  await until(() => gallery.bodies.length === 1);
+  await until('the file is read', () => gallery.bodies.length === 1);
   leaving.abort(new Error('left'));
   await assert.rejects(left, /left/);
   const came = thumbnails.get(file);
@@ -157,7 +158,7 @@ test('keeps what was being drawn when the last asker left', async (t) => {
   const file = gallery.put('image', await noise(1, 2500).png({ compressionLevel: 0 }).toBuffer());
   const leaving = new AbortController();
   const left = thumbnails.get(file, { signal: leaving.signal });
-  await until(() => sharp.counters().process + sharp.counters().queue > 0);
+  await until('sharp draws', () => sharp.counters().process + sharp.counters().queue > 0);
   leaving.abort(new Error('left'));
   await assert.rejects(left, /left/);
   await assertThumbnail(await thumbnails.get(file));
@@ -251,7 +252,7 @@ test('ends everything when it is closed', async (t) => {
   gallery.hold();
   const answers = [first, second].map((file) => thumbnails.get(file));
   const refused = answers.map((answer) => assert.rejects(answer, { kind: 'unavailable', retryAfter: 1 }));
-  await until(() => gallery.bodies.length === 1);
+  await until('the file is read', () => gallery.bodies.length === 1);
   await thumbnails.close();
   await Promise.all(refused);
   assert.equal(gallery.bodies[0]?.destroyed, true);
@@ -264,7 +265,7 @@ test('closes when what is being drawn is drawn', async (t) => {
   const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
   const answer = thumbnails.get(gallery.put('image', await noise(1, 2500).png({ compressionLevel: 0 }).toBuffer()));
   const settledAnswer = Promise.allSettled([answer]);
-  await until(() => sharp.counters().process + sharp.counters().queue > 0);
+  await until('sharp draws', () => sharp.counters().process + sharp.counters().queue > 0);
   await thumbnails.close();
   assert.deepEqual(sharp.counters(), { queue: 0, process: 0 });
   await settledAnswer;

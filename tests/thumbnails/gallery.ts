@@ -97,11 +97,6 @@ export function atEnd(test: TestContext, cleanUp: () => Promise<void>): void {
   });
 }
 
-/** Waits until something holds. The test's own timeout ends what never does. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await setImmediate();
-}
-
 /** Lets everything happen that waits for nothing outside this process. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await setImmediate();

@@ -8,8 +8,9 @@ import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { isStoreError } from '../../src/domain/error.ts';
+import { until } from '../../testing/until.ts';
 import { largePackedSvg } from './bombs.ts';
-import { createGallery, settled, temporaryFolder, thumbnailOf, thumbnailsOf, until } from './gallery.ts';
+import { createGallery, settled, temporaryFolder, thumbnailOf, thumbnailsOf } from './gallery.ts';
 import { assertThumbnail, endlessSvg, plain, RED, svg, WHITE } from './images.ts';
 
 const image = (href: string) => `<image width="600" height="400" href="${href}" xlink:href="${href}"/>`;
@@ -114,7 +115,7 @@ test('kills an SVG that nobody waits for any more', async (t) => {
   const thumbnails = thumbnailsOf(t, gallery, { renders: 1, renderTimeLimit: 600_000 });
   const leaving = new AbortController();
   const asked = thumbnails.get(gallery.put('endless.svg', endlessSvg()), { signal: leaving.signal });
-  await until(hasProcess);
+  await until('a drawing process runs', hasProcess);
   leaving.abort(new Error('left'));
   await assert.rejects(asked, /left/);
   const next = gallery.put('red.svg', svg('<rect width="600" height="400" fill="rgb(200,40,40)"/>'));
@@ -126,7 +127,7 @@ test('ends an SVG when it is closed', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renderTimeLimit: 600_000 });
   const asked = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
-  await until(hasProcess);
+  await until('a drawing process runs', hasProcess);
   await thumbnails.close();
   await assertNoProcess();
   await asked;
@@ -162,7 +163,7 @@ test('draws one SVG at a time however many are requested, and closes with others
   const asked = [0, 1, 2, 3].map((index) =>
     assert.rejects(thumbnails.get(gallery.put(`${index}.svg`, endlessSvg())), { kind: 'unavailable' }),
   );
-  await until(async () => (await drawingProcesses()).length > 0);
+  await until('the drawing process runs', async () => (await drawingProcesses()).length > 0);
   await settled();
   assert.equal(gallery.reads.length, 4, 'all were read');
   assert.equal((await drawingProcesses()).length, 1);
@@ -179,7 +180,7 @@ test('asks to try again when something else killed the drawing process, and reme
   for (let time = 0; time < 2; time++) {
     const refused = assert.rejects(thumbnails.get(file), { kind: 'unavailable', retryAfter: 5, message: /Try again/ });
     let child: string | undefined;
-    await until(async () => {
+    await until('the drawing process runs', async () => {
       [child] = await drawingProcesses();
       return child !== undefined;
     });
@@ -206,7 +207,7 @@ test('gives a drawing none of our environment', async (t) => {
   const thumbnails = thumbnailsOf(t, gallery, { renderTimeLimit: 600_000 });
   const asked = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
   let child: string | undefined;
-  await until(async () => {
+  await until('the drawing process runs', async () => {
     [child] = await drawingProcesses();
     return child !== undefined;
   });
