@@ -5,6 +5,7 @@ import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { StoreError } from '../domain/error.ts';
 import { makeFolder } from '../domain/make-folder.ts';
+import { maxEntries } from '../domain/max-entries.ts';
 
 /** The sessions that were ended before their time. */
 export interface EndedSessions {
@@ -105,7 +106,7 @@ const notEnded = (reason: string) =>
 
 /** What is shared by Redis, under a key for each that goes by itself when the session would have expired. */
 function createSharedEndings(redis: Pick<Redis, 'set' | 'exists'>): Pick<EndedSessions, 'has' | 'add'> {
-  const remembered = new LRUCache<string, { isEnded: boolean; until: number }>({ max: REMEMBERED });
+  const remembered = new LRUCache<string, { isEnded: boolean; until: number }>(maxEntries(REMEMBERED));
   const ask = async <Answer>(asked: Promise<Answer>, problem: string): Promise<Answer> => {
     try {
       return await asked;

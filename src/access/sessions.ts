@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import type { JWTPayload } from 'jose';
 import { LRUCache } from 'lru-cache';
+import { maxEntries } from '../domain/max-entries.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import type { Identity } from './identity.ts';
 import type { Person, Policy } from './policy.ts';
@@ -53,7 +54,7 @@ const REMEMBERED = 10_000;
 export function createSessions({ key, lifetime, ended }: SessionsOptions): Sessions {
   const seal = createSeal(key, 'session');
   const entryKey = deriveKey(key, 'entry of a session');
-  const remembered = new LRUCache<string, Sealed>({ max: REMEMBERED });
+  const remembered = new LRUCache<string, Sealed>(maxEntries(REMEMBERED));
 
   /** Stands for what the access file says of a person, and tells nothing of it. */
   const entryOf = (name: string, person: Person | undefined): string =>

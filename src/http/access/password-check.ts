@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { MAX_PASSWORD_BYTES, verifyPassword } from '../../access/passwords.ts';
 import type { Person, Policy } from '../../access/policy.ts';
+import { maxEntries } from '../../domain/max-entries.ts';
 import { HttpError } from '../errors.ts';
 import { clientNetwork } from '../limits/client-network.ts';
 import type { Throttle } from './throttle.ts';
@@ -41,7 +42,7 @@ const REMEMBERED = 1000;
 export function createPasswordCheck({ policy, throttle }: PasswordCheckOptions): PasswordCheck {
   const ownKey = randomBytes(32);
   /** Until when credentials hold. Those that are altered in the access file have another key at once. */
-  const remembered = new LRUCache<string, number>({ max: REMEMBERED });
+  const remembered = new LRUCache<string, number>(maxEntries(REMEMBERED));
   /** Requests with the same credentials, of which a program sends many at once, are one attempt. */
   const underWay = new Map<string, Promise<boolean>>();
 

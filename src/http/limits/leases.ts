@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { maxEntries } from '../../domain/max-entries.ts';
 import type { WindowCounters } from './window-counters.ts';
 
 /** Clients for which a process holds leases. The least recently used are dropped, with the rest of their leases. */
@@ -35,7 +36,7 @@ export interface Verdict {
  * request in 30 does. A limit below 400 is taken unit by unit.
  */
 export function leaseStore(counters: WindowCounters) {
-  const leases = new LRUCache<string, Lease>({ max: MAX_CLIENTS });
+  const leases = new LRUCache<string, Lease>(maxEntries(MAX_CLIENTS));
 
   const renew = async (client: string, lease: Lease, seconds: number, max: number) => {
     const wanted = Math.max(1, Math.floor(max * LEASE_SHARE), lease.unserved);

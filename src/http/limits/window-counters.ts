@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { maxEntries } from '../../domain/max-entries.ts';
 
 /** Counters of fixed time windows. A window begins with the first unit taken from it, and is dropped when it ends. */
 export interface WindowCounters {
@@ -34,7 +35,7 @@ const MAX_WINDOWS = 50_000;
 
 /** The windows that one process counts. */
 export class FixedWindows {
-  readonly #windows = new LRUCache<string, { count: number; readonly ends: number }>({ max: MAX_WINDOWS });
+  readonly #windows = new LRUCache<string, { count: number; readonly ends: number }>(maxEntries(MAX_WINDOWS));
 
   take(id: string, { wanted, max, seconds }: TakeRequest): Taken {
     const now = Date.now();

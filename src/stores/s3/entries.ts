@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { maxEntries } from '../../domain/max-entries.ts';
 import { mediaTypeOf, UNKNOWN_TYPE } from '../../domain/media-type.ts';
 import type { FilePath } from '../../domain/path.ts';
 import type { Entry, FileEntry } from '../../domain/store.ts';
@@ -35,7 +36,7 @@ export interface Entries {
 }
 
 export function createEntries(publicUrl: string | undefined): Entries {
-  const known = new LRUCache<FilePath, Seen>({ max: MOST, ttl: FRESH });
+  const known = new LRUCache<FilePath, Seen>({ ...maxEntries(MOST), ttl: FRESH });
   const pages = createRecentPages({ most: MOST_PAGES, milliseconds: FRESH });
   let turn = 0;
   const typed = new WeakSet<FileEntry>();

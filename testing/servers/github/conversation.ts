@@ -137,11 +137,3 @@ export async function runGit(
   if (code !== 0) throw new Error(`git ${args.join(' ')}: exit ${String(code)}\n${said}${written.toString()}`.trim());
   return written;
 }
-
-/** What git writes, from one byte up to another. The process ends with the stream. */
-export function streamGit({ folder, env }: Surroundings, args: readonly string[]): Readable {
-  const child = spawn('git', args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'ignore'] });
-  child.stdout.once('close', () => child.kill());
-  child.once('error', (error) => child.stdout.destroy(error));
-  return child.stdout;
-}

@@ -1,9 +1,11 @@
-import { unlinkSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { type Conversation, converse, type Parse, parseLine, type Surroundings, streamGit } from './conversation.ts';
+import { Readable } from 'node:stream';
+import { converse, type Parse, parseLine, type Surroundings } from './conversation.ts';
+import { readLooseObject, writeLooseObject } from './loose-objects.ts';
+import { readRef, updateRef } from './ref-files.ts';
 
-type ObjectType = 'blob' | 'tree' | 'commit' | 'tag';
+export type ObjectType = 'blob' | 'tree' | 'commit' | 'tag';
 
 export interface ObjectHeader {
   readonly sha: string;
@@ -20,25 +22,27 @@ export interface TreeEntry {
   readonly sha: string;
 }
 
-/** Git's objects and refs, by processes of git that go on, since to start one takes longer than most of the work. */
+/**
+ * The objects and refs of a git repository. Loose objects and refs are read and written in this process, because
+ * starting git takes longer than most requests. `git fsck` checks them when the host stops.
+ */
 export interface ObjectStore {
-  /** Undefined where there is none. */
+  /** Undefined if the object does not exist. */
   header(sha: string): Promise<ObjectHeader | undefined>;
-  /** What a ref, by its full name, points at; read anew each time. */
+  /** Returns the object that a ref, by its full name, points to. Never cached. */
   resolve(ref: string): Promise<ObjectHeader | undefined>;
   read(sha: string): Promise<Buffer>;
   readTree(sha: string): Promise<readonly TreeEntry[]>;
-  /** The bytes of a blob of any size. */
+  /** Returns the bytes of a blob, which are read when the stream is. */
   stream(sha: string): Readable;
   write(type: 'blob' | 'commit', bytes: Buffer | string): Promise<string>;
   writeTree(entries: Iterable<TreeEntry>): Promise<string>;
-  /** Rejects when the ref is no longer at `from`, which is undefined for one that is to be made. */
+  /** Rejects when the ref does not point to `from`, which is undefined for a new ref. */
   updateRef(ref: string, to: string, from: string | undefined): Promise<void>;
   end(): Promise<void>;
 }
 
-/** The folder beside git's own in which bytes wait for git. */
-export const INCOMING = 'incoming';
+const CHUNK_BYTES = 64 * 1024;
 
 const SHA = /^[0-9a-f]{40}$/;
 
@@ -47,75 +51,60 @@ export function isSha(text: string): boolean {
 }
 
 export function openObjects(surroundings: Surroundings): ObjectStore {
-  const reader = converse(surroundings, 'cat-file', '--batch-command');
-  // It would not see what was pushed since it started; what is missing is found at the end, by `git fsck`.
-  const treeWriter = converse(surroundings, 'mktree', '-z', '--batch', '--missing');
-  const refWriter = converse(surroundings, 'update-ref', '--stdin', '-z');
-  const writers = {
-    blob: converse(surroundings, 'hash-object', '-t', 'blob', '-w', '--stdin-paths', '--no-filters'),
-    commit: converse(surroundings, 'hash-object', '-t', 'commit', '-w', '--stdin-paths', '--no-filters'),
-  };
+  const { folder } = surroundings;
   // An object never becomes another one.
-  const headers = new Map<string, Promise<ObjectHeader | undefined>>();
+  const headers = new Map<string, ObjectHeader>();
   const trees = new Map<string, Promise<readonly TreeEntry[]>>();
-  const write = writeThrough(join(surroundings.folder, INCOMING), writers);
-  // An update that fails ends the process, and would take those behind it along.
-  let lastUpdate: Promise<unknown> = Promise.resolve();
+  const packs = converse(surroundings, 'cat-file', '--batch-command');
+  const hasPacks = () => existsSync(join(folder, 'objects', 'pack'));
 
-  const read = async (sha: string) => (await reader.ask(`contents ${sha}\n`, parseContents)).bytes;
+  const write = (type: ObjectType, bytes: Buffer) => {
+    const sha = writeLooseObject(folder, type, bytes);
+    headers.set(sha, { sha, type, size: bytes.length });
+    return sha;
+  };
+  const find = async (sha: string): Promise<ObjectHeader | undefined> => {
+    const loose = readLooseObject(folder, sha);
+    if (loose) return { sha, type: loose.type as ObjectType, size: loose.bytes.length };
+    return hasPacks() ? await packs.ask(`info ${sha}\n`, parseHeader) : undefined;
+  };
+  const header = async (sha: string) => {
+    if (!isSha(sha)) return undefined;
+    const found = headers.get(sha) ?? (await find(sha));
+    if (found) headers.set(sha, found);
+    return found;
+  };
+  const read = async (sha: string) =>
+    readLooseObject(folder, sha)?.bytes ?? (await packs.ask(`contents ${sha}\n`, parseContents)).bytes;
   return {
-    async header(sha) {
-      if (!isSha(sha)) return undefined;
-      const asked = headers.get(sha) ?? reader.ask(`info ${sha}\n`, parseHeader);
-      headers.set(sha, asked);
-      const header = await asked;
-      if (!header) headers.delete(sha);
-      return header;
+    header,
+    async resolve(ref) {
+      const sha = readRef(folder, ref);
+      return sha === undefined ? undefined : await header(sha);
     },
-    resolve: (ref) => reader.ask(`info ${ref}\n`, parseHeader),
     read,
     readTree(sha) {
       const entries = trees.get(sha) ?? read(sha).then(parseTree);
       trees.set(sha, entries);
       return entries;
     },
-    stream: (sha) => streamGit(surroundings, ['cat-file', 'blob', sha]),
-    write,
-    writeTree: (entries) => treeWriter.ask(formatTree(entries), parseSha),
-    updateRef(ref, to, from = '0'.repeat(40)) {
-      const update = lastUpdate.then(() =>
-        refWriter.ask(`start\0update ${ref}\0${to}\0${from}\0commit\0`, parseCommitted),
-      );
-      lastUpdate = update.catch(() => {});
-      return update;
+    stream: (sha) => Readable.from(chunksOf(read(sha))),
+    write: async (type, bytes) => write(type, Buffer.from(bytes)),
+    writeTree: async (entries) => write('tree', formatTree(entries)),
+    async updateRef(ref, to, from) {
+      const isCommit = (await header(to))?.type === 'commit';
+      if (!isCommit && ref.startsWith('refs/heads/'))
+        throw new Error(`A branch can't point to ${to}: it is no commit.`);
+      updateRef(folder, { ref, to, from });
     },
-    async end() {
-      await Promise.all([reader, treeWriter, refWriter, writers.blob, writers.commit].map((one) => one.end()));
-    },
+    end: () => packs.end(),
   };
 }
 
-/** `hash-object` goes on only where it is given files. */
-function writeThrough(
-  folder: string,
-  writers: Readonly<Record<'blob' | 'commit', Conversation>>,
-): ObjectStore['write'] {
-  let count = 0;
-  return async (type, bytes) => {
-    count += 1;
-    const file = join(folder, String(count));
-    writeFileSync(file, bytes);
-    const sha = await writers[type].ask(`${file}\n`, parseSha);
-    unlinkSync(file);
-    return sha;
-  };
+async function* chunksOf(reading: Promise<Buffer>): AsyncGenerator<Buffer> {
+  const bytes = await reading;
+  for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
 }
-
-const parseSha: Parse<string> = (received) => {
-  const line = parseLine(received);
-  if (typeof line !== 'number' && !isSha(line.reply)) throw new Error(`git answers: ${line.reply}`);
-  return line;
-};
 
 /** `git cat-file`, "BATCH OUTPUT". */
 const parseHeader: Parse<ObjectHeader | undefined> = (received) => {
@@ -137,11 +126,6 @@ const parseContents: Parse<ObjectHeader & { readonly bytes: Buffer }> = (receive
   return { reply: { ...reply, bytes: Buffer.from(received.subarray(used, end)) }, used: end + 1 };
 };
 
-const parseCommitted: Parse<void> = (received) => {
-  const end = received.indexOf('commit: ok\n');
-  return end < 0 ? received.length + 1 : { reply: undefined, used: end + 'commit: ok\n'.length };
-};
-
 function parseTree(bytes: Buffer): readonly TreeEntry[] {
   const entries: TreeEntry[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -158,8 +142,18 @@ function parseTree(bytes: Buffer): readonly TreeEntry[] {
 }
 
 function formatTree(entries: Iterable<TreeEntry>): Buffer {
-  const records = [...entries].map(({ mode, name, sha }) => `${mode} ${typeOf(mode)} ${sha}\t${name}\0`);
-  return Buffer.from(`${records.join('')}\0`, 'latin1');
+  const sorted = [...entries].toSorted((left, right) => (sortKey(left) < sortKey(right) ? -1 : 1));
+  return Buffer.concat(
+    sorted.flatMap(({ mode, name, sha }) => [
+      Buffer.from(`${mode.replace(/^0/, '')} ${name}\0`, 'latin1'),
+      Buffer.from(sha, 'hex'),
+    ]),
+  );
+}
+
+/** Git compares the name of a folder as if it ended with a slash: `base_name_compare` in git's read-cache.c. */
+function sortKey({ mode, name }: TreeEntry): string {
+  return typeOf(mode) === 'tree' ? `${name}/` : name;
 }
 
 export function typeOf(mode: string): 'blob' | 'tree' | 'commit' {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assertDeclared } from '../../../tests/runner/declared.ts';
 import { runGit, type Surroundings } from './conversation.ts';
-import { INCOMING, type ObjectStore, openObjects } from './objects.ts';
+import { type ObjectStore, openObjects } from './objects.ts';
 import { type Changes, type Content, pushCommit } from './pushes.ts';
 
 export interface RepositoryOptions {
@@ -77,13 +77,13 @@ export async function createBareRepository(
   initialise(folder, defaultBranch);
   const surroundings = { folder, env: environment(folder) };
   const hosted = host({ id, owner, name, defaultBranch, isPrivate, surroundings });
-  if (files) await pushCommit(surroundings, branch, { changes: files, message: 'Initial commit', date: new Date() });
+  if (files) await pushCommit(hosted, branch, { changes: files, message: 'Initial commit', date: new Date() });
   return { hosted, test: forTests(hosted, branch) };
 }
 
 /** What `git init --bare` leaves, but for what nobody reads; at once, since to wait for each of it takes longer. */
 function initialise(folder: string, defaultBranch: string): void {
-  for (const inner of ['objects', 'refs', INCOMING]) mkdirSync(join(folder, inner), { recursive: true });
+  for (const inner of ['objects', 'refs']) mkdirSync(join(folder, inner), { recursive: true });
   writeFileSync(join(folder, 'HEAD'), `ref: refs/heads/${defaultBranch}\n`);
   writeFileSync(join(folder, 'config'), CONFIGURATION);
 }
@@ -135,7 +135,7 @@ function host(
     lfsObjects: new Map(),
     async isEmpty() {
       hadCommits ||= (await objects.resolve(`refs/heads/${given.defaultBranch}`)) !== undefined;
-      hadCommits ||= (await runGit(given.surroundings, ['for-each-ref', '--count=1'])).length > 0;
+      hadCommits ||= hasRefs(given.surroundings.folder);
       return !hadCommits;
     },
     async close() {
@@ -143,6 +143,10 @@ function host(
       await runGit(given.surroundings, ['fsck', '--strict', '--no-dangling', '--no-progress']);
     },
   };
+}
+
+function hasRefs(folder: string): boolean {
+  return readdirSync(join(folder, 'refs'), { recursive: true, withFileTypes: true }).some((entry) => entry.isFile());
 }
 
 function forTests(hosted: HostedRepository, branch: string): TestRepository {
@@ -156,8 +160,7 @@ function forTests(hosted: HostedRepository, branch: string): TestRepository {
     folder: surroundings.folder,
     git: async (...args) => (await runGit(surroundings, args)).toString().trimEnd(),
     async commit(changes, message = 'Changed by somebody else', { branch: other = branch, date = new Date() } = {}) {
-      const from = await objects.resolve(`refs/heads/${other}`);
-      return await pushCommit(surroundings, other, { changes, message, date, from: from?.sha });
+      return await pushCommit(hosted, other, { changes, message, date });
     },
     async createBranch(name) {
       const head = await objects.resolve(`refs/heads/${branch}`);

@@ -1,4 +1,5 @@
 import { urlOf } from './addresses.ts';
+import { type Folder, folderOf, isFolder, openFolder, writeFolder } from './editable-tree.ts';
 import { type Answer, type Call, notFound, notKnown, Refusal } from './exchange.ts';
 import { isSha, type ObjectStore, typeOf } from './objects.ts';
 import { isMalformed, toBytes } from './paths.ts';
@@ -66,14 +67,6 @@ export function refuseMalformed(name: string, path: string): void {
   if (isMalformed(path)) throw new Refusal(422, `${name} contains a malformed path component`);
 }
 
-/** A tree that is being changed. */
-interface Folder {
-  /** The tree that it was; undefined for a new one. */
-  readonly sha: string | undefined;
-  /** Null until it is looked into. */
-  entries: Map<string, Folder | { readonly mode: string; readonly sha: string }> | null;
-}
-
 /** Returns the sha of the tree that comes of it. Folders that are left empty are gone. */
 export async function changeTree(
   objects: ObjectStore,
@@ -81,9 +74,9 @@ export async function changeTree(
   changes: readonly Change[],
 ): Promise<string> {
   refuseOverlaps(changes);
-  const root: Folder = { sha: base, entries: null };
+  const root = folderOf(base);
   for (const change of changes) await apply(objects, root, change);
-  const tree = await write(objects, root);
+  const tree = await writeFolder(objects, root);
   if (tree === undefined) throw notKnown('the whole tree would be empty');
   return tree;
 }
@@ -103,18 +96,18 @@ async function apply(objects: ObjectStore, root: Folder, { path, entry }: Change
   const name = segments.pop() ?? '';
   let folder = root;
   for (const segment of segments) {
-    const entries = await open(objects, folder);
+    const entries = await openFolder(objects, folder);
     const next = entries.get(segment);
     if (next && !isFolder(next)) throw entry ? notKnown(`${path} is below a file`) : badObjectState();
-    folder = next ?? { sha: undefined, entries: null };
+    folder = next ?? folderOf();
     entries.set(segment, folder);
   }
-  const entries = await open(objects, folder);
+  const entries = await openFolder(objects, folder);
   const present = entries.get(name);
   if (entry === null) {
     if (!entries.delete(name)) throw badObjectState();
   } else if (typeOf(entry.mode) === 'tree') {
-    entries.set(name, { sha: entry.sha, entries: null });
+    entries.set(name, folderOf(entry.sha));
   } else if (present && isFolder(present)) {
     throw notKnown(`${path} is a folder`);
   } else {
@@ -124,33 +117,4 @@ async function apply(objects: ObjectStore, root: Folder, { path, entry }: Change
 
 function badObjectState(): Refusal {
   return new Refusal(422, 'GitRPC::BadObjectState');
-}
-
-function isFolder(entry: Folder | { readonly mode: string }): entry is Folder {
-  return 'entries' in entry;
-}
-
-async function open(objects: ObjectStore, folder: Folder): Promise<NonNullable<Folder['entries']>> {
-  if (folder.entries) return folder.entries;
-  const present = folder.sha === undefined ? [] : await objects.readTree(folder.sha);
-  const entries: NonNullable<Folder['entries']> = new Map();
-  for (const { name, mode, sha } of present) {
-    entries.set(name, typeOf(mode) === 'tree' ? { sha, entries: null } : { mode, sha });
-  }
-  folder.entries = entries;
-  return entries;
-}
-
-/** Returns its sha; undefined for an empty one. */
-async function write(objects: ObjectStore, folder: Folder): Promise<string | undefined> {
-  if (!folder.entries) return folder.sha;
-  const written = await Promise.all(
-    [...folder.entries].map(async ([name, entry]) => {
-      if (!isFolder(entry)) return { name, ...entry };
-      const sha = await write(objects, entry);
-      return sha === undefined ? [] : { name, mode: '040000', sha };
-    }),
-  );
-  const entries = written.flat();
-  return entries.length === 0 ? undefined : await objects.writeTree(entries);
 }

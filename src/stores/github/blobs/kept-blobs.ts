@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { noteUse } from '../../../cache/cache-folder.ts';
 import { isMissing } from '../../../cache/sweep.ts';
+import { maxEntries } from '../../../domain/max-entries.ts';
 import { type Blob, hashOfBlob } from './blob.ts';
 
 /** Blobs in the folder of the cache, each in a file that is called by its sha. */
@@ -32,7 +33,7 @@ const PIECE = 64 * 1024;
 
 export function createKeptBlobs(folder: string, warn: (message: string, details: object) => void): KeptBlobs {
   /** Which file of a blob is known to be right. */
-  const trusted = new LRUCache<string, string>({ max: MOST_TRUSTED });
+  const trusted = new LRUCache<string, string>(maxEntries(MOST_TRUSTED));
 
   const isRight = async (file: FileHandle, { sha, size }: Blob): Promise<boolean> => {
     const stats = await file.stat();

@@ -3,6 +3,7 @@ import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
 import { StoreError } from '../../../domain/error.ts';
 import { parseRetryAfter } from '../../../domain/http-date.ts';
+import { maxEntries } from '../../../domain/max-entries.ts';
 import type { ResolvedRange } from '../../../domain/range.ts';
 import type { Cancellable } from '../../../domain/store.ts';
 import { networkProblem, SOON } from '../../network.ts';
@@ -46,9 +47,9 @@ const FRESH = 60_000;
 const LFS_JSON = 'application/vnd.git-lfs+json';
 
 export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token, log }: GitHubOptions): LargeObjects {
-  const pointers = new LRUCache<string, { object: LargeObject | undefined }>({ max: 10_000 });
-  const attributes = new LRUCache<string, boolean>({ max: 1_000 });
-  const presence = new LRUCache<string, boolean>({ max: 10_000, ttl: FRESH });
+  const pointers = new LRUCache<string, { object: LargeObject | undefined }>(maxEntries(10_000));
+  const attributes = new LRUCache<string, boolean>(maxEntries(1_000));
+  const presence = new LRUCache<string, boolean>({ ...maxEntries(10_000), ttl: FRESH });
 
   const textOf = async ({ sha, size }: TreeEntry, { signal }: Cancellable): Promise<string> => {
     const fetchBlob = (cancelled: AbortSignal) => host.blob(sha, { signal: cancelled });
