@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { GitHubDouble, TestRepository } from '../../testing/servers/github.ts';
+import type { GitHubFake, TestRepository } from '../../testing/servers/github.ts';
 import { startGitHub } from '../../testing/servers/github.ts';
 import type { RunningServer, Server, Site } from './servers.ts';
 import { startServer } from './servers.ts';
@@ -74,11 +74,7 @@ export async function entriesOf({ git, branch }: TestRepository, path: string): 
     .map((line) => line.replace(`${path}/`, ''));
 }
 
-async function meter(
-  host: GitHubDouble,
-  { git, branch }: TestRepository,
-  work: () => Promise<void>,
-): Promise<HostCost> {
+async function meter(host: GitHubFake, { git, branch }: TestRepository, work: () => Promise<void>): Promise<HostCost> {
   const countCommits = async () => Number(await git('rev-list', '--count', branch));
   const commitsBefore = await countCommits();
   host.forget();
@@ -91,7 +87,7 @@ async function meter(
 }
 
 /** The defaults, but that every request looks at the branch first: what is counted does not hang on the moment. */
-function storageSettings({ apiUrl, token }: GitHubDouble, repository: TestRepository): Record<string, string> {
+function storageSettings({ apiUrl, token }: GitHubFake, repository: TestRepository): Record<string, string> {
   return {
     STORAGE_TYPE: 'github',
     GITHUB_API_URL: apiUrl,

@@ -7,10 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { API_PATH, describeApiRequest, type Quota, serveApi, usualHeaders } from './github/api.ts';
-import { describeDownload, offerDownloads } from './github/downloads.ts';
+import { type Downloads, describeDownload, offerDownloads } from './github/downloads.ts';
 import type { AnsweredRequest, Host, Interceptor, Limits } from './github/exchange.ts';
 import { describeLfsRequest, serveLfs } from './github/lfs.ts';
 import {
+  checkRepositories,
   createBareRepository,
   type HostedRepository,
   type RepositoryOptions,
@@ -23,8 +24,8 @@ export type { AnsweredRequest, GitHubRequest, Interceptor, OwnAnswer, Verdict } 
 export type { Changes, Content } from './github/pushes.ts';
 export type { RepositoryOptions, TestRepository } from './github/repository.ts';
 
-/** A host of repositories that answers as GitHub does, as far as a store of files asks; git itself is underneath. */
-export interface GitHubDouble {
+/** A fake GitHub host: it serves git repositories like GitHub, as far as a store needs. */
+export interface GitHubFake {
   /** `http://127.0.0.1:PORT/api/v3`, as of an Enterprise server. */
   readonly apiUrl: string;
   /** Where Git LFS is: `{origin}/{owner}/{repo}.git/info/lfs/objects/batch`. */
@@ -57,20 +58,35 @@ export interface GitHubDouble {
   /** Throws the first failure since the last call: a violation of GitHub's API description, or an interceptor's error. */
   throwFailure(): void;
   /**
+   * Cuts the requests in progress, removes all repositories, and restores the initial settings, for the next test.
+   * Rejects like `throwFailure`.
+   */
+  reset(): Promise<void>;
+  /**
    * Ends all that was started and removes it. Rejects when something did not agree with GitHub's description of its
    * API, when `git fsck --strict` has something against a repository, or when an interceptor threw.
    */
   stop(): Promise<void>;
 }
 
-export async function startGitHub(): Promise<GitHubDouble> {
+export async function startGitHub(): Promise<GitHubFake> {
   const folder = await mkdtemp(join(tmpdir(), 'holdall-github-'));
   const [api, files] = await Promise.all([listen(), listen()]);
   const repositories: HostedRepository[] = [];
+  const removed: HostedRepository[] = [];
   const failures: unknown[] = [];
   const settings = usualSettings();
   const watch = startWatch((error) => failures.push(error));
-  connect({ api, files, settings, watch, repositories });
+  const downloads = offerDownloads(files.origin, () => settings.offers.lifetime);
+  connect({ api, files, settings, watch, repositories, downloads });
+  const throwFailure = () => {
+    const [first] = failures.splice(0);
+    if (first !== undefined) throw first;
+  };
+  const removeRepositories = async () => {
+    await Promise.all(repositories.map((repository) => repository.close()));
+    removed.push(...repositories.splice(0));
+  };
   return {
     ...settings,
     apiUrl: `${api.origin}${API_PATH}`,
@@ -79,26 +95,33 @@ export async function startGitHub(): Promise<GitHubDouble> {
     downloadRequests: watch.downloadRequests,
     forget: watch.forget,
     intercept: watch.intercept,
+    throwFailure,
     async createRepository(options = {}) {
-      const { hosted, test } = await createBareRepository(folder, repositories.length + 1, options);
+      const id = removed.length + repositories.length + 1;
+      const { hosted, test } = await createBareRepository(folder, id, options);
       repositories.push(hosted);
       return test;
     },
-    throwFailure() {
-      const [first] = failures.splice(0);
-      if (first !== undefined) throw first;
+    async reset() {
+      watch.intercept(undefined);
+      await Promise.all([api.cut(), files.cut()]);
+      await removeRepositories();
+      downloads.clear();
+      watch.forget();
+      restore(settings);
+      throwFailure();
     },
     async stop() {
       await Promise.all([api.stop(), files.stop()]);
-      const closed = await Promise.allSettled(repositories.map((repository) => repository.close()));
+      await removeRepositories();
+      await checkRepositories(removed).catch((error: unknown) => failures.push(error));
       await rm(folder, { recursive: true, force: true });
-      failures.push(...closed.flatMap((one) => (one.status === 'rejected' ? [one.reason] : [])));
-      if (failures.length > 0) throw failures[0];
+      throwFailure();
     },
   };
 }
 
-type Settings = Pick<GitHubDouble, 'token' | 'quota' | 'anonymousQuota' | 'limits' | 'permissions' | 'offers'>;
+type Settings = Pick<GitHubFake, 'token' | 'quota' | 'anonymousQuota' | 'limits' | 'permissions' | 'offers'>;
 
 function usualSettings(): Settings {
   const reset = Math.ceil(Date.now() / 1000) + 3600;
@@ -110,6 +133,15 @@ function usualSettings(): Settings {
     permissions: { read: true, write: true },
     offers: { downloads: true, lfs: true, lifetime: 5 * 60_000 },
   };
+}
+
+function restore({ quota, anonymousQuota, limits, permissions, offers }: Settings): void {
+  const usual = usualSettings();
+  Object.assign(quota, usual.quota);
+  Object.assign(anonymousQuota, usual.anonymousQuota);
+  Object.assign(limits, usual.limits);
+  Object.assign(permissions, usual.permissions);
+  Object.assign(offers, usual.offers);
 }
 
 /** What comes in, and who looks at it first. */
@@ -138,13 +170,13 @@ interface Parts {
   readonly settings: Settings;
   readonly watch: ReturnType<typeof startWatch>;
   readonly repositories: readonly HostedRepository[];
+  readonly downloads: Downloads;
 }
 
-function connect({ api, files, settings, watch, repositories }: Parts): void {
+function connect({ api, files, settings, watch, repositories, downloads }: Parts): void {
   const { limits, permissions, offers } = settings;
   const { interceptor, fail, requests, downloadRequests } = watch;
   const lifetime = () => offers.lifetime;
-  const downloads = offerDownloads(files.origin, lifetime);
   const apiUrl = `${api.origin}${API_PATH}`;
   const downloadUrl: Host['downloadUrl'] = (...place) => (offers.downloads ? downloads.addressOf(...place) : null);
   const find = finderIn(repositories);
@@ -195,18 +227,20 @@ interface Listener {
   readonly origin: string;
   /** Has requests served from now on. */
   serve(serviceOf: (incoming: IncomingMessage) => Service): void;
-  /** Cuts every connection, and waits until nothing is done for any of them. */
+  /** Cuts the requests in progress, and waits until nothing is done for any of them. */
+  cut(): Promise<void>;
+  /** Cuts every connection, too. */
   stop(): Promise<void>;
 }
 
 async function listen(): Promise<Listener> {
   let serviceOf: ((incoming: IncomingMessage) => Service) | undefined;
-  const exchanges = new Set<Promise<void>>();
+  const exchanges = new Map<ServerResponse, Promise<void>>();
   const server: Server = createServer((incoming: IncomingMessage, response: ServerResponse) => {
     // Nobody knows the port yet.
     assert.ok(serviceOf);
-    const exchange = handle(serviceOf(incoming), incoming, response).finally(() => exchanges.delete(exchange));
-    exchanges.add(exchange);
+    const exchange = handle(serviceOf(incoming), incoming, response).finally(() => exchanges.delete(response));
+    exchanges.set(response, exchange);
   });
   // A connection that is closed for its idleness just when it is used again would be one request more.
   server.keepAliveTimeout = 0;
@@ -218,10 +252,14 @@ async function listen(): Promise<Listener> {
     serve(next) {
       serviceOf = next;
     },
+    async cut() {
+      for (const response of exchanges.keys()) response.destroy();
+      await Promise.all(exchanges.values());
+    },
     async stop() {
       server.close();
       server.closeAllConnections();
-      await Promise.all(exchanges);
+      await Promise.all(exchanges.values());
     },
   };
 }

@@ -2,22 +2,49 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { GitHubOptions } from '../../src/stores/github/settings.ts';
-import { type GitHubDouble, type RepositoryOptions, startGitHub, type TestRepository } from './github.ts';
+import { type GitHubFake, type RepositoryOptions, startGitHub, type TestRepository } from './github.ts';
 
 /** A repository of a test's own, on a host of its own. */
 export interface HostedRepository {
-  readonly host: GitHubDouble;
+  readonly host: GitHubFake;
   readonly repository: TestRepository;
   /** With which a store opens it: nothing is waited for that only the real host asks for. */
   readonly options: GitHubOptions;
   /** What the store told, by levels. */
   readonly told: readonly { readonly level: string; readonly message: string; readonly details: object }[];
-  /** Removes all, and rejects where the host found a fault, or git one in the repository. */
+  /** Removes all. Rejects if the host found a fault; a host that is not shared also if `git fsck` did. */
   remove(): Promise<void>;
 }
 
+/** Starts a host for one repository. */
 export async function hostRepository(given: RepositoryOptions = {}): Promise<HostedRepository> {
   const host = await startGitHub();
+  return await createOn(host, () => host.stop(), given);
+}
+
+/** Returns a `hostRepository` whose repositories use the same hosts, one after the other, and a function to stop these. */
+export function shareHosts(): { readonly hostRepository: typeof hostRepository; stop(): Promise<void> } {
+  const hosts: GitHubFake[] = [];
+  const unused: GitHubFake[] = [];
+  return {
+    async hostRepository(given = {}) {
+      const host = unused.pop() ?? (await startGitHub());
+      if (!hosts.includes(host)) hosts.push(host);
+      const release = async () => {
+        await host.reset();
+        unused.push(host);
+      };
+      return await createOn(host, release, given);
+    },
+    stop: async () => void (await Promise.all(hosts.map((host) => host.stop()))),
+  };
+}
+
+async function createOn(
+  host: GitHubFake,
+  release: () => Promise<void>,
+  given: RepositoryOptions,
+): Promise<HostedRepository> {
   const repository = await host.createRepository(given);
   const folder = await mkdtemp(join(tmpdir(), 'holdall-test-blobs-'));
   const told: HostedRepository['told'][number][] = [];
@@ -46,7 +73,7 @@ export async function hostRepository(given: RepositoryOptions = {}): Promise<Hos
     },
     async remove() {
       await rm(folder, { recursive: true, force: true });
-      await host.stop();
+      await release();
     },
   };
 }

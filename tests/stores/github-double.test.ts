@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import {
   type AnsweredRequest,
-  type GitHubDouble,
+  type GitHubFake,
   startGitHub,
   type TestRepository,
 } from '../../testing/servers/github.ts';
@@ -21,7 +21,7 @@ interface Reply {
 }
 
 interface Opened {
-  readonly github: GitHubDouble;
+  readonly github: GitHubFake;
   readonly repository: TestRepository;
   /** Asks something of the repository, which is without a name in the path. */
   ask(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Reply>;
@@ -29,13 +29,13 @@ interface Opened {
 
 const FILES = { 'a.txt': 'text', 'folder/b': 'b', 'folder/deep/c': 'c' };
 
-async function open(t: TestContext, options: Parameters<GitHubDouble['createRepository']>[0] = { files: FILES }) {
+async function open(t: TestContext, options: Parameters<GitHubFake['createRepository']>[0] = { files: FILES }) {
   const opened = await start(options);
   t.after(opened.github.stop);
   return opened;
 }
 
-async function start(options: Parameters<GitHubDouble['createRepository']>[0]): Promise<Opened> {
+async function start(options: Parameters<GitHubFake['createRepository']>[0]): Promise<Opened> {
   const github = await startGitHub();
   const repository = await github.createRepository(options);
   return {

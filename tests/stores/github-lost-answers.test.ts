@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
 import type { Store } from '../../src/domain/store.ts';
-import type { GitHubDouble, TestRepository, Verdict } from '../../testing/servers/github.ts';
+import type { GitHubFake, TestRepository, Verdict } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, treeOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
 import { answerOf } from './github-reading.ts';
@@ -177,7 +177,7 @@ describe('What a commit is made of', () => {
 });
 
 /** Answers the first requests of a route, each in its way; a function is run before its request is served. */
-function answering(host: GitHubDouble, route: string, ...ways: readonly (Verdict | (() => unknown))[]): void {
+function answering(host: GitHubFake, route: string, ...ways: readonly (Verdict | (() => unknown))[]): void {
   let served = 0;
   host.intercept(async (request) => {
     if (request.route !== route) return undefined;

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { isStoreError } from '../../src/domain/error.ts';
 import { createClient } from '../../src/stores/github/host/client.ts';
-import type { GitHubDouble, OwnAnswer } from '../../testing/servers/github.ts';
+import type { GitHubFake, OwnAnswer } from '../../testing/servers/github.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, pathsIn, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
@@ -52,7 +52,7 @@ function notNow(least: number, most: number) {
 }
 
 /** Has the quota's window end in so many seconds, from before the first request on: it has one end only. */
-function ending(host: GitHubDouble, seconds: number): void {
+function ending(host: GitHubFake, seconds: number): void {
   host.quota.reset = inSeconds(seconds);
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isStoreError } from '../../src/domain/error.ts';
-import type { GitHubDouble } from '../../testing/servers/github.ts';
+import type { GitHubFake } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, pathsIn, textOf, treeOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
 import {
@@ -199,7 +199,7 @@ describe('A branch that somebody else moves while a commit is made', () => {
 });
 
 /** Has something done before the first request of a route is served. */
-function beforeFirst(host: GitHubDouble, route: string, act: () => unknown): void {
+function beforeFirst(host: GitHubFake, route: string, act: () => unknown): void {
   let isFirst = true;
   host.intercept(async (request) => {
     if (request.route !== route || !isFirst) return undefined;

@@ -1,17 +1,17 @@
 import { Readable } from 'node:stream';
-import type { TestContext } from 'node:test';
+import { after, type TestContext } from 'node:test';
 import type { Store, Upload } from '../../src/domain/store.ts';
 import { shaOfBlob } from '../../src/stores/github/branch/objects.ts';
 import { openGitHub } from '../../src/stores/github/github.ts';
 import type { GitHubOptions } from '../../src/stores/github/settings.ts';
 import type {
   AnsweredRequest,
-  GitHubDouble,
+  GitHubFake,
   GitHubRequest,
   RepositoryOptions,
   TestRepository,
 } from '../../testing/servers/github.ts';
-import { type HostedRepository, hostRepository } from '../../testing/servers/hosted-repository.ts';
+import { type HostedRepository, shareHosts } from '../../testing/servers/hosted-repository.ts';
 
 export const POST_BLOB = 'POST /repos/{owner}/{repo}/git/blobs';
 export const POST_TREE = 'POST /repos/{owner}/{repo}/git/trees';
@@ -20,9 +20,12 @@ export const PATCH_REF = 'PATCH /repos/{owner}/{repo}/git/refs/{ref}';
 export const GET_BRANCH = 'GET /repos/{owner}/{repo}/branches/{branch}';
 export const PUT_FILE = 'PUT /repos/{owner}/{repo}/contents/{path}';
 
+const shared = shareHosts();
+after(() => shared.stop());
+
 /** A repository that a store is open on; it ends with the test, if not before. */
 export interface Opened extends Pick<HostedRepository, 'told' | 'options'>, AsyncDisposable {
-  readonly host: GitHubDouble;
+  readonly host: GitHubFake;
   readonly repository: TestRepository;
   readonly store: Store;
   /** Another service on the same branch. */
@@ -35,7 +38,7 @@ export async function openRepository(
   { files = { 'README.md': 'text' }, ...given }: RepositoryOptions = {},
   options: Partial<GitHubOptions> = {},
 ): Promise<Opened> {
-  return opening(t, await hostRepository({ files, ...given }), options);
+  return opening(t, await shared.hostRepository({ files, ...given }), options);
 }
 
 /** A repository without a commit. */
@@ -44,7 +47,7 @@ export async function openEmptyRepository(
   given: Omit<RepositoryOptions, 'files'> = {},
   options: Partial<GitHubOptions> = {},
 ): Promise<Opened> {
-  return opening(t, await hostRepository(given), options);
+  return opening(t, await shared.hostRepository(given), options);
 }
 
 function opening(t: TestContext, hosted: HostedRepository, given: Partial<GitHubOptions>): Opened {
@@ -107,7 +110,7 @@ export async function messagesIn({ git, branch }: TestRepository): Promise<strin
 }
 
 /** The requests of some routes; of all that write where none is named. */
-export function sent({ requests }: Pick<GitHubDouble, 'requests'>, ...routes: readonly string[]): AnsweredRequest[] {
+export function sent({ requests }: Pick<GitHubFake, 'requests'>, ...routes: readonly string[]): AnsweredRequest[] {
   return requests.filter(({ route, method }) => (routes.length > 0 ? routes.includes(route) : method !== 'GET'));
 }
 

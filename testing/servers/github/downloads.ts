@@ -15,6 +15,8 @@ export interface Downloads {
   /** The address of an object of Git LFS, good for any number of them. */
   addressOfLfs(oid: string, bytes: Buffer): string;
   serve(request: GitHubRequest): Promise<Answer>;
+  /** Revokes all addresses. */
+  clear(): void;
 }
 
 /** What is at an address. */
@@ -65,6 +67,7 @@ export function offerDownloads(origin: string, lifetime: () => number): Download
       const bytes = isAllowed ? await found.open() : undefined;
       return bytes ? partOf(bytes, request) : notFoundHere();
     },
+    clear: () => offers.clear(),
   };
 }
 

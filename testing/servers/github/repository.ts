@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assertDeclared } from '../../../tests/runner/declared.ts';
 import { runGit, type Surroundings } from './conversation.ts';
@@ -61,7 +61,7 @@ export interface HostedRepository {
   readonly lfsObjects: Map<string, Buffer>;
   /** Whether there is no commit in it. */
   isEmpty(): Promise<boolean>;
-  /** Ends its processes, and rejects with what `git fsck` has to say against it. */
+  /** Ends its processes. */
   close(): Promise<void>;
 }
 
@@ -81,11 +81,24 @@ export async function createBareRepository(
   return { hosted, test: forTests(hosted, branch) };
 }
 
-/** What `git init --bare` leaves, but for what nobody reads; at once, since to wait for each of it takes longer. */
+/**
+ * Creates what `git init --bare` does, except for what nobody reads. All repositories of a folder share their objects,
+ * so that one `git fsck` checks all.
+ */
 function initialise(folder: string, defaultBranch: string): void {
-  for (const inner of ['objects', 'refs']) mkdirSync(join(folder, inner), { recursive: true });
+  mkdirSync(join(folder, 'refs'), { recursive: true });
+  mkdirSync(join(folder, '..', 'objects'), { recursive: true });
+  symlinkSync('../objects', join(folder, 'objects'));
   writeFileSync(join(folder, 'HEAD'), `ref: refs/heads/${defaultBranch}\n`);
   writeFileSync(join(folder, 'config'), CONFIGURATION);
+}
+
+/** Rejects with the output of `git fsck` if it finds a fault in the objects or branches of the repositories. */
+export async function checkRepositories(repositories: readonly HostedRepository[]): Promise<void> {
+  const [first] = repositories;
+  if (!first) return;
+  const heads = repositories.flatMap(({ surroundings }) => listRefs(surroundings.folder));
+  await runGit(first.surroundings, ['fsck', '--strict', '--no-dangling', '--no-progress', ...new Set(heads)]);
 }
 
 /** Nothing here outlives the test, so neither a crash nor space matters. */
@@ -135,18 +148,18 @@ function host(
     lfsObjects: new Map(),
     async isEmpty() {
       hadCommits ||= (await objects.resolve(`refs/heads/${given.defaultBranch}`)) !== undefined;
-      hadCommits ||= hasRefs(given.surroundings.folder);
+      hadCommits ||= listRefs(given.surroundings.folder).length > 0;
       return !hadCommits;
     },
-    async close() {
-      await objects.end();
-      await runGit(given.surroundings, ['fsck', '--strict', '--no-dangling', '--no-progress']);
-    },
+    close: () => objects.end(),
   };
 }
 
-function hasRefs(folder: string): boolean {
-  return readdirSync(join(folder, 'refs'), { recursive: true, withFileTypes: true }).some((entry) => entry.isFile());
+/** Returns the shas that the refs of a repository point to, except for packed refs. */
+function listRefs(folder: string): string[] {
+  return readdirSync(join(folder, 'refs'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8').trim());
 }
 
 function forTests(hosted: HostedRepository, branch: string): TestRepository {
