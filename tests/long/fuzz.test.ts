@@ -12,4 +12,4 @@ await import('../fuzz/openapi.test.ts');
 await import('../properties/model.test.ts');
 await import('../properties/paths.test.ts');
 await import('../properties/whole-forms.test.ts');
-await import('../stores/github-any-order.test.ts');
+await import('../stores/github-linearizability.test.ts');

@@ -17,8 +17,8 @@ const raw = (text: string) => Buffer.from(text, 'latin1');
 
 const KEPT = { 'a.txt': 'a', 'f/b.txt': 'b' };
 
-describe('What is neither a file nor a folder', () => {
-  it('is left out, and counted in one line of the log', async (t) => {
+describe('Symbolic links and submodules', () => {
+  it('are not listed, and one log line counts them', async (t) => {
     const opened = await openRepository(t, {
       files: {
         ...KEPT,
@@ -46,7 +46,7 @@ describe('What is neither a file nor a folder', () => {
     assert.deepEqual(warnings(opened)[1]?.details, { ...leftOut, links: 5 });
   });
 
-  it('is not found, nor is anything behind it', async (t) => {
+  it('are not found, and neither are paths through them', async (t) => {
     const { store, host } = await openRepository(t, {
       files: { ...KEPT, link: link('a.txt'), folder: link('f'), module: SUBMODULE, loop: link('loop') },
     });
@@ -69,7 +69,7 @@ describe('What is neither a file nor a folder', () => {
     assert.deepEqual(host.requests, []);
   });
 
-  it('is told of once where folders are read one by one', async (t) => {
+  it('are logged once when folders are read one by one', async (t) => {
     const names = ['f0', 'f1', 'f2', 'f3', 'f4', 'f5', 'f6', 'f7', 'f8', 'f9'];
     const links = names.flatMap((name, index) => names.slice(0, index).map((other) => `${name}/to ${other}`));
     const files: Record<string, Content> = Object.fromEntries(links.map((path) => [path, link('file')]));
@@ -82,7 +82,7 @@ describe('What is neither a file nor a folder', () => {
 });
 
 describe('A name that is not UTF-8', () => {
-  it('is left out and counted, with what is below it', async (t) => {
+  it('is not listed, with all entries below it, and is counted in the log', async (t) => {
     const opened = await openRepository(t, {
       files: new Map([
         [raw('a.txt'), 'a'],
@@ -103,7 +103,7 @@ describe('A name that is not UTF-8', () => {
     assert.equal(warnings(opened).length, 1);
   });
 
-  it('is not found by the name that the host tells in its place', async (t) => {
+  it('is not found by the name with replacement characters that the host returns', async (t) => {
     const { store } = await openRepository(t, {
       files: new Map([
         [raw('a.txt'), 'a'],
@@ -118,7 +118,7 @@ describe('A name that is not UTF-8', () => {
     await assert.rejects(store.list(folder('\ufffd')), ofKind('not-found'));
   });
 
-  it('has nothing mixed up with what has the same bytes under a name that is', async (t) => {
+  it('is not confused with an entry of the same content and a UTF-8 name', async (t) => {
     const { store } = await openRepository(t, {
       files: new Map<string | Buffer, Content>([
         // The host tells these two by one name.
@@ -130,7 +130,7 @@ describe('A name that is not UTF-8', () => {
     assert.deepEqual(await treeOf(store), { 'ó/': null, 'ó/two': 'two' });
   });
 
-  it('is told from one with a true replacement character, at any depth', async (t) => {
+  it('is distinguished from a name with a real replacement character, at any depth', async (t) => {
     const files = { 'a\ufffd.txt': 'true', 'f\ufffd/b\ufffd.txt': 'below', 'f\ufffd/g/c.txt': 'deep' };
     for (const treeEntries of [100, 3]) {
       const opened = await openRepository(t, { files });
@@ -147,8 +147,8 @@ describe('A name that is not UTF-8', () => {
   });
 });
 
-describe('A name that no path can have', () => {
-  it('is left out and counted', async (t) => {
+describe('A name that is no valid path segment', () => {
+  it('is not listed, and is counted in the log', async (t) => {
     const opened = await openRepository(t, {
       files: { ...KEPT, 'line\nbreak': 'x', 'f/tab\t': 'x', 'bell\u0007/file': 'x', 'del\u007f': 'x' },
     });
@@ -159,7 +159,7 @@ describe('A name that no path can have', () => {
     );
   });
 
-  it('leads nowhere, whatever the host says', async (t) => {
+  it('is not found, whatever the host returns', async (t) => {
     const { store, host, repository } = await openRepository(t, { files: KEPT });
     const [sha, blob] = await Promise.all(
       ['main^{tree}', 'main:a.txt'].map((name) => repository.git('rev-parse', name)),
@@ -173,8 +173,8 @@ describe('A name that no path can have', () => {
   });
 });
 
-describe('A marker', () => {
-  it('is never listed, found or asked for', async (t) => {
+describe('A folder marker', () => {
+  it('is never listed, found or requested', async (t) => {
     const opened = await openRepository(
       t,
       {
@@ -198,7 +198,7 @@ describe('A marker', () => {
 });
 
 describe('A file', () => {
-  it('is one whichever of the modes of files it has', async (t) => {
+  it('is listed whichever file mode it has', async (t) => {
     const files = { 'run.sh': { mode: '100755', content: '#!/bin/sh' } as const };
     const { store } = await openRepository(t, { files });
     assert.deepEqual(await pathsIn(store, ''), ['run.sh']);

@@ -10,7 +10,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { timedFetch } from '../../src/stores/github/host/client.ts';
 
-it('A body is whole, though its answer is collected as garbage before anybody reads it', async (t) => {
+it('returns the whole body when the response object is garbage-collected before the body is read', async (t) => {
   const bytes = randomBytes(3 * 1024 * 1024);
   const body = await bodyOf(await serve(t, bytes));
   setFlagsFromString('--expose-gc');

@@ -82,8 +82,8 @@ async function commit({ ask, repository }: Opened, tree: unknown, message = 'Cha
   return String((await ask('POST', '/git/commits', { message, tree, parents })).json.sha);
 }
 
-describe("The double of GitHub's API", () => {
-  it('keeps what is written in git, byte by byte', async (t) => {
+describe('The fake GitHub API', () => {
+  it('stores every byte in git', async (t) => {
     const opened = await open(t);
     const { ask, repository } = opened;
     const bytes = Buffer.from([0, 255, 10, 13]);
@@ -117,7 +117,7 @@ describe("The double of GitHub's API", () => {
     assert.deepEqual(await paths('?recursive=1'), [all.slice(0, 4), true]);
   });
 
-  it('removes, replaces and adds in one tree, and leaves no empty folder', async (t) => {
+  it('removes, replaces and adds entries in one tree, and leaves no empty folder', async (t) => {
     const opened = await open(t);
     const folder = await opened.repository.git('rev-parse', 'main:folder');
     const copy = { path: 'copy', mode: '040000', type: 'tree', sha: folder };
@@ -129,7 +129,7 @@ describe("The double of GitHub's API", () => {
     assert.equal(await opened.repository.git('show', `${String(json.sha)}:a.txt`), 'other');
   });
 
-  it('refuses what GitHub refuses in a tree, and what nobody knows of', async (t) => {
+  it('rejects trees that GitHub rejects, and trees for which its response is unknown', async (t) => {
     const opened = await open(t);
     const malformed = 'tree.path contains a malformed path component';
     const expected: readonly (readonly [string, ...object[]])[] = [
@@ -157,7 +157,7 @@ describe("The double of GitHub's API", () => {
     assert.equal((await change(opened, entry('.gitignore', ''), entry('git~2', ''), entry('.gitx', ''))).status, 201);
   });
 
-  it('lets one of two updates at once win', async (t) => {
+  it('lets one of several concurrent updates win', async (t) => {
     const opened = await open(t);
     const trees = await Promise.all(['1', '2', '3'].map((text) => change(opened, entry('a.txt', text))));
     const commits = await Promise.all(trees.map(({ json }) => commit(opened, json.sha)));
@@ -170,7 +170,7 @@ describe("The double of GitHub's API", () => {
     assert.equal(await opened.repository.git('rev-parse', 'main'), commits[2]);
   });
 
-  it('knows a fast forward of several commits', async (t) => {
+  it('accepts a fast-forward of several commits', async (t) => {
     const { ask, repository } = await open(t);
     const first = await repository.git('rev-parse', 'main');
     await repository.commit({ b: '1' });
@@ -182,7 +182,7 @@ describe("The double of GitHub's API", () => {
     assert.equal((await ask('GET', '/git/ref/heads/none')).status, 404);
   });
 
-  it('has a first commit made of a file only', async (t) => {
+  it('creates the first commit only by an upload of a file', async (t) => {
     const { ask, repository } = await open(t, {});
     const refused = await ask('POST', '/git/blobs', { content: '' });
     assert.deepEqual([refused.status, refused.json.message], [409, 'Git Repository is empty.']);
@@ -193,7 +193,7 @@ describe("The double of GitHub's API", () => {
     assert.equal((await ask('PUT', '/contents/c', { message: 'x', content: '', branch: 'none' })).status, 404);
   });
 
-  it('hands out an address of a file that is good for one GET', async (t) => {
+  it('returns a download URL that works once', async (t) => {
     const { ask } = await open(t);
     const { json } = await ask('GET', '/contents/a.txt?ref=main', undefined, {
       accept: 'application/vnd.github.object+json',
@@ -207,7 +207,7 @@ describe("The double of GitHub's API", () => {
     assert.equal((await fetch(address)).status, 404);
   });
 
-  it('hands out objects of Git LFS', async (t) => {
+  it('serves Git LFS objects', async (t) => {
     const { github, repository } = await open(t);
     const { oid } = repository.addLfsObject('large');
     const batch = async () =>
@@ -233,7 +233,7 @@ describe("The double of GitHub's API", () => {
     assert.equal((await batch()).status, 404);
   });
 
-  it('charges the quota, but not for what is known already', async (t) => {
+  it('counts requests against the rate limit, except 304 responses', async (t) => {
     const { ask, github } = await open(t);
     const first = await ask('GET', '');
     const etag = String(first.headers.get('etag'));
@@ -251,7 +251,7 @@ describe("The double of GitHub's API", () => {
     assert.equal((await ask('GET', '')).status, 200);
   });
 
-  it('knows who may do what', async (t) => {
+  it('enforces permissions, protected branches and archived repositories', async (t) => {
     const { ask, github, repository } = await open(t);
     const write = () => ask('POST', '/git/blobs', { content: '' });
     const statusOf = async (asked: Promise<Reply>) => (await asked).status;
@@ -269,7 +269,7 @@ describe("The double of GitHub's API", () => {
     assert.equal((await fetch(`${github.apiUrl}/repos/${repository.owner}/${repository.name}`)).status, 404);
   });
 
-  it('leads from an old name to the new one', async (t) => {
+  it('redirects from an old repository name to the new one', async (t) => {
     const { ask, github, repository } = await open(t);
     const old = `${github.apiUrl}/repos/${repository.owner}/${repository.name}/git/trees/main?recursive=1`;
     repository.rename('another');
@@ -281,7 +281,7 @@ describe("The double of GitHub's API", () => {
     assert.equal((await ask('GET', '')).json.name, 'another');
   });
 
-  it('cuts connections and answers in the place of the host', async (t) => {
+  it('cuts connections and returns responses of an interceptor', async (t) => {
     const opened = await open(t);
     const { ask, github, repository } = opened;
     const head = await repository.commit({ other: '' });
@@ -304,7 +304,7 @@ describe("The double of GitHub's API", () => {
     assert.deepEqual(statuses(github.requests), [0, 0, 200, 502]);
   });
 
-  it('takes blobs up to a limit', async (t) => {
+  it('accepts blobs up to a limit', async (t) => {
     const { ask, github } = await open(t);
     const upload = (content: string) => ask('POST', '/git/blobs', { content, encoding: 'base64' });
     assert.equal((await upload('no!!')).status, 422);
@@ -315,7 +315,7 @@ describe("The double of GitHub's API", () => {
     assert.equal((await upload('AAAA')).status, 422);
   });
 
-  it('refuses what is not in the description of the API, and says so in the end', async () => {
+  it('rejects requests that violate the API description, and fails when it stops', async () => {
     for (const body of [{ sha: 1 }, { sha: '1', forced: true }, {}]) {
       const { ask, github } = await start({ files: FILES });
       assert.equal((await ask('PATCH', '/git/refs/heads/main', body)).status, 500);
@@ -323,7 +323,7 @@ describe("The double of GitHub's API", () => {
     }
   });
 
-  it('says in the end what git has against a repository', async () => {
+  it('fails when it stops if git fsck finds a fault', async () => {
     const { github, repository } = await start({ files: FILES });
     await repository.commit({ '.gitmodules': { mode: '120000', content: 'a.txt' } });
     await assert.rejects(github.stop(), { message: /gitmodulesSymlink/ });

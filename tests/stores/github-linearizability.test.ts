@@ -79,7 +79,7 @@ it('gives concurrent operations the outcomes of some sequential order', async (t
         `${actual} is not one of\n${[...new Set(sequentialResults)].join('\n')}`,
       );
     }),
-    tries(t, 80),
+    tries(t, 40),
   );
 });
 
@@ -93,7 +93,7 @@ it('gives sequential operations the outcomes of an in-memory model', async (t) =
       for (const op of sequence) outcomes.push(await outcomeOf(run(store, op)));
       assert.deepEqual({ outcomes, files: sorted(await branch.files()) }, runSequentially(files, sequence));
     }),
-    tries(t, 40),
+    tries(t, 20),
   );
 });
 

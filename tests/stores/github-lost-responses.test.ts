@@ -24,12 +24,12 @@ import {
 
 export const needs: readonly Need[] = ['git'];
 
-describe('A branch that was moved though the answer was lost', () => {
+describe('A branch update whose response is lost', () => {
   for (const [times, cut] of [
     ['once', ['cut when done']],
     ['each time', ['cut when done', 'cut when done', 'cut when done', 'cut when done']],
   ] as const) {
-    it(`has one commit, and the change succeeds: ${times}`, async (t) => {
+    it(`makes one commit and succeeds when the response is lost ${times}`, async (t) => {
       const { store, host, repository } = await openRepository(t);
       answering(host, PATCH_REF, ...cut);
       const { etag } = await store.write(file('a'), upload('ours'), { condition: 'absent' });
@@ -40,7 +40,7 @@ describe('A branch that was moved though the answer was lost', () => {
     });
   }
 
-  it('has the change once, though others went on from it before it was asked again', async (t) => {
+  it('makes the change once when others commit on top of it before the retry', async (t) => {
     const files = { m: 'm', r: 'r', 'f/x': 'x' };
     const { store, host, repository } = await openRepository(t, { files }, { gatherFor: 1 });
     answering(host, PATCH_REF, 'cut when done', async () => {
@@ -60,7 +60,7 @@ describe('A branch that was moved though the answer was lost', () => {
     assert.deepEqual(await treeOf(store), expected);
   });
 
-  it('has the change once, though the host takes no requests for a moment behind that', async (t) => {
+  it('makes the change once when the host limits requests before the retry', async (t) => {
     const { store, host, repository } = await openRepository(t, {}, { quotaWait: 10 });
     const limited = { status: 429, headers: { 'retry-after': '1' }, body: { message: 'Too many requests' } };
     answering(host, PATCH_REF, 'cut when done', limited, () => repository.commit({ theirs: 'x' }));
@@ -68,7 +68,7 @@ describe('A branch that was moved though the answer was lost', () => {
     assert.equal(await countCommits(repository), 3);
   });
 
-  it('has the change made again, if it had not been moved and was by others', async (t) => {
+  it('makes the change again when the update was not applied and others committed', async (t) => {
     const { store, host, repository } = await openRepository(t);
     answering(host, PATCH_REF, 'cut', () => repository.commit({ theirs: 'x' }));
     await store.write(file('a'), upload('ours'), { condition: 'absent' });
@@ -76,7 +76,7 @@ describe('A branch that was moved though the answer was lost', () => {
     assert.equal(await countCommits(repository), 3);
   });
 
-  it('is left as it was, if no request gets through', async (t) => {
+  it('leaves the branch unchanged when no request gets through', async (t) => {
     const { store, host, repository } = await openRepository(t);
     host.intercept(({ route }) => (route === PATCH_REF ? 'cut' : undefined));
     await assert.rejects(store.write(file('a'), upload('ours')), ofKind('unavailable'));
@@ -85,7 +85,7 @@ describe('A branch that was moved though the answer was lost', () => {
   });
 });
 
-describe('A branch that was moved though the answer was lost, and that is told as it was before', () => {
+describe('A branch update whose response is lost while the host returns the old head', () => {
   const move = (store: Store) => having(store, 'move')(file('m'), file('n'), { replace: false });
 
   /** Loses the answer, has others go on from the branch, and tells of the old head so many times. */
@@ -103,7 +103,7 @@ describe('A branch that was moved though the answer was lost, and that is told a
   }
 
   for (const lags of [0, 1, 3]) {
-    it(`has the change, which is told once that is known: behind ${lags} looks`, async (t) => {
+    it(`succeeds after ${lags} outdated responses`, async (t) => {
       const { store, repository } = await arrange(t, { foreign: 3, lags });
       await move(store);
       assert.deepEqual(Object.keys(await filesIn(repository)), ['n', 'theirs']);
@@ -113,10 +113,10 @@ describe('A branch that was moved though the answer was lost, and that is told a
   }
 
   for (const [name, arranged] of [
-    ['the host never tells', { foreign: 3, lags: Number.POSITIVE_INFINITY }],
-    ['there are too many commits of others to look through', { foreign: 120, lags: 0 }],
+    ['the host returns the old head forever', { foreign: 3, lags: Number.POSITIVE_INFINITY }],
+    ['others made too many commits to search', { foreign: 120, lags: 0 }],
   ] as const) {
-    it(`has the change of which nobody knows, which is told as that: ${name}`, async (t) => {
+    it(`rejects with an unknown outcome: ${name}`, async (t) => {
       const { store, host, repository } = await arrange(t, arranged);
       await assert.rejects(move(store), { ...ofKind('unavailable'), message: /whether the change was made/ });
       assert.equal(sent(host, POST_COMMIT).length, 1);
@@ -128,17 +128,17 @@ describe('A branch that was moved though the answer was lost, and that is told a
   }
 });
 
-describe('What a commit is made of', () => {
+describe('Requests that create the objects of a commit', () => {
   const broken = { status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad Gateway</h1>' };
   const ways: Readonly<Record<string, readonly Verdict[]>> = {
-    'whose answer is lost': ['cut when done'],
-    'that is cut off': ['cut', 'cut'],
-    'whose answer is cut off': [{ cutBehind: 10 }],
-    'that fails in passing': [broken, { status: 503, body: { message: 'Unicorn' } }],
+    'whose response is lost': ['cut when done'],
+    'whose connection is cut': ['cut', 'cut'],
+    'whose response is cut off': [{ cutBehind: 10 }],
+    'that fails temporarily': [broken, { status: 503, body: { message: 'Unicorn' } }],
   };
   for (const route of [POST_BLOB, POST_TREE, POST_COMMIT]) {
     for (const [how, verdicts] of Object.entries(ways)) {
-      it(`is asked for again: ${route.split('/').at(-1)} ${how}`, async (t) => {
+      it(`are retried: ${route.split('/').at(-1)} ${how}`, async (t) => {
         const { store, host, repository } = await openRepository(t);
         const bytes = randomBytes(1000);
         answering(host, route, ...verdicts);
@@ -149,7 +149,7 @@ describe('What a commit is made of', () => {
       });
     }
 
-    it(`fails in the end, and then works again: ${route.split('/').at(-1)}`, async (t) => {
+    it(`fail after four attempts, and work again later: ${route.split('/').at(-1)}`, async (t) => {
       const { store, host, repository } = await openRepository(t);
       const bytes = randomBytes(1000);
       host.intercept((request) => (request.route === route ? broken : undefined));
@@ -162,7 +162,7 @@ describe('What a commit is made of', () => {
     });
   }
 
-  it('is sent byte by byte, where the host makes other bytes of a text', async (t) => {
+  it('upload a text as a blob when the host stores other bytes for it', async (t) => {
     const { store, host, repository, told } = await openRepository(t);
     host.intercept(async ({ route, body }) => {
       if (route !== POST_TREE || !JSON.stringify(body).includes('"content"')) return undefined;

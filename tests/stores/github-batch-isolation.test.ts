@@ -22,8 +22,8 @@ export const needs: readonly Need[] = ['git'];
 
 const numbers = Array.from({ length: 100 }, (_, index) => index);
 
-describe('One change that fails among others', () => {
-  it('fails alone, if the host refuses the commit or the branch for it', async (t) => {
+describe('A failed change in a batch', () => {
+  it('fails alone when the host rejects the commit or the branch update for it', async (t) => {
     const says = 'refusing to allow a Personal Access Token to create or update workflow';
     for (const [route, status] of [
       [POST_COMMIT, 403],
@@ -48,7 +48,7 @@ describe('One change that fails among others', () => {
     }
   });
 
-  it('is no reason to part all changes to a branch that takes none', async (t) => {
+  it('does not cause one commit per change when the branch rejects every commit', async (t) => {
     const { store, host, repository } = await openRepository(t, {}, { gatherFor: 50 });
     repository.protect('main');
     const outcomes = await Promise.allSettled(
@@ -59,7 +59,7 @@ describe('One change that fails among others', () => {
     assert.equal(await countCommits(repository), 1);
   });
 
-  it('fails alone, if it is against what is there', async (t) => {
+  it('fails alone when it conflicts with the present files', async (t) => {
     const { store, repository } = await openRepository(t, { files: { present: 'old', 'f/a': 'a' } });
     const outcomes = await Promise.allSettled([
       ...numbers.slice(0, 10).map((number) => store.write(file(`new/${number}`), upload(`${number}`))),
@@ -94,7 +94,7 @@ describe('One change that fails among others', () => {
     assert.deepEqual([files['present'], files['f/a']], [fileOf('old'), fileOf('a')]);
   });
 
-  it('fails alone, if the host does not take it', async (t) => {
+  it('fails alone when the host rejects its path', async (t) => {
     const { store, host, repository } = await openRepository(t);
     host.intercept((request) =>
       ['new/13', 'new/31'].some((path) => isAbout(request, path))
@@ -117,7 +117,7 @@ describe('One change that fails among others', () => {
     assert.ok(sent(host, POST_TREE).length < 30, `${sent(host, POST_TREE).length} trees`);
   });
 
-  it('fails alone, however many were refused before', async (t) => {
+  it('fails alone, however many changes were rejected before', async (t) => {
     const { store, host, repository } = await openRepository(t, {}, { gatherFor: 50 });
     host.intercept(({ route, body }) =>
       route === POST_TREE && JSON.stringify(body).includes('"path":"bad/')
@@ -137,7 +137,7 @@ describe('One change that fails among others', () => {
     assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'good10', 'good11', 'good20', 'good21']);
   });
 
-  it('fails alone, if the host says that the texts are too much', async (t) => {
+  it('is avoided by splitting the batch when the host returns 413', async (t) => {
     const { store, host, repository } = await openRepository(t);
     host.intercept(({ route, body }) =>
       route === POST_TREE && JSON.stringify(body).length > 100_000
@@ -149,7 +149,7 @@ describe('One change that fails among others', () => {
     assert.equal(Object.keys(await filesIn(repository)).length, 9);
   });
 
-  it('is not made if it is aborted while it waits, and is made once it is under way', async (t) => {
+  it('is dropped when it is aborted while queued, and committed when it is aborted while in progress', async (t) => {
     const { store, host, repository } = await openRepository(t);
     const [asked, answered] = [event(), event()];
     host.intercept(async ({ route }) => {

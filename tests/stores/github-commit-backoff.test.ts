@@ -9,8 +9,8 @@ import { filesIn, GET_BRANCH, openRepository, PATCH_REF } from './github-writing
 
 export const needs: readonly Need[] = ['git'];
 
-describe('Services that commit to one branch without a pause', () => {
-  it('get their turns, however busy one of them is', async (t) => {
+describe('Services that commit to one branch continuously', () => {
+  it('all make progress, however busy one of them is', async (t) => {
     const { store, another, repository } = await openRepository(t);
     let isOver = false;
     const busy = write(store, 'busy', () => isOver);
@@ -23,7 +23,7 @@ describe('Services that commit to one branch without a pause', () => {
     assert.equal(Object.keys(await filesIn(repository)).length, 1 + 8 + madeByBusy);
   });
 
-  it('leave the branch alone behind a commit for as long as it took, once somebody else was seen', async (t) => {
+  it('pause after a commit for at least its duration, after another client has moved the branch', async (t) => {
     const { store, host, repository } = await openRepository(t);
     const began: number[] = [];
     const ended: number[] = [];
@@ -50,8 +50,8 @@ async function write(store: Store, name: string, isEnough: (made: number) => boo
   return made;
 }
 
-describe('The pause behind a commit', () => {
-  it('is none while nobody else commits, but one behind every sixth in a row', async (t) => {
+describe('The pause after a commit', () => {
+  it('follows only every sixth commit in a row while no other client commits', async (t) => {
     const { commit, isPausing, pass } = openTurns(t);
     const pauses: boolean[] = [];
     for (let made = 1; made <= 12; made++) {
@@ -63,7 +63,7 @@ describe('The pause behind a commit', () => {
     assert.deepEqual(pauses, [...six, ...six]);
   });
 
-  it('is none where the branch was left alone before for as long as a commit takes', async (t) => {
+  it('is absent when the service was idle for the duration of a commit before', async (t) => {
     const { commit, isPausing, pass } = openTurns(t);
     for (let made = 1; made <= 8; made++) {
       commit();
@@ -72,7 +72,7 @@ describe('The pause behind a commit', () => {
     }
   });
 
-  it('is made while others move the branch, and behind some commits more; not for a push of long ago', async (t) => {
+  it('follows a push of another client for a few commits, except a push of long ago', async (t) => {
     const { commit, isPausing, pass } = openTurns(t);
     commit();
     assert.equal(await isPausing(), false);
@@ -88,7 +88,7 @@ describe('The pause behind a commit', () => {
     assert.equal(await isPausing(), false);
   });
 
-  it('is as long as the commit at least, and the longer the more often it was lost before, up to four times', async (t) => {
+  it('is at least as long as the commit, and grows with the number of lost races, up to four times', async (t) => {
     const { turns, commit, isPausing, pass } = openTurns(t);
     const lose = () => turns.lost(performance.now());
     for (const [losses, times] of [
