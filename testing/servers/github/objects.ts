@@ -5,7 +5,7 @@ import { converse, type Parse, parseLine, type Surroundings } from './conversati
 import { readLooseObject, writeLooseObject } from './loose-objects.ts';
 import { readRef, updateRef } from './ref-files.ts';
 
-export type ObjectType = 'blob' | 'tree' | 'commit' | 'tag';
+type ObjectType = 'blob' | 'tree' | 'commit' | 'tag';
 
 export interface ObjectHeader {
   readonly sha: string;
