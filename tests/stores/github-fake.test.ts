@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
+import { updateRef } from '../../testing/servers/github/ref-files.ts';
 import {
   type AnsweredRequest,
   type GitHubFake,
@@ -168,6 +169,15 @@ describe('The fake GitHub API', () => {
     const forced = await opened.ask('PATCH', '/git/refs/heads/main', { sha: commits[2], force: true });
     assert.equal(forced.status, 200);
     assert.equal(await opened.repository.git('rev-parse', 'main'), commits[2]);
+  });
+
+  it('moves a branch only from the expected commit', async (t) => {
+    const { repository } = await open(t);
+    const from = await repository.git('rev-parse', 'main');
+    const to = await repository.commit({ b: '1' });
+    const move = () => updateRef(repository.folder, { ref: 'refs/heads/main', to: from, from });
+    assert.throws(move, { message: `refs/heads/main points to ${to}, not to ${from}.` });
+    assert.equal(await repository.git('rev-parse', 'main'), to);
   });
 
   it('accepts a fast-forward of several commits', async (t) => {
