@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { DescribedRoute } from './api-documents.ts';
 import { PERMISSIONS_POLICY } from './headers.ts';
+import { ROUTED_METHODS } from './methods.ts';
 import type { App } from './service.ts';
 
 /** Path of the API documentation, as HTML and OpenAPI. */
@@ -41,8 +42,12 @@ export function describeApi(app: App): void {
   const options = { config: { access: 'public' }, schema: { hide: true } } as const;
   app.get(DOCS, options, show);
   // Other methods get the same 404 as GET.
-  app.all(`${DOCS}/*`, options, (request, reply) =>
-    request.method === 'GET' || request.method === 'HEAD' ? show(request, reply) : reply.callNotFound(),
-  );
+  app.route({
+    method: [...ROUTED_METHODS],
+    url: `${DOCS}/*`,
+    ...options,
+    handler: (request, reply) =>
+      request.method === 'GET' || request.method === 'HEAD' ? show(request, reply) : reply.callNotFound(),
+  });
   app.get('/-/openapi.json', options, async () => (await documents()).swagger());
 }

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { METHODS } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Ajv } from 'ajv';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
@@ -13,7 +12,7 @@ import { isolateAnswers } from './isolation.ts';
 import { limitOptions, limitRequests } from './limits/limits.ts';
 import { createLongOperations } from './long-operations.ts';
 import { malformedRoute, routeMalformedUrls } from './malformed-urls.ts';
-import { collectMethods, refuseOtherMethods } from './methods.ts';
+import { collectMethods, refuseOtherMethods, routeOtherMethods } from './methods.ts';
 import { tellQuota } from './quota.ts';
 import { createRequestIds, logRequests } from './request-log.ts';
 import { traceRequests } from './request-trace.ts';
@@ -56,16 +55,15 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     ...routeMalformedUrls.options,
+    ...routeOtherMethods.options,
     ...answerFailures.options,
     ...limits,
     http: { ...answerFailures.options.http, ...limits.http, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
-  for (const method of METHODS) {
-    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
-  }
   // Synchronous hooks take `done` because ten promises took half the time of the smallest response.
   closeWhatIsAnswered(app);
+  routeOtherMethods(app);
   continueWhenRead(app);
   answerFailures(app, requestIds);
   routeMalformedUrls(app);

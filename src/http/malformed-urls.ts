@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { FastifyHttpOptions } from 'fastify';
 import { sendFailure } from './failures.ts';
+import { ROUTED_METHODS } from './methods.ts';
 import { isListed } from './page/links.ts';
 import { failListing } from './routes/listing.ts';
 import type { App, Service } from './service.ts';
@@ -39,17 +40,16 @@ export function malformedRoute(app: App, service: Service): void {
     if (isReading && isListed(request.url)) return failListing(service, error, request, reply);
     return sendFailure(error, request, reply);
   });
-  app.all(
-    MALFORMED,
-    {
-      config: { access: 'public' },
-      schema: { hide: true },
-      // Before a body is looked at.
-      onRequest: async ({ raw }) => {
-        const known = malformed.get(raw);
-        if (known) throw known.error;
-      },
+  app.route({
+    method: [...ROUTED_METHODS],
+    url: MALFORMED,
+    config: { access: 'public' },
+    schema: { hide: true },
+    // Before a body is looked at.
+    onRequest: async ({ raw }) => {
+      const known = malformed.get(raw);
+      if (known) throw known.error;
     },
-    (_request, reply) => reply.callNotFound(),
-  );
+    handler: (_request, reply) => reply.callNotFound(),
+  });
 }

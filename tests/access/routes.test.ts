@@ -59,15 +59,12 @@ describe('The routes', () => {
         else unlisted.add(`${name} ${url}`);
       }
     }
-    assert.ok(unlisted.size > 500);
+    assert.ok(unlisted.size > 50);
     for (const route of unlisted) {
       const [method = '', url = ''] = route.split(' ');
       const { statusCode, headers, body } = await app.inject({
         method: method as 'GET',
         url: url.replace('*', 'a.txt'),
-        // Without a Content-Type, QUERY would be rejected for another reason.
-        headers: { 'content-type': 'application/json' },
-        payload: '{}',
       });
       if (method === 'OPTIONS' && headers.allow !== undefined) assert.equal(statusCode, 204, route);
       else if (['/-/*', '/-/malformed', '/-/docs/*'].includes(url)) assert.equal(statusCode, 404, `${route}: ${body}`);
