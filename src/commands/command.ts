@@ -1,12 +1,15 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { COMMANDS, type CommandName } from '../config/help.ts';
 
+/** A terminal, a pipe or a file. */
+export type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean };
+
 /** What a command has of the world. */
 export interface CommandContext {
   /** What follows the command's name. */
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly stdin: NodeJS.ReadStream;
+  readonly stdin: Input;
   /** For what the command was asked for, so that it can be used by programs. */
   readonly print: (text: string) => void;
   /** For all else that a person should know. */

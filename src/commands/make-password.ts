@@ -1,5 +1,5 @@
 import { hashPassword, isUsablePassword, MAX_PASSWORD_BYTES } from '../access/passwords.ts';
-import { type CommandContext, CommandFailed, readArguments } from './command.ts';
+import { type CommandContext, CommandFailed, type Input, readArguments } from './command.ts';
 import { promptHidden } from './prompt-hidden.ts';
 
 /**
@@ -26,13 +26,13 @@ export async function makePassword({ args, stdin, print, explain }: CommandConte
 /** The least that NIST SP 800-63B-3 (section 5.1.1.2) takes; they are counted as code points, as it does. */
 const LEAST_CHARACTERS = 8;
 
-async function askTwice(stdin: NodeJS.ReadStream, explain: (text: string) => void): Promise<string> {
+async function askTwice(stdin: Input, explain: (text: string) => void): Promise<string> {
   const [password, again] = await promptHidden(stdin, explain, ['Password: ', 'Once more: ']);
   if (password !== again) throw new CommandFailed('The two are not the same.');
   return password ?? '';
 }
 
-async function readAll(stdin: NodeJS.ReadStream): Promise<string> {
+async function readAll(stdin: Input): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of stdin as AsyncIterable<Buffer>) {

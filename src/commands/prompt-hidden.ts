@@ -7,7 +7,7 @@ const INTERRUPTED = 130;
 
 /** Asks for lines on a terminal, one after the other, and shows nothing of what is typed. */
 export async function promptHidden(
-  stdin: NodeJS.ReadStream,
+  stdin: NodeJS.ReadableStream,
   show: (text: string) => void,
   questions: readonly string[],
 ): Promise<string[]> {
