@@ -100,13 +100,11 @@ async function assertNoProcess(): Promise<void> {
 
 test('kills an SVG that takes too long', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renders: 1, renderTimeLimit: 2000 });
+  const thumbnails = thumbnailsOf(t, gallery, { renders: 1, renderTimeLimit: 500 });
   const drawing = gallery.put('endless.svg', endlessSvg());
-  await assert.rejects(thumbnails.get(drawing), { kind: 'too-large', message: /took longer than 2 seconds/ });
-  const answered = performance.now();
+  // A process that kills itself, as it does at twice the limit, would be another error.
+  await assert.rejects(thumbnails.get(drawing), { kind: 'too-large', message: /took longer than 0.5 seconds/ });
   await thumbnails.close();
-  // At twice the limit it would have killed itself.
-  assert.ok(performance.now() - answered < 1500, 'it was killed, and did not end by itself');
   await assertNoProcess();
 });
 
