@@ -112,6 +112,29 @@ export function spellingsOf(goal: string, base: string): readonly string[] {
   ];
 }
 
+/**
+ * A spelling of each kind: one level up in plain and in encoded forms, an absolute path, and the service's own folder. For
+ * routes whose paths are read by the same parser as those of a route that gets all spellings.
+ */
+export function representativesOf(goal: string, base: string): readonly string[] {
+  const ups = ['../', '%2e%2e%2f', '%252e%252e/', '..\\', '..%5c', '%c0%ae%c0%ae/', '..%00/', '..;/', '..%ef%bc%8f'];
+  return [
+    ...ups.map((up) => `mine/${up}${goal}`),
+    `mine/folder/../../${goal}`,
+    `/${goal}`,
+    `./${goal}`,
+    `${goal}/.`,
+    `${goal}%00`,
+    goal.toUpperCase(),
+    goal.replace('/', '%2f'),
+    `${base}/root/${goal}`,
+    `file://${base}/${goal}`,
+    '..',
+    '.holdall/key',
+    'mine/../.holdall/key',
+  ];
+}
+
 /** The same as texts: as they stand, and as they are once they are decoded, if they can be. */
 export function textsOf(spellings: readonly string[]): readonly string[] {
   return [...new Set(spellings.flatMap((spelling) => [spelling, decoded(spelling)]))];

@@ -5,10 +5,11 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { type Entrance, fileEntrances, folderEntrances, json, uploadTo } from '../faults/entrances.ts';
 import { startSwapping, stopSwapping } from '../faults/swapping.ts';
+import { isFullForm } from '../full-forms.ts';
 import { contentsOf } from '../process/debris.ts';
 import { type House, SECRET, startHouse } from './house.ts';
 
-const ROUNDS = 15;
+const ROUNDS = isFullForm ? 15 : 7;
 
 it('a link in a folder of theirs takes nobody to a folder of others', async (t) => {
   const house = await startHouse(t);

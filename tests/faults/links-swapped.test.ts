@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import sharp from 'sharp';
 import { type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { isFullForm } from '../full-forms.ts';
 import { postJson, send, upload } from '../http/client.ts';
 import { contentsOf } from '../process/debris.ts';
 import { type Entrance, json, uploadTo } from './entrances.ts';
@@ -14,9 +15,7 @@ import { photograph } from './trees.ts';
 const SECRET = 'a secret from outside';
 const FILES = ['shared', 'victim'];
 
-const FILE_ROUNDS = 25;
-const FOLDER_ROUNDS = 40;
-const TREE_ROUNDS = 4;
+const [FILE_ROUNDS, FOLDER_ROUNDS, TREE_ROUNDS] = isFullForm ? [40, 120, 12] : [25, 25, 4];
 
 const TREE_NAMES = Array.from({ length: 10 }, (_, index) => `swapped ${index}`);
 

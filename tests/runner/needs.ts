@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmdirSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { canInstallPackages, isInstalled } from '../../testing/debian-packages.js';
@@ -66,6 +66,11 @@ const NEEDS = {
     alternative: 'Run the tests as root',
   },
   nginx: { description: 'nginx', commands: { nginx: 'nginx-light' } },
+  'open-files': {
+    description: 'Linux, and 11,000 open files per process',
+    isMet: () => openFilesLimit() >= 11_000,
+    alternative: 'Run `ulimit -n 20000` first',
+  },
   package: { description: 'the npm package, which the runner builds' },
   prometheus: { description: 'promtool', commands: { promtool: 'prometheus' } },
   rclone: { description: 'rclone', commands: { rclone: 'rclone' } },
@@ -126,6 +131,13 @@ export function explain({ need, names, packages }: Missing): string {
 
 function hasChineseFont(): boolean {
   return execFileSync('fc-list', [':lang=zh'], { encoding: 'utf8' }) !== '';
+}
+
+/** Returns how many files a process may have open. Only Linux tells, and the tests that need it also read /proc. */
+function openFilesLimit(): number {
+  if (process.platform !== 'linux') return 0;
+  const [, limit] = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'latin1')) ?? [];
+  return limit === 'unlimited' ? Number.POSITIVE_INFINITY : Number(limit ?? 0);
 }
 
 /** Returns whether this user can mount a file system. Root in a container often can't. */
