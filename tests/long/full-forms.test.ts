@@ -1,5 +1,5 @@
-// The tests that have a short form in `npm test`: all spellings of paths at each route, more rounds of races, more clients,
-// and all formats in each orientation.
+// The tests that have a short form in `npm test`: all spellings of paths at each route, more rounds of races and more
+// clients.
 
 import type { Need } from '../runner/needs.ts';
 
@@ -12,4 +12,3 @@ await import('../attacks/symlink-swap.test.ts');
 await import('../attacks/traversal.test.ts');
 await import('../faults/links-swapped.test.ts');
 await import('../faults/slow-clients.test.ts');
-await import('../thumbnails/formats.test.ts');
