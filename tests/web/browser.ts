@@ -10,6 +10,10 @@ export interface Visit {
   readonly width: keyof typeof SCREENS;
   readonly theme: 'light' | 'dark';
   readonly language: 'en' | 'zh-CN';
+  /**
+   * Whether the page shows no animations. Default: true, because drawing them takes a fifth of the time of most tests.
+   * The journeys have animations.
+   */
   readonly reducedMotion?: boolean;
   /** The permissions that the page has without asking, by Playwright's names: `clipboard-read`, `clipboard-write`. */
   readonly permissions?: readonly string[];
@@ -71,6 +75,8 @@ interface PooledContext {
   readonly key: string;
   readonly context: BrowserContext;
   readonly watch: ContextWatch;
+  /** An empty page, which tests do not use. While it is open, the context keeps its renderer process. */
+  readonly idlePage: Page;
   isReusable: boolean;
 }
 
@@ -78,7 +84,7 @@ interface PooledContext {
 const idle = new Map<string, PooledContext[]>();
 
 async function acquire(visit: Visit): Promise<PooledContext> {
-  const { width, theme, language, reducedMotion = false, hasPdfViewer = false } = visit;
+  const { width, theme, language, reducedMotion = true, hasPdfViewer = false } = visit;
   const options: BrowserContextOptions = {
     ...SCREENS[width],
     colorScheme: theme,
@@ -92,7 +98,8 @@ async function acquire(visit: Visit): Promise<PooledContext> {
   if (known) return known;
   const context = await (await sharedBrowser(hasPdfViewer)).newContext(options);
   context.setDefaultTimeout(ACTION_TIMEOUT_MS);
-  const pooled: PooledContext = { key, context, watch: await watchContext(context), isReusable: true };
+  const idlePage = await openIdlePage(context);
+  const pooled: PooledContext = { key, context, watch: await watchContext(context), idlePage, isReusable: true };
   // Nothing returns a context to real time.
   const install = context.clock.install.bind(context.clock);
   context.clock.install = (...given) => {
@@ -102,12 +109,22 @@ async function acquire(visit: Visit): Promise<PooledContext> {
   return pooled;
 }
 
+/** Opens an empty page of the site of all test services, so that their pages use the same renderer process. */
+async function openIdlePage(context: BrowserContext): Promise<Page> {
+  const page = await context.newPage();
+  await page.route('http://127.0.0.1/', (route) => route.fulfill({ contentType: 'text/html', body: '' }));
+  await page.goto('http://127.0.0.1/');
+  await page.unrouteAll();
+  return page;
+}
+
 /** Closes the pages and undoes what tests do to a context. */
 async function release(pooled: PooledContext): Promise<void> {
-  const { key, context } = pooled;
+  const { key, context, idlePage } = pooled;
   await context.unrouteAll({ behavior: 'ignoreErrors' });
+  const pages = () => context.pages().filter((page) => page !== idlePage);
   // A page may open another one until it is closed.
-  while (context.pages().length > 0) await Promise.all(context.pages().map((page) => page.close()));
+  while (pages().length > 0) await Promise.all(pages().map((page) => page.close()));
   await Promise.all([context.clearCookies(), context.clearPermissions(), context.setOffline(false)]);
   idle.set(key, [...(idle.get(key) ?? []), pooled]);
 }

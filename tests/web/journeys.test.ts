@@ -40,14 +40,14 @@ before(async () => {
   album = join(await temporaryFolder(testFile), ALBUM);
   await mkdir(album);
   // Drawing photos of full size takes longer than a journey.
-  const files = await photos({ scale: isUpdatingScreenshots ? 1 : 0.5 });
+  const files = await photos({ scale: isUpdatingScreenshots ? 1 : 0.25 });
   for (const [name, content] of Object.entries(files)) await writeFile(join(album, name), content);
   photoNames = Object.keys(files);
 });
 
 async function begin(t: TestContext, visit: Partial<Visit>): Promise<{ site: Site; page: Page }> {
   const site = await startSite(t, { store: 'disk', files: FILES });
-  const page = await openPage(t, { ...DESKTOP, ...visit, url: site.url });
+  const page = await openPage(t, { ...DESKTOP, ...visit, url: site.url, reducedMotion: false });
   await row(page, 'letter.txt').waitFor();
   return { site, page };
 }

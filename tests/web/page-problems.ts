@@ -18,7 +18,7 @@ export interface ContextWatch {
   takeOrigins(): string[];
 }
 
-/** Watches a context that has no page yet. */
+/** Watches all pages that the context opens from now on. */
 export async function watchContext(context: BrowserContext): Promise<ContextWatch> {
   let problems: string[] = [];
   let allowed: readonly string[] = [];
