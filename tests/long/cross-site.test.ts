@@ -1,0 +1,10 @@
+import type { Need } from '../runner/needs.ts';
+import { testForeignPages } from '../web/foreign-pages.ts';
+
+export const needs: readonly Need[] = ['browser'];
+
+testForeignPages([
+  { name: 'local, another port', service: '127.0.0.1', hostile: '127.0.0.1', as: 'anonymous' },
+  { name: 'signed in, another site', service: '127.0.0.1', hostile: 'localhost', as: 'session' },
+  { name: 'with Basic, another site', service: '127.0.0.1', hostile: 'localhost', as: 'Basic' },
+]);
