@@ -1,46 +1,35 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import type { Page } from 'playwright-core';
-import { atEnd } from '../../testing/holdall.ts';
+import { test } from 'node:test';
 import { until } from '../../testing/until.ts';
-import { memory } from '../contract/backend.ts';
-import { escapePath, postForm } from '../http/client.ts';
-import { startService } from '../http/service.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { openPage } from './browser.ts';
-import { HOSTILE_FILES, type HostileFile, PAGE } from './hostile-files.ts';
+import { HOSTILE_FILES, PAGE } from './hostile-files.ts';
+import { startHostileSite } from './hostile-site.ts';
 
-export const needs: readonly Need[] = ['chromium'];
+export const needs: readonly Need[] = ['browser'];
 
-test('A file that is opened is downloaded or shown, and never acts on the service', async (t) => {
-  const { page, url, acts } = await visit(t);
-  for (const { name, shownAs } of HOSTILE_FILES) {
-    const address = `${url}file/${escapePath(name)}`;
+test('A file that is opened, framed, or loaded as a script, style or worker never acts on the service', async (t) => {
+  const expectedErrors = [
+    /^console error: (Refused to|Failed to load) .*\/file\//,
+    /^console error: A bad HTTP response code \(403\)/,
+  ];
+  const { page, url, urlOf, acts } = await startHostileSite(t, HOSTILE_FILES, { expectedErrors });
+  const errors: string[] = [];
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  for (const file of HOSTILE_FILES) {
+    const { name, shownAs } = file;
     const download = shownAs === undefined ? page.waitForEvent('download') : undefined;
     // A navigation that becomes a download fails.
-    await page.goto(address).catch((error: unknown) => assert.ok(download, String(error)));
-    if (download) assert.equal((await download).url(), address);
+    await page.goto(urlOf(file)).catch((error: unknown) => assert.ok(download, String(error)));
+    if (download) assert.equal((await download).url(), urlOf(file));
     else assert.equal(await page.evaluate(() => document.contentType), shownAs, name);
   }
   assert.deepEqual(acts(), []);
 
-  // Control: the same content does act when it is a page of the service itself.
-  await page.route(`${url}control`, (route) => route.fulfill({ contentType: 'text/html', body: PAGE }));
-  await page.goto(`${url}control`);
-  await until('the cookie is told', () => acts().some((act) => act.includes('canary%3Dsings')));
-});
-
-test('A file in a frame, or loaded as a script, style or worker, never acts on the service', async (t) => {
-  const { page, url, acts } = await visit(t, [
-    /^console error: (Refused to|Failed to load) .*\/file\//,
-    /^console error: A bad HTTP response code \(403\)/,
-  ]);
-  const addresses = HOSTILE_FILES.map(({ name }) => `${url}file/${escapePath(name)}`);
+  await page.goto(`${url}-/health/live`);
+  const addresses = HOSTILE_FILES.map(urlOf);
   const downloaded: string[] = [];
   const shown: string[] = [];
-  const errors: string[] = [];
-  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
   page.on('download', (download) => downloaded.push(download.url()));
   page.on('framenavigated', (frame) => shown.push(frame.url()));
   await page.evaluate((sources) => {
@@ -63,6 +52,11 @@ test('A file in a frame, or loaded as a script, style or worker, never acts on t
   assert.deepEqual(workers.filter(isLoaded), []);
   assert.deepEqual([parts.length, workers.length], [addresses.length * 3, 2 * 3]);
   assert.deepEqual(acts(), []);
+
+  // Control: the same content does act when it is a page of the service itself.
+  await page.route(`${url}control`, (route) => route.fulfill({ contentType: 'text/html', body: PAGE }));
+  await page.goto(`${url}control`);
+  await until('the cookie is reported', () => acts().some((act) => act.includes('canary%3Dsings')));
 });
 
 interface Outcome {
@@ -104,41 +98,4 @@ async function startAsWorkers(addresses: readonly string[]): Promise<Outcome[]> 
     register(address),
   ]);
   return await Promise.all(workers);
-}
-
-interface HostileVisit {
-  /** At a document of the service that allows everything, with a cookie of the service that scripts can read. */
-  readonly page: Page;
-  readonly url: string;
-  /** What scripts of the files did so far. */
-  acts(): readonly string[];
-}
-
-async function visit(t: TestContext, expectedErrors: readonly RegExp[] = []): Promise<HostileVisit> {
-  const service = await startService(memory);
-  atEnd(t, () => service.stop());
-  const url = `http://127.0.0.1:${service.port}/`;
-  const page = await openPage(t, {
-    url,
-    width: 'desktop',
-    theme: 'light',
-    language: 'en',
-    hasPdfViewer: true,
-    expectedErrors,
-  });
-  await page.context().addCookies([{ name: 'canary', value: 'sings', url }]);
-  const acts: string[] = [];
-  await page.context().route(`${url}favicon.ico`, (route) => route.fulfill({ status: 204 }));
-  await page.context().route(`${url}collected*`, (route) => {
-    acts.push(route.request().url());
-    return route.fulfill({ status: 204 });
-  });
-  await page.goto(`${url}-/health/live`);
-  for (const file of HOSTILE_FILES) await plant(service.port, file);
-  return { page, url, acts: () => acts };
-}
-
-async function plant(port: number, { name, type, content }: HostileFile): Promise<void> {
-  const answer = await postForm(port, [{ name: 'file', filename: name, type, value: content }]);
-  assert.equal(answer.status, 200, name);
 }

@@ -69,6 +69,10 @@ export const HOSTILE_FILES: readonly HostileFile[] = [
   { name: 'image.gif', type: 'image/gif', content: IMAGE_AND_SCRIPT, shownAs: 'image/gif' },
   { name: 'image.png', type: 'image/png', content: PAGE, shownAs: 'image/png' },
   { name: 'sound.wav', type: 'audio/wav', content: PAGE, shownAs: 'audio/wav' },
+];
+
+/** Files that Chromium shows in its PDF viewer. Its headless shell saves them. */
+export const HOSTILE_PDFS: readonly HostileFile[] = [
   { name: 'document.pdf', type: 'application/pdf', content: DOCUMENT_AND_PAGE, shownAs: 'application/pdf' },
   { name: 'page.pdf', type: 'application/pdf', content: PAGE, shownAs: 'application/pdf' },
 ];

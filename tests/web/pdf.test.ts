@@ -1,48 +1,53 @@
-import { describe, it, type TestContext } from 'node:test';
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { openPage, type Visit } from './browser.ts';
+import { openPage } from './browser.ts';
+import { HOSTILE_PDFS } from './hostile-files.ts';
+import { startHostileSite } from './hostile-site.ts';
 import { DESKTOP } from './open-site.ts';
 import { pdf } from './samples.ts';
-import { type Site, startSite } from './site.ts';
+import { startSite } from './site.ts';
 
-export const needs: readonly Need[] = ['bucket', 'chromium'];
+export const needs: readonly Need[] = ['chromium'];
 
-const FILES = { 'small.pdf': pdf('Small'), 'large.pdf': Buffer.concat([pdf('Large'), Buffer.alloc(7e6, '\n')]) };
-
-describe('The preview of a PDF shows the PDF viewer of the browser', () => {
-  it('for files on disk', async (t) => {
-    const site = await startSite(t, { store: 'disk', files: FILES });
-    const page = await open(t, site);
-    await assertShown(page, site, { 'small.pdf': `${site.url}file/small.pdf`, 'large.pdf': `${site.url}-/signed/` });
+test('The preview of a PDF shows the PDF viewer of the browser, also from the content origin', async (t) => {
+  const files = { 'small.pdf': pdf('Small'), 'large.pdf': Buffer.concat([pdf('Large'), Buffer.alloc(7e6, '\n')]) };
+  const site = await startSite(t, { store: 'disk', files });
+  const contentOrigin = `http://localhost:${new URL(site.url).port}`;
+  const page = await openPage(t, {
+    ...DESKTOP,
+    url: `${site.url}?preview=small.pdf`,
+    hasPdfViewer: true,
+    allowedOrigins: [contentOrigin],
   });
+  await showsPdf(page, `${site.url}file/small.pdf`);
+  await page.getByRole('button', { name: 'Previous file' }).click();
+  await showsPdf(page, `${site.url}-/signed/`);
 
-  it('for files on the content origin', async (t) => {
-    const site = await startSite(t, { store: 'disk', files: FILES });
-    const contents = `http://localhost:${new URL(site.url).port}`;
-    await site.restart({ CONTENT_ORIGIN: contents });
-    const page = await open(t, site, { allowedOrigins: [contents] });
-    await assertShown(page, site, { 'small.pdf': contents, 'large.pdf': contents });
-  });
-
-  it('for files in a bucket, where the store serves large files', async (t) => {
-    const site = await startSite(t, { store: 's3', files: FILES });
-    const [store = ''] = site.bucketOrigins;
-    const page = await open(t, site, { allowedOrigins: site.bucketOrigins });
-    await assertShown(page, site, { 'small.pdf': `${site.url}file/small.pdf`, 'large.pdf': store });
-  });
+  await site.restart({ CONTENT_ORIGIN: contentOrigin });
+  await page.goto(`${site.url}?preview=small.pdf`);
+  await showsPdf(page, contentOrigin);
 });
 
-const open = (t: TestContext, { url }: Site, visit: Partial<Visit> = {}) =>
-  openPage(t, { ...DESKTOP, ...visit, url, hasPdfViewer: true });
-
-/** Asserts that the preview of each file shows the viewer, with the file from a URL with this beginning. */
-async function assertShown(page: Page, site: Site, urls: Readonly<Record<string, string>>): Promise<void> {
-  for (const [name, url] of Object.entries(urls)) {
-    await page.goto(`${site.url}?preview=${name}`);
-    const hasFrame = (start: string) => page.frames().some((frame) => frame.url().startsWith(start));
-    await until(`a frame has ${name}`, () => hasFrame(url));
-    await until(`the viewer shows ${name}`, () => hasFrame('chrome-extension:'));
+test('A hostile PDF that is opened or framed never acts on the service', async (t) => {
+  const { page, acts, urlOf } = await startHostileSite(t, HOSTILE_PDFS, { hasPdfViewer: true });
+  for (const file of HOSTILE_PDFS) {
+    await page.goto(urlOf(file));
+    assert.equal(await page.evaluate(() => document.contentType), 'application/pdf', file.name);
   }
+  await page.goto(urlOf({ name: '../-/health/live' }));
+  await page.evaluate((sources) => {
+    document.body.replaceChildren(...sources.map((src) => Object.assign(document.createElement('iframe'), { src })));
+  }, HOSTILE_PDFS.map(urlOf));
+  for (const file of HOSTILE_PDFS) await showsPdf(page, urlOf(file));
+  assert.deepEqual(acts(), []);
+});
+
+/** Waits until a frame of the page has a document whose URL starts with this, and the PDF viewer shows it. */
+async function showsPdf(page: Page, url: string): Promise<void> {
+  const hasFrame = (start: string) => page.frames().some((frame) => frame.url().startsWith(start));
+  await until(`a frame has ${url}`, () => hasFrame(url));
+  await until(`the viewer shows ${url}`, () => hasFrame('chrome-extension:'));
 }

@@ -6,7 +6,7 @@ import type { Need } from '../runner/needs.ts';
 import { assertAccessible } from './axe.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
-import { longText, photo } from './samples.ts';
+import { longText, pdf, photo } from './samples.ts';
 import { type Site, startSite } from './site.ts';
 import { video } from './video.ts';
 
@@ -18,6 +18,7 @@ test('Large files of a bucket are shown from the store itself, a part at a time'
     'b.webm': await video({ seconds: 20, framesPerSecond: 2, minimumBytes: 8e6 }),
     'c.jpg': Buffer.concat([await photo(1, { width: 640, height: 480 }), Buffer.alloc(7e6)]),
     'd.txt': 'small',
+    'e.pdf': Buffer.concat([pdf('Large'), Buffer.alloc(7e6, '\n')]),
   };
   const { page, site } = await visit(t, files, { cors: true });
   const [store = ''] = site.bucketOrigins;
@@ -46,6 +47,15 @@ test('Large files of a bucket are shown from the store itself, a part at a time'
   await until('it is drawn', () => image.evaluate((element: HTMLImageElement) => element.naturalWidth === 640));
   await page.goto(`${site.url}?preview=d.txt`);
   await page.getByText('small', { exact: true }).waitFor();
+
+  // The browser of this test has no PDF viewer: it would save the file that the frame loads.
+  await page.addInitScript(() => Object.defineProperty(navigator, 'pdfViewerEnabled', { value: true }));
+  const framed = page.waitForResponse(
+    (response) => response.url().startsWith(store) && response.url().includes('e.pdf'),
+  );
+  await page.goto(`${site.url}?preview=e.pdf`);
+  const { 'content-type': type, 'content-disposition': disposition } = (await framed).headers();
+  assert.deepEqual([type, disposition], ['application/pdf', 'inline']);
 });
 
 test('Where a bucket allows no page to read it, that is said, and images are shown all the same', async (t) => {
