@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { findFreePort } from '../../testing/servers/free-port.ts';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { openPage } from './browser.ts';
@@ -81,9 +82,10 @@ async function visit(
   t: TestContext,
   files: Readonly<Record<string, string | Uint8Array>>,
 ): Promise<{ page: Page; url: string; contents: string; log: Site['log'] }> {
-  const site = await startSite(t, { store: 'disk', files });
-  const contents = `http://localhost:${new URL(site.url).port}`;
-  await site.restart({ CONTENT_ORIGIN: contents });
+  const port = await findFreePort();
+  const contents = `http://localhost:${port}`;
+  const settings = { PORT: String(port), CONTENT_ORIGIN: contents };
+  const site = await startSite(t, { store: 'disk', files, settings });
   const page = await openPage(t, {
     url: `${site.url}?preview=a.jpg`,
     width: 'desktop',

@@ -5,32 +5,12 @@ import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
 import { DESKTOP } from './open-site.ts';
 import { contents, requestsOf, visit } from './preview-visit.ts';
-import { photo } from './samples.ts';
 import { startSite } from './site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
 const MARKDOWN_FALLBACK = 'This Markdown is too long or too complex to display. Showing the source instead.';
 const TABLE_FALLBACK = 'This table is too large or too complex to display. Showing the source instead.';
-
-test('Each picture in a row can be enlarged', async (t) => {
-  const places = ['1', '2', '3'];
-  const small = await photo(1, { width: 300, height: 200 });
-  const files = Object.fromEntries(places.map((place) => [`${place}.jpg`, small]));
-  const { page } = await visit(t, { ...files, '4.txt': 'four' }, '?preview=1.jpg');
-  for (const place of places) {
-    await page.locator(`img.picture.loaded[alt="${place}.jpg"]`).waitFor();
-    await page.getByRole('button', { name: 'Zoom in' }).waitFor();
-    await page.keyboard.press('+');
-    await page.getByText(/^Zoom \d+%$/).waitFor();
-    await page.keyboard.press('0');
-    await page.getByText(/^Zoom \d+%$/).waitFor({ state: 'detached' });
-    await page.keyboard.press('ArrowRight');
-  }
-  await page.getByText('four').waitFor();
-  await page.getByRole('button', { name: 'Wrap lines' }).waitFor();
-  await page.getByRole('button', { name: 'Zoom in' }).waitFor({ state: 'detached' });
-});
 
 test('A text that is hostile, too large or not rendered falls back to its source', async (t) => {
   // A regular expression that lets spaces, digits and separators alternate backtracks for minutes on this cell.
@@ -41,11 +21,12 @@ test('A text that is hostile, too large or not rendered falls back to its source
     '3.md': `${'> '.repeat(1_000)}x`,
     '4.md': '<div>\n<p>tags</p>\n</div>\n',
     '5.json': '['.repeat(100_000) + ']'.repeat(100_000),
-    '6.json': `[${'1,'.repeat(900_000)}1]`,
+    '6.json': `[${'1,'.repeat(200_000)}1]`,
     '7.json': '{"huge": 1e400, "x": "first", "x": "second", "y": 1.0}',
     '8.csv': 'name,price\ntea,1\n',
   };
-  const { page } = await visit(t, files, '');
+  // The browser may have cached a shorter file of an earlier test at the same URL.
+  const { page } = await visit(t, files, '', { isCacheEmpty: true });
   const next = () => page.getByRole('button', { name: 'Next file' }).click();
   const started = page.waitForEvent('worker');
   await page.locator('[data-path="1.csv"]').dblclick();
@@ -75,7 +56,7 @@ test('A text that is hostile, too large or not rendered falls back to its source
   await page.getByText('This JSON is nested too deeply for a tree. Here is its text.').waitFor();
   await contents(page).locator('.line').first().waitFor();
   await next();
-  await contents(page).getByText('900,001 items').waitFor();
+  await contents(page).getByText('200,001 items').waitFor();
   await next();
   await contents(page).getByText('1e400').waitFor();
   await becomes(() => contents(page).locator('.value').allInnerTexts(), ['1e400', '"first"', '"second"', '1.0']);

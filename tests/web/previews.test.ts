@@ -63,8 +63,14 @@ test('A preview opens by link and key, leads to the other files, and closes to t
   await becomes(() => page.url(), `${site.url}a/`);
 });
 
-test('An image is fitted, enlarged by keys, wheel and double click, and moved', async (t) => {
-  const files = { '1.jpg': await photo(1, { width: 2400, height: 1600 }), '2.jpg': await photo(2), '3.txt': 'three' };
+test('Each image is fitted, enlarged by keys, wheel and double click, and moved', async (t) => {
+  const small = await photo(2, { width: 300, height: 200 });
+  const files = {
+    '1.jpg': await photo(1, { width: 2400, height: 1600 }),
+    '2.jpg': small,
+    '3.jpg': small,
+    '4.txt': 'four',
+  };
   const { page } = await visit(t, files, '');
   const asked = requestsOf(page, '/file/');
   await page.locator('[data-path="1.jpg"]').dblclick();
@@ -101,6 +107,22 @@ test('An image is fitted, enlarged by keys, wheel and double click, and moved', 
   await until('it is fitted', async () => Math.abs((await box()).width - fitted.width) < 1);
   await page.mouse.dblclick(720, 450);
   await until('it has its own size', async () => Math.abs((await box()).width - 2400) < 1);
+
+  for (const name of ['2.jpg', '3.jpg']) {
+    await page.keyboard.press('0');
+    await page.getByText(/^Zoom \d+%$/).waitFor({ state: 'detached' });
+    await page.keyboard.press('ArrowRight');
+    await page.locator(`img.picture.loaded[alt="${name}"]`).waitFor();
+    await page.getByRole('button', { name: 'Zoom in' }).waitFor();
+    await page.keyboard.press('+');
+    await page.getByText(/^Zoom \d+%$/).waitFor();
+  }
+  await page.keyboard.press('0');
+  await page.getByText(/^Zoom \d+%$/).waitFor({ state: 'detached' });
+  await page.keyboard.press('ArrowRight');
+  await page.getByText('four').waitFor();
+  await page.getByRole('button', { name: 'Wrap lines' }).waitFor();
+  await page.getByRole('button', { name: 'Zoom in' }).waitFor({ state: 'detached' });
 });
 
 test('A large video seeks by ranges, a sound plays, and a broken video shows a notice', async (t) => {
