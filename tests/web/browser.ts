@@ -106,6 +106,12 @@ async function acquire(visit: Visit): Promise<PooledContext> {
     pooled.isReusable = false;
     return install(...given);
   };
+  // Pages of one process go online together, before the network of each does.
+  const setOffline = context.setOffline.bind(context);
+  context.setOffline = async (isOffline) => {
+    if (isOffline) await idlePage.close();
+    return setOffline(isOffline);
+  };
   return pooled;
 }
 

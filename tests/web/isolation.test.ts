@@ -93,8 +93,7 @@ describe('Two tests of one file', () => {
     assert.equal(url, seen[0]?.url);
     assert.ok(page.context() === seen[0]?.browser);
     assert.deepEqual(await storageOf(page), clean);
-    // The first page is the idle one.
-    assert.deepEqual(page.context().pages().slice(1), [page]);
+    assert.deepEqual(page.context().pages(), [page]);
     assert.equal(await page.evaluate(async () => (await fetch('file/a.txt')).text()), 'a');
     assert.deepEqual(await paths(), ['a.txt', 'folder/b.txt']);
     assert.equal(await exists('left/'), false);
