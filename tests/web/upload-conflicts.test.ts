@@ -13,62 +13,38 @@ export const needs: readonly Need[] = ['browser'];
 
 const question = (page: Page) => page.getByRole('dialog');
 
-it('A name conflict is resolved by Replace, Keep both, Skip or Escape', async (t) => {
-  const FILES = { 'a.txt': 'old a', 'b.txt': 'old b', 'c.txt': 'old c' };
+it('A name conflict shows both files, and is resolved by Replace, Keep both or Escape', async (t) => {
   const [mine, theirs] = await Promise.all([1, 2].map((seed) => photo(seed, { width: 40, height: 30, format: 'png' })));
   assert.ok(mine && theirs);
-  const { site, page } = await openSite(t, { files: { ...FILES, 'view.png': theirs } });
-
-  await t.test('separately for each file', async () => {
-    await uploadFiles(
-      page,
-      ['a.txt', 'b.txt', 'c.txt', 'd.txt'].map((name) => picked(name, `new ${name[0]}`)),
-    );
-    await question(page).getByRole('checkbox', { name: '2 other conflicts' }).waitFor();
-    await assertAccessible(page, t, { state: 'The question about a name conflict' });
-    for (const [name, verb] of [
-      ['a.txt', 'Replace'],
-      ['b.txt', 'Keep both'],
-      ['c.txt', 'Skip'],
-    ] as const) {
-      await question(page).filter({ hasText: name }).getByRole('button', { name: verb }).click();
-    }
-    await trayTells(page, '3 files uploaded');
-    await trayTells(page, '1 skipped');
-    assert.deepEqual(await site.paths(), ['a.txt', 'b (2).txt', 'b.txt', 'c.txt', 'd.txt', 'view.png']);
-    assert.equal(await storedText(site, 'a.txt'), 'new a');
-    assert.equal(await storedText(site, 'b.txt'), 'old b');
-    assert.equal(await storedText(site, 'b (2).txt'), 'new b');
-    assert.equal(await storedText(site, 'c.txt'), 'old c');
-    await row(page, 'b (2).txt').waitFor();
-  });
-
-  await t.test('once for all files of a batch', async () => {
-    await uploadFiles(
-      page,
-      ['a.txt', 'b.txt', 'c.txt', 'e.txt'].map((name) => picked(name, `newer ${name[0]}`)),
-    );
-    // Of the three other files, "e.txt" does not conflict.
-    await question(page).getByRole('checkbox', { name: '2 other conflicts' }).check();
-    await question(page).getByRole('button', { name: 'Replace' }).click();
-    await trayTells(page, '4 files uploaded');
-    for (const name of ['a', 'b', 'c', 'e']) assert.equal(await storedText(site, `${name}.txt`), `newer ${name}`);
-  });
-
-  await t.test('with the size, the time and the picture of both files, and Escape skips', async () => {
-    await uploadFiles(page, { name: 'view.png', mimeType: 'image/png', buffer: mine });
-    const sides = question(page).locator('.side');
-    for (const [index, bytes] of [theirs, mine].entries()) {
-      const side = sides.nth(index);
-      await side.getByText(new RegExp(`${(bytes.length / 1000).toFixed(1)}|${bytes.length} B`)).waitFor();
-      await side.getByText('·').waitFor();
-      const picture = side.locator('img');
-      await becomes(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth > 0), true);
-    }
-    assert.equal(await question(page).getByRole('checkbox').count(), 0);
-    await page.keyboard.press('Escape');
-    await trayTells(page, '1 skipped');
-    assert.equal(await question(page).count(), 0);
-    assert.ok(theirs.equals(await site.read('view.png')));
-  });
+  const { site, page } = await openSite(t, { files: { 'a.txt': 'old a', 'b.txt': 'old b', 'view.png': theirs } });
+  const files = ['a.txt', 'b.txt', 'd.txt'].map((name) => picked(name, `new ${name[0]}`));
+  await uploadFiles(page, [...files, { name: 'view.png', mimeType: 'image/png', buffer: mine }]);
+  // "d.txt" does not conflict.
+  await question(page).getByRole('checkbox', { name: '2 other conflicts' }).waitFor();
+  for (const [name, verb] of [
+    ['a.txt', 'Replace'],
+    ['b.txt', 'Keep both'],
+  ] as const) {
+    await question(page).filter({ hasText: name }).getByRole('button', { name: verb }).click();
+  }
+  const sides = question(page).filter({ hasText: 'view.png' }).locator('.side');
+  for (const [index, bytes] of [theirs, mine].entries()) {
+    const side = sides.nth(index);
+    await side.getByText(new RegExp(`${(bytes.length / 1000).toFixed(1)}|${bytes.length} B`)).waitFor();
+    await side.getByText('·').waitFor();
+    const picture = side.locator('img');
+    await becomes(() => picture.evaluate((image: HTMLImageElement) => image.naturalWidth > 0), true);
+  }
+  assert.equal(await question(page).getByRole('checkbox').count(), 0);
+  await assertAccessible(page, t, { state: 'The question about a name conflict' });
+  await page.keyboard.press('Escape');
+  await trayTells(page, '3 files uploaded');
+  await trayTells(page, '1 skipped');
+  assert.equal(await question(page).count(), 0);
+  assert.deepEqual(await site.paths(), ['a.txt', 'b (2).txt', 'b.txt', 'd.txt', 'view.png']);
+  assert.equal(await storedText(site, 'a.txt'), 'new a');
+  assert.equal(await storedText(site, 'b.txt'), 'old b');
+  assert.equal(await storedText(site, 'b (2).txt'), 'new b');
+  assert.ok(theirs.equals(await site.read('view.png')));
+  await row(page, 'b (2).txt').waitFor();
 });

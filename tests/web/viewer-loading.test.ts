@@ -4,8 +4,9 @@ import type { Request } from 'playwright-core';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { isFocused, row } from './elements.ts';
+import { button, isFocused, messages, row } from './elements.ts';
 import { contents, visit } from './preview-visit.ts';
+import { picked, trayTells, uploadFiles } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -54,11 +55,11 @@ test('The code of the viewer is preloaded, can be left while it loads, and is re
   );
 });
 
-test('A page of an earlier version offers to reload when the code of a preview is gone', async (t) => {
+test('A page of an earlier version offers to reload when the code of a preview or of uploads is gone', async (t) => {
   const files = { 'a.txt': 'first', 'b.md': '# first', 'c.csv': 'first,second' };
-  const { page } = await visit(t, files, '', { expectedErrors: [/\.js/] });
+  const { page, site } = await visit(t, files, '', { expectedErrors: [/\.js/] });
   // After an upgrade, the code of the earlier version is gone, including the script that the page was started with.
-  let gone = /\/viewer-/;
+  let gone = /\/(viewer|all-uploads)-/;
   const isGone = (request: Request) => request.method() === 'HEAD' || gone.test(request.url());
   await page.route('**/*.js', (route, request) =>
     isGone(request) ? route.fulfill({ status: 404 }) : route.continue(),
@@ -69,8 +70,14 @@ test('A page of an earlier version offers to reload when the code of a preview i
   await alert.waitFor();
   assert.equal(await alert.getByRole('button', { name: 'Retry' }).count(), 0);
 
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await uploadFiles(page, picked('new.txt', 'new'));
+  await messages(page).getByText('The service was updated.').waitFor();
+
   gone = /\/(text-preview|worker)-/;
-  await reload.click();
+  await button(messages(page), 'Reload').click();
+  await row(page, 'a.txt').dblclick();
   for (const name of ['a.txt', 'b.md', 'c.csv']) {
     const dialog = page.getByRole('dialog', { name });
     await dialog.locator(alert).waitFor();
@@ -80,4 +87,8 @@ test('A page of an earlier version offers to reload when the code of a preview i
   await page.unroute('**/*.js');
   await reload.click();
   await contents(page).getByText('first').waitFor();
+  await page.keyboard.press('Escape');
+  await uploadFiles(page, picked('new.txt', 'new'));
+  await trayTells(page, '1 file uploaded');
+  assert.ok(await site.exists('new.txt'));
 });
