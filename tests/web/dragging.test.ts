@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
-import { row } from './elements.ts';
+import { button, row, toolbar } from './elements.ts';
 import { openSite } from './open-site.ts';
 import { dragPaths, dropPaths, localFolder, pasteFile, picked, storedText } from './uploading.ts';
 
@@ -43,7 +43,7 @@ function isPrevented(element: Element): Record<string, boolean> {
 }
 
 describe('Dragging entries', () => {
-  it('does nothing on the entry itself and when cancelled, moves one entry, and copies the selection with Ctrl', async (t) => {
+  it('moves one entry and copies the selection with Ctrl, also through folders and breadcrumbs, unless cancelled', async (t) => {
     const { site, page } = await openSite(t, { files: FILES });
     const before = await site.paths();
     await drag(page, name(page, 'box/'), row(page, 'box/'), row(page, 'a.txt'));
@@ -77,40 +77,36 @@ describe('Dragging entries', () => {
     await page.mouse.up();
     await page.keyboard.up('Control');
     await until('both are copied', async () => (await site.exists('box/b.txt')) && (await site.exists('box/c.txt')));
-    assert.deepEqual(await site.paths(), ['b.txt', 'box/a.txt', 'box/b.txt', 'box/c.txt', 'c.txt', 'other/x.txt']);
-  });
+    const copied = ['b.txt', 'box/a.txt', 'box/b.txt', 'box/c.txt', 'c.txt', 'other/x.txt'];
+    assert.deepEqual(await site.paths(), copied);
 
-  it('moves entries up through the breadcrumb', async (t) => {
-    const { site, page } = await openSite(t, { files: FILES, folder: 'other/' });
-    await drag(page, name(page, 'other/x.txt'), crumb(page, 'Files'));
-    await hint(page)
-      .getByText(/Move 1 item to .*Files/)
-      .waitFor();
-    await page.mouse.up();
-    await until('the file is in the root', () => site.exists('x.txt'));
-    assert.equal(await storedText(site, 'x.txt'), 'x');
-  });
-
-  it('opens a folder below the pointer, returns from it when cancelled, and drops into a folder inside', async (t) => {
-    const { site, page } = await openSite(t, { files: FILES });
-    const before = await site.paths();
-    await drag(page, name(page, 'a.txt'), row(page, 'box/'));
+    // A folder below the pointer opens. When the drag is cancelled, the page returns from it.
+    await page.keyboard.press('Escape');
+    await drag(page, name(page, 'b.txt'), row(page, 'box/'));
     await row(page, 'box/inner/').waitFor();
     await page.keyboard.press('Escape');
-    await row(page, 'a.txt').waitFor();
+    await row(page, 'b.txt').waitFor();
     await page.mouse.up();
     assert.equal(page.url(), site.url);
-    assert.deepEqual(await site.paths(), before);
+    assert.deepEqual(await site.paths(), copied);
 
-    await drag(page, name(page, 'a.txt'), row(page, 'box/'));
+    await drag(page, name(page, 'b.txt'), row(page, 'box/'));
     await row(page, 'box/inner/').waitFor();
     await moveTo(page, row(page, 'box/inner/'));
     await hint(page)
       .getByText(/Move 1 item to .*inner/)
       .waitFor();
     await page.mouse.up();
-    await until('the file is in the inner folder', () => site.exists('box/inner/a.txt'));
-    await until('the source is gone', async () => !(await site.exists('a.txt')));
+    await until('the file is in the inner folder', () => site.exists('box/inner/b.txt'));
+    await until('the source is gone', async () => !(await site.exists('b.txt')));
+
+    await drag(page, name(page, 'box/a.txt'), crumb(page, 'Files'));
+    await hint(page)
+      .getByText(/Move 1 item to .*Files/)
+      .waitFor();
+    await page.mouse.up();
+    await until('the file is in the root', () => site.exists('a.txt'));
+    assert.equal(await storedText(site, 'a.txt'), 'a');
   });
 
   it('works with a mouse on a touch device, and ignores touch', async (t) => {
@@ -135,7 +131,7 @@ describe('Dragging entries', () => {
 });
 
 describe('Dragging files from elsewhere', () => {
-  it('shows the destination, and uploads into the shown folder wherever they are dropped', async (t) => {
+  it('shows the destination, and uploads wherever they are dropped unless a dialog or a preview is open', async (t) => {
     const { site, page } = await openSite(t, { files: FILES, folder: 'other/' });
     const url = page.url();
     const local = await localFolder(t, { 'f.txt': 'f' });
@@ -172,13 +168,9 @@ describe('Dragging files from elsewhere', () => {
     });
     await until('the attachment is stored', () => site.exists('other/attached.txt'));
     assert.equal(await storedText(site, 'other/attached.txt'), 'from mail');
-  });
 
-  it('rejects them with a message while a dialog or a preview is open', async (t) => {
-    const { site, page } = await openSite(t, { files: FILES });
+    // A dialog and a preview reject them with a message.
     const before = await site.paths();
-    const local = await localFolder(t, { 'f.html': '<title>Elsewhere</title>' });
-    const files = [join(local, 'f.html')];
     const words = 'To upload, close what is open';
     await page.keyboard.press('Alt+n');
     const dialog = page.getByRole('dialog');
@@ -190,7 +182,7 @@ describe('Dragging files from elsewhere', () => {
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
 
-    await row(page, 'a.txt').dblclick();
+    await row(page, 'other/attached.txt').dblclick();
     await dialog.waitFor();
     await dragPaths(page, dialog, files);
     await hint(page).getByText(words).waitFor();
@@ -199,8 +191,14 @@ describe('Dragging files from elsewhere', () => {
     assert.deepEqual(await site.paths(), before);
   });
 
-  it('rejects them with a message when the service is read-only', async (t) => {
+  it('rejects them with a message when the service is read-only, whose toolbar offers no changes', async (t) => {
     const { site, page } = await openSite(t, { files: FILES, settings: { READ_ONLY: 'true' } });
+    await page.getByText('Read only', { exact: true }).waitFor();
+    assert.equal(await button(page, 'New folder').count(), 0);
+    await row(page, 'a.txt').click();
+    await button(toolbar(page), 'Download').waitFor();
+    assert.equal(await button(toolbar(page), 'Delete').count(), 0);
+
     const before = await site.paths();
     const local = await localFolder(t, { 'f.txt': 'f' });
     const list = page.locator('[data-region="list"]');
@@ -218,8 +216,8 @@ describe('Dragging files from elsewhere', () => {
   });
 });
 
-describe('A drag of another window', () => {
-  it('moves nothing of an earlier drag whose end this window did not see', async (t) => {
+describe('A drag whose end the page did not see', () => {
+  it('is ignored when another window drags, and after the row of its entry disappeared', async (t) => {
     const { site, page } = await openSite(t, { files: FILES });
     const other = await page.context().newPage();
     await other.goto(site.url);
@@ -249,10 +247,7 @@ describe('A drag of another window', () => {
       await site.paths(),
       Object.keys(FILES).filter((path) => !path.endsWith('/')),
     );
-  });
 
-  it('is ignored after the row of the dragged entry disappeared', async (t) => {
-    const { page } = await openSite(t, { files: FILES });
     await row(page, 'a.txt').evaluate((element) => {
       const source = element.closest('[data-drag-path]') ?? element.querySelector('[data-drag-path]');
       const dataTransfer = new DataTransfer();

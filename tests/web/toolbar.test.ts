@@ -148,13 +148,4 @@ describe('The toolbar', () => {
     await page.touchscreen.tap(width / 2, 20);
     await menu.waitFor({ state: 'detached' });
   });
-
-  it('has nothing that changes anything where the service is read-only', async (t) => {
-    const { page } = await openSite(t, { files: FILES, settings: { READ_ONLY: 'true' } });
-    await page.getByText('Read only', { exact: true }).waitFor();
-    assert.equal(await button(page, 'New folder').count(), 0);
-    await row(page, 'one.txt').click();
-    await button(toolbar(page), 'Download').waitFor();
-    assert.equal(await button(toolbar(page), 'Delete').count(), 0);
-  });
 });
