@@ -241,6 +241,33 @@ describe('Changes', () => {
       assert.deepEqual(Object.fromEntries(scene.stored), files);
     });
 
+    it('of a folder that the user cancels is shown until the service has removed the copied files', async () => {
+      const scene = await createChangeScene({
+        files: { 'many/x.txt': 'x', 'to/': '' },
+        override: ({ transfer }) => ({
+          async transfer(kind, source, destination, options) {
+            await transfer(kind, source, destination);
+            mock.timers.tick(1_000);
+            for (const operation of scene.running.value) operation.cancel();
+            options?.signal?.throwIfAborted();
+          },
+        }),
+      });
+      await scene.open('to/');
+      await scene.transfer('copy', ['many/'], 'to/');
+      assert.match(scene.said().join(), /^Cancelled: 0 of 1 item copied/);
+      await settle();
+      mock.timers.tick(500);
+      await settle();
+      await scene.folder.refresh();
+      assert.deepEqual(scene.shown(), ['to/many/']);
+      scene.stored.delete('to/many/x.txt');
+      mock.timers.tick(500);
+      await settle();
+      assert.deepEqual(scene.shown(), []);
+      assert.deepEqual([...scene.stored.keys()], ['many/x.txt', 'to/']);
+    });
+
     it('shows a file again when the service refuses its move after the user opened another folder', async () => {
       const gate = Promise.withResolvers<void>();
       const scene = await createChangeScene({
