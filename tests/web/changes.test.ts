@@ -11,8 +11,8 @@ import { HOSTILE_NAMES } from './samples.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-/** Each name takes half a second in the browser. tests/web/models tests the others. */
-const HOSTILE_IN_BROWSER = 4;
+/** tests/web/models tests the others. */
+const [HOSTILE_NAME = ''] = HOSTILE_NAMES;
 
 test('A new folder is shown at once and focused, and disappears when the service refuses it', async (t) => {
   const { page, site } = await visit(t, FILES, { expectedErrors: [/create_folder/] });
@@ -25,10 +25,7 @@ test('A new folder is shown at once and focused, and disappears when the service
 
   for (const [typed, problem] of [
     ['', 'Enter a name.'],
-    ['a/b', 'A name can’t have a “/” in it.'],
-    ['..', 'A name can’t be “.” or “..”.'],
     ['photos', 'This name is taken in this folder.'],
-    ['é'.repeat(128), 'This name is too long.'],
   ] as const) {
     await name.fill(typed);
     await page.keyboard.press('Enter');
@@ -48,7 +45,7 @@ test('A new folder is shown at once and focused, and disappears when the service
   await row(page, 'New folder/').waitFor({ state: 'detached' });
 });
 
-test('A rename edits the name in place, and can be undone', async (t) => {
+test('A rename edits the name in place, explains an invalid one, and can be undone or discarded', async (t) => {
   const { page, site } = await visit(t, FILES);
   const field = page.getByRole('textbox', { name: 'New name of' });
   await row(page, 'archive.tar.gz').click();
@@ -66,21 +63,14 @@ test('A rename edits the name in place, and can be undone', async (t) => {
   await until('the file has its old name', () => site.exists('archive.tar.gz'));
   await until('it has no other', async () => !(await site.exists('zebra.tar.gz')));
 
-  let path = 'archive.tar.gz';
-  for (const name of HOSTILE_NAMES.slice(0, HOSTILE_IN_BROWSER)) {
-    await row(page, path).click();
-    await page.keyboard.press('F2');
-    await field.fill(name);
-    await page.keyboard.press('Enter');
-    await waitForFocus(page, name);
-    path = name;
-  }
-  await until('the last name is stored', () => site.exists(path));
-});
+  await row(page, 'archive.tar.gz').click();
+  await page.keyboard.press('F2');
+  await field.fill(HOSTILE_NAME);
+  await page.keyboard.press('Enter');
+  await waitForFocus(page, HOSTILE_NAME);
+  await until('the name is stored', () => site.exists(HOSTILE_NAME));
 
-test('An invalid name is explained at the field, Escape discards it, and a click elsewhere commits a valid one', async (t) => {
-  const { page, site } = await visit(t, FILES);
-  const field = page.getByRole('textbox', { name: 'New name of' });
+  // Escape discards an invalid name. A click elsewhere commits a valid one.
   await row(page, 'photos/').click();
   await page.getByRole('button', { name: 'Rename' }).click();
   await becomes(() => selectedText(field), 'photos');
@@ -140,16 +130,20 @@ test('A deletion asks with the name or count, focuses the next entry, and shows 
   await row(page, 'report.pdf').waitFor();
 });
 
-test('A message does not cover the row with the focus, at the end of a list or on a phone', async (t) => {
-  for (const width of ['desktop', 'phone'] as const) {
-    const files = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`${100 + index}.txt`, '']));
-    const { page } = await visit(t, files, { width });
+test('A message does not cover the row with the focus, at the end of a list, also on a narrow screen', async (t) => {
+  const files = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`${100 + index}.txt`, '']));
+  const { page } = await visit(t, files);
+  for (const [width, height, last] of [
+    [1440, 900, 139],
+    [360, 740, 138],
+  ] as const) {
+    await page.setViewportSize({ width, height });
     await page.keyboard.press('End');
-    await waitForFocus(page, '139.txt');
+    await waitForFocus(page, `${last}.txt`);
     await page.keyboard.press('Delete');
     await page.getByRole('button', { name: 'Delete file' }).click();
-    await said(page, '“⁨139.txt⁩” deleted');
-    await waitForFocus(page, '138.txt');
+    await said(page, `“⁨${last}.txt⁩” deleted`);
+    await waitForFocus(page, `${last - 1}.txt`);
     await becomes(() => page.evaluate(isClearOfMessages), true);
   }
 });
