@@ -9,7 +9,7 @@ import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
-import { choose, row } from './elements.ts';
+import { button, choose, row } from './elements.ts';
 import { photo } from './samples.ts';
 import { startSite } from './site.ts';
 import { picked, trayTells, uploadFiles } from './uploading.ts';
@@ -46,9 +46,9 @@ async function serveBelow(t: TestContext, path: string, site: URL): Promise<stri
   return `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${path}`;
 }
 
-it('The page works and uploads below a path of a reverse proxy', async (t) => {
+it('The page works and uploads below a path of a reverse proxy, in the language of the browser', async (t) => {
   const files = {
-    'photos/cat.jpg': await photo(3),
+    'photos/cat.jpg': await photo(3, { width: 480, height: 320 }),
     'photos/2026/deep.txt': 'deep',
     'large.txt': 'x'.repeat(7_000_000),
   };
@@ -75,6 +75,15 @@ it('The page works and uploads below a path of a reverse proxy', async (t) => {
   await page.goto(`${url}photos/2026`);
   await row(page, 'photos/2026/deep.txt').waitFor();
 
+  await button(page, '新建文件夹').waitFor();
+  await becomes(() => page.locator('html').getAttribute('lang'), 'zh-Hans');
+  await row(page, 'photos/2026/deep.txt').hover();
+  await button(row(page, 'photos/2026/deep.txt'), '更多：\u2068deep.txt\u2069').click();
+  await page.getByRole('menu').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('menu').waitFor({ state: 'detached' });
+  // The entry is no longer selected, so the toolbar is that of the folder again.
+  await page.keyboard.press('Escape');
   await choose(page, '外观', 'English');
   await uploadFiles(page, picked('new.txt', 'new'));
   await trayTells(page, '1 file uploaded');

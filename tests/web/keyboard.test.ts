@@ -11,7 +11,7 @@ export const needs: readonly Need[] = ['browser'];
 const CLIPBOARD = { permissions: ['clipboard-write', 'clipboard-read'] };
 
 describe('The keyboard', () => {
-  it('leads from region to region by F6, to the filter and to the shortcuts, unless single keys are off', async (t) => {
+  it('copies text or entries, and leads by F6 to regions, to the filter and to the shortcuts until turned off', async (t) => {
     const { page } = await openFiles(t, CLIPBOARD);
     await row(page, 'one.txt').click();
     await button(toolbar(page), 'Copy link').click();
@@ -60,10 +60,8 @@ describe('The keyboard', () => {
     await page.keyboard.press('?');
     await page.keyboard.press('F6');
     assert.equal(await dialog.count(), 0);
-  });
 
-  it('copies marked text, and otherwise the selected entries', async (t) => {
-    const { page } = await openFiles(t, CLIPBOARD);
+    // Ctrl+C copies marked text, and otherwise the selected entries.
     const copied = () => page.evaluate(() => navigator.clipboard.readText());
     await row(page, 'one.txt').click();
     await page.keyboard.press('Alt+Enter');

@@ -47,15 +47,6 @@ describe('The look of the page', () => {
     await becomes(() => backgroundLightness(page), dark);
     await until('the bars of the browser are dark', isOfThePage);
   });
-
-  it('has the language of the browser, also in the names for screen readers', async (t) => {
-    const { page } = await openFiles(t, { language: 'zh-CN' });
-    await button(page, '新建文件夹').waitFor();
-    await becomes(() => page.locator('html').getAttribute('lang'), 'zh-Hans');
-    await row(page, 'one.txt').hover();
-    await button(row(page, 'one.txt'), '更多：\u2068one.txt\u2069').click();
-    await page.getByRole('menu').waitFor();
-  });
 });
 
 describe('The path', () => {
