@@ -3,7 +3,17 @@ import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { assertNothingOutside, backgroundLightness, boxOf, button, choose, isTitled, row, title } from './elements.ts';
+import {
+  assertNothingOutside,
+  backgroundLightness,
+  boxOf,
+  button,
+  choose,
+  isTitled,
+  row,
+  title,
+  toolbar,
+} from './elements.ts';
 import { DEEP, FILES, openFiles } from './frame.ts';
 import { openSite, PHONE } from './open-site.ts';
 
@@ -96,10 +106,32 @@ describe('The path', () => {
   });
 });
 
-describe('The top bar of a phone', () => {
-  it('has the filter as an icon until it is in use, and a menu of the folders that do not fit', async (t) => {
+describe('A phone', () => {
+  it('has the toolbar at the lower edge, menus as sheets, an icon for the filter, and a menu of parent folders', async (t) => {
     const here = { 'Photos/2026/one.txt': '1', 'Photos/2026/two.txt': '2' };
-    const { page } = await openSite(t, { files: { ...FILES, ...here }, visit: PHONE, folder: DEEP });
+    const { page } = await openSite(t, {
+      files: { ...FILES, ...here },
+      visit: { ...PHONE, reducedMotion: true },
+      folder: DEEP,
+    });
+    const { width, height } = page.viewportSize() ?? assert.fail();
+    await becomes(async () => {
+      const box = await boxOf(toolbar(page));
+      return box.y + box.height;
+    }, height);
+    for (const tool of await toolbar(page).getByRole('button').all()) {
+      const box = await boxOf(tool);
+      assert.ok(box.width >= 44 && box.height >= 44, JSON.stringify(box));
+    }
+    await toolbar(page).getByRole('button', { name: 'More' }).tap();
+    const menu = page.getByRole('menu');
+    await becomes(async () => {
+      const box = await boxOf(menu);
+      return [box.x, box.width, box.y + box.height];
+    }, [0, width, height]);
+    await page.touchscreen.tap(width / 2, 20);
+    await menu.waitFor({ state: 'detached' });
+
     await button(page, 'Folders above').tap();
     const items = page.getByRole('menuitem');
     await becomes(async () => (await items.allTextContents()).slice(-3), ['2026', 'Summer holidays', 'Iceland']);

@@ -5,7 +5,7 @@ import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
 import { boxOf, button, choose, focusedName, isFocused, row, toolbar } from './elements.ts';
 import { FILES, openFiles } from './frame.ts';
-import { openSite, PHONE } from './open-site.ts';
+import { openSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
@@ -126,26 +126,5 @@ describe('The toolbar', () => {
       'the last file is first',
       async () => (await boxOf(row(page, 'two.txt'))).x < (await boxOf(row(page, 'one.txt'))).x,
     );
-  });
-
-  it('is at the lower edge of a phone, with large buttons and a menu that is a sheet', async (t) => {
-    const { page } = await openFiles(t, { ...PHONE, reducedMotion: true });
-    const { width, height } = page.viewportSize() ?? assert.fail();
-    await becomes(async () => {
-      const box = await boxOf(toolbar(page));
-      return box.y + box.height;
-    }, height);
-    for (const tool of await toolbar(page).getByRole('button').all()) {
-      const box = await boxOf(tool);
-      assert.ok(box.width >= 44 && box.height >= 44, JSON.stringify(box));
-    }
-    await toolbar(page).getByRole('button', { name: 'More' }).tap();
-    const menu = page.getByRole('menu');
-    await becomes(async () => {
-      const box = await boxOf(menu);
-      return [box.x, box.width, box.y + box.height];
-    }, [0, width, height]);
-    await page.touchscreen.tap(width / 2, 20);
-    await menu.waitFor({ state: 'detached' });
   });
 });
