@@ -8,8 +8,8 @@ import { type KeyRange, walkChildren, walkPages } from './walk.ts';
 /** Pages that are read one after the other before it is asked what comes behind them: small folders cost no more. */
 const FEW = 4;
 
-/** Objects that a range is to have, more or less: each range costs up to one request more, which is one in six so. */
-const RANGE = 6000;
+/** The approximate number of pages in a range. Each range takes up to one extra request, which is one in six. */
+const PAGES_PER_RANGE = 6;
 
 /** Ranges that are read at once: eight win little where a store is near, and take more memory (docs/scaling.md). */
 const RANGES_AT_ONCE = 4;
@@ -60,8 +60,9 @@ async function* pagesAhead(bucket: Bucket, prefix: Key, options: Cancellable): A
 }
 
 /**
- * Ranges behind the last of some objects that lie one behind the other, as far as the folder goes that they are spread
- * over: each of as many of its children as would have about `RANGE` objects, if they are like those that are known.
+ * Ranges behind the last of some objects that lie one behind the other, `FEW` pages of them, as far as the folder goes
+ * that they are spread over: each of as many of its children as would have about `PAGES_PER_RANGE` pages of objects, if
+ * they are like those that are known.
  */
 async function* rangesBehind(
   bucket: Bucket,
@@ -74,7 +75,7 @@ async function* rangesBehind(
   const folder = commonFolder(first, last, prefix);
   const perChild = objects.length / new Set(objects.map(({ key }) => childOf(folder, key))).size;
   if (perChild < LEAST_PER_CHILD) return;
-  const children = Math.ceil(RANGE / perChild);
+  const children = Math.ceil((PAGES_PER_RANGE * objects.length) / FEW / perChild);
   let after = last;
   let passed = 0;
   for await (const page of walkChildren(bucket, folder, childOf(folder, last), options)) {
