@@ -19,27 +19,22 @@ export interface TestBucket {
   /** Reads and changes the bucket directly, past the service. */
   readonly client: S3Client;
   readonly name: string;
+  /** Whether the bucket's store is temporary, so that nothing has to be removed. */
+  readonly isTemporary: boolean;
   /** Returns the keys of all objects, in the order of the store. */
   keys(): Promise<string[]>;
   /** Returns the keys of the multipart uploads that are neither completed nor aborted. */
   openUploads(): Promise<string[]>;
   /** Removes all objects and aborts all multipart uploads. */
   empty(): Promise<void>;
-  /** Removes the bucket and everything in it. */
+  /** Removes the bucket and everything in it, except in a temporary store. */
   remove(): Promise<void>;
 }
 
 export async function createBucket(store: ObjectStore = testObjectStore()): Promise<TestBucket> {
-  const { endpoint, region, accessKeyId, secretAccessKey } = store;
+  const { endpoint, region, accessKeyId, secretAccessKey, isTemporary = false } = store;
   const name = `test-${randomUUID()}`;
-  const client = new S3Client({
-    endpoint,
-    region,
-    forcePathStyle: true,
-    credentials: { accessKeyId, secretAccessKey },
-    requestChecksumCalculation: 'WHEN_REQUIRED',
-    responseChecksumValidation: 'WHEN_REQUIRED',
-  });
+  const client = clientOf(store);
   const Bucket = name;
   await client.send(new CreateBucketCommand({ Bucket }));
 
@@ -79,6 +74,7 @@ export async function createBucket(store: ObjectStore = testObjectStore()): Prom
   return {
     name,
     client,
+    isTemporary,
     settings: {
       bucket: name,
       endpoint,
@@ -93,13 +89,31 @@ export async function createBucket(store: ObjectStore = testObjectStore()): Prom
     openUploads: async () => (await uploads()).map(({ Key = '' }) => Key),
     empty,
     async remove() {
-      if (isRemoved) return;
+      if (isRemoved || isTemporary) return;
       isRemoved = true;
       await empty();
       await client.send(new DeleteBucketCommand({ Bucket }));
-      client.destroy();
     },
   };
+}
+
+const clients = new Map<string, S3Client>();
+
+/** Returns the client of the store, whose connections all buckets share. Idle connections don't keep the process running. */
+function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: ObjectStore): S3Client {
+  const key = `${endpoint} ${accessKeyId}`;
+  const client =
+    clients.get(key) ??
+    new S3Client({
+      endpoint,
+      region,
+      forcePathStyle: true,
+      credentials: { accessKeyId, secretAccessKey },
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+    });
+  clients.set(key, client);
+  return client;
 }
 
 /** Returns whether XML 1.0 can contain the key: `DeleteObjects` takes keys as XML. */

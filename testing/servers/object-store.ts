@@ -6,6 +6,8 @@ export interface ObjectStore {
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
+  /** Whether the store is removed after the tests, with all its data: the tests don't remove their buckets. */
+  readonly isTemporary?: boolean;
 }
 
 /** The store that the tests were given: a Ceph that `npm test` started for them, or one that the caller named. */
@@ -24,6 +26,7 @@ export function testObjectStore(): ObjectStore {
     region: process.env[region] || USUAL_REGION,
     accessKeyId: process.env[accessKeyId] ?? '',
     secretAccessKey: process.env[secretAccessKey] ?? '',
+    isTemporary: process.env[TEMPORARY] === 'true',
   };
 }
 
@@ -34,6 +37,7 @@ export function environmentOf(store: ObjectStore): Record<string, string> {
     [VARIABLES.region]: store.region,
     [VARIABLES.accessKeyId]: store.accessKeyId,
     [VARIABLES.secretAccessKey]: store.secretAccessKey,
+    ...(store.isTemporary && { [TEMPORARY]: 'true' }),
   };
 }
 
@@ -50,7 +54,10 @@ const VARIABLES = {
   region: 'S3_TEST_REGION',
   accessKeyId: 'S3_TEST_ACCESS_KEY_ID',
   secretAccessKey: 'S3_TEST_SECRET_ACCESS_KEY',
-} as const satisfies Record<keyof ObjectStore, string>;
+} as const satisfies Record<Exclude<keyof ObjectStore, 'isTemporary'>, string>;
+
+/** Set by `npm test` for the store that it started. */
+const TEMPORARY = 'S3_TEST_TEMPORARY';
 
 /** Completes a message that says what uses an object store. */
 export const HOW_TO_SET_ANOTHER =

@@ -132,6 +132,8 @@ export function bucketBackend(objectStore?: () => ObjectStore): Pick<Backend, 'o
         const store = await openStore(bucket);
         const close = async () => {
           await store.close?.();
+          // To create a bucket takes less than to empty one.
+          if (bucket.isTemporary) return;
           await bucket.empty();
           unused.push(bucket);
         };

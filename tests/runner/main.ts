@@ -138,7 +138,7 @@ async function runWithServers(
   // One Ceph for the whole run: each takes two seconds and 120 MB.
   const ceph = await startCeph(signal);
   try {
-    return await runFiles(files, selection, environmentOf(ceph), signal);
+    return await runFiles(files, selection, environmentOf({ ...ceph, isTemporary: true }), signal);
   } finally {
     await ceph.stop();
   }
