@@ -10,9 +10,9 @@ type InBucket = { readonly bucket: TestBucket };
 /** Bytes up to which a test has objects copied in one request: the parts of an object may have no fewer. */
 export const COPY_LIMIT = 5 * 2 ** 20;
 
-/** Two texts of one size, which is over that. */
-export const LARGE = Buffer.alloc(12 * 2 ** 20, 'some text whose length divides no part: ');
-export const OTHER = Buffer.alloc(12 * 2 ** 20, '0123456');
+/** Two different objects of one size, which is over that: they are copied in two parts. The parts differ. */
+export const LARGE = Buffer.alloc(6 * 2 ** 20, 'a large object ');
+export const OTHER = Buffer.alloc(LARGE.length, '0123456');
 
 /** What the objects have beside their bytes. */
 export const ATTRIBUTES = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { bytesAt, COPY_LIMIT, LARGE, OTHER, put, transfersOf } from '../../testing/servers/objects.ts';
+import { bytesAt, COPY_LIMIT, put, transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { type Interceptor, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
@@ -17,6 +17,10 @@ const refuseConditions =
   (status: number, code: string, ...operations: string[]): Interceptor =>
   (request) =>
     operations.includes(request.operation) && hasCondition(request) ? refusal(status, code) : undefined;
+
+/** Two different contents of one size, which uploads and copies send in two parts. */
+const LARGE = Buffer.alloc(9 * 2 ** 20, 'a large object ');
+const OTHER = Buffer.alloc(LARGE.length, '0123456');
 
 const large = (content: Buffer) => ({ body: Readable.from([content]), size: content.length, type: 'text/plain' });
 
