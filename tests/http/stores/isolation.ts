@@ -52,7 +52,11 @@ function isolatesLargeFiles(backend: Backend): void {
     const located = async (path: string, method: string) => {
       const { headers } = await served.get(path, {}, method);
       const url = new URL(String(headers.location), `http://127.0.0.1:${port}${path}`);
-      return send(Number(url.port), url.pathname + url.search, { method, headers: { host: url.host } });
+      // The first bytes are enough.
+      return send(Number(url.port), url.pathname + url.search, {
+        method,
+        headers: { host: url.host, range: 'bytes=0-9' },
+      });
     };
     for (const look of ['', '/']) {
       if (look !== '') await served.get(look);
@@ -65,7 +69,8 @@ function isolatesLargeFiles(backend: Backend): void {
         for (const method of ['GET', 'HEAD']) {
           if (backend.lacks['stored-types'] && type === undefined) continue;
           const response = await located(`/file/${name}`, method);
-          assert.equal(response.status, 200);
+          assert.ok(response.status === 206 || method === 'HEAD');
+          assert.ok(response.status === 206 || response.status === 200);
           assert.equal(isAttachment(response), isKept, `${method} ${name} after ${look}`);
           if (type) assert.match(response.headers['content-type'] ?? '', type);
         }

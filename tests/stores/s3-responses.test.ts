@@ -1,11 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { openProxied } from '../../testing/servers/proxied-bucket.ts';
+import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { type OwnAnswer, refusal } from '../../testing/servers/s3-proxy.ts';
-import { file, folder, ofKind, pathsIn, textOf, upload } from '../contract/bytes.ts';
-import type { Need } from '../runner/needs.ts';
-
-export const needs: readonly Need[] = ['bucket'];
+import { file, folder, ofKind, pathsIn, upload } from '../contract/bytes.ts';
 
 const xmlResponse = (body: string): OwnAnswer => ({ status: 200, body });
 
@@ -29,7 +26,7 @@ const LISTINGS: Record<string, string> = {
 describe('A ListObjectsV2 response', () => {
   for (const [name, body] of Object.entries(LISTINGS)) {
     it(`is parsed ${name}`, async (t) => {
-      const { store, proxy } = await openProxied(t);
+      const { store, proxy } = await openFakeBucket(t);
       proxy.intercept(() => xmlResponse(body));
       const { entries, cursor } = await store.list(folder(''));
       assert.equal(cursor, undefined);
@@ -62,7 +59,7 @@ const HOSTILE: Record<string, string> = {
 };
 
 it('A malformed listing fails as unavailable and is never read as an empty folder', async (t) => {
-  const { store, proxy } = await openProxied(t);
+  const { store, proxy } = await openFakeBucket(t);
   for (const [name, body] of Object.entries(HOSTILE)) {
     proxy.intercept(() => xmlResponse(body));
     await assert.rejects(store.list(folder('')), ofKind('unavailable'), name);
@@ -70,25 +67,14 @@ it('A malformed listing fails as unavailable and is never read as an empty folde
 });
 
 it('An Error document in a 200 response to ListObjectsV2 is retried, then reported', async (t) => {
-  const { store, proxy } = await openProxied(t);
+  const { store, proxy } = await openFakeBucket(t);
   proxy.intercept(() => xmlResponse('<Error><Code>InternalError</Code><Message>m</Message></Error>'));
   await assert.rejects(store.list(folder('')), /busy or failing/);
   assert.equal(proxy.count('ListObjectsV2'), 4);
 });
 
-it('A small file whose response is cut off is requested again and never returned in part', async (t) => {
-  const { store, proxy } = await openProxied(t);
-  await store.write(file('a'), upload('the text'));
-  let cuts = 1;
-  proxy.intercept(({ operation }) => (operation === 'GetObject' && cuts-- > 0 ? { cutBehind: 3 } : undefined));
-  assert.equal(await textOf(store, 'a'), 'the text');
-  assert.equal(proxy.count('GetObject'), 2);
-  cuts = 4;
-  await assert.rejects(store.read(file('a')), ofKind('unavailable'));
-});
-
 it('After RequestTimeTooSkewed, requests and presigned URLs use the time of the store', async (t) => {
-  const { store, proxy } = await openProxied(t);
+  const { store, proxy } = await openFakeBucket(t);
   const headers = { date: new Date(Date.now() + 5 * HOUR).toUTCString() };
   proxy.intercept(() =>
     proxy.requests.length === 1
@@ -107,7 +93,7 @@ it('After RequestTimeTooSkewed, requests and presigned URLs use the time of the 
 });
 
 it('A presigned URL uses the time of the store after the local clock has jumped', async (t) => {
-  const { store, proxy } = await openProxied(t);
+  const { store, proxy } = await openFakeBucket(t);
   const storeTime = Date.now();
   proxy.intercept(() => refusal(403, 'AccessDenied', { date: new Date(storeTime).toUTCString() }));
   await assert.rejects(store.list(folder('')), ofKind('denied'));
@@ -120,7 +106,7 @@ it('A presigned URL uses the time of the store after the local clock has jumped'
 });
 
 it('An upload is signed again after a clock jump, and after the clock is corrected', async (t) => {
-  const { store, proxy } = await openProxied(t);
+  const { store, proxy } = await openFakeBucket(t);
   const storeTime = Date.now();
   const headers = { date: new Date(storeTime).toUTCString(), etag: '"e"' };
   proxy.intercept((request) =>
@@ -136,7 +122,7 @@ it('An upload is signed again after a clock jump, and after the clock is correct
 });
 
 it('An upload refused for another reason is not repeated because the clock is wrong', async (t) => {
-  const { store, proxy } = await openProxied(t);
+  const { store, proxy } = await openFakeBucket(t);
   let seconds = (5 * HOUR) / 1000;
   proxy.intercept(() => {
     const headers = { date: new Date(Date.now() + seconds++ * 1000).toUTCString(), etag: '"e"' };
@@ -148,7 +134,7 @@ it('An upload refused for another reason is not repeated because the clock is wr
 });
 
 it('A clock jump is corrected even if the Date header equals the last one', async (t) => {
-  const { store, proxy } = await openProxied(t);
+  const { store, proxy } = await openFakeBucket(t);
   const storeTime = Date.now();
   const headers = { date: new Date(storeTime).toUTCString() };
   proxy.intercept((request) =>
