@@ -5,7 +5,7 @@ import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { put } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';
 import { firstOf, type OwnAnswer, refusal } from '../../testing/servers/s3-proxy.ts';
-import { file, folder, ofKind, textOf } from '../contract/bytes.ts';
+import { file, folder, ofKind } from '../contract/bytes.ts';
 import { assertFailure, assertSuccess, send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 
