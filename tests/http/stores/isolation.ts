@@ -55,7 +55,7 @@ function isolatesLargeFiles(backend: Backend): void {
       // The first bytes are enough.
       return send(Number(url.port), url.pathname + url.search, {
         method,
-        headers: { host: url.host, range: 'bytes=0-9' },
+        headers: { host: url.host, ...(method === 'GET' && { range: 'bytes=0-9' }) },
       });
     };
     for (const look of ['', '/']) {
@@ -70,7 +70,7 @@ function isolatesLargeFiles(backend: Backend): void {
           if (backend.lacks['stored-types'] && type === undefined) continue;
           const response = await located(`/file/${name}`, method);
           assert.ok(response.status === 206 || method === 'HEAD');
-          assert.ok(response.status === 206 || response.status === 200);
+          assert.equal(response.status, method === 'GET' ? 206 : 200);
           assert.equal(isAttachment(response), isKept, `${method} ${name} after ${look}`);
           if (type) assert.match(response.headers['content-type'] ?? '', type);
         }
