@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
@@ -25,8 +27,7 @@ test('A text that is hostile, too large or not rendered falls back to its source
     '7.json': '{"huge": 1e400, "x": "first", "x": "second", "y": 1.0}',
     '8.csv': 'name,price\ntea,1\n',
   };
-  // The browser may have cached a shorter file of an earlier test at the same URL.
-  const { page } = await visit(t, files, '', { isCacheEmpty: true });
+  const { page } = await visit(t, files, '');
   const next = () => page.getByRole('button', { name: 'Next file' }).click();
   const started = page.waitForEvent('worker');
   await page.locator('[data-path="1.csv"]').dblclick();
@@ -66,6 +67,14 @@ test('A text that is hostile, too large or not rendered falls back to its source
   await next();
   await page.getByText(TABLE_FALLBACK).waitFor();
   await contents(page).getByText('tea,1').waitFor();
+});
+
+test('A text that another program replaced by a longer one is shown to its end', async (t) => {
+  const { page, site } = await visit(t, { 'a.txt': 'short' }, '?preview=a.txt');
+  await contents(page).getByText('short').waitFor();
+  await writeFile(join(site.root ?? '', 'a.txt'), 'long '.repeat(10_000));
+  await page.reload();
+  await becomes(async () => (await contents(page).innerText()).trim().length, 'long '.repeat(10_000).trim().length);
 });
 
 test('A thumbnail that fails to load becomes an icon, and is requested once more', async (t) => {

@@ -21,7 +21,9 @@ export class StoreRefusal extends Error {
  * Throws a `ServiceError`, a `StoreRefusal`, or the `AbortError` of the signal.
  */
 export async function readContent(url: string, { from, length, signal }: Part): Promise<Uint8Array> {
-  const response = await request(url, { headers: { range: `bytes=${from}-${from + length - 1}` }, signal });
+  // From a cached part of the file, Chromium asks for that part only, and passes it on although the file is longer now.
+  const options: RequestInit = { cache: 'no-store', headers: { range: `bytes=${from}-${from + length - 1}` } };
+  const response = await request(url, { ...options, signal });
   // There is nothing at that place.
   if (response.status === 416) return new Uint8Array();
   if (!response.ok) throw await refusalIn(response);
