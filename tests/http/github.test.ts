@@ -1,7 +1,11 @@
 import { github, shareWithinFile } from '../contract/backend.ts';
+import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
-import { storeSuite } from './stores/all.ts';
+import { remoteStoreSuite, storeSuite } from './stores/all.ts';
 
 export const needs: readonly Need[] = ['git'];
 
-storeSuite(shareWithinFile(github));
+const shared = shareWithinFile(github);
+
+if (isFullForm) storeSuite(shared);
+else remoteStoreSuite(shared);

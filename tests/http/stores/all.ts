@@ -3,6 +3,7 @@ import { fetchSuite } from './fetch.ts';
 import { filesSuite } from './files.ts';
 import { foldersSuite } from './folders.ts';
 import { isolationSuite } from './isolation.ts';
+import { journeySuite } from './journey.ts';
 import { listingSuite } from './listing.ts';
 import { namesSuite } from './names.ts';
 import { progressSuite } from './progress.ts';
@@ -19,6 +20,17 @@ export function storeSuite(backend: Backend): void {
   thumbnailsSuite(backend);
   namesSuite(backend);
   operationsSuite(backend);
+}
+
+/**
+ * Tests the HTTP API for what a remote store can affect in ways that the contract of stores does not show: bodies,
+ * conditions and redirects. Operations are tested once each; `npm run test:long` runs `storeSuite` instead.
+ */
+export function remoteStoreSuite(backend: Backend): void {
+  uploadSuite(backend);
+  fetchSuite(backend);
+  isolationSuite(backend);
+  journeySuite(backend);
 }
 
 /** Tests the operations on files and folders. `Files` composes those that a store lacks. */
