@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { cp, mkdir, readFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -10,6 +10,7 @@ import { validate } from 'dockerfile-utils';
 import { SETTINGS } from '../../src/config/settings.ts';
 import { version } from '../../src/version.ts';
 import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
+import { isFullForm } from '../full-forms.ts';
 import { send, upload } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertThumbnail, plain, RED } from '../thumbnails/images.ts';
@@ -62,7 +63,9 @@ describe('The image', () => {
   it('serves from a file system that is read-only, without any privilege, and is found healthy', async (t) => {
     const reason = await run('unshare', ['--mount', 'true']).then(() => undefined, String);
     if (reason !== undefined) return t.skip(`mounts of its own are not allowed here: ${reason}`);
-    const app = await installAsImage(t, contentOf(all('RUN')[2]));
+    const install = contentOf(all('RUN')[2]);
+    assert.match(install, /^node scripts\/lock-package\.js && npm ci /);
+    const app = await (isFullForm ? installAsImage(t, install) : linkAsImage(t));
     const holdall = await startHoldall(t, {
       command: ['unshare', '--mount', 'sh', '-c', CONFINED, process.execPath],
       script: join(app, 'bin/holdall.js'),
@@ -86,7 +89,6 @@ describe('The image', () => {
  * What the image is made of, in a folder: the package, and beside it what `command`, of the Dockerfile, installs.
  */
 async function installAsImage(t: TestContext, command: string): Promise<string> {
-  assert.match(command, /^node scripts\/lock-package\.js && npm ci /);
   const folder = await temporaryFolder(t);
   for (const path of ['package', 'package-lock.json', 'scripts'])
     await cp(join(ROOT, path), join(folder, path), { recursive: true });
@@ -100,6 +102,15 @@ async function installAsImage(t: TestContext, command: string): Promise<string> 
     assert.equal(found, wanted[path].version, path);
   await mkdir(join(folder, 'package/empty'));
   return join(folder, 'package');
+}
+
+/** As `installAsImage`, with the installed packages of this checkout, which takes less time. */
+async function linkAsImage(t: TestContext): Promise<string> {
+  const app = join(await temporaryFolder(t), 'package');
+  await cp(join(ROOT, 'package'), app, { recursive: true });
+  await symlink(join(ROOT, 'node_modules'), join(app, 'node_modules'));
+  await mkdir(join(app, 'empty'));
+  return app;
 }
 
 /**

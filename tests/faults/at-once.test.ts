@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
+import { isFullForm } from '../full-forms.ts';
 import { type Answer, jsonOf, postForm, postJson, send } from '../http/client.ts';
 import { contentsOf, untilNoDebris } from '../process/debris.ts';
 
 const SIZE = 3 * 1024 * 1024;
-const UPLOADS = 50;
-const READERS = 4;
+const UPLOADS = isFullForm ? 50 : 16;
+const READERS = isFullForm ? 4 : 2;
 
 /** The bytes of the upload of this number: its size tells which one it is, and every part of it does so too. */
 const versionOf = (number: number) => Buffer.alloc(SIZE + number, `version ${number};`);
@@ -180,7 +181,7 @@ it('of many at once that may not replace anything, sent to two services on one r
     await link(join(root, 'one'), join(root, 'other'));
     const moved = postJson(first.port, '/rename/one', { newName: 'other', overwrite: true });
     // By then it waits to see whether somebody else is moving it.
-    for (let answers = 0; answers < 50; answers++) await send(first.port, '/file/one');
+    for (let answers = 0; answers < 10; answers++) await send(first.port, '/file/one');
     await rename(join(root, 'new'), join(root, 'other'));
     const { status, body } = await moved;
     assert.equal(status, 200, body.toString());
@@ -206,7 +207,7 @@ it('of many at once that may not replace anything, sent to two services on one r
 });
 
 const RUNNERS = Array.from({ length: 8 }, (_, index) => index);
-const ROUNDS = 15;
+const ROUNDS = isFullForm ? 15 : 3;
 
 /** Each can undo one attempt to make a folder, of which there are more. */
 const REMOVALS = 4;

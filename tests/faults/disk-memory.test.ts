@@ -1,4 +1,4 @@
 import { testDiskTransfers } from './flat-memory.ts';
 import { MIB } from './pattern.ts';
 
-testDiskTransfers(256 * MIB);
+testDiskTransfers(192 * MIB);

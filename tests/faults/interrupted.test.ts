@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { link, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, it } from 'node:test';
+import { it } from 'node:test';
 import { type Holdall, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { assertFailure, assertSuccess, postJson, send } from '../http/client.ts';
 import { contentsOf, temporaryOf } from '../process/debris.ts';
 import { isWhole, plantTree, treeOf } from './trees.ts';
 
-const TREE = treeOf(500);
+const TREE = treeOf(200);
 
 type Moment = (root: string) => boolean | Promise<boolean>;
 
@@ -50,7 +50,7 @@ it('a folder operation that kill -9 interrupts', async (t) => {
 
   await t.test('is completed by the same move sent again, killed while what it replaces is removed', async () => {
     await plantTree(at('from'), TREE);
-    await plantTree(at('replaced'), treeOf(700));
+    await plantTree(at('replaced'), treeOf(300));
     const move = { source: 'from', destination: 'replaced', is_folder: true, overwrite: true };
     await killWhen(holdall, '/move', move, somethingIsAside);
     const wasMoved = await isWhole(at('replaced'), TREE);
@@ -76,11 +76,11 @@ it('a folder operation that kill -9 interrupts', async (t) => {
   });
 
   await t.test('has removed a folder whole or not at all, and never its neighbour', async () => {
-    await plantTree(at('gone'), treeOf(700));
+    await plantTree(at('gone'), treeOf(300));
     await plantTree(at('gone too'), TREE);
     await killWhen(holdall, '/delete_folder/gone', {}, somethingIsAside);
     const wasRemoved = !existsSync(at('gone'));
-    assert.ok(wasRemoved || (await isWhole(at('gone'), treeOf(700))));
+    assert.ok(wasRemoved || (await isWhole(at('gone'), treeOf(300))));
 
     await restart();
     const { status } = await send(holdall.port, '/delete_folder/gone', { method: 'DELETE' });
@@ -90,20 +90,30 @@ it('a folder operation that kill -9 interrupts', async (t) => {
   });
 });
 
-describe('the move of a file that was cut short when it had both names', () => {
-  for (const overwrite of [false, true]) {
-    it(`is completed when it is sent again (overwrite: ${overwrite})`, async (t) => {
-      const { port, root } = await startHoldall(t);
-      await writeFile(join(root, 'from'), 'the bytes');
-      await link(join(root, 'from'), join(root, 'to'));
-      const move = { source: 'from', destination: 'to', is_folder: false, overwrite };
-      assertSuccess(await postJson(port, '/move', move), { message: 'Item moved successfully' });
-      assert.deepEqual(await contentsOf(root), ['to']);
-      assert.equal(await readFile(join(root, 'to'), 'utf8'), 'the bytes');
-      assert.equal((await stat(join(root, 'to'))).nlink, 1);
-      assert.deepEqual((await temporaryOf(root)).debris, []);
-    });
+it('the move of a file that was cut short when it had both names is completed when it is sent again', async (t) => {
+  const { port, root } = await startHoldall(t);
+  const moves = [false, true].map((overwrite) => ({
+    source: `from ${overwrite}`,
+    destination: `to ${overwrite}`,
+    is_folder: false,
+    overwrite,
+  }));
+  for (const { source, destination } of moves) {
+    await writeFile(join(root, source), 'the bytes');
+    await link(join(root, source), join(root, destination));
   }
+  // Each waits for a while until nobody else can be at work between the names.
+  const answers = await Promise.all(moves.map((move) => postJson(port, '/move', move)));
+  for (const answer of answers) assertSuccess(answer, { message: 'Item moved successfully' });
+  assert.deepEqual(
+    await contentsOf(root),
+    moves.map(({ destination }) => destination),
+  );
+  for (const { destination } of moves) {
+    assert.equal(await readFile(join(root, destination), 'utf8'), 'the bytes');
+    assert.equal((await stat(join(root, destination))).nlink, 1);
+  }
+  assert.deepEqual((await temporaryOf(root)).debris, []);
 });
 
 /** Sends the request and kills the service when the moment has come, or when the answer has. */

@@ -21,43 +21,50 @@ const KINDS: Readonly<Record<string, (t: TestContext, path: string) => Promise<s
   'a socket': makeSocket,
 };
 
-for (const [kind, plant] of Object.entries(KINDS)) {
-  // What waits for the other end of a FIFO waits for ever.
-  it(`${kind} under the root holds nothing up, and is no file and no folder to any endpoint`, {
-    timeout: 60_000,
-  }, async (t) => {
-    const holdall = await startHoldall(t);
-    const { port, root } = holdall;
-    await mkdir(join(root, 'my folder'));
-    await writeFile(join(root, 'mine'), 'my bytes');
-    await writeFile(join(root, 'my folder/file'), 'my bytes');
-    for (const path of ['strange', 'my folder/strange']) {
-      const reason = await plant(t, join(root, path));
-      if (reason) return t.skip(reason);
-    }
-    const before = await photographOf(root);
+// What waits for the other end of a FIFO waits for ever.
+it('an entry that is no file and no folder holds nothing up, and is neither to any endpoint', {
+  timeout: 60_000,
+}, async (t) => {
+  const holdall = await startHoldall(t);
+  const { port, root } = holdall;
+  await mkdir(join(root, 'my folder'));
+  await writeFile(join(root, 'mine'), 'my bytes');
+  await writeFile(join(root, 'my folder/file'), 'my bytes');
 
-    for (const [what, path, call] of [
-      ...fileEntrances('strange'),
-      ...folderEntrances('strange'),
-      ...fileEntrances('strange/below'),
-    ]) {
-      const { status, body } = await send(port, path, call);
-      assert.ok(status === 404 || status === 409, `${what} ${path}: ${status} ${body.toString()}`);
-    }
-    assert.deepEqual(await photographOf(root), before);
+  const planted: string[] = [];
+  for (const [kind, plant] of Object.entries(KINDS)) {
+    await t.test(`${kind} under the root`, async (test) => {
+      for (const path of [kind, `my folder/${kind}`]) {
+        // Each stays until the whole test ends.
+        const reason = await plant(t, join(root, path));
+        if (reason) return test.skip(reason);
+      }
+      planted.push(kind);
+      const before = await photographOf(root);
+      for (const [what, path, call] of [
+        ...fileEntrances(kind),
+        ...folderEntrances(kind),
+        ...fileEntrances(`${kind}/below`),
+      ]) {
+        const { status, body } = await send(port, path, call);
+        assert.ok(status === 404 || status === 409, `${what} ${path}: ${status} ${body.toString()}`);
+      }
+      return assert.deepEqual(await photographOf(root), before);
+    });
+  }
 
+  await t.test('a folder is listed and copied without them, and moved and removed with them', async () => {
     assert.deepEqual(await pathsListed(holdall, 'my folder'), ['my folder/file']);
     const folder = { source: 'my folder', is_folder: true };
     assert.equal((await postJson(port, '/copy', { ...folder, destination: 'copy' })).status, 200);
     assert.deepEqual(await readdir(join(root, 'copy')), ['file']);
     assert.equal((await postJson(port, '/move', { ...folder, destination: 'moved' })).status, 200);
-    assert.ok(!(await lstat(join(root, 'moved/strange'))).isFile());
+    for (const kind of planted) assert.ok(!(await lstat(join(root, 'moved', kind))).isFile(), kind);
     assert.equal((await send(port, '/delete_folder/moved', { method: 'DELETE' })).status, 200);
     assert.ok(!existsSync(join(root, 'moved')));
     await untilNoDebris(root);
   });
-}
+});
 
 it('names that no path can have', async (t) => {
   const holdall = await startHoldall(t);

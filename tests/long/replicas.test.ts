@@ -8,7 +8,7 @@ import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['ceph', 'git', 'nginx'];
 
-// As in tests/replicas, with more clients, larger files, and faults that last longer.
+// As in tests/replicas, on every store, with all faults, more clients, larger files, and faults that last longer.
 
 const SECONDS = 10;
 

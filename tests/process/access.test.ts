@@ -59,55 +59,59 @@ async function untilAllAnswer(holdall: Holdall, headers: Record<string, string>,
 }
 
 describe('A service with an access file', () => {
-  it('lets in those who may, says so in its listings, and nobody else', async (t) => {
-    const holdall = await startHoldall(t, { settings: { ACCESS_FILE: await accessFile(t) } });
-    const { port } = holdall;
-    assert.deepEqual(jsonOf(await send(port, '/')), { success: true, prefix: '', entries: [], rights: [] });
-    assertFailure(await send(port, '/private/'), 401, 'Sign in to read "private/".');
-    const headers = byToken(laptop.token);
-    assert.equal((await postJson(port, '/create_folder', { path: 'private' }, headers)).status, 200);
-    assert.deepEqual(jsonOf(await send(port, '/private/', { headers }))['rights'], ['read', 'write', 'manage']);
-    const cookie = await signIn(holdall);
-    assert.equal((await send(port, '/private/', { headers: { cookie } })).status, 200);
-    const challenge = (await send(port, '/private/')).headers['www-authenticate'];
-    assert.match(challenge ?? '', /^Bearer realm="Holdall", Basic realm="Holdall"/);
-  });
-
-  it('takes over what the file says anew, in all its processes, and nothing that is wrong', async (t) => {
+  it('applies its grants, sessions and changes in all its processes, also after a restart', async (t) => {
     const file = await accessFile(t);
-    const holdall = await startHoldall(t, { settings: { ACCESS_FILE: file, WORKERS: '2' } });
-    await untilAllServe(holdall);
-    const cookie = await signIn(holdall);
-    const { ann } = ACCESS.people;
-    await untilAllAnswer(holdall, { cookie }, 200);
-
-    await replace(file, '{ "people": {}, "grants": [{ "folder": "/", "to": "nobody", "rights": ["read"] }] }');
-    const told = () => holdall.log.filter(({ msg }) => String(msg).startsWith('The access file is not usable now.'));
-    await until('each process has told of it', () => told().length === 2);
-    assert.match(JSON.stringify(told()[0]), /line 1, column \d+ \(grants\[0\]\.to\)/);
-    await untilAllAnswer(holdall, byToken(laptop.token), 200);
-
-    // Another password ends the sessions, and not the tokens.
-    await replace(file, { ...ACCESS, people: { ann: { ...ann, password: hashForTest('another') } } });
-    await untilAllAnswer(holdall, byToken(laptop.token), 200);
-    await until('the session is over', async () => !(await signedIn(holdall, cookie)));
-    await replace(file, { ...ACCESS, people: { ann: { password: hash } } });
-    await untilAllAnswer(holdall, byToken(laptop.token), 401);
-  });
-
-  it('ends a session in all its processes at once, and for good', async (t) => {
-    const settings = { ACCESS_FILE: await accessFile(t), WORKERS: '2' };
+    const settings = { ACCESS_FILE: file, WORKERS: '2' };
     const first = await startHoldall(t, { settings });
     await untilAllServe(first);
-    const [kept, ended] = [await signIn(first), await signIn(first)];
-    assert.ok(await signedIn(first, ended));
-    assert.equal((await send(first.port, '/-/session', { method: 'DELETE', headers: { cookie: ended } })).status, 200);
-    for (let count = 0; count < 8; count++) assert.equal(await signedIn(first, ended), false);
+
+    await t.test('it gives each user their permissions, shows them in listings, and refuses all others', async () => {
+      const { port } = first;
+      assert.deepEqual(jsonOf(await send(port, '/')), { success: true, prefix: '', entries: [], rights: [] });
+      assertFailure(await send(port, '/private/'), 401, 'Sign in to read "private/".');
+      const headers = byToken(laptop.token);
+      assert.equal((await postJson(port, '/create_folder', { path: 'private' }, headers)).status, 200);
+      assert.deepEqual(jsonOf(await send(port, '/private/', { headers }))['rights'], ['read', 'write', 'manage']);
+      const cookie = await signIn(first);
+      assert.equal((await send(port, '/private/', { headers: { cookie } })).status, 200);
+      const challenge = (await send(port, '/private/')).headers['www-authenticate'];
+      assert.match(challenge ?? '', /^Bearer realm="Holdall", Basic realm="Holdall"/);
+    });
+
+    const [cookie, ended] = [await signIn(first), await signIn(first)];
+    await t.test('a session that ends has ended in all processes', async () => {
+      assert.ok(await signedIn(first, ended));
+      const { status } = await send(first.port, '/-/session', { method: 'DELETE', headers: { cookie: ended } });
+      assert.equal(status, 200);
+      for (let count = 0; count < 8; count++) assert.equal(await signedIn(first, ended), false);
+    });
+
     first.signal('SIGTERM');
     await first.ended;
-    const second = await startHoldall(t, { root: first.root, settings });
-    assert.equal(await signedIn(second, ended), false);
-    assert.equal(await signedIn(second, kept), true);
+    const holdall = await startHoldall(t, { root: first.root, settings });
+    await untilAllServe(holdall);
+    await t.test('after a restart, that session has ended still, and the other one has not', async () => {
+      assert.equal(await signedIn(holdall, ended), false);
+      assert.equal(await signedIn(holdall, cookie), true);
+    });
+
+    await t.test('a changed access file applies in all processes, and one with a mistake does not', async () => {
+      const { ann } = ACCESS.people;
+      await untilAllAnswer(holdall, { cookie }, 200);
+
+      await replace(file, '{ "people": {}, "grants": [{ "folder": "/", "to": "nobody", "rights": ["read"] }] }');
+      const told = () => holdall.log.filter(({ msg }) => String(msg).startsWith('The access file is not usable now.'));
+      await until('each process has told of it', () => told().length === 2);
+      assert.match(JSON.stringify(told()[0]), /line 1, column \d+ \(grants\[0\]\.to\)/);
+      await untilAllAnswer(holdall, byToken(laptop.token), 200);
+
+      // Another password ends the sessions, and not the tokens.
+      await replace(file, { ...ACCESS, people: { ann: { ...ann, password: hashForTest('another') } } });
+      await untilAllAnswer(holdall, byToken(laptop.token), 200);
+      await until('the session is over', async () => !(await signedIn(holdall, cookie)));
+      await replace(file, { ...ACCESS, people: { ann: { password: hash } } });
+      await untilAllAnswer(holdall, byToken(laptop.token), 401);
+    });
   });
 
   it('does not start with a file that is wrong, and tells every mistake with its place', async (t) => {

@@ -1,21 +1,27 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
-import { createManyFiles } from '../../testing/many-files.ts';
-import { until } from '../../testing/until.ts';
-import { ownMemory } from './memory.ts';
+import { performance } from 'node:perf_hooks';
+import { describe, it } from 'node:test';
+import { getHeapStatistics } from 'node:v8';
+import { giveMemoryBackAtRest } from '../../src/process/idle-memory.ts';
 
-test('a process that comes to rest gives back the memory of what it did', async (t) => {
-  const root = await temporaryFolder(t);
-  createManyFiles(root, 5_000);
-  const { pid, port } = await startHoldall(t, { root, settings: { WORKERS: '1' } });
-  const list = async () => {
-    const headers = { accept: 'application/json' };
-    const answer = await fetch(`http://127.0.0.1:${port}/?limit=1000`, { headers });
-    assert.equal(((await answer.json()) as { entries: unknown[] }).entries.length, 1000);
-  };
-  for (let round = 0; round < 20; round++) await Promise.all(Array.from({ length: 8 }, list));
-  const busy = await ownMemory(pid);
-  await until('a quarter of it is given back', async () => (await ownMemory(pid)) < busy * 0.75);
-  await list();
+const MIB = 1024 * 1024;
+
+describe('A process', () => {
+  // tests/long/idle-memory.test.ts has a real one.
+  it('gives the heap that it does not use back to the system when it is at rest', (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    t.mock.method(performance, 'eventLoopUtilization', () => ({ idle: 4000, active: 0, utilization: 0 }));
+    using _giving = giveMemoryBackAtRest();
+    const full = heapAfterWork();
+    t.mock.timers.tick(4000);
+    const given = full - getHeapStatistics().total_heap_size;
+    assert.ok(given > 16 * MIB, `It gave back ${given} bytes.`);
+  });
 });
+
+/** Fills the heap with objects that nothing uses afterwards. Returns its size in bytes. */
+function heapAfterWork(): number {
+  const objects = Array.from({ length: 400_000 }, (_, index) => ({ index, list: [index] }));
+  assert.equal(objects.length, 400_000);
+  return getHeapStatistics().total_heap_size;
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Holdall, startHoldall } from '../../testing/holdall.ts';
+import { atEnd, type Holdall, isRunning, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { send, upload } from '../http/client.ts';
 import { photo } from '../web/samples.ts';
@@ -22,8 +22,9 @@ async function read({ port }: Holdall, name: string, labels: Readonly<Record<str
 }
 
 describe('Metrics', () => {
-  it('are there for who sends the token, and for nobody else', async (t) => {
-    const { port } = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN } });
+  it('are there for who sends the token, and for nobody else, and tell of thumbnails where they came from', async (t) => {
+    const holdall = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN } });
+    const { port } = holdall;
     for (const authorization of ['', 'Bearer', `Bearer ${TOKEN}x`, `Basic ${TOKEN}`, 'Bearer \u00e9']) {
       const { status, headers, body } = await send(port, '/-/metrics', { headers: { authorization } });
       assert.equal(status, 401, authorization);
@@ -38,6 +39,14 @@ describe('Metrics', () => {
     for (const name of ['process_resident_memory_bytes', 'nodejs_eventloop_lag_p99_seconds', 'process_open_fds']) {
       assert.match(body.toString(), new RegExp(`^${name}\\{worker="\\d+"\\} \\d`, 'm'));
     }
+
+    await upload(holdall.port, 'a.jpg', Buffer.from(await photo(1, { width: 640, height: 480 })));
+    await upload(holdall.port, 'b.jpg', 'no image');
+    for (const path of ['a.jpg', 'a.jpg', 'b.jpg']) await send(holdall.port, `/thumb/${path}`);
+    for (const from of ['render', 'memory', 'failed']) {
+      assert.equal(await read(holdall, 'thumbnails_total', { from }), 1, from);
+    }
+    assert.equal(await read(holdall, 'thumbnails_waiting'), 0);
   });
 
   it('are not there where there is no token', async (t) => {
@@ -45,7 +54,7 @@ describe('Metrics', () => {
     assert.equal((await send(port, '/-/metrics', { headers: { authorization: 'Bearer ' } })).status, 404);
   });
 
-  it('count requests and bytes, and calls of the store, of all processes', async (t) => {
+  it('count requests and bytes, and calls of the store, of all processes, except of one that does not answer', async (t) => {
     const holdall = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN, WORKERS: '2' } });
     await untilAllServe(holdall);
     const bytes = Buffer.alloc(100_000, 'x');
@@ -66,24 +75,10 @@ describe('Metrics', () => {
     // The request that asks for them.
     assert.equal(await read(holdall, 'http_requests_in_flight'), 1);
     assert.equal(await read(holdall, 'store_out_of_reach'), 0);
-  });
 
-  it('tell of thumbnails where they came from', async (t) => {
-    const holdall = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN, WORKERS: '1' } });
-    await upload(holdall.port, 'a.jpg', Buffer.from(await photo(1, { width: 640, height: 480 })));
-    await upload(holdall.port, 'b.jpg', 'no image');
-    for (const path of ['a.jpg', 'a.jpg', 'b.jpg']) await send(holdall.port, `/thumb/${path}`);
-    for (const from of ['render', 'memory', 'failed']) {
-      assert.equal(await read(holdall, 'thumbnails_total', { from }), 1, from);
-    }
-    assert.equal(await read(holdall, 'thumbnails_waiting'), 0);
-  });
-
-  it('are given without a process that does not answer', async (t) => {
-    const holdall = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN, WORKERS: '2' } });
-    const [stuck = 0] = await untilAllServe(holdall);
+    const [stuck = 0] = holdall.serving();
     process.kill(stuck, 'SIGSTOP');
-    t.after(() => process.kill(stuck, 'SIGCONT'));
+    atEnd(t, () => isRunning(stuck) && process.kill(stuck, 'SIGCONT'));
     // One of two connections goes to the process that is stuck.
     const headers = { authorization: `Bearer ${TOKEN}` };
     const answer = await Promise.any([1, 2, 3].map(() => send(holdall.port, '/-/metrics', { headers })));

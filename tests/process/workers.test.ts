@@ -12,56 +12,53 @@ import { haveAnswered, untilAllServe } from './serving.ts';
 const skip = process.platform === 'linux' ? false : 'the workers of a process are found by /proc, which is of Linux';
 
 describe('two workers', { skip }, () => {
-  it('are two again after one was killed, and the service goes on', async (t) => {
+  it('share one signing key, are two again after one was killed, and end when the process that started them is killed', async (t) => {
     const holdall = await startHoldall(t, { settings: { WORKERS: '2' } });
     const [killed = Number.NaN, survivor] = await untilAllServe(holdall);
-    await upload(holdall.port, 'before', 'kept');
-
-    process.kill(killed, 'SIGKILL');
-    await until('the loss is in the log', () =>
-      holdall.log.some(({ msg, worker }) => msg === 'A worker died and is replaced.' && worker === killed),
-    );
-    // One process is left, so that it is this one that answers.
-    assertSuccess(await send(holdall.port, '/-/health/ready'), { message: 'The service is ready.' });
-    assert.equal((await send(holdall.port, '/file/before')).body.toString(), 'kept');
-
-    const workers = await untilAllServe(holdall);
-    assert.ok(survivor !== undefined && workers.includes(survivor) && !workers.includes(killed));
-    const { owners, debris } = await temporaryOf(holdall.root);
-    assert.deepEqual([new Set(owners), debris], [new Set(workers), []], 'What the killed one had is swept.');
-  });
-
-  it('end when the process that started them is killed, and the port is free', async (t) => {
-    const holdall = await startHoldall(t, { settings: { WORKERS: '2' } });
-    const workers = await untilAllServe(holdall);
-    // If they should not end, nobody else would end them.
-    for (const worker of workers) atEnd(t, () => isRunning(worker) && process.kill(worker, 'SIGKILL'));
-    await upload(holdall.port, 'kept', 'kept');
-
-    holdall.signal('SIGKILL');
-    await until('the workers have ended', () => !workers.some(isRunning));
-    await assert.rejects(send(holdall.port, '/-/health/live'), { code: 'ECONNREFUSED' });
-    const { port, root } = await startHoldall(t, {
-      root: holdall.root,
-      settings: { WORKERS: '2', PORT: String(holdall.port) },
-    });
-    assert.equal((await send(port, '/file/kept')).body.toString(), 'kept');
-    assert.equal(await readFile(join(root, 'kept'), 'utf8'), 'kept');
-  });
-
-  it('keep one signing key, so that a URL of the one is good at the other', async (t) => {
-    const holdall = await startHoldall(t, { settings: { WORKERS: '2' } });
-    const workers = await untilAllServe(holdall);
     const large = Buffer.alloc(6 * 1024 * 1024, 'large');
     await upload(holdall.port, 'large', large);
-    const { headers } = await send(holdall.port, '/file/large');
-    const signed = new URL(headers.location ?? '', 'http://127.0.0.1/file/large');
-    const range = { range: 'bytes=0-4' };
-    const seen = holdall.log.length;
-    await until('each worker has answered the URL', async () => {
-      const answer = await send(holdall.port, signed.pathname + signed.search, { headers: range });
-      assert.deepEqual([answer.status, answer.body.toString()], [206, 'large']);
-      return haveAnswered(holdall.log.slice(seen), workers);
+
+    await t.test('a URL that one worker signed is valid at the other', async () => {
+      const { headers } = await send(holdall.port, '/file/large');
+      const signed = new URL(headers.location ?? '', 'http://127.0.0.1/file/large');
+      const range = { range: 'bytes=0-4' };
+      const seen = holdall.log.length;
+      await until('each worker has answered the URL', async () => {
+        const answer = await send(holdall.port, signed.pathname + signed.search, { headers: range });
+        assert.deepEqual([answer.status, answer.body.toString()], [206, 'large']);
+        return haveAnswered(holdall.log.slice(seen), holdall.serving());
+      });
+    });
+
+    await t.test('a killed worker is replaced, and the service goes on', async () => {
+      await upload(holdall.port, 'before', 'kept');
+      process.kill(killed, 'SIGKILL');
+      await until('the loss is in the log', () =>
+        holdall.log.some(({ msg, worker }) => msg === 'A worker died and is replaced.' && worker === killed),
+      );
+      // One process is left, so that it is this one that answers.
+      assertSuccess(await send(holdall.port, '/-/health/ready'), { message: 'The service is ready.' });
+      assert.equal((await send(holdall.port, '/file/before')).body.toString(), 'kept');
+
+      const workers = await untilAllServe(holdall);
+      assert.ok(survivor !== undefined && workers.includes(survivor) && !workers.includes(killed));
+      const { owners, debris } = await temporaryOf(holdall.root);
+      assert.deepEqual([new Set(owners), debris], [new Set(workers), []], 'What the killed one had is swept.');
+    });
+
+    await t.test('both workers end when the process that started them is killed, and the port is free', async () => {
+      const workers = holdall.serving();
+      // If they should not end, nobody else would end them.
+      for (const worker of workers) atEnd(t, () => isRunning(worker) && process.kill(worker, 'SIGKILL'));
+      holdall.signal('SIGKILL');
+      await until('the workers have ended', () => !workers.some(isRunning));
+      await assert.rejects(send(holdall.port, '/-/health/live'), { code: 'ECONNREFUSED' });
+      const { port, root } = await startHoldall(t, {
+        root: holdall.root,
+        settings: { WORKERS: '2', PORT: String(holdall.port) },
+      });
+      assert.equal((await send(port, '/file/before')).body.toString(), 'kept');
+      assert.equal(await readFile(join(root, 'before'), 'utf8'), 'kept');
     });
   });
 

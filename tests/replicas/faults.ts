@@ -171,14 +171,11 @@ function interceptAll(links: BucketStage['links'], interceptor: Interceptor | un
 
 export const SHARED_FAULTS: readonly Fault<Stage>[] = [ROLLING_RESTART, killed()];
 
-/** The faults of `npm test`: one of each kind, because each takes seconds. */
+/** The faults of `npm test`: a replica stops, a replica dies, the network fails. `tests/long` has all. */
 export const SHORT_BUCKET_FAULTS: readonly Fault<BucketStage>[] = [
   ROLLING_RESTART,
   killedWhile('folder moves', ({ operation }) => operation === 'CopyObject'),
-  GATEWAY_KILLED,
   NETWORK_CUT_FOR_ONE,
-  CLOCK_SKEWED,
-  CACHE_FULL,
 ];
 
 export const BUCKET_FAULTS: readonly Fault<BucketStage>[] = [

@@ -72,13 +72,14 @@ describe('npm test on a machine without the needed programs', () => {
       assert.equal(stdout, '');
       for (const need of ['bucket', 'browser', 'redis', 'nginx']) assert.match(stderr, new RegExp(`^  ${need} `, 'm'));
     });
-
-    it(`succeeds ${what} when the tests need nothing`, async (t) => {
-      const { status, stdout, stderr } = await runTests(t, { files: { 'plain.test.ts': PASSING }, ...run });
-      assert.equal(status, 0, stderr);
-      assert.doesNotMatch(stdout, /Not run/);
-    });
   }
+
+  it('succeeds with CI=true when the tests need nothing', async (t) => {
+    const files = { 'plain.test.ts': PASSING };
+    const { status, stdout, stderr } = await runTests(t, { files, settings: { CI: 'true' } });
+    assert.equal(status, 0, stderr);
+    assert.doesNotMatch(stdout, /Not run/);
+  });
 });
 
 describe('npm test', () => {
