@@ -1,5 +1,5 @@
 import { it } from 'node:test';
-import { openBucketStage } from '../replicas/bucket-stage.ts';
+import { openCephStage } from '../replicas/bucket-stage.ts';
 import { NOTHING } from '../replicas/fault.ts';
 import { BUCKET_FAULTS, SHARED_FAULTS } from '../replicas/faults.ts';
 import { openBranchStage, openDiskStage } from '../replicas/shared-stages.ts';
@@ -13,7 +13,7 @@ export const needs: readonly Need[] = ['ceph', 'git', 'nginx'];
 const SECONDS = 10;
 
 it('Three replicas on a bucket, behind nginx and under load', async (t) => {
-  await tryEach(t, await openBucketStage(t, 3), [NOTHING, ...BUCKET_FAULTS], SECONDS);
+  await tryEach(t, await openCephStage(t, 3), [NOTHING, ...BUCKET_FAULTS], SECONDS);
 });
 
 it('Two replicas on a disk folder, behind nginx and under load', async (t) => {

@@ -13,10 +13,8 @@ import { mountTmpfs } from '../faults/mounts.ts';
 import { MIB } from '../faults/pattern.ts';
 import { type Stage, startReplicas } from './stage.ts';
 
-/** Replicas on a bucket, with their own Ceph. */
+/** Replicas on a bucket. */
 export interface BucketStage extends Stage {
-  readonly ceph: Ceph;
-  readonly bucket: TestBucket;
   /** The proxy between each replica and the bucket. */
   readonly links: readonly S3Proxy[];
   /** Sets the clock of the last replica ahead by so many seconds. */
@@ -25,24 +23,56 @@ export interface BucketStage extends Stage {
   readonly cache: { readonly folder: string; readonly size: number; readonly whyUnbounded: string | undefined };
 }
 
+/** Replicas on a bucket of their own Ceph. */
+export interface CephStage extends BucketStage {
+  readonly ceph: Ceph;
+}
+
 const SKEWED_CLOCK = new URL('skewed-clock.ts', import.meta.url);
 
 /** Bytes. */
 const CACHE_SIZE = 4 * MIB;
 
-/** Starts so many replicas. `large` is the size of large files in bytes; parts have 8 MiB. */
-export async function openBucketStage(owner: Owner, count: number, large = 17 * MIB): Promise<BucketStage> {
+/** Starts so many replicas on a bucket of their own Ceph, which removes orphaned parts. */
+export async function openCephStage(owner: Owner, count: number): Promise<CephStage> {
   const ceph = await startCeph(undefined, tmpdir(), ownAddress());
   atEnd(owner, () => ceph.stop());
   const bucket = await createBucket(ceph);
   await setLifecycleRule(bucket);
+  return {
+    ...(await startOnBucket(owner, bucket, { count, large: 17 * MIB })),
+    ceph,
+    async untilClean() {
+      await until('no upload part is left', async () => {
+        if ((await bucket.openUploads()).length === 0) return true;
+        await ceph.applyLifecycles();
+        return false;
+      });
+    },
+  };
+}
+
+/** Starts two replicas on a bucket of the object store of the tests, where orphaned parts stay. */
+export async function openBucketStage(owner: Owner): Promise<BucketStage> {
+  const bucket = await createBucket();
+  atEnd(owner, () => bucket.remove());
+  // Large files have two parts.
+  return { ...(await startOnBucket(owner, bucket, { count: 2, large: 9 * MIB })), untilClean: async () => {} };
+}
+
+/** Starts so many replicas. `large` is the size of large files in bytes; parts have 8 MiB. */
+async function startOnBucket(
+  owner: Owner,
+  bucket: TestBucket,
+  { count, large }: { count: number; large: number },
+): Promise<Omit<BucketStage, 'untilClean'>> {
   const folder = await temporaryFolder(owner);
   const cache = join(folder, 'cache');
   const whyUnbounded = await mountTmpfs(owner, cache, `size=${CACHE_SIZE}`);
   const clock = join(folder, 'clock');
   await writeFile(clock, '0');
 
-  const links = await Promise.all(Array.from({ length: count }, () => startS3Proxy(ceph)));
+  const links = await Promise.all(Array.from({ length: count }, () => startS3Proxy(bucket.settings)));
   for (const link of links) atEnd(owner, () => link.stop());
   const settings = links.map(({ url }, index) => ({
     ...settingsOf({ settings: { ...bucket.settings, endpoint: url } }),
@@ -53,18 +83,9 @@ export async function openBucketStage(owner: Owner, count: number, large = 17 * 
   return {
     ...(await startReplicas(owner, settings)),
     large,
-    ceph,
-    bucket,
     links,
     setClock: (seconds) => writeFile(clock, String(seconds)),
     cache: { folder: cache, size: CACHE_SIZE, whyUnbounded },
-    async untilClean() {
-      await until('no upload part is left', async () => {
-        if ((await bucket.openUploads()).length === 0) return true;
-        await ceph.applyLifecycles();
-        return false;
-      });
-    },
   };
 }
 

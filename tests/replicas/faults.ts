@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Interceptor, S3Request } from '../../testing/servers/s3-proxy.ts';
 import { until } from '../../testing/until.ts';
-import type { BucketStage } from './bucket-stage.ts';
+import type { BucketStage, CephStage } from './bucket-stage.ts';
 import type { Fault } from './fault.ts';
 import type { Replica } from './replicas.ts';
 import type { Stage } from './stage.ts';
@@ -80,7 +80,7 @@ async function restart({ replicas }: Stage): Promise<void> {
   for (const replica of replicas) if (!replica.isRunning()) await replica.start();
 }
 
-const GATEWAY_KILLED: Fault<BucketStage> = {
+const GATEWAY_KILLED: Fault<CephStage> = {
   name: "the bucket's daemon killed, and started again",
   lasts: true,
   begin: ({ ceph }) => ceph.killGateway(),
@@ -178,7 +178,7 @@ export const SHORT_BUCKET_FAULTS: readonly Fault<BucketStage>[] = [
   NETWORK_CUT_FOR_ONE,
 ];
 
-export const BUCKET_FAULTS: readonly Fault<BucketStage>[] = [
+export const BUCKET_FAULTS: readonly Fault<CephStage>[] = [
   ROLLING_RESTART,
   STOPPED_UNTOLD,
   killedWhile('uploads', ({ operation }) => operation === 'UploadPart'),

@@ -4,7 +4,7 @@ import type { Owner } from '../../testing/holdall.ts';
 import { readNumber } from '../../testing/options.ts';
 import { CEPH_COMMANDS } from '../../testing/servers/ceph.ts';
 import { type Column, formatTable } from '../../testing/table.ts';
-import { openBucketStage } from './bucket-stage.ts';
+import { openCephStage } from './bucket-stage.ts';
 import { type Fault, NOTHING } from './fault.ts';
 import { BUCKET_FAULTS, SHARED_FAULTS } from './faults.ts';
 import { openBranchStage, openDiskStage } from './shared-stages.ts';
@@ -68,7 +68,7 @@ const COLUMNS: Column[] = [
 ];
 
 requireCommands({ nginx: 'nginx-light', git: 'git', ...CEPH_COMMANDS });
-await tryOn('three on a bucket', (owner) => openBucketStage(owner, 3), BUCKET_FAULTS);
+await tryOn('three on a bucket', (owner) => openCephStage(owner, 3), BUCKET_FAULTS);
 await tryOn('two on a folder', openDiskStage, SHARED_FAULTS);
 await tryOn('two on a branch', openBranchStage, SHARED_FAULTS);
 process.stdout.write(`${formatTable(COLUMNS, rows)}\n`);

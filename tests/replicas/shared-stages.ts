@@ -5,13 +5,13 @@ import { MIB } from '../faults/pattern.ts';
 import { untilNoDebris } from '../process/debris.ts';
 import { type Stage, startReplicas } from './stage.ts';
 
-/** Starts two replicas on one folder of a disk, like machines with a shared disk. `large` is the size of large files. */
-export async function openDiskStage(owner: Owner, large = 17 * MIB): Promise<Stage> {
+/** Starts two replicas on one folder of a disk, like machines with a shared disk. */
+export async function openDiskStage(owner: Owner): Promise<Stage> {
   const root = await temporaryFolder(owner);
   const settings = { DISK_ROOT: root };
   return {
     ...(await startReplicas(owner, [settings, settings])),
-    large,
+    large: 17 * MIB,
     untilClean: () => untilNoDebris(root),
   };
 }
