@@ -275,8 +275,8 @@ describe('The commands', () => {
     assert.doesNotMatch(printed, /EPIPE/);
   });
 
-  it('are told of where one was begun and not ended', async (t) => {
-    const ran = await run(t, 'access');
+  it('are told of where one was begun and not ended', async () => {
+    const ran = await runHere('access');
     assert.equal(ran.code, 2);
     assert.match(ran.stderr, /holdall access check FILE\n.*\n.*holdall access explain NAME/);
   });

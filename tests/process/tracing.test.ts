@@ -22,6 +22,9 @@ type Settings = Readonly<Record<string, string>>;
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const PARENT = 'b7ad6b7169203331';
 
+/** The number of simultaneous requests of each kind. */
+const COUNT = isFullForm ? 20 : 8;
+
 describe('Traces', () => {
   it('have a request and its calls of the store, what is known of both, and no secrets', async (t) => {
     const traced = await startTraced(t, {
@@ -89,7 +92,7 @@ describe('Traces', () => {
     const traced = await startTraced(t, { settings: { WORKERS: '2' } });
     const { port } = traced.holdall;
     await untilAllServe(traced.holdall);
-    await Promise.all([...Array(20).keys()].map((index) => upload(port, `folder ${index}/file`, 'x')));
+    await Promise.all([...Array(COUNT).keys()].map((index) => upload(port, `folder ${index}/file`, 'x')));
     const ask = async (index: number) => {
       const headers = { 'x-request-id': `rename-${index}` };
       const { status } = await postJson(
@@ -102,19 +105,19 @@ describe('Traces', () => {
       await send(port, `/folder%20${index}/`, { headers: { 'x-request-id': `list-${index}` } });
       await send(port, `/thumb/folder%20${index}/other`, { headers: { 'x-request-id': `thumb-${index}` } });
     };
-    await Promise.all([...Array(20).keys()].map(ask));
+    await Promise.all([...Array(COUNT).keys()].map(ask));
     const spans = await traced.stop();
     assert.equal(new Set(spans.map(({ resource }) => resource['process.pid'])).size, 2);
     const operations = (requestId: string) => partsOf(spans, requestIn(spans, requestId)).map(({ name }) => name);
     const renamed = operations('rename-0');
     assert.ok(renamed.includes('store move'), renamed.join(', '));
-    for (let index = 0; index < 20; index++) {
+    for (let index = 0; index < COUNT; index++) {
       assert.deepEqual(operations(`rename-${index}`), renamed);
       assert.deepEqual(operations(`list-${index}`), ['store list']);
       assert.ok(operations(`thumb-${index}`).length > 0);
     }
     const uploads = spans.filter(({ name }) => name === 'POST /upload');
-    assert.equal(uploads.length, 20);
+    assert.equal(uploads.length, COUNT);
     for (const each of uploads) assert.ok(partsOf(spans, each).some(({ name }) => name === 'store write'));
     // None without its request.
     const known = new Set(spans.map(({ spanId }) => spanId));

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -66,13 +67,14 @@ async function startOnBucket(
   bucket: TestBucket,
   { count, large }: { count: number; large: number },
 ): Promise<Omit<BucketStage, 'untilClean'>> {
+  const { endpoint = assert.fail('The store has no endpoint.') } = bucket.settings;
   const folder = await temporaryFolder(owner);
   const cache = join(folder, 'cache');
   const whyUnbounded = await mountTmpfs(owner, cache, `size=${CACHE_SIZE}`);
   const clock = join(folder, 'clock');
   await writeFile(clock, '0');
 
-  const links = await Promise.all(Array.from({ length: count }, () => startS3Proxy(bucket.settings)));
+  const links = await Promise.all(Array.from({ length: count }, () => startS3Proxy({ endpoint })));
   for (const link of links) atEnd(owner, () => link.stop());
   const settings = links.map(({ url }, index) => ({
     ...settingsOf({ settings: { ...bucket.settings, endpoint: url } }),
