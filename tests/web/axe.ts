@@ -5,19 +5,34 @@ import type { Page } from 'playwright-core';
 
 /**
  * Fails where axe finds fault with the page as it is now, with each rule, the elements that break it and what to do.
- * What axe can't decide by itself is told as a diagnostic of the test.
+ * What axe can't decide by itself is told as a diagnostic of the test. `rules` limits the check to rules with these IDs.
  */
 export async function assertAccessible(
   page: Page,
   t: TestContext,
-  { state }: { readonly state: string },
+  { state, rules }: { readonly state: string; readonly rules?: readonly string[] },
 ): Promise<void> {
   // By the debugger, which the page's policy does not hold; a `script` element would be refused.
   if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(axe.source);
   await page.evaluate(untilStill);
-  const { violations, incomplete } = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(OPTIONS)})`);
+  const options: RunOptions = rules
+    ? { ...OPTIONS, runOnly: { type: 'rule', values: [...rules] }, rules: {} }
+    : OPTIONS;
+  const { violations, incomplete } = await page.evaluate<AxeResults>(`axe.run(document, ${JSON.stringify(options)})`);
   for (const undecided of incomplete) t.diagnostic(`${state}: axe can't tell about ${describeUndecided(undecided)}`);
   if (violations.length > 0) assert.fail(`${state} is not accessible:\n\n${violations.map(describe).join('\n\n')}`);
+}
+
+/** Checks a state with all rules, and its colours also in the dark scheme. */
+export async function assertAccessibleInBothSchemes(
+  page: Page,
+  t: TestContext,
+  { state }: { readonly state: string },
+): Promise<void> {
+  await assertAccessible(page, t, { state });
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await assertAccessible(page, t, { state: `${state} in the dark scheme`, rules: ['color-contrast'] });
+  await page.emulateMedia({ colorScheme: 'light' });
 }
 
 /** Waits for the animations that end by themselves: what fades in has another contrast until it is there. */

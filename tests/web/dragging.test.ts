@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { until } from '../../testing/until.ts';
+import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { button, row, toolbar } from './elements.ts';
 import { openSite } from './open-site.ts';
@@ -45,6 +46,22 @@ function isPrevented(element: Element): Record<string, boolean> {
 describe('Dragging entries', () => {
   it('moves one entry and copies the selection with Ctrl, also through folders and breadcrumbs, unless cancelled', async (t) => {
     const { site, page } = await openSite(t, { files: FILES });
+    // A mouse works on a touch device, too. Touch is ignored.
+    await page.addInitScript(() => {
+      const real = window.matchMedia.bind(window);
+      window.matchMedia = (query) => real(query === '(pointer: fine)' ? 'not all' : query);
+    });
+    await page.reload();
+    await page.locator('html[data-listing="complete"]').waitFor();
+    const isRefused = await name(page, 'b.txt').evaluate((element) => {
+      element.dispatchEvent(new PointerEvent('pointerdown', { pointerType: 'touch', pointerId: 7, bubbles: true }));
+      const start = new DragEvent('dragstart', { dataTransfer: new DataTransfer(), bubbles: true, cancelable: true });
+      element.dispatchEvent(start);
+      element.dispatchEvent(new PointerEvent('pointerup', { pointerType: 'touch', pointerId: 7, bubbles: true }));
+      return start.defaultPrevented;
+    });
+    assert.ok(isRefused);
+
     const before = await site.paths();
     await drag(page, name(page, 'box/'), row(page, 'box/'), row(page, 'a.txt'));
     assert.equal(await hint(page).count(), 0);
@@ -109,115 +126,7 @@ describe('Dragging entries', () => {
     assert.equal(await storedText(site, 'a.txt'), 'a');
   });
 
-  it('works with a mouse on a touch device, and ignores touch', async (t) => {
-    const { site, page } = await openSite(t, { files: FILES });
-    await page.addInitScript(() => {
-      const real = window.matchMedia.bind(window);
-      window.matchMedia = (query) => real(query === '(pointer: fine)' ? 'not all' : query);
-    });
-    await page.reload();
-    const isRefused = await name(page, 'b.txt').evaluate((element) => {
-      element.dispatchEvent(new PointerEvent('pointerdown', { pointerType: 'touch', pointerId: 7, bubbles: true }));
-      const start = new DragEvent('dragstart', { dataTransfer: new DataTransfer(), bubbles: true, cancelable: true });
-      element.dispatchEvent(start);
-      element.dispatchEvent(new PointerEvent('pointerup', { pointerType: 'touch', pointerId: 7, bubbles: true }));
-      return start.defaultPrevented;
-    });
-    assert.ok(isRefused);
-    await drag(page, name(page, 'a.txt'), row(page, 'box/'));
-    await page.mouse.up();
-    await until('it is there', () => site.exists('box/a.txt'));
-  });
-});
-
-describe('Dragging files from elsewhere', () => {
-  it('shows the destination, and uploads wherever they are dropped unless a dialog or a preview is open', async (t) => {
-    const { site, page } = await openSite(t, { files: FILES, folder: 'other/' });
-    const url = page.url();
-    const local = await localFolder(t, { 'f.txt': 'f' });
-    const files = [join(local, 'f.txt')];
-    await dragPaths(page, page.locator('[data-region="list"]'), files);
-    await hint(page)
-      .getByText(/Drop into .*other/)
-      .waitFor();
-    await dragPaths(page, crumb(page, 'Files'), files, ['dragOver']);
-    await hint(page)
-      .getByText(/Drop into .*Files/)
-      .waitFor();
-    await dragPaths(page, crumb(page, 'Files'), files, ['dragCancel']);
-    await hint(page).waitFor({ state: 'detached' });
-
-    const places = ['header', '[type="search"]', '.toolbar', '.details-sheet', '.tray'];
-    await page.keyboard.press('Alt+Enter');
-    for (const [index, selector] of places.entries()) {
-      const file = `${index}.html`;
-      const folder = await localFolder(t, { [file]: '<title>Elsewhere</title>' });
-      await dropPaths(page, page.locator(selector).first(), [join(folder, file)]);
-      await until('the file is stored', () => site.exists(`other/${file}`));
-    }
-    assert.deepEqual(await page.locator('header').first().evaluate(isPrevented), { dragover: true, drop: true });
-    assert.equal(page.url(), url);
-
-    // Some programs offer files without paths.
-    await page.locator('[data-region="list"]').evaluate((element) => {
-      const dataTransfer = new DataTransfer();
-      dataTransfer.items.add(new File(['from mail'], 'attached.txt'));
-      for (const type of ['dragenter', 'dragover', 'drop']) {
-        element.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
-      }
-    });
-    await until('the attachment is stored', () => site.exists('other/attached.txt'));
-    assert.equal(await storedText(site, 'other/attached.txt'), 'from mail');
-
-    // A dialog and a preview reject them with a message.
-    const before = await site.paths();
-    const words = 'To upload, close what is open';
-    await page.keyboard.press('Alt+n');
-    const dialog = page.getByRole('dialog');
-    await dialog.waitFor();
-    await dragPaths(page, dialog, files);
-    await hint(page).getByText(words).waitFor();
-    await dragPaths(page, dialog, files, ['drop']);
-    await page.locator('.message').getByText(words).waitFor();
-    await page.keyboard.press('Escape');
-    await dialog.waitFor({ state: 'detached' });
-
-    await row(page, 'other/attached.txt').dblclick();
-    await dialog.waitFor();
-    await dragPaths(page, dialog, files);
-    await hint(page).getByText(words).waitFor();
-    await dragPaths(page, dialog, files, ['drop']);
-    await dialog.locator('.message').getByText(words).nth(1).waitFor();
-    assert.deepEqual(await site.paths(), before);
-  });
-
-  it('rejects them with a message when the service is read-only, whose toolbar offers no changes', async (t) => {
-    const { site, page } = await openSite(t, { files: FILES, settings: { READ_ONLY: 'true' } });
-    await page.getByText('Read only', { exact: true }).waitFor();
-    assert.equal(await button(page, 'New folder').count(), 0);
-    await row(page, 'a.txt').click();
-    await button(toolbar(page), 'Download').waitFor();
-    assert.equal(await button(toolbar(page), 'Delete').count(), 0);
-
-    const before = await site.paths();
-    const local = await localFolder(t, { 'f.txt': 'f' });
-    const list = page.locator('[data-region="list"]');
-    await dragPaths(page, list, [join(local, 'f.txt')]);
-    await hint(page).getByText('read-only').waitFor();
-    await dragPaths(page, list, [join(local, 'f.txt')], ['drop']);
-    await page.locator('.message').getByText('read-only').waitFor();
-    await pasteFile(page, picked('p.txt', 'p'));
-    await page.getByText('Nothing can be changed here').first().waitFor();
-    assert.deepEqual(await site.paths(), before);
-    assert.deepEqual(
-      site.log().filter(({ method }) => method === 'POST'),
-      [],
-    );
-  });
-});
-
-describe('A drag whose end the page did not see', () => {
-  it('is ignored when another window drags, and after the row of its entry disappeared', async (t) => {
+  it('ignores a drag whose end the page did not see when another window drags, and after its row disappeared', async (t) => {
     const { site, page } = await openSite(t, { files: FILES });
     const other = await page.context().newPage();
     await other.goto(site.url);
@@ -268,4 +177,94 @@ describe('A drag whose end the page did not see', () => {
     });
     assert.equal(isFollowed, false);
   });
+});
+
+describe('Dragging files from elsewhere', () => {
+  it('shows the destination, and uploads wherever they are dropped unless a dialog or a preview is open', async (t) => {
+    const { site, page } = await openSite(t, { files: FILES, folder: 'other/' });
+    const url = page.url();
+    const local = await localFolder(t, { 'f.txt': 'f' });
+    const files = [join(local, 'f.txt')];
+    await dragPaths(page, page.locator('[data-region="list"]'), files);
+    await hint(page)
+      .getByText(/Drop into .*other/)
+      .waitFor();
+    await dragPaths(page, crumb(page, 'Files'), files, ['dragOver']);
+    await hint(page)
+      .getByText(/Drop into .*Files/)
+      .waitFor();
+    await dragPaths(page, crumb(page, 'Files'), files, ['dragCancel']);
+    await hint(page).waitFor({ state: 'detached' });
+
+    // By itself, a field takes what is dropped onto it.
+    const others = isFullForm ? ['header', '.toolbar', '.details-sheet'] : [];
+    const places = [...others, '[type="search"]', '.tray'];
+    await page.keyboard.press('Alt+Enter');
+    for (const [index, selector] of places.entries()) {
+      const file = `${index}.html`;
+      const folder = await localFolder(t, { [file]: '<title>Elsewhere</title>' });
+      await dropPaths(page, page.locator(selector).first(), [join(folder, file)]);
+      await until('the file is stored', () => site.exists(`other/${file}`));
+    }
+    assert.deepEqual(await page.locator('header').first().evaluate(isPrevented), { dragover: true, drop: true });
+    assert.equal(page.url(), url);
+
+    // Some programs offer files without paths.
+    await page.locator('[data-region="list"]').evaluate((element) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(['from mail'], 'attached.txt'));
+      for (const type of ['dragenter', 'dragover', 'drop']) {
+        element.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+      }
+    });
+    await until('the attachment is stored', () => site.exists('other/attached.txt'));
+    assert.equal(await storedText(site, 'other/attached.txt'), 'from mail');
+
+    // A dialog and a preview reject them with a message.
+    const before = await site.paths();
+    const words = 'To upload, close what is open';
+    await page.keyboard.press('Alt+n');
+    const dialog = page.getByRole('dialog');
+    await dialog.waitFor();
+    await dragPaths(page, dialog, files);
+    await hint(page).getByText(words).waitFor();
+    await dragPaths(page, dialog, files, ['drop']);
+    await page.locator('.message').getByText(words).waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+
+    await row(page, 'other/attached.txt').dblclick();
+    await dialog.waitFor();
+    await dragPaths(page, dialog, files);
+    await hint(page).getByText(words).waitFor();
+    await dragPaths(page, dialog, files, ['drop']);
+    await dialog.locator('.message').getByText(words).nth(1).waitFor();
+    assert.deepEqual(await site.paths(), before);
+  });
+
+  if (isFullForm) {
+    it('rejects them with a message when the service is read-only, whose toolbar offers no changes', async (t) => {
+      const { site, page } = await openSite(t, { files: FILES, settings: { READ_ONLY: 'true' } });
+      await page.getByText('Read only', { exact: true }).waitFor();
+      assert.equal(await button(page, 'New folder').count(), 0);
+      await row(page, 'a.txt').click();
+      await button(toolbar(page), 'Download').waitFor();
+      assert.equal(await button(toolbar(page), 'Delete').count(), 0);
+
+      const before = await site.paths();
+      const local = await localFolder(t, { 'f.txt': 'f' });
+      const list = page.locator('[data-region="list"]');
+      await dragPaths(page, list, [join(local, 'f.txt')]);
+      await hint(page).getByText('read-only').waitFor();
+      await dragPaths(page, list, [join(local, 'f.txt')], ['drop']);
+      await page.locator('.message').getByText('read-only').waitFor();
+      await pasteFile(page, picked('p.txt', 'p'));
+      await page.getByText('Nothing can be changed here').first().waitFor();
+      assert.deepEqual(await site.paths(), before);
+      assert.deepEqual(
+        site.log().filter(({ method }) => method === 'POST'),
+        [],
+      );
+    });
+  }
 });
