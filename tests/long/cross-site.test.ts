@@ -5,6 +5,7 @@ export const needs: readonly Need[] = ['browser'];
 
 testForeignPages([
   { name: 'local, another port', service: '127.0.0.1', hostile: '127.0.0.1', as: 'anonymous' },
+  { name: 'signed in, another port', service: '127.0.0.1', hostile: '127.0.0.1', as: 'session' },
   { name: 'signed in, another site', service: '127.0.0.1', hostile: 'localhost', as: 'session' },
   { name: 'with Basic, another site', service: '127.0.0.1', hostile: 'localhost', as: 'Basic' },
 ]);

@@ -59,7 +59,6 @@ it('The page works and uploads below a path of a reverse proxy, in the language 
   await row(page, 'photos/').dblclick();
   await row(page, 'photos/2026/').waitFor();
   await becomes(() => page.url(), `${url}photos/`);
-  await page.reload();
   await until('the thumbnail is drawn', async () => (await page.locator('.thumbnail.loaded img').count()) === 1);
   await row(page, 'photos/cat.jpg').dblclick();
   await page.getByRole('dialog').getByRole('img', { name: 'cat.jpg' }).waitFor();

@@ -14,8 +14,8 @@ export const needs: readonly Need[] = ['browser'];
 /** tests/web/models tests the others. */
 const [HOSTILE_NAME = ''] = HOSTILE_NAMES;
 
-test('A new folder is shown at once and focused, and disappears when the service refuses it', async (t) => {
-  const { page, site } = await visit(t, FILES, { expectedErrors: [/create_folder/] });
+test('Folders are created, and entries renamed and deleted at once, with the focus, unless the service refuses it', async (t) => {
+  const { page, site } = await visit(t, FILES, { expectedErrors: [/create_folder/, /500/] });
   await page.keyboard.press('Alt+n');
   const dialog = page.getByRole('dialog', { name: 'New folder' });
   const name = dialog.getByRole('textbox', { name: 'Name' });
@@ -43,10 +43,34 @@ test('A new folder is shown at once and focused, and disappears when the service
   await dialog.getByRole('button', { name: 'Create' }).click();
   await said(page, 'The disk is asleep.');
   await row(page, 'New folder/').waitFor({ state: 'detached' });
-});
+  await page.unroute('**/create_folder');
 
-test('A rename edits the name in place, explains an invalid one, and can be undone or discarded', async (t) => {
-  const { page, site } = await visit(t, FILES);
+  await row(page, 'photos/').click();
+  await page.keyboard.press('Delete');
+  const question = page.getByRole('dialog', { name: 'Delete “⁨photos⁩” and everything in it?' });
+  await question.getByText('The folder holds 2 items.').waitFor();
+  await page.keyboard.press('Enter');
+  await question.waitFor({ state: 'detached' });
+  assert.ok(await site.exists('photos/'), 'Cancel has the focus');
+
+  await row(page, 'file 2.txt').click();
+  await row(page, 'file 10.txt').click({ modifiers: ['Control'] });
+  await page.keyboard.press('Delete');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await waitForFocus(page, 'report.pdf');
+  await said(page, '2 files deleted');
+  assert.equal(await site.exists('file 10.txt'), false);
+
+  await page.route('**/delete/**', (route) => refuse(route, 500, 'Something is wrong with the disk.'));
+  await row(page, 'report.pdf').click();
+  await page.keyboard.press('Delete');
+  await page.getByRole('button', { name: 'Delete file' }).click();
+  await said(page, '“⁨report.pdf⁩” could not be deleted');
+  await said(page, 'Something is wrong with the disk.');
+  await row(page, 'report.pdf').waitFor();
+  await page.unroute('**/delete/**');
+
   const field = page.getByRole('textbox', { name: 'New name of' });
   await row(page, 'archive.tar.gz').click();
   await page.keyboard.press('F2');
@@ -99,35 +123,6 @@ test('A rename edits the name in place, explains an invalid one, and can be undo
   await page.keyboard.press('F2');
   await becomes(() => field.inputValue(), 'cat.txt');
   await becomes(() => selectedText(field), 'cat');
-});
-
-test('A deletion asks with the name or count, focuses the next entry, and shows refused files again', async (t) => {
-  const { page, site } = await visit(t, FILES, { expectedErrors: [/500/] });
-  await row(page, 'photos/').click();
-  await page.keyboard.press('Delete');
-  const dialog = page.getByRole('dialog', { name: 'Delete “⁨photos⁩” and everything in it?' });
-  await dialog.getByText('The folder holds 2 items.').waitFor();
-  await assertAccessible(page, t, { state: 'the question whether to delete' });
-  await page.keyboard.press('Enter');
-  await dialog.waitFor({ state: 'detached' });
-  assert.ok(await site.exists('photos/'), 'Cancel has the focus');
-
-  await row(page, 'file 2.txt').click();
-  await row(page, 'file 10.txt').click({ modifiers: ['Control'] });
-  await page.keyboard.press('Delete');
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Enter');
-  await waitForFocus(page, 'report.pdf');
-  await said(page, '2 files deleted');
-  assert.equal(await site.exists('file 10.txt'), false);
-
-  await page.route('**/delete/**', (route) => refuse(route, 500, 'Something is wrong with the disk.'));
-  await row(page, 'report.pdf').click();
-  await page.keyboard.press('Delete');
-  await page.getByRole('button', { name: 'Delete file' }).click();
-  await said(page, '“⁨report.pdf⁩” could not be deleted');
-  await said(page, 'Something is wrong with the disk.');
-  await row(page, 'report.pdf').waitFor();
 });
 
 test('A message does not cover the row with the focus, at the end of a list, also on a narrow screen', async (t) => {

@@ -9,8 +9,7 @@ export const needs: readonly Need[] = ['browser'];
 // tests/long/cross-site.test.ts has the other combinations. tests/http/local.test.ts tests the decision by headers.
 testForeignPages([
   { name: 'local, a site of the internet', service: 'localhost', hostile: 'evil.test', as: 'anonymous' },
-  // The browser sends the session, because ports of one host are the same site.
-  { name: 'signed in, another port', service: '127.0.0.1', hostile: '127.0.0.1', as: 'session' },
+  // The browser sends the session, because both are the same site, and no Fetch Metadata without HTTPS.
   {
     name: 'signed in, a sibling of a site without HTTPS',
     service: 'files.test',

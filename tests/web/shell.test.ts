@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
+import { assertAccessible, assertAccessibleInBothSchemes } from './axe.ts';
 import { becomes } from './becomes.ts';
 import {
   assertNothingOutside,
@@ -9,6 +10,7 @@ import {
   boxOf,
   button,
   choose,
+  focusedName,
   isTitled,
   row,
   title,
@@ -60,7 +62,7 @@ describe('The look of the page', () => {
 });
 
 describe('The path', () => {
-  it('names the folders down to the one that is shown, and leads to them, back and forward', async (t) => {
+  it('names the folders down to the one that is shown, leads to them, and is mirrored from right to left', async (t) => {
     const { page, site } = await openFiles(t, {}, DEEP);
     const path = page.getByRole('navigation', { name: 'Folder path' });
     await becomes(() => path.getByRole('link').allTextContents(), ['Files', ...DEEP.split('/').slice(0, -1)]);
@@ -86,6 +88,20 @@ describe('The path', () => {
     await page.goBack();
     await isTitled(page, 'Westfjords');
 
+    await assertAccessibleInBothSchemes(page, t, { state: 'a folder' });
+    // Checks of accessibility wait until animations that end have ended.
+    await page.evaluate(() => {
+      const list = document.querySelector('.folder-view');
+      list?.animate([{ opacity: 0.2 }, { opacity: 1 }], 500);
+      list?.animate([{ scale: 1 }, { scale: 1 }], { duration: 500, iterations: Infinity });
+    });
+    await page.keyboard.press('?');
+    const shortcuts = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
+    await shortcuts.waitFor();
+    await assertAccessibleInBothSchemes(page, t, { state: 'the shortcuts' });
+    await page.keyboard.press('Escape');
+    await shortcuts.waitFor({ state: 'detached' });
+
     // The top bar leaves room for the folder name on a tablet and on a phone in landscape.
     for (const size of [
       { width: 820, height: 1180 },
@@ -101,13 +117,29 @@ describe('The path', () => {
     }
     await page.getByRole('searchbox').fill('bird');
     await assertNothingOutside(page);
+    await page.getByRole('searchbox').fill('');
     await page.goForward();
     await isTitled(page, 'Summer holidays');
+    await page.setViewportSize({ width: 1440, height: 900 });
+
+    await page.evaluate(() => {
+      document.documentElement.dir = 'rtl';
+    });
+    const root = await boxOf(page.getByRole('link', { name: 'Files' }));
+    assert.ok(root.x > (await boxOf(title(page))).x);
+    await assertNothingOutside(page);
+
+    await button(toolbar(page), 'New folder').focus();
+    await page.keyboard.press('ArrowLeft');
+    await becomes(() => focusedName(page), 'Upload');
+    await button(page, 'Appearance').click();
+    const menu = await boxOf(page.getByRole('menu'));
+    assert.ok(menu.x >= 0, JSON.stringify(menu));
   });
 });
 
 describe('A phone', () => {
-  it('has the toolbar at the lower edge, menus as sheets, an icon for the filter, and a menu of parent folders', async (t) => {
+  it('has the toolbar at the lower edge, menus as sheets and an icon for the filter, and fits into 320 pixels', async (t) => {
     const here = { 'Photos/2026/one.txt': '1', 'Photos/2026/two.txt': '2' };
     const { page } = await openSite(t, {
       files: { ...FILES, ...here },
@@ -148,6 +180,20 @@ describe('A phone', () => {
     assert.ok((await boxOf(field)).width > 150, 'It stays one while it filters.');
     await button(page, 'Clear the filter').tap();
     await row(page, 'Photos/2026/two.txt').waitFor();
+
+    await page.setViewportSize({ width: 320, height: 568 });
+    await assertNothingOutside(page);
+    await row(page, 'Photos/2026/one.txt').focus();
+    await page.keyboard.press('ControlOrMeta+a');
+    await button(toolbar(page), 'Delete').waitFor();
+    await assertNothingOutside(page);
+    await assertAccessible(page, t, { state: 'a selection' });
+    await button(page, 'Appearance').tap();
+    await page.getByRole('menu').waitFor();
+    await assertNothingOutside(page);
+    await assertAccessibleInBothSchemes(page, t, { state: 'an open menu' });
+    await page.keyboard.press('Escape');
+    await page.getByRole('menu').waitFor({ state: 'detached' });
 
     await page.setViewportSize({ width: 1400, height: 800 });
     await page.getByRole('link', { name: 'Photos' }).waitFor();

@@ -57,6 +57,8 @@ describe('Uploading files', () => {
     await upload(page, '999.txt').getByRole('button', { name: 'in folder' }).click();
     await becomes(() => row(page, 'box/999.txt').getAttribute('aria-selected'), 'true');
     await becomes(() => row(page, 'box/999.txt').evaluate(isInSight), true);
+    await page.keyboard.press('Escape');
+    await page.getByText('1 selected').waitFor({ state: 'detached' });
 
     const bytes = Buffer.from(Array.from({ length: 30_000 }, (_, index) => (index * 31 + (index >> 8)) & 255));
     const large = Array.from({ length: 60 }, (_, at) => picked(`large ${at}.bin`, Buffer.alloc(30_001)));
