@@ -3,16 +3,74 @@ import { describe, it } from 'node:test';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
 import { becomes } from './becomes.ts';
-import { boxOf, button, choose, focusedName, isFocused, row, toolbar } from './elements.ts';
-import { FILES, openFiles } from './frame.ts';
+import { boxOf, button, choose, focusedName, isFocused, row, shownNames, toolbar } from './elements.ts';
+import { FILES } from './frame.ts';
 import { openSite } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-describe('A menu', () => {
-  it('is used by the keyboard, gives the focus back, and opens beside the pointer within the window', async (t) => {
+describe('The toolbar', () => {
+  it('follows the selection and the arrow keys, and has menus that are used by keys and open within the window', async (t) => {
     const more = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`zz ${index}.txt`, '']));
     const { page } = await openSite(t, { files: { ...FILES, ...more } });
+    await becomes(() => toolbar(page).locator('[tabindex="0"]').count(), 1);
+    await button(toolbar(page), 'New folder').focus();
+    for (const [key, name] of [
+      ['ArrowRight', 'Upload'],
+      ['ArrowRight', 'More ways to upload'],
+      ['End', 'More'],
+      ['ArrowRight', 'New folder'],
+      ['ArrowLeft', 'More'],
+      ['Home', 'New folder'],
+    ] as const) {
+      await page.keyboard.press(key);
+      await becomes(async () => [key, await focusedName(page)], [key, name]);
+    }
+    await page.keyboard.press('Tab');
+    await becomes(() => toolbar(page).evaluate((element) => element.contains(document.activeElement)), false);
+    await page.keyboard.press('Shift+Tab');
+    await becomes(() => focusedName(page), 'New folder');
+
+    const before = await boxOf(row(page, 'one.txt'));
+    await page.getByText('14 items', { exact: true }).waitFor();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.getByText('14 selected', { exact: true }).first().waitFor();
+    assert.deepEqual(await boxOf(row(page, 'one.txt')), before);
+    // Several entries can't be renamed at once.
+    await button(toolbar(page), 'Rename').waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await button(toolbar(page), 'New folder').waitFor();
+
+    await row(page, 'Docs/').click();
+    await button(toolbar(page), 'Download').click();
+    await page.getByText('Folders can’t be downloaded yet.', { exact: true }).first().waitFor();
+    await row(page, 'one.txt').click({ modifiers: ['Control'] });
+    const download = page.waitForEvent('download');
+    await button(toolbar(page), 'Download').click();
+    assert.equal((await download).suggestedFilename(), 'one.txt');
+    await page.getByText('1 file is downloading. Folders can’t be downloaded yet.').first().waitFor();
+
+    await row(page, 'one.txt').click();
+    await button(toolbar(page), 'Copy link').waitFor();
+    await page.setViewportSize({ width: 700, height: 800 });
+    await button(toolbar(page), 'Copy link').waitFor({ state: 'hidden' });
+    await button(toolbar(page), 'Delete').waitFor();
+    await button(toolbar(page), 'More').click();
+    await page.getByRole('menuitem', { name: 'Copy link' }).waitFor();
+    assert.equal(await page.getByRole('menuitem', { name: 'Delete' }).count(), 0);
+    await page.keyboard.press('Escape');
+    await page.getByRole('menu').waitFor({ state: 'detached' });
+
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await button(page, 'Grid').click();
+    await choose(page, 'Sorted by Name, ascending', 'Descending');
+    await button(page, 'Sorted by Name, descending').waitFor();
+    await until('the last file is first', async () => {
+      const names = await shownNames(page);
+      return names.indexOf('two.txt') < names.indexOf('one.txt');
+    });
+    await button(page, 'List').click();
+
     const opener = button(page, 'Appearance');
     await opener.focus();
     await page.keyboard.press('Enter');
@@ -64,67 +122,5 @@ describe('A menu', () => {
     await becomes(() => row(page, 'Docs/').getAttribute('aria-selected'), 'true');
     await page.mouse.click(100, 10);
     await page.getByRole('menu').waitFor({ state: 'detached' });
-  });
-});
-
-describe('The toolbar', () => {
-  it('follows the selection and the arrow keys, downloads files, and has a menu for what does not fit', async (t) => {
-    const { page } = await openFiles(t);
-    await becomes(() => toolbar(page).locator('[tabindex="0"]').count(), 1);
-    await button(toolbar(page), 'New folder').focus();
-    for (const [key, name] of [
-      ['ArrowRight', 'Upload'],
-      ['ArrowRight', 'More ways to upload'],
-      ['End', 'More'],
-      ['ArrowRight', 'New folder'],
-      ['ArrowLeft', 'More'],
-      ['Home', 'New folder'],
-    ] as const) {
-      await page.keyboard.press(key);
-      await becomes(async () => [key, await focusedName(page)], [key, name]);
-    }
-    await page.keyboard.press('Tab');
-    await becomes(() => toolbar(page).evaluate((element) => element.contains(document.activeElement)), false);
-    await page.keyboard.press('Shift+Tab');
-    await becomes(() => focusedName(page), 'New folder');
-
-    const before = await boxOf(row(page, 'one.txt'));
-    await page.getByText('5 items', { exact: true }).waitFor();
-    await page.keyboard.press('ControlOrMeta+a');
-    await page.getByText('5 selected', { exact: true }).first().waitFor();
-    assert.deepEqual(await boxOf(row(page, 'one.txt')), before);
-    // Five entries can't be renamed at once.
-    await button(toolbar(page), 'Rename').waitFor({ state: 'detached' });
-    await page.keyboard.press('Escape');
-    await button(toolbar(page), 'New folder').waitFor();
-
-    await row(page, 'Docs/').click();
-    await button(toolbar(page), 'Download').click();
-    await page.getByText('Folders can’t be downloaded yet.', { exact: true }).first().waitFor();
-    await row(page, 'one.txt').click({ modifiers: ['Control'] });
-    const download = page.waitForEvent('download');
-    await button(toolbar(page), 'Download').click();
-    assert.equal((await download).suggestedFilename(), 'one.txt');
-    await page.getByText('1 file is downloading. Folders can’t be downloaded yet.').first().waitFor();
-
-    await row(page, 'one.txt').click();
-    await button(toolbar(page), 'Copy link').waitFor();
-    await page.setViewportSize({ width: 700, height: 800 });
-    await button(toolbar(page), 'Copy link').waitFor({ state: 'hidden' });
-    await button(toolbar(page), 'Delete').waitFor();
-    await button(toolbar(page), 'More').click();
-    await page.getByRole('menuitem', { name: 'Copy link' }).waitFor();
-    assert.equal(await page.getByRole('menuitem', { name: 'Delete' }).count(), 0);
-    await page.keyboard.press('Escape');
-    await page.getByRole('menu').waitFor({ state: 'detached' });
-
-    await page.setViewportSize({ width: 1440, height: 900 });
-    await button(page, 'Grid').click();
-    await choose(page, 'Sorted by Name, ascending', 'Descending');
-    await button(page, 'Sorted by Name, descending').waitFor();
-    await until(
-      'the last file is first',
-      async () => (await boxOf(row(page, 'two.txt'))).x < (await boxOf(row(page, 'one.txt'))).x,
-    );
   });
 });

@@ -81,6 +81,7 @@ describe('Uploading files', () => {
     assert.ok(bytes.equals(await site.read('box/a.bin')));
     assert.equal((await site.read('box/empty.txt')).length, 0);
     for (const name of NAMES) assert.equal(await storedText(site, `box/${name}`), `this is ${name}`);
+    await page.getByRole('searchbox').fill('a.bin');
     await row(page, 'box/a.bin').waitFor();
     await upload(page, 'bell').getByText('contains a control character').waitFor();
     assert.ok((await tray(page).getByRole('listitem').count()) < 40, 'The tray renders visible rows only.');

@@ -13,10 +13,10 @@ export const needs: readonly Need[] = ['browser'];
 const CODE = /\/viewer-[\w-]+\.js$/;
 
 test('The code of the viewer is preloaded, can be left while it loads, and is requested again after a failure', async (t) => {
-  const { page, site } = await visit(t, { 'a.txt': 'first' }, '', { expectedErrors: [/viewer-|ERR_FAILED/] });
+  const { page, site } = await visit(t, { 'a.txt': 'first' }, '-/session', { expectedErrors: [/viewer-|ERR_FAILED/] });
   const held: (() => void)[] = [];
   await page.route(CODE, (route) => new Promise<void>((resolve) => held.push(resolve)).then(() => route.continue()));
-  await page.reload();
+  await page.goto(site.url);
   await until('the code is requested', () => held.length > 0);
   assert.equal(await page.getByRole('dialog').count(), 0);
   const dialog = page.getByRole('dialog', { name: 'a.txt' });
@@ -57,7 +57,7 @@ test('The code of the viewer is preloaded, can be left while it loads, and is re
 
 test('A page of an earlier version offers to reload when the code of a preview or of uploads is gone', async (t) => {
   const files = { 'a.txt': 'first', 'b.md': '# first', 'c.csv': 'first,second' };
-  const { page, site } = await visit(t, files, '', { expectedErrors: [/\.js/] });
+  const { page, site } = await visit(t, files, '-/session', { expectedErrors: [/\.js/] });
   // After an upgrade, the code of the earlier version is gone, including the script that the page was started with.
   let gone = /\/(viewer|all-uploads)-/;
   const isGone = (request: Request) => request.method() === 'HEAD' || gone.test(request.url());
@@ -66,7 +66,7 @@ test('A page of an earlier version offers to reload when the code of a preview o
   );
   const alert = page.getByRole('alert').filter({ hasText: 'The service was updated.' });
   const reload = alert.getByRole('button', { name: 'Reload' });
-  await page.goto(`${page.url()}?preview=a.txt`);
+  await page.goto(`${site.url}?preview=a.txt`);
   await alert.waitFor();
   assert.equal(await alert.getByRole('button', { name: 'Retry' }).count(), 0);
 

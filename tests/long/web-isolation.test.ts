@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { Need } from '../runner/needs.ts';
-import { becomes } from './becomes.ts';
-import { openPage, type Visit } from './browser.ts';
-import { type SiteOptions, startSite } from './site.ts';
+import { becomes } from '../web/becomes.ts';
+import { openPage, type Visit } from '../web/browser.ts';
+import { type SiteOptions, startSite } from '../web/site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
