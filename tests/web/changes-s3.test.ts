@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { until } from '../../testing/until.ts';
 import type { Need } from '../runner/needs.ts';
@@ -6,10 +7,11 @@ import { becomes } from './becomes.ts';
 import { openPage } from './browser.ts';
 import { row } from './elements.ts';
 import { startSite } from './site.ts';
+import { localFolder, picked, trayTells, uploadFiles, uploadFolder } from './uploading.ts';
 
 export const needs: readonly Need[] = ['browser', 'bucket'];
 
-test('What is changed on the page is changed in the bucket', async (t) => {
+test('What is changed or uploaded on the page is in the bucket, byte for byte', async (t) => {
   const files = { 'a.txt': 'a', 'b.txt': 'b', 'folder/a.txt': 'old a', 'folder/deep/x.txt': 'x' };
   const site = await startSite(t, { store: 's3', files });
   const page = await openPage(t, {
@@ -58,4 +60,17 @@ test('What is changed on the page is changed in the bucket', async (t) => {
   await page.getByRole('button', { name: 'Delete folder' }).click();
   await until('the folder is gone', async () => !(await site.exists('renamed/')));
   await becomes(() => site.paths(), ['a.txt', 'b.txt']);
+
+  const bytes = Buffer.from(Array.from({ length: 7_000_000 }, (_, index) => (index * 31 + (index >> 8)) & 255));
+  await uploadFiles(page, [picked('a.txt', bytes), picked('c.txt', 'c')]);
+  await page.getByRole('dialog').getByRole('button', { name: 'Keep both' }).click();
+  await trayTells(page, '2 files uploaded');
+  assert.ok(bytes.equals(await site.read('a (2).txt')));
+  assert.equal((await site.read('a.txt')).toString(), 'a');
+
+  const local = await localFolder(t, { 'trip/day 1/c.txt': 'c', 'trip/d.txt': 'd' });
+  await uploadFolder(page, join(local, 'trip'));
+  await trayTells(page, '2 files uploaded');
+  assert.deepEqual(await site.paths(), ['a (2).txt', 'a.txt', 'b.txt', 'c.txt', 'trip/d.txt', 'trip/day 1/c.txt']);
+  await row(page, 'trip/').waitFor();
 });

@@ -14,14 +14,20 @@ export const BOB = { name: 'bob@example.org', password: '"> hunter2' } as const;
 export const ALL = ['read', 'write', 'manage'] as const;
 export const REFUSED = /401 \(Unauthorized\)/;
 
+/** A user who can only read photos. */
+export const EVE = { name: 'eve', password: 'only photos' } as const;
+
 /** Ann may do everything, and others what the test says. */
 export const accessOf = (...grants: SiteAccess['grants']): SiteAccess => ({
-  people: { [ANN.name]: ANN.password, [BOB.name]: BOB.password },
+  people: { [ANN.name]: ANN.password, [BOB.name]: BOB.password, [EVE.name]: EVE.password },
   grants: [{ folder: '/', to: { person: ANN.name }, rights: ALL }, ...grants],
 });
 
 /** The names of what a folder of a site on disk really holds, in order. */
 export const listed = async ({ root = '' }: Site, folder: string) => (await readdir(join(root, folder))).toSorted();
+
+/** The access of most tests, which share a service. */
+const ACCESS = accessOf({ folder: '/photos/', to: { person: EVE.name }, rights: ['read'] });
 
 const FILES = { 'photos/cat.txt': 'meow', 'photos/dog.txt': 'woof', 'photos/2026/': '' };
 
@@ -29,7 +35,7 @@ const FILES = { 'photos/cat.txt': 'meow', 'photos/dog.txt': 'woof', 'photos/2026
 export async function visit(
   t: TestContext,
   place: string,
-  { access = accessOf(), files = FILES, settings, isOwn = false, ...more }: Partial<Visit & SiteOptions> = {},
+  { access = ACCESS, files = FILES, settings, isOwn = false, ...more }: Partial<Visit & SiteOptions> = {},
 ): Promise<{ site: Site; page: Page }> {
   const site = await startSite(t, { store: 'disk', files, access, isOwn, ...(settings && { settings }) });
   const page = await openPage(t, {
