@@ -118,7 +118,9 @@ async function acquire(visit: Visit): Promise<PooledContext> {
 /** Opens an empty page of the site of all test services, so that their pages use the same renderer process. */
 async function openIdlePage(context: BrowserContext): Promise<Page> {
   const page = await context.newPage();
-  await page.route('http://127.0.0.1/', (route) => route.fulfill({ contentType: 'text/html', body: '' }));
+  // Without an icon, Chromium would request `/favicon.ico`, at any time.
+  const body = '<link rel="icon" href="data:,">';
+  await page.route('http://127.0.0.1/', (route) => route.fulfill({ contentType: 'text/html', body }));
   await page.goto('http://127.0.0.1/');
   await page.unrouteAll();
   return page;

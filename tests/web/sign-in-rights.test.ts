@@ -172,9 +172,9 @@ describe('A user who is not signed in', () => {
   });
 });
 
-describe('A user whose permissions change', () => {
-  // Unit tests test the texts and the refreshed permissions.
-  if (isFullForm) {
+// Unit tests test the texts and the refreshed permissions.
+if (isFullForm) {
+  describe('A user whose permissions change', () => {
     it('sees why a request fails, and is offered what is allowed now', async (t) => {
       type Rights = readonly ('read' | 'write' | 'manage')[];
       const bobs = (team: Rights, below: Rights) =>
@@ -223,5 +223,5 @@ describe('A user whose permissions change', () => {
       await page.getByText('there is no way to sign in on this page').waitFor();
       assert.equal(await page.locator('input, button, a').count(), 0);
     });
-  }
-});
+  });
+}
