@@ -49,6 +49,10 @@ describe('A folder in the browser', () => {
     const descending = ['album', 'Music', 'zebra.bin', 'file 10.txt', 'file 1.txt', 'file 2.txt', 'Änderung.md'];
     await page.getByRole('button', { name: 'Size' }).click();
     await becomes(() => shownNames(page), descending);
+    // The browser has a cached listing then.
+    const listed = page.waitForResponse((response) => response.url().includes('prefix='));
+    await page.keyboard.press('Alt+r');
+    await (await listed).finished();
     await page.goto(`${site.url}file/file%201.txt`);
     await site.place({ 'meanwhile.txt': 'new' });
     await page.goBack();

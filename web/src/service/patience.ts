@@ -15,7 +15,8 @@ export async function fetchPatiently(url: string, request: RequestInit, millisec
   };
   const signal = AbortSignal.any([stalled.signal, ...(request.signal ? [request.signal] : [])]);
   try {
-    const { body, status, headers } = await fetch(url, { ...request, signal });
+    // While a page loads after going back, browsers use cached responses of any age unless the request forbids it.
+    const { body, status, headers } = await fetch(url, { cache: 'no-cache', ...request, signal });
     goOn();
     if (body) return new Response(watched(body, { goOn, end }), { status, headers });
     end();
