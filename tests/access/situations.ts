@@ -16,11 +16,11 @@ export interface Situation {
   readonly traversable: readonly FolderPath[] | undefined;
 }
 
-/** Returns the situations of a client in a folder that has a folder `sub/`: those of every table, and rare ones. */
+/** Returns the situations of a client in a folder that has a folder `sub/`, from the basic ones to the rare ones. */
 export function situationsAt(
   folder: FolderPath,
   to: Subject,
-): { readonly usual: readonly Situation[]; readonly rare: readonly Situation[] } {
+): Readonly<Record<'basic' | 'usual' | 'rare', readonly Situation[]>> {
   const parent = parentOf(folder);
   const below = parseFolder(`${folder}sub`);
   const bare = folder.slice(0, -1);
@@ -45,12 +45,14 @@ export function situationsAt(
   });
 
   return {
-    usual: [
+    basic: [
       nothing('no grant', []),
       exactly('read'),
       exactly('write'),
       exactly('manage'),
       exactly(...RIGHTS),
+    ],
+    usual: [
       nothing('everything in a neighbour folder', [grant(parseFolder(`${parent}next`))]),
       nothing(
         'everything in folders with similar names',

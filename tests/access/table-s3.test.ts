@@ -4,5 +4,9 @@ import { accessTable } from './table.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-// The authentication methods and rare situations don't depend on the store. The memory store is tested with all of them.
-accessTable(s3, { methods: ['a session'] });
+// The permissions don't depend on the store. The memory store is tested in every situation, and in tests/long all stores.
+accessTable(s3, {
+  methods: ['a session'],
+  brief: ['a session'],
+  rows: ['List a folder', 'Fetch a file', 'Upload over a file', 'Delete a folder', 'Move a file over another'],
+});
