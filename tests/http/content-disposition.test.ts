@@ -144,11 +144,21 @@ describe('the Content-Disposition of a part of a form', () => {
     }
   });
 
-  it('takes no longer for a hostile header than for a friendly one', () => {
-    const started = performance.now();
-    for (const filling of ['"', '" ', '";', '\\"', ';', '; a', '; a=', '; a="', ' ']) {
-      parse(`form-data; name="file"; filename="${filling.repeat((16 * 1024) / filling.length)}`);
+  it('is read from a header of 16 KiB as from a short one', () => {
+    // `npm run check` proves that the regular expressions take linear time.
+    const count = 4000;
+    for (const [filling, name] of [
+      ['"', '"'.repeat(count - 1)],
+      ['" ', '" '.repeat(count - 1)],
+      ['";', '";'.repeat(count - 1)],
+      ['\\"', `${'"'.repeat(count - 1)}\\`],
+      [';', ';'.repeat(count)],
+      ['; a', '; a'.repeat(count)],
+      ['; a=', '; a='.repeat(count)],
+      ['; a="', '; a='],
+      [' ', ' '.repeat(count)],
+    ] as const) {
+      assert.equal(parse(`form-data; name="file"; filename="${filling.repeat(count)}`)?.filename, name, filling);
     }
-    assert.ok(performance.now() - started < 2_000);
   });
 });

@@ -175,13 +175,11 @@ describe('The quota of a store', () => {
     for (const prefer of NOT_PREFERRING) assert.ok(!(await isTold(prefer)), prefer);
   });
 
-  it('is looked for in time that grows with the header and no faster', () => {
+  it('is found in headers of 100,000 parts and more as in short ones', () => {
+    // `npm run check` proves that the regular expressions take linear time.
     for (const part of [' ', '\t', ',', '"', '\\', '\\"', 'x="', 'quota ', 'quota=', '"",', 'a']) {
       for (const prefer of [part.repeat(100_000), `${part.repeat(100_000)}!`, `quota${part.repeat(100_000)}!`]) {
-        const started = performance.now();
-        prefersQuota({ prefer });
-        // A second is for a busy machine, which needs milliseconds; what is quadratic takes many.
-        assert.ok(performance.now() - started < 1000, JSON.stringify(part));
+        assert.equal(prefersQuota({ prefer }), prefer.startsWith('quota,'), JSON.stringify(prefer.slice(0, 20)));
       }
     }
   });
