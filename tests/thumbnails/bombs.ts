@@ -37,14 +37,14 @@ export const BOMBS: Readonly<Record<string, () => Promise<Buffer> | Buffer>> = {
 };
 
 /** The JPEG with a first scan that claims to hold one component of three. libjpeg then expects more scans. */
-function withScanOfOneComponent(jpeg: Buffer): Buffer {
+export function withScanOfOneComponent(jpeg: Buffer): Buffer {
   const scan = jpeg.indexOf(Buffer.from([0xff, 0xda]));
   const header = Buffer.from([0xff, 0xda, 0, 8, 1, jpeg[scan + 5] ?? 1, jpeg[scan + 6] ?? 0, 0, 63, 0]);
   return Buffer.concat([jpeg.subarray(0, scan), header, jpeg.subarray(scan + 2 + jpeg.readUInt16BE(scan + 2))]);
 }
 
 /** The PNG with texts of 7.9 MB each, compressed to 8 kB. */
-function withTexts(png: Buffer, count: number): Buffer {
+export function withTexts(png: Buffer, count: number): Buffer {
   const data = Buffer.concat([Buffer.from('Comment\0\0'), deflateSync(Buffer.alloc(7_900_000, 'a'))]);
   const chunk = Buffer.concat([Buffer.from([0, 0, 0, 0]), Buffer.from('zTXt'), data, Buffer.from([0, 0, 0, 0])]);
   chunk.writeUInt32BE(data.length);

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import sharp from 'sharp';
 import { allowAllFormats, drawThumbnail } from '../../src/thumbnails/draw.ts';
+import { isFullForm } from '../full-forms.ts';
 import { thumbnailOf } from './gallery.ts';
 import {
   assertThumbnail,
@@ -66,7 +67,7 @@ const formats: Record<string, () => Promise<Buffer> | Buffer> = {
 };
 
 /** Variants of formats that another process draws. The format itself proves that it does. */
-const VARIANTS = ['AVIF, 10 bits', 'TIFF, deflate, tiles', 'SVG with a prologue'];
+const VARIANTS = ['AVIF, 10 bits', 'TIFF, deflate, tiles', 'SVG, compressed', 'SVG with a prologue'];
 
 for (const [format, make] of Object.entries(formats)) {
   test(`draws ${format}`, async (t) => {
@@ -101,7 +102,9 @@ for (const [orientation, [topLeft, topRight, bottomLeft, bottomRight]] of Object
       [260, 260, bottomRight],
     ];
     const oriented = () => quarters(900, 600).withMetadata({ orientation: Number(orientation) });
-    for (const format of ['jpeg', 'webp', 'png', 'tiff', 'avif'] as const) {
+    // AVIF is turned by its decoder. The others are turned alike, so that in `npm test` one of them has all orientations.
+    const others = isFullForm || orientation === '6' ? (['webp', 'png', 'tiff', 'avif'] as const) : [];
+    for (const format of ['jpeg', ...others] as const) {
       const options = format === 'avif' ? { effort: 0 } : {};
       await assertThumbnail(await drawn(await oriented().toFormat(format, options).toBuffer()), ...upright);
     }
@@ -136,13 +139,13 @@ test('turns CMYK into the colours that it stands for', async () => {
   const clay: Colour = [170, 140, 130];
   const cmyk = () => plain(clay).toColourspace('cmyk');
   const withProfile = () => plain(clay).withIccProfile('cmyk').toColourspace('cmyk');
-  const images = [
-    await cmyk().jpeg().toBuffer(),
-    await cmyk().tiff().toBuffer(),
-    await withProfile().jpeg().toBuffer(),
-    await withProfile().tiff().toBuffer(),
+  const makers = [
+    () => cmyk().jpeg().toBuffer(),
+    () => withProfile().tiff().toBuffer(),
+    ...(isFullForm ? [() => cmyk().tiff().toBuffer(), () => withProfile().jpeg().toBuffer()] : []),
   ];
-  for (const image of images) {
+  for (const make of makers) {
+    const image = await make();
     assert.equal((await sharp(image).metadata()).space, 'cmyk');
     await assertThumbnail(await drawn(image), [160, 160, clay]);
   }
@@ -175,14 +178,14 @@ test('draws greys', async () => {
 });
 
 test('fills the square with images of any shape', async () => {
-  const shapes = [
+  const shapes: readonly (readonly [number, number])[] = [
     [1, 1],
     [20_000, 1],
     [1, 20_000],
     [10_000_000, 1],
     [3, 50_000],
     [16_000, 400],
-  ] as const;
+  ];
   for (const [width, height] of shapes) {
     const image = await plain(RED, width, height).png().toBuffer();
     await assertThumbnail(await drawn(image), [2, 2, RED], [317, 317, RED]);
@@ -232,19 +235,18 @@ test('strips all metadata', async (t) => {
   for (const text of ['Exif', 'GPS', 'Somebody', 'xmp']) assert.ok(!thumbnail.includes(text), text);
 });
 
-test('does not decode large JPEG and WebP images in full', async (t) => {
-  const large = () => quarters(60, 40).resize(6000, 4000, { kernel: 'nearest' });
-  for (const image of [await large().jpeg().toBuffer(), await large().webp({ effort: 0 }).toBuffer()]) {
-    await thumbnailOf(t, image);
-    const reduced = await processorTime(() => thumbnailOf(t, image));
-    const full = await processorTime(() => sharp(image).raw().toBuffer());
-    assert.ok(reduced < full * 0.7, `${reduced} µs, and ${full} µs in full`);
+test('does not decode a large JPEG in full', async (t) => {
+  // Stripes around a mean. With larger factors for all but the mean, their ends are beyond black and white: decoded in
+  // full, they are cut off there and get another mean. Decoded at an eighth of the size, only the mean counts.
+  const side = 2800;
+  const stripes = Buffer.alloc(side * side, Buffer.of(250, 190));
+  const raw = { width: side, height: side, channels: 1 } as const;
+  const image = await sharp(stripes, { raw }).toColourspace('b-w').jpeg({ quality: 90 }).toBuffer();
+  const factors = image.indexOf(Buffer.from([0xff, 0xdb])) + 5;
+  for (let index = 1; index < 64; index++) {
+    image[factors + index] = Math.min(255, 6 * (image[factors + index] ?? 0));
   }
+  const { channels } = await sharp(image).stats();
+  assert.ok((channels[0]?.mean ?? 0) < 170, `a mean of ${channels[0]?.mean} in full`);
+  await assertThumbnail(await thumbnailOf(t, image), [160, 160, [220, 220, 220]]);
 });
-
-async function processorTime(work: () => Promise<unknown>): Promise<number> {
-  const start = process.cpuUsage();
-  await work();
-  const { user, system } = process.cpuUsage(start);
-  return user + system;
-}

@@ -4,6 +4,7 @@ import sharp from 'sharp';
 import { type ErrorKind, isStoreError, StoreError } from '../../src/domain/error.ts';
 import type { FileEntry } from '../../src/domain/store.ts';
 import { allowAllFormats } from '../../src/thumbnails/draw.ts';
+import { isFullForm } from '../full-forms.ts';
 import { createGallery, thumbnailOf, thumbnailsOf } from './gallery.ts';
 import { assertThumbnail, GREEN, noise, plain, quarters, RED, resizedPng, svg } from './images.ts';
 
@@ -82,10 +83,13 @@ const makers: Record<string, () => Promise<Buffer>> = {
   TIFF: () => quarters().tiff({ compression: 'none' }).toBuffer(),
 };
 
-for (const [format, make] of Object.entries(makers)) {
+/** Another process draws these, for which GIF stands in `npm test`. */
+const DRAWN_APART = ['AVIF', 'TIFF'];
+
+for (const [format, make] of Object.entries(makers).filter(([name]) => isFullForm || !DRAWN_APART.includes(name))) {
   test(`refuses a ${format} of which only the beginning is there`, async (t) => {
     const whole = await make();
-    for (const length of [20, 60]) {
+    for (const length of isFullForm || format !== 'GIF' ? [20, 60] : [60]) {
       await assertRefused(t, whole.subarray(0, length), 'invalid-request', NOT_READABLE);
     }
   });
@@ -94,6 +98,7 @@ for (const [format, make] of Object.entries(makers)) {
     const broken = await make();
     broken.fill(0x5a, Math.floor(broken.length / 3));
     await assertDrawnOrRefused(t, broken);
+    if (format === 'GIF' && !isFullForm) return;
     const shortened = (await make()).subarray(0, -10);
     await assertDrawnOrRefused(t, shortened);
   });
@@ -130,11 +135,17 @@ test('draws an image that is one colour all over', async (t) => {
   await assertThumbnail(await thumbnailOf(t, white), [160, 160, [255, 255, 255]]);
 });
 
-test('draws 100 megapixels, and refuses one row more', async (t) => {
-  const large = await plain(RED, 10_000, 10_000).png({ compressionLevel: 1 }).toBuffer();
-  await assertThumbnail(await thumbnailOf(t, large), [160, 160, RED]);
-  await assertRefused(t, resizedPng(large, 10_000, 10_001), 'too-large', /10000 × 10001 pixels.*100 megapixels/);
+test('refuses one row more than 100 megapixels', async (t) => {
+  const larger = resizedPng(await plain(RED).png().toBuffer(), 10_000, 10_001);
+  await assertRefused(t, larger, 'too-large', /10000 × 10001 pixels.*100 megapixels/);
 });
+
+if (isFullForm) {
+  test('draws 100 megapixels', async (t) => {
+    const large = await plain(RED, 10_000, 10_000).png({ compressionLevel: 1 }).toBuffer();
+    await assertThumbnail(await thumbnailOf(t, large), [160, 160, RED]);
+  });
+}
 
 test('draws the first of tens of thousands of frames, and looks at no other', async (t) => {
   const gif = await plain(RED).gif().toBuffer();
@@ -209,7 +220,18 @@ test('refuses an AVIF of more than 50 megapixels', async (t) => {
   await assertRefused(t, avif, 'too-large', /8000 × 6251 pixels.*an AVIF of up to 50 megapixels/);
 });
 
-for (const [format, make] of Object.entries(bombs)) {
+/** In `npm test`, each decoder of the serving process, one of the others, and each message of libvips about SVG. */
+const REFUSED = [
+  'JPEG',
+  'PNG',
+  'GIF',
+  'WebP',
+  'SVG by its size',
+  'SVG of a size beyond integers',
+  'SVG of a size beyond libvips',
+];
+
+for (const [format, make] of Object.entries(bombs).filter(([name]) => isFullForm || REFUSED.includes(name))) {
   test(`refuses a huge ${format}`, async (t) => assertRefused(t, await make(), 'too-large', TOO_MANY_PIXELS));
 }
 

@@ -1,0 +1,9 @@
+// Thumbnails of all formats: all images that are broken or too large, and all orientations.
+
+process.env['FULL_FORMS'] = '1';
+
+await import('../thumbnails/formats.test.ts');
+await import('../thumbnails/limits.test.ts');
+await import('../thumbnails/svg.test.ts');
+
+export {};
