@@ -186,7 +186,8 @@ it('credentials are good for what they were given for, and for nobody else', asy
 
   await t.test('a wrong password does not tell who there is', async () => {
     const answers: unknown[] = [];
-    for (const name of ['ann', 'bob', 'nobody', 'ANN', 'ann ', '__proto__', 'constructor', 'a'.repeat(1000)]) {
+    const others = isFullForm ? ['ANN', 'ann ', 'constructor', 'a'.repeat(1000)] : [];
+    for (const name of ['ann', 'bob', 'nobody', '__proto__', ...others]) {
       // Attempts are counted by addresses too.
       const from = { 'x-forwarded-for': `127.0.1.${answers.length}` };
       const [form, basic] = await Promise.all([
@@ -254,7 +255,7 @@ const basicOf = (name: string, password: string) => `Basic ${base64(`${name}:${p
 /** The text with some of its characters altered (in tests/long each of them), and cut, extended and written in other ways. */
 function alterations(text: string): string[] {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
-  const isFlipped = (position: number) => isFullForm || position % 6 === 0 || position >= text.length - 2;
+  const isFlipped = (position: number) => isFullForm || position % 12 === 0 || position >= text.length - 2;
   const flipped = Array.from(text, (character, position) => {
     if (!isFlipped(position)) return text;
     const index = alphabet.indexOf(character);

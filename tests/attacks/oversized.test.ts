@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { createToken } from '../../src/access/tokens.ts';
 import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
+import { isFullForm } from '../full-forms.ts';
 import {
   type Answer,
   answerOf,
@@ -168,11 +169,11 @@ it('what is far too large is refused, at next to no cost, and the service goes o
     const asking = async () => {
       for (const line of slow) {
         const own = line.startsWith('Authorization') ? [] : [`Authorization: Bearer ${token}`];
-        const heads = Array.from({ length: 40 }, () => headOf(port, [...own, line], '/file/a.txt'));
+        const heads = Array.from({ length: isFullForm ? 40 : 5 }, () => headOf(port, [...own, line], '/file/a.txt'));
         for (const { status } of await Promise.all(heads)) assert.ok(status < 500, `${line.slice(0, 60)}: ${status}`);
       }
     };
-    await within('a thousand requests', asking());
+    await within('many requests', asking());
   });
 
   await t.test('a form of too many parts, or with an endless one', async () => {

@@ -138,7 +138,7 @@ test('requests in a row are answered in their order, and what ends the row takes
       const expected = { ...THERE, ...Object.fromEntries(stored.map((path) => [path, path])) };
       assert.deepEqual(await target.tree(), expected);
     }),
-    tries(t, 25),
+    tries(t, 12),
   );
   await target.assertWell();
 });
@@ -195,7 +195,7 @@ const almost = mutated(fc.constantFrom(...RIGHT), TOKENS);
 const AT_ONCE = 120;
 
 test('bytes that are almost a request are answered as every mistake is, or do what they are acknowledged to: on disk', async (t) => {
-  await fuzzBytes(t, await startOnDisk(t, { isImpatient: true }), 2);
+  await fuzzBytes(t, await startOnDisk(t, { isImpatient: true }), 1);
 });
 
 test('the same in memory', async (t) => {

@@ -41,11 +41,11 @@ const PLACES = {
 const LONGEST = 4;
 
 test('no request has an answer that the OpenAPI document does not announce, nor does anything but what it acknowledges: on disk', async (t) => {
-  await fuzz(t, await startOnDisk(t), 150);
+  await fuzz(t, await startOnDisk(t), 60);
 });
 
 test('the same, where everything is composed of the operations of a store in memory', async (t) => {
-  await fuzz(t, await startInMemory(t), 100);
+  await fuzz(t, await startInMemory(t), 40);
 });
 
 test('the same, where an access file says who may do what: nothing for those who do not prove who they are', async (t) => {
@@ -54,7 +54,7 @@ test('the same, where an access file says who may do what: nothing for those who
   const file = join(await temporaryFolder(t), 'access.json');
   await writeFile(file, JSON.stringify({ people: { ann: { tokens: [{ name: 'laptop', hash }] } }, grants }));
   const proof = { authorization: `Bearer ${token}` };
-  await fuzz(t, await startOnDisk(t, { settings: { ACCESS_FILE: file }, headers: proof }), 60, proof);
+  await fuzz(t, await startOnDisk(t, { settings: { ACCESS_FILE: file }, headers: proof }), 40, proof);
 });
 
 async function fuzz(t: TestContext, target: Target, runs: number, proof: Record<string, string> = {}): Promise<void> {

@@ -98,7 +98,7 @@ it('any sequence of operations has on disk the outcomes that it has in memory, a
         assert.deepEqual(await treeOf(real.files), tree, `the tree after ${step}`);
       }
     }),
-    tries(t, 100),
+    tries(t, 25),
   );
 });
 

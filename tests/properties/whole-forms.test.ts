@@ -50,7 +50,7 @@ test('a form that has come whole is read as the same form that comes in pieces',
       const bytes = Buffer.from(text);
       assert.deepEqual(await read(bytes, { isWhole: true }), await read(bytes, { isWhole: false }));
     }),
-    tries(t, 2000),
+    tries(t, 600),
   );
 });
 
