@@ -1,2 +1,2 @@
-/** Whether the tests run in their full form: `tests/long/full-forms.test.ts` sets it. */
+/** Whether the tests run in their full form: the files `tests/long/full-forms*.test.ts` set it. */
 export const isFullForm = process.env['FULL_FORMS'] === '1';

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { parseFile } from '../../src/domain/path.ts';
 import { bare, disk, memory } from '../contract/backend.ts';
+import { isFullForm } from '../full-forms.ts';
 import { assertFailure, assertSuccess, type Call, jsonOf } from '../http/client.ts';
 import { EVERYONE, form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
 
-for (const backend of [memory, bare, disk]) {
+for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
   describe(`A drop box: ${backend.name}`, () => {
     let service: GuardedService;
     before(async () => {

@@ -73,7 +73,9 @@ export async function startGuardedService(backend: Backend = memory): Promise<Gu
       policy = createPolicy([ann], grants);
     },
     async plant(files) {
-      for (const path of Object.keys(await contentsOf(store))) await store.remove(parseFile(path));
+      for (const { kind, path } of await Array.fromAsync(walk(store, parseFolder('')))) {
+        if (kind === 'file') await store.remove(parseFile(path));
+      }
       for (const [path, bytes] of Object.entries(files)) {
         await store.write(parseFile(path), { body: Readable.from([Buffer.from(bytes)]), type: mediaTypeOf(path) });
       }

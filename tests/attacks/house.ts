@@ -122,7 +122,8 @@ function furnish(mine: string, image: Buffer, closed: readonly string[]): void {
     writeFileSync(join(folder, 'image.png'), image);
     writeFileSync(join(folder, 'note.txt'), 'mine');
     writeFileSync(join(folder, 'large.bin'), '');
-    truncateSync(join(folder, 'large.bin'), LARGE);
+    // That of the folder is not so large, because folders are copied many times.
+    truncateSync(join(folder, 'large.bin'), folder === mine ? LARGE : 1);
   }
 }
 

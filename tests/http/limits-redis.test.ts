@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { connectRedis, type RedisConnection } from '../../src/process/redis.ts';
+import { findFreePort } from '../../testing/servers/free-port.ts';
 import { startRedis, type TestRedis } from '../../testing/servers/redis.ts';
 import { until } from '../../testing/until.ts';
 import { disk } from '../contract/backend.ts';
@@ -81,9 +82,7 @@ describe('the requests of one client', () => {
   });
 
   it('are served where there never was a Redis', async (t) => {
-    const redis = await start(t);
-    await redis.stop();
-    const { ask, log } = await serve(t, redis, 1, { isThere: false });
+    const { ask, log } = await serve(t, { port: await findFreePort() }, 1, { isThere: false });
     for (let count = 0; count < 3; count++) assert.equal(await ask(), 200);
     await until('it is told', () => log.length > 0);
     assert.match(JSON.stringify(log), /ECONNREFUSED/);
@@ -104,7 +103,7 @@ async function start(t: TestContext): Promise<TestRedis> {
 }
 
 /** A service that takes so many requests a minute, as Redis counts them. */
-async function serve(t: TestContext, { port }: TestRedis, requestsPerMinute: number, { isThere = true } = {}) {
+async function serve(t: TestContext, { port }: Pick<TestRedis, 'port'>, requestsPerMinute: number, { isThere = true } = {}) {
   const log: Line[] = [];
   const note = (level: Line['level']) => (details: unknown, message?: string) =>
     void log.push(

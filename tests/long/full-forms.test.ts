@@ -1,5 +1,4 @@
-// The tests that have a short form in `npm test`: all spellings of paths at each route, more rounds of races and more
-// clients.
+// Attacks and faults: all spellings of paths and names at each route, more rounds of races and more clients.
 
 import type { Need } from '../runner/needs.ts';
 
@@ -8,6 +7,8 @@ export const needs: readonly Need[] = ['open-files'];
 process.env['FULL_FORMS'] = '1';
 
 await import('../attacks/credentials.test.ts');
+await import('../attacks/oversized.test.ts');
+await import('../attacks/prefix-without-separator.test.ts');
 await import('../attacks/symlink-swap.test.ts');
 await import('../attacks/traversal.test.ts');
 await import('../faults/links-swapped.test.ts');

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it } from 'node:test';
 import { memory } from '../../contract/backend.ts';
 import {
   assertFailure,
@@ -14,18 +14,17 @@ import {
   send,
   treeOf,
 } from '../client.ts';
+import { serveEmptyStore } from '../empty-service.ts';
 import { startService, type TestService } from '../service.ts';
 import { WRONG_PATHS } from '../wrong-paths.ts';
 
 describe('paths in requests', () => {
+  const service = serveEmptyStore(memory);
   let port: number;
-  let service: TestService;
 
-  beforeEach(async () => {
-    service = await startService(memory);
+  beforeEach(() => {
     ({ port } = service);
   });
-  afterEach(() => service.stop());
 
   it('decodes the path of a URL exactly once', async () => {
     await plant(port, { 'a/b': 'in a folder', 'a%2Fb': 'an escaped slash', 'a+b': 'a plus', 'a b': 'a space' });

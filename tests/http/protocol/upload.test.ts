@@ -5,6 +5,7 @@ import { setImmediate } from 'node:timers/promises';
 import { until } from '../../../testing/until.ts';
 import { memory } from '../../contract/backend.ts';
 import { assertSameBytes } from '../../contract/bytes.ts';
+import { isFullForm } from '../../full-forms.ts';
 import {
   assertFailure,
   assertSuccess,
@@ -123,7 +124,8 @@ function parsesForms(): void {
     const value = Buffer.from(`\r\n-\r\n--${BOUNDARY.slice(0, -1)}\r\n\r\n--\r\r\n--${BOUNDARY.slice(0, 9)}--\r`);
     for (const order of ORDERS) {
       const form = formOf(partsFor(order, 'cut/x.bin', value));
-      for (const size of [1, 2, 7, BOUNDARY.length + 3]) {
+      const sizes = order === PREFIX_FIRST ? [1, BOUNDARY.length + 3] : [7];
+      for (const size of isFullForm ? [1, 2, 7, BOUNDARY.length + 3] : sizes) {
         const sending = beginUpload(service.port);
         for (let start = 0; start < form.length; start += size) {
           await sending.write(form.subarray(start, start + size));
@@ -421,7 +423,9 @@ function survivesEarlyEnds(): void {
     it(`${order}: returns 400 for a truncated body`, async () => {
       const wrong: string[] = [];
       // A form is complete without its last line break.
-      for (let end = 0; end < form.length - '\r\n'.length; end++) {
+      // In `npm test`, one order has every end. tests/fuzz/forms.test.ts cuts forms at every end, too.
+      const step = isFullForm || order === PREFIX_FIRST ? 1 : 5;
+      for (let end = 0; end < form.length - '\r\n'.length; end += step) {
         const response = await postBytes(service.port, form.subarray(0, end));
         if (response.status === 400) assertFailure(response, 400, /form/);
         else wrong.push(`${response.status} when cut to ${end} bytes of ${form.length}`);

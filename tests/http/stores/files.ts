@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import { type Backend, emptied, type Trait } from '../../contract/backend.ts';
 import { assertSameBytes } from '../../contract/bytes.ts';
 import { assertFailure, assertSuccess, pathsBelow, plant, postJson, send, treeOf, upload } from '../client.ts';
-import { startService, type TestService } from '../service.ts';
+import { serveEmptyStore } from '../empty-service.ts';
 
 const DELETED = { message: 'File deleted successfully' };
 const RENAMED = { message: 'File renamed successfully' };
@@ -11,14 +11,12 @@ const RENAMED = { message: 'File renamed successfully' };
 /** The removal and the renaming of single files. */
 export function filesSuite(backend: Backend): void {
   describe(`Files over HTTP: ${backend.name}`, () => {
-    let service: TestService;
+    const service = serveEmptyStore(backend);
     let port: number;
 
-    beforeEach(async () => {
-      service = await startService(backend);
+    beforeEach(() => {
       ({ port } = service);
     });
-    afterEach(() => service.stop());
 
     const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
 

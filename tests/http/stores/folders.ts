@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import { type Backend, emptied, type Trait } from '../../contract/backend.ts';
 import { assertFailure, assertSuccess, jsonOf, plant, postForm, postJson, send, treeOf } from '../client.ts';
-import { startService, type TestService } from '../service.ts';
+import { serveEmptyStore } from '../empty-service.ts';
 
 const CREATED = { message: 'Folder created successfully' };
 const DELETED = { message: 'Folder deleted successfully' };
@@ -23,14 +23,12 @@ export const NEIGHBOURS = {
 /** The making, removal and renaming of folders. */
 export function foldersSuite(backend: Backend): void {
   describe(`Folders over HTTP: ${backend.name}`, () => {
-    let service: TestService;
+    const service = serveEmptyStore(backend);
     let port: number;
 
-    beforeEach(async () => {
-      service = await startService(backend);
+    beforeEach(() => {
       ({ port } = service);
     });
-    afterEach(() => service.stop());
 
     const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
 

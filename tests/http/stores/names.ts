@@ -1,22 +1,20 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import type { Backend } from '../../contract/backend.ts';
 import { NAMES } from '../../contract/names.ts';
 import { assertFailure, assertSuccess, namesIn, plant, postJson, send, treeOf, upload } from '../client.ts';
-import { startService, type TestService } from '../service.ts';
+import { serveEmptyStore } from '../empty-service.ts';
 import { segmentsOf } from '../wrong-paths.ts';
 
 /** Tests that stores keep names unchanged. `protocol/names.test.ts` tests each endpoint with each name. */
 export function namesSuite(backend: Backend): void {
   describe(`Names over HTTP: ${backend.name}`, () => {
-    let service: TestService;
+    const service = serveEmptyStore(backend);
     let port: number;
 
-    beforeEach(async () => {
-      service = await startService(backend);
+    beforeEach(() => {
       ({ port } = service);
     });
-    afterEach(() => service.stop());
 
     it('keeps every name of files and folders in uploads, listings, downloads and folder operations', async () => {
       const named = (folder: string) =>

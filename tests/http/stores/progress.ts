@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import type { Backend } from '../../contract/backend.ts';
 import { plant, treeOf } from '../client.ts';
 import {
@@ -15,19 +15,17 @@ import {
   source,
   TRANSFERS,
 } from '../folder-operations.ts';
-import { startService, type TestService } from '../service.ts';
+import { serveEmptyStore } from '../empty-service.ts';
 
 /** The operations on whole folders: their progress, their being cancelled, cut short and sent again. */
 export function progressSuite(backend: Backend): void {
   describe(`Progress of folder operations over HTTP: ${backend.name}`, () => {
-    let service: TestService;
+    const service = serveEmptyStore(backend);
     let port: number;
 
-    beforeEach(async () => {
-      service = await startService(backend);
+    beforeEach(() => {
       ({ port } = service);
     });
-    afterEach(() => service.stop());
 
     for (const operation of ALL) {
       it(`${operation.name} returns lines of progress to a client that accepts NDJSON, and the envelope with its status as the last line`, async () => {

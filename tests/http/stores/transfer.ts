@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import { type Backend, emptied, type Trait } from '../../contract/backend.ts';
 import { assertSameBytes } from '../../contract/bytes.ts';
 import {
@@ -14,7 +14,7 @@ import {
   treeOf,
   upload,
 } from '../client.ts';
-import { startService, type TestService } from '../service.ts';
+import { serveEmptyStore } from '../empty-service.ts';
 import { segmentsOf } from '../wrong-paths.ts';
 import { NEIGHBOURS } from './folders.ts';
 
@@ -27,14 +27,12 @@ const OPERATIONS = [
 export function transferSuite(backend: Backend): void {
   for (const { path, done, keepsSource } of OPERATIONS) {
     describe(`${path} over HTTP: ${backend.name}`, () => {
-      let service: TestService;
+      const service = serveEmptyStore(backend);
       let port: number;
 
-      beforeEach(async () => {
-        service = await startService(backend);
+      beforeEach(() => {
         ({ port } = service);
       });
-      afterEach(() => service.stop());
 
       const unless = (trait: Trait) => ({ skip: backend.lacks[trait] ?? false });
       const file = (source: unknown, destination: unknown, rest: Record<string, unknown> = {}): Promise<HttpResponse> =>
