@@ -45,13 +45,7 @@ export function situationsAt(
   });
 
   return {
-    basic: [
-      nothing('no grant', []),
-      exactly('read'),
-      exactly('write'),
-      exactly('manage'),
-      exactly(...RIGHTS),
-    ],
+    basic: [nothing('no grant', []), exactly('read'), exactly('write'), exactly('manage'), exactly(...RIGHTS)],
     usual: [
       nothing('everything in a neighbour folder', [grant(parseFolder(`${parent}next`))]),
       nothing(

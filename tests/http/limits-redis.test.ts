@@ -103,7 +103,12 @@ async function start(t: TestContext): Promise<TestRedis> {
 }
 
 /** A service that takes so many requests a minute, as Redis counts them. */
-async function serve(t: TestContext, { port }: Pick<TestRedis, 'port'>, requestsPerMinute: number, { isThere = true } = {}) {
+async function serve(
+  t: TestContext,
+  { port }: Pick<TestRedis, 'port'>,
+  requestsPerMinute: number,
+  { isThere = true } = {},
+) {
   const log: Line[] = [];
   const note = (level: Line['level']) => (details: unknown, message?: string) =>
     void log.push(

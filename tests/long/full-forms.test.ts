@@ -9,6 +9,7 @@ process.env['FULL_FORMS'] = '1';
 await import('../attacks/credentials.test.ts');
 await import('../attacks/oversized.test.ts');
 await import('../attacks/prefix-without-separator.test.ts');
+await import('../attacks/rebinding.test.ts');
 await import('../attacks/symlink-swap.test.ts');
 await import('../attacks/traversal.test.ts');
 await import('../faults/links-swapped.test.ts');

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import { type Backend, disk, memory } from '../contract/backend.ts';
+import { isFullForm } from '../full-forms.ts';
 import {
   type Answer,
   assertFailure,
@@ -13,7 +14,6 @@ import {
   postJson,
   send,
 } from '../http/client.ts';
-import { isFullForm } from '../full-forms.ts';
 import { startService, type TestService } from '../http/service.ts';
 import { segmentsOf } from '../http/wrong-paths.ts';
 import { tries } from '../seeds.ts';
@@ -51,11 +51,10 @@ const FRAGMENTS =
     .concat(['"; filename="x', '"; name="prefix', 'file', '-', 'prefix', 'COM1', 'a', 'A']);
 
 /** A fragment of each kind: what means something in a path, a URL or a form, and characters of each class. */
-const REPRESENTATIVES =
-  '/ . .. ./ % %2F %2e %00 %zz %22 \\ \\" ? # + " ; * ~ $'
-    .split(' ')
-    .concat([' ', '\0', '\n', '\u007f', '\u0085', '\u00a0', '\u2028', '\ufeff', '\ufffd', '\u202e'])
-    .concat(['e\u0301', '\ud800', '\udc00', '\u{10ffff}', '__proto__', '"; filename="x', 'prefix']);
+const REPRESENTATIVES = '/ . .. ./ % %2F %2e %00 %zz %22 \\ \\" ? # + " ; * ~ $'
+  .split(' ')
+  .concat([' ', '\0', '\n', '\u007f', '\u0085', '\u00a0', '\u2028', '\ufeff', '\ufffd', '\u202e'])
+  .concat(['e\u0301', '\ud800', '\udc00', '\u{10ffff}', '__proto__', '"; filename="x', 'prefix']);
 
 const SEGMENTS = [254, 255, 256].flatMap((bytes) => [
   'x'.repeat(bytes),

@@ -79,7 +79,8 @@ describe('An image that needs much memory', () => {
     const size = webp.indexOf('VP8L') + 9;
     webp.writeUInt32LE((webp.readUInt32LE(size) & ~0xfffffff) + 4299 + (4299 << 14), size);
     leaves('a lossless WebP', webp);
-    for (const format of ['gif', 'tiff', 'avif'] as const) leaves(format, await plain(RED, 9, 9).toFormat(format).toBuffer());
+    for (const format of ['gif', 'tiff', 'avif'] as const)
+      leaves(format, await plain(RED, 9, 9).toFormat(format).toBuffer());
     leaves('an SVG', svg(''));
   });
 });

@@ -60,7 +60,10 @@ test('lets no SVG read a file', async (t) => {
   if (isFullForm) for (const reference of references) await assertBlank(t, document(reference));
   const white = '<rect width="600" height="400" fill="white"/>';
   const include = `<xi:include parse="text" href="${pathToFileURL(colour).href}"/>`;
-  const styles = [`<style>rect { fill: ${include} }</style>`, `<style>@import url("${pathToFileURL(css).href}");</style>`];
+  const styles = [
+    `<style>rect { fill: ${include} }</style>`,
+    `<style>@import url("${pathToFileURL(css).href}");</style>`,
+  ];
   const stylesheet = `<?xml-stylesheet type="text/css" href="${pathToFileURL(css).href}"?>`;
   await assertThumbnail(await thumbnailOf(t, document(styles.join('') + white, stylesheet)), [160, 160, WHITE]);
   if (isFullForm) {

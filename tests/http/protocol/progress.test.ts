@@ -1,25 +1,32 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { after, before, beforeEach, describe, it } from 'node:test';
 import { StoreError } from '../../../src/domain/error.ts';
 import { memory } from '../../contract/backend.ts';
+import { isFullForm } from '../../full-forms.ts';
 import { assertFailure, assertSuccess, plant, postJson, send, treeOf } from '../client.ts';
+import { serveEmptyStore } from '../empty-service.ts';
 import { failing } from '../failing-store.ts';
-import { ALL, ask, linesOf, NDJSON, resultOf, source, startWith, TRANSFERS } from '../folder-operations.ts';
+import { ALL, ask, COPY, linesOf, NDJSON, resultOf, source, TRANSFERS } from '../folder-operations.ts';
 import { startService, type TestService } from '../service.ts';
 
 describe('progress of folder operations', () => {
-  let service: TestService;
+  const service = serveEmptyStore(memory);
   let port: number;
+  let faulty: TestService;
+  let fault: Error;
 
-  beforeEach(async () => {
-    service = await startService(memory);
+  before(async () => {
+    faulty = await startService(memory, { wrap: failing(() => fault) });
+  });
+  after(() => faulty.stop());
+  beforeEach(() => {
     ({ port } = service);
   });
-  afterEach(() => service.stop());
 
   for (const operation of ALL) {
     it(`${operation.name} returns only the envelope to a client that does not accept NDJSON`, async () => {
-      for (const accept of [undefined, '*/*', 'application/*', 'application/json', 'application/x-ndjson;q=0']) {
+      const others = ['*/*', 'application/*', 'application/json', 'application/x-ndjson;q=0'];
+      for (const accept of [undefined, ...(isFullForm || operation === COPY ? others : [])]) {
         await plant(port, source('a'));
         assertSuccess(await ask(port, operation, accept), operation.success);
         assert.deepEqual(await treeOf(port), resultOf(operation));
@@ -34,12 +41,8 @@ describe('progress of folder operations', () => {
       assert.deepEqual([progress, last], [[], { success: false, error: 'There is no folder "a/".', status: 404 }]);
     });
 
-    it(`${operation.name} returns an unexpected error with only the request id as the last line, and logs it`, async (test) => {
-      const faulty = await startWith(
-        memory,
-        test,
-        failing(() => new Error('secret')),
-      );
+    it(`${operation.name} returns an unexpected error with only the request id as the last line, and logs it`, async () => {
+      fault = new Error('secret');
       const response = await ask(faulty.port, operation, NDJSON);
       const id = String(response.headers['x-request-id']);
       const error = `Something failed inside the service. Its log says more, under the request id ${id}.`;
@@ -49,9 +52,8 @@ describe('progress of folder operations', () => {
       assert.match(JSON.stringify(logged), /secret/);
     });
 
-    it(`${operation.name} returns 503 as the last line for an unreachable store`, async (test) => {
-      const unavailable = failing(() => new StoreError('unavailable', 'The store is unreachable.', { retryAfter: 9 }));
-      const faulty = await startWith(memory, test, unavailable);
+    it(`${operation.name} returns 503 as the last line for an unreachable store`, async () => {
+      fault = new StoreError('unavailable', 'The store is unreachable.', { retryAfter: 9 });
       const { last } = linesOf(await ask(faulty.port, operation, NDJSON));
       assert.deepEqual(last, { success: false, error: 'The store is unreachable.', status: 503 });
     });

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Backend } from '../../contract/backend.ts';
 import { NAMES } from '../../contract/names.ts';
+import { isFullForm } from '../../full-forms.ts';
 import { assertFailure, escapePath, type HttpResponse, jsonOf, plant, send, upload } from '../client.ts';
 import { startService, type TestService } from '../service.ts';
 
 /** `GET /` and `GET /{path}`, on any store. */
 export function listingSuite(backend: Backend): void {
+  // What does not depend on the store is tested once in `npm test`.
+  const isFirst = isFullForm || backend.name === 'memory';
   describe(`Listing: ${backend.name}`, () => {
     let service: TestService;
     before(async () => {
@@ -92,10 +95,13 @@ export function listingSuite(backend: Backend): void {
             );
           }
         };
-        await Promise.all(NAMES.map(list));
+        // tests/http/stores/names.ts lists every name on every store.
+        const names = isFirst ? NAMES : NAMES.filter((_, index) => index % 4 === 0);
+        await Promise.all(names.map(list));
         assert.deepEqual(
           listingOf(await get('/folders')).entries.map(({ name }) => name),
-          NAMES.map((name) => `${name}/`)
+          names
+            .map((name) => `${name}/`)
             .toSorted(byBytes)
             .map((name) => name.slice(0, -1)),
         );
@@ -113,11 +119,12 @@ export function listingSuite(backend: Backend): void {
         assert.deepEqual(pathsOf(await get('/paged')), sorted);
       });
 
-      for (const limit of [1, 3, sorted.length - 1]) {
+      for (const limit of isFirst ? [1, 3, sorted.length - 1] : [1, sorted.length - 1]) {
         it(`pages of ${limit} return every entry once, in the same order`, async () => {
           const { paths, pages } = await follow((query) => get(`/paged?${query}`), limit);
           assert.deepEqual(paths, sorted);
           assert.ok(pages >= sorted.length / limit);
+          if (!isFirst) return;
           const byPrefix = await follow((query) => get(`/?prefix=paged&${query}`), limit);
           assert.deepEqual(byPrefix.paths, sorted);
         });

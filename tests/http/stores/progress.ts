@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import type { Backend } from '../../contract/backend.ts';
 import { plant, treeOf } from '../client.ts';
+import { serveEmptyStore } from '../empty-service.ts';
 import {
   ALL,
   ask,
@@ -15,7 +16,6 @@ import {
   source,
   TRANSFERS,
 } from '../folder-operations.ts';
-import { serveEmptyStore } from '../empty-service.ts';
 
 /** The operations on whole folders: their progress, their being cancelled, cut short and sent again. */
 export function progressSuite(backend: Backend): void {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { type Backend, emptied, type Trait } from '../../contract/backend.ts';
 import { assertSameBytes } from '../../contract/bytes.ts';
+import { isFullForm } from '../../full-forms.ts';
 import {
   assertFailure,
   assertSuccess,
@@ -25,6 +26,8 @@ const OPERATIONS = [
 
 /** Copies and moves, of files and of folders. */
 export function transferSuite(backend: Backend): void {
+  // What does not depend on the store is tested once in `npm test`.
+  const isFirst = isFullForm || backend.name === 'memory';
   for (const { path, done, keepsSource } of OPERATIONS) {
     describe(`${path} over HTTP: ${backend.name}`, () => {
       const service = serveEmptyStore(backend);
@@ -77,12 +80,14 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), tree);
         });
 
-        it('returns 404 for a missing source with an existing destination', async () => {
-          await plant(port, { a: '1' });
-          for (const overwrite of [false, true])
-            assertFailure(await file('missing', 'a', { overwrite }), 404, /"missing"/);
-          assert.deepEqual(await treeOf(port), { a: '1' });
-        });
+        if (isFirst) {
+          it('returns 404 for a missing source with an existing destination', async () => {
+            await plant(port, { a: '1' });
+            for (const overwrite of [false, true])
+              assertFailure(await file('missing', 'a', { overwrite }), 404, /"missing"/);
+            assert.deepEqual(await treeOf(port), { a: '1' });
+          });
+        }
 
         it('returns 409 when the destination exists, and replaces it only with "overwrite": true', async () => {
           await plant(port, { a: '1', 'f/b': '2' });
@@ -95,11 +100,13 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), { ...left({ a: '1' }), 'f/': null, 'f/b': '1' });
         });
 
-        it('accepts "overwrite": true without a destination', async () => {
-          await plant(port, { a: '1' });
-          assertSuccess(await file('a', 'b', { overwrite: true }), done);
-          assert.deepEqual(await treeOf(port), { ...left({ a: '1' }), b: '1' });
-        });
+        if (isFirst) {
+          it('accepts "overwrite": true without a destination', async () => {
+            await plant(port, { a: '1' });
+            assertSuccess(await file('a', 'b', { overwrite: true }), done);
+            assert.deepEqual(await treeOf(port), { ...left({ a: '1' }), b: '1' });
+          });
+        }
 
         it(
           'returns 409 for the name of a folder and a path through a file, with and without overwrite',
@@ -143,17 +150,19 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), { ...left(tree('a')), 'g/': null, 'g/h/': null, ...tree('g/h/b') });
         });
 
-        it('accepts each path with or without slashes at both ends', async () => {
-          for (const [source, destination] of [
-            ['a/', 'b'],
-            ['/b', '/c/'],
-            ['/c/', 'd/'],
-          ]) {
-            await plant(port, { 'a/x': '1' });
-            assertSuccess(await folder(source, destination), done);
-          }
-          assert.deepEqual(await treeOf(port, 'd'), { 'd/x': '1' });
-        });
+        if (isFirst) {
+          it('accepts each path with or without slashes at both ends', async () => {
+            for (const [source, destination] of [
+              ['a/', 'b'],
+              ['/b', '/c/'],
+              ['/c/', 'd/'],
+            ]) {
+              await plant(port, { 'a/x': '1' });
+              assertSuccess(await folder(source, destination), done);
+            }
+            assert.deepEqual(await treeOf(port, 'd'), { 'd/x': '1' });
+          });
+        }
 
         it('transfers an empty folder', async () => {
           await plant(port, { 'a/': null });
@@ -249,7 +258,9 @@ export function transferSuite(backend: Backend): void {
             };
             await plant(port, present);
             for (const source of ['a', 'n', 'empty']) {
-              for (const destination of ['b', 'b/c', 'b/c/d', 'f/c', 'f/c/d']) {
+              const destinations =
+                source === 'a' || isFullForm ? ['b', 'b/c', 'b/c/d', 'f/c', 'f/c/d'] : ['b', 'f/c/d'];
+              for (const destination of destinations) {
                 for (const overwrite of [false, true]) {
                   const response = await folder(source, destination, { overwrite });
                   assert.equal(response.status, 409, `${source} to ${destination}: ${response.body.toString()}`);
@@ -297,13 +308,15 @@ export function transferSuite(backend: Backend): void {
           assert.deepEqual(await treeOf(port), before);
         });
 
-        it('measures path lengths in UTF-8 bytes', async () => {
-          const name = 'x'.repeat(60);
-          await plant(port, { [`${name}/${segmentsOf(950)}`]: '1' });
-          const before = await treeOf(port);
-          assertFailure(await folder(name, '日'.repeat(30)), 400, /1024/);
-          assert.deepEqual(await treeOf(port), before);
-        });
+        if (isFirst) {
+          it('measures path lengths in UTF-8 bytes', async () => {
+            const name = 'x'.repeat(60);
+            await plant(port, { [`${name}/${segmentsOf(950)}`]: '1' });
+            const before = await treeOf(port);
+            assertFailure(await folder(name, '日'.repeat(30)), 400, /1024/);
+            assert.deepEqual(await treeOf(port), before);
+          });
+        }
 
         it('keeps the media types of the files', unless('stored-types'), async () => {
           const parts = [
