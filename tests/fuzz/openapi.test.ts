@@ -54,7 +54,7 @@ test('the same, where an access file says who may do what: nothing for those who
   const file = join(await temporaryFolder(t), 'access.json');
   await writeFile(file, JSON.stringify({ people: { ann: { tokens: [{ name: 'laptop', hash }] } }, grants }));
   const proof = { authorization: `Bearer ${token}` };
-  await fuzz(t, await startOnDisk(t, { settings: { ACCESS_FILE: file }, headers: proof }), 25, proof);
+  await fuzz(t, await startOnDisk(t, { settings: { ACCESS_FILE: file }, headers: proof }), 40, proof);
 });
 
 async function fuzz(t: TestContext, target: Target, runs: number, proof: Record<string, string> = {}): Promise<void> {

@@ -49,7 +49,6 @@ const DELETE_BY_POST: Operation = { ...DELETE, name: 'delete by POST', method: '
 
 /** Those that have a destination. */
 export const TRANSFERS = [COPY, MOVE, RENAME];
-export const MOVES = [MOVE, RENAME];
 export const ALL = [...TRANSFERS, DELETE, DELETE_BY_POST];
 
 export const NDJSON = 'application/x-ndjson';
