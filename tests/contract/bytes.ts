@@ -48,15 +48,22 @@ export async function treeOf(store: Pick<Store, 'list' | 'read'>, path = ''): Pr
   return tree;
 }
 
-/** Writes a tree as `treeOf` gives it. */
+/** Writes a tree as `treeOf` gives it: first the folders, then the files. Repositories get each as few commits. */
 export async function plant(
   store: Pick<Store, 'write' | 'createFolder'>,
   tree: Record<string, string | null>,
 ): Promise<void> {
-  for (const [path, text] of Object.entries(tree)) {
-    if (text === null) await store.createFolder(folder(path));
-    else await store.write(file(path), upload(text));
-  }
+  const paths = Object.keys(tree);
+  await Promise.all(paths.filter((path) => tree[path] === null).map((path) => store.createFolder(folder(path))));
+  await writeAll(store, Object.fromEntries(Object.entries(tree).filter(([, text]) => text !== null)));
+}
+
+/** Writes files with these texts at once. */
+export async function writeAll(
+  store: Pick<Store, 'write'>,
+  texts: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  await Promise.all(Object.entries(texts).map(([path, text]) => store.write(file(path), upload(text ?? ''))));
 }
 
 /** The property that `assert.rejects` is to find on an error of this kind. */

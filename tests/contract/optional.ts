@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
 import type { Progress, Store } from '../../src/domain/store.ts';
 import type { Backend, Trait } from './backend.ts';
-import { file, folder, ofKind, plant, treeOf, upload } from './bytes.ts';
+import { file, folder, ofKind, plant, treeOf, upload, writeAll } from './bytes.ts';
 
 /** What `domain/store.ts` promises of the members that a store may have, for those that this one has. */
 export function optionalContract(backend: Backend): void {
@@ -79,7 +79,7 @@ export function optionalContract(backend: Backend): void {
         'lets one of many win where nothing is to be replaced',
         async (member) => {
           const sources = Array.from({ length: 8 }, (_, number) => `source ${number}`);
-          for (const source of sources) await store.write(file(source), upload(source));
+          await writeAll(store, Object.fromEntries(sources.map((source) => [source, source])));
           const outcomes = await Promise.allSettled(sources.map((source) => member(file(source), file('to'), keep)));
           const winners = sources.filter((_, index) => outcomes[index]?.status === 'fulfilled');
           assert.equal(winners.length, 1);

@@ -8,7 +8,7 @@ import { createFiles } from '../../src/domain/files.ts';
 import { comparePaths } from '../../src/domain/path.ts';
 import type { FileEntry, Store } from '../../src/domain/store.ts';
 import { type Backend, emptied, type Trait } from './backend.ts';
-import { assertSameBytes, file, folder, ofKind, pathsIn, plant, textOf, treeOf, upload } from './bytes.ts';
+import { assertSameBytes, file, folder, ofKind, pathsIn, plant, textOf, treeOf, upload, writeAll } from './bytes.ts';
 import { NAMES } from './names.ts';
 
 /** What `domain/store.ts` promises, of any store. */
@@ -131,7 +131,7 @@ export function storeContract(backend: Backend): void {
 
       it('keeps to the order of UTF-8 bytes, a folder with its slash', async () => {
         const names = ['a', 'a-b', 'a.txt', 'ab', 'B', 'é', '\uffee', '\u{1f600}', 'z'];
-        for (const name of names) await store.write(file(`f/${name}`), upload(name));
+        await writeAll(store, Object.fromEntries(names.map((name) => [`f/${name}`, name])));
         await plant(store, { 'f/a+b/': null, 'f/a b/': null, 'f/zz/': null });
         const paths = await pathsIn(store, 'f');
         assert.deepEqual(
@@ -142,7 +142,7 @@ export function storeContract(backend: Backend): void {
       });
 
       it('gives every child once, whatever the size of a page, in the same order', async () => {
-        for (let number = 0; number < 23; number++) await store.write(file(`f/${number}`), upload('x'));
+        await writeAll(store, Object.fromEntries(Array.from({ length: 23 }, (_, number) => [`f/${number}`, 'x'])));
         await plant(store, { 'f/folder/': null });
         const whole = await pathsIn(store, 'f');
         assert.equal(whole.length, 24);
@@ -150,7 +150,7 @@ export function storeContract(backend: Backend): void {
       });
 
       it('goes on behind what was given, though files come and go between two pages', async () => {
-        for (const name of ['b', 'd', 'f', 'h']) await store.write(file(name), upload(name));
+        await writeAll(store, { b: 'b', d: 'd', f: 'f', h: 'h' });
         const first = await store.list(folder(''), { limit: 2 });
         await store.remove(file('d'));
         await store.write(file('a'), upload('a'));
@@ -373,7 +373,7 @@ export function storeContract(backend: Backend): void {
       );
 
       it('takes every valid name', async () => {
-        for (const name of NAMES) await store.write(file(`f/${name}/${name}`), upload(name));
+        await writeAll(store, Object.fromEntries(NAMES.map((name) => [`f/${name}/${name}`, name])));
         const expected = NAMES.map((name) => `f/${name}/`).toSorted(comparePaths);
         assert.deepEqual(await pathsIn(store, 'f'), expected);
         for (const name of NAMES) {

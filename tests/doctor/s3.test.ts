@@ -15,6 +15,7 @@ import {
 } from '../../testing/servers/s3-proxy.ts';
 import { settingsOf } from '../../testing/servers/settings.ts';
 import { until } from '../../testing/until.ts';
+import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 import { diagnose } from './diagnosis.ts';
 
@@ -125,19 +126,22 @@ describe('holdall doctor on a bucket', () => {
     await isEmpty(bucket);
   });
 
-  it('finds that the store lists without order', async (t) => {
-    const reverse = (body: string) => {
-      const objects = body.match(/<Contents>.*?<\/Contents>/gs) ?? [];
-      return body.replaceAll(/<Contents>.*?<\/Contents>/gs, () => objects.pop() ?? '');
-    };
-    const { bucket, settings } = await openProxied(t, ({ operation }) =>
-      operation === 'ListObjectsV2' ? { rewrite: reverse } : undefined,
-    );
-    const { of, with: having } = await diagnose(settings);
-    assert.deepEqual(having('failed'), ['bucket-copy-names']);
-    assert.match(of('bucket-copy-names').found, /^The object store lists keys out of order/);
-    await isEmpty(bucket);
-  });
+  // The copies report the error of the listing, as any other: see tests/stores/s3-listing.test.ts.
+  if (isFullForm) {
+    it('finds that the store lists without order', async (t) => {
+      const reverse = (body: string) => {
+        const objects = body.match(/<Contents>.*?<\/Contents>/gs) ?? [];
+        return body.replaceAll(/<Contents>.*?<\/Contents>/gs, () => objects.pop() ?? '');
+      };
+      const { bucket, settings } = await openProxied(t, ({ operation }) =>
+        operation === 'ListObjectsV2' ? { rewrite: reverse } : undefined,
+      );
+      const { of, with: having } = await diagnose(settings);
+      assert.deepEqual(having('failed'), ['bucket-copy-names']);
+      assert.match(of('bucket-copy-names').found, /^The object store lists keys out of order/);
+      await isEmpty(bucket);
+    });
+  }
 
   it('says which permission the key lacks, and where the probe is left', async (t) => {
     const { bucket, settings } = await openProxied(t, ({ operation }) =>
@@ -175,16 +179,16 @@ describe('holdall doctor on a bucket', () => {
         'Set S3_ACCESS_KEY_ID to the id of a key of this store, and see that S3_ENDPOINT is where the key was made.',
     },
   };
-  for (const [reason, { settings, advice }] of Object.entries(refused)) {
-    it(`says what to do where ${reason}`, async (t) => {
-      const opened = await openBucket(t);
+  it('says what to do where the secret, the key or the bucket is another one', async (t) => {
+    const opened = await openBucket(t);
+    for (const [reason, { settings, advice }] of Object.entries(refused)) {
       const { code, of, with: having, printed } = await diagnose({ ...opened.settings, ...settings });
-      assert.deepEqual([code, having('failed')], [1, ['store-open']]);
+      assert.deepEqual([code, having('failed')], [1, ['store-open']], reason);
       assert.equal(of('store-open').advice, advice);
       assert.doesNotMatch(printed, /hunter2/);
-      await isEmpty(opened.bucket);
-    });
-  }
+    }
+    await isEmpty(opened.bucket);
+  });
 
   it('clears away what it wrote when it is interrupted', async (t) => {
     const held = Promise.withResolvers<undefined>();

@@ -9,6 +9,7 @@ import { serveProxied } from '../../testing/servers/proxied-bucket.ts';
 import { type Interceptor, type S3Proxy, startS3Proxy } from '../../testing/servers/s3-proxy.ts';
 import { settingsOf } from '../../testing/servers/settings.ts';
 import { until } from '../../testing/until.ts';
+import { isFullForm } from '../full-forms.ts';
 import { assertSuccess, begin, postJson } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -21,7 +22,7 @@ const treeOf = (count: number): Tree =>
   new Map(Array.from({ length: count }, (_, index) => [`${index % 7}/object ${index}`, `The text of ${index}.`]));
 
 /** The number of objects in a folder that is moved or copied. */
-const OBJECTS = 60;
+const OBJECTS = 40;
 
 describe('A folder operation in a bucket, interrupted by kill -9', () => {
   it('completes when the move is sent again after a kill while it copied', async (t) => {
@@ -58,19 +59,22 @@ describe('A folder operation in a bucket, interrupted by kill -9', () => {
     assert.deepEqual(await textsIn(bucket, 'from/'), new Map());
   });
 
-  it('completes when the copy is sent again after a kill while it copied', async (t) => {
-    const tree = treeOf(OBJECTS);
-    const { bucket, proxy, start } = await setUp(t, tree);
-    proxy.intercept(holdBeyond('CopyObject', OBJECTS / 2, proxy));
-    await killWhen(await start(), '/copy', 'half of the objects are copied', async () => {
-      return (await textsIn(bucket, 'to/')).size === OBJECTS / 2;
-    });
+  // The copies of a move are those of a copy.
+  if (isFullForm) {
+    it('completes when the copy is sent again after a kill while it copied', async (t) => {
+      const tree = treeOf(OBJECTS);
+      const { bucket, proxy, start } = await setUp(t, tree);
+      proxy.intercept(holdBeyond('CopyObject', OBJECTS / 2, proxy));
+      await killWhen(await start(), '/copy', 'half of the objects are copied', async () => {
+        return (await textsIn(bucket, 'to/')).size === OBJECTS / 2;
+      });
 
-    proxy.intercept(undefined);
-    const copied = { message: 'Item copied successfully' };
-    assertSuccess(await postJson((await start()).port, '/copy', MOVE), copied);
-    for (const folder of ['from/', 'to/']) assert.deepEqual(await textsIn(bucket, folder), hashed(tree));
-  });
+      proxy.intercept(undefined);
+      const copied = { message: 'Item copied successfully' };
+      assertSuccess(await postJson((await start()).port, '/copy', MOVE), copied);
+      for (const folder of ['from/', 'to/']) assert.deepEqual(await textsIn(bucket, folder), hashed(tree));
+    });
+  }
 });
 
 describe('A folder move in a bucket', () => {

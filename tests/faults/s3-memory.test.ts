@@ -6,4 +6,4 @@ import { openTestBucket } from './remote-stores.ts';
 export const needs: readonly Need[] = ['bucket'];
 
 // Not a multiple of the part size.
-testRemoteUploads('a bucket', { size: 192 * MIB + 12_345, open: openTestBucket });
+testRemoteUploads('a bucket', { size: 150 * MIB + 12_345, open: openTestBucket });

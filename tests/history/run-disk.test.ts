@@ -1,3 +1,3 @@
 import { judgeRuns } from './judged-run.ts';
 
-judgeRuns('disk', 5);
+judgeRuns('disk', 3);

@@ -3,4 +3,4 @@ import { judgeRuns } from './judged-run.ts';
 
 export const needs: readonly Need[] = ['git'];
 
-judgeRuns('github', 3);
+judgeRuns('github', 2);

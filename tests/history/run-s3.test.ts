@@ -3,4 +3,4 @@ import { judgeRuns } from './judged-run.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-judgeRuns('bucket', 4);
+judgeRuns('bucket', 2);

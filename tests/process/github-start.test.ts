@@ -3,6 +3,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
+import { readConfig } from '../../src/config/config.ts';
+import { explainStart } from '../../src/process/failure.ts';
+import { openStore } from '../../src/stores/create.ts';
 import { atEnd, runHoldall, startHoldall } from '../../testing/holdall.ts';
 import type { RepositoryOptions } from '../../testing/servers/github.ts';
 import { type HostedRepository, hostRepository } from '../../testing/servers/hosted-repository.ts';
@@ -70,18 +73,25 @@ describe('a start in front of a repository', () => {
       told: /has a name that nobody knows: look at GITHUB_API_URL/,
     },
   };
-  for (const [what, { repository = {}, prepare, settings = {}, told }] of Object.entries(refusals)) {
+  for (const [what, { prepare, settings = {}, told }] of Object.entries(refusals)) {
     it(`is refused in one line where ${what}`, async (t) => {
-      const hosted = await host(t, repository);
+      const hosted = await host(t);
       prepare?.(hosted);
-      const ran = await runHoldall(t, { settings: { ...settingsOfRepository(hosted), ...settings } });
-      assert.equal(ran.stdout.replace(/^\{"level":40.*\n/gm, ''), '', 'A refusal has no line in the log.');
-      assert.match(ran.stderr, told);
-      assert.match(ran.stderr, /^holdall: [^\n]+\n$/);
-      assert.equal(ran.code, 78);
-      assert.ok(!ran.stderr.includes(hosted.host.token));
+      const reason = await refusalOf({ ...settingsOfRepository(hosted), ...settings });
+      assert.match(reason, told);
+      assert.doesNotMatch(reason, /\n/);
+      assert.ok(!reason.includes(hosted.host.token));
     });
   }
+
+  it('ends with 78 and only that line when it is refused', async (t) => {
+    const hosted = await host(t);
+    const ran = await runHoldall(t, { settings: { ...settingsOfRepository(hosted), GITHUB_TOKEN: 'wrong' } });
+    assert.equal(ran.stdout.replace(/^\{"level":40.*\n/gm, ''), '', 'A refusal has no line in the log.');
+    assert.match(ran.stderr, /^holdall: [^\n]+ does not take the token in GITHUB_TOKEN[^\n]*\n$/);
+    assert.equal(ran.code, 78);
+    assert.ok(!ran.stderr.includes(hosted.host.token));
+  });
 
   it('is refused in one line where a web page answers', async (t) => {
     const server = createServer((_request, response) => {
@@ -91,8 +101,7 @@ describe('a start in front of a repository', () => {
     atEnd(t, () => server.close());
     const apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const settings = { ...settingsOfRepository(await host(t)), GITHUB_API_URL: apiUrl };
-    const ran = await runHoldall(t, { settings });
-    assert.equal(ran.stderr, `holdall: ${apiUrl} does not answer as GitHub does: look at GITHUB_API_URL.\n`);
+    assert.equal(await refusalOf(settings), `${apiUrl} does not answer as GitHub does: look at GITHUB_API_URL.`);
   });
 
   it('needs no permission to write, nor a token, where nothing is written', async (t) => {
@@ -105,10 +114,24 @@ describe('a start in front of a repository', () => {
 });
 
 interface Refusal {
-  readonly repository?: RepositoryOptions;
   readonly prepare?: (hosted: HostedRepository) => void;
   readonly settings?: Readonly<Record<string, string>>;
   readonly told: RegExp;
+}
+
+/** Opens the store as a start does, and returns the reason for which that is refused. */
+async function refusalOf(settings: Readonly<Record<string, string>>): Promise<string> {
+  const log = { info() {}, warn() {}, retried() {}, committed() {} };
+  const { store } = await openStore(readConfig(settings), log);
+  assert.ok(store.check);
+  try {
+    await store.check();
+  } catch (error) {
+    return explainStart(error) ?? assert.fail(String(error));
+  } finally {
+    await store.close?.();
+  }
+  return assert.fail('The start is not refused.');
 }
 
 async function host(t: TestContext, options: RepositoryOptions = {}): Promise<HostedRepository> {

@@ -9,6 +9,7 @@ import {
   serveCase,
   serveRepository,
 } from '../../testing/servers/github-costs.ts';
+import { isFullForm } from '../full-forms.ts';
 import { postForm } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
 
@@ -17,8 +18,22 @@ export const needs: readonly Need[] = ['git'];
 const PAGE = new URL('../../docs/stores/github.md', import.meta.url);
 
 describe('What the documentation says that requests cost at GitHub', () => {
+  const representative = [
+    'list, the first time',
+    'list, later, nothing changed',
+    'list, later, behind a commit of our own',
+    'fetch, below 6 MB, cached',
+    'fetch, large: the redirect',
+    'upload, text up to 32 KiB',
+    'upload, 10 MiB',
+    'move a file',
+    'create a folder three deep',
+    'delete a folder of 10 files',
+    '`/-/health/ready`',
+  ];
   for (const costCase of COST_CASES) {
     const { name, ask } = costCase;
+    if (!isFullForm && !representative.includes(name)) continue;
     it(`is so: ${name}`, async (t) => {
       const { host, port } = ending(t, await serveCase(costCase));
       host.forget();

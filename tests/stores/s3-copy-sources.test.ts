@@ -6,6 +6,7 @@ import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/ser
 import { type Interceptor, type OwnAnswer, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, treeOf } from '../contract/bytes.ts';
 import { postJson, send } from '../http/client.ts';
+import { representatives } from '../representatives.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
@@ -54,7 +55,12 @@ describe('A store that returns 404 for copy sources that exist', () => {
     'a file move with overwrite': (port) =>
       postJson(port, '/move', { source: 'f/a+b', destination: 'g/old', is_folder: false, overwrite: true }),
   };
-  for (const [name, request] of Object.entries(requests)) {
+  for (const [name, request] of representatives(
+    requests,
+    'a folder move with overwrite',
+    'a folder copy',
+    'a file move with overwrite',
+  )) {
     it(`fails ${name} and removes nothing`, async (t) => {
       const { port, store } = await serve(t);
       const { status, body } = await request(port);

@@ -10,6 +10,7 @@ import { openProxied, serveProxied } from '../../testing/servers/proxied-bucket.
 import { firstOf, type OwnAnswer, refusal } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, textOf, upload } from '../contract/bytes.ts';
 import { assertFailure, send } from '../http/client.ts';
+import { representatives } from '../representatives.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
@@ -30,7 +31,8 @@ describe('A request to a store that is busy or failing', { concurrency: true }, 
     '502 from a proxy': { status: 502, headers: { 'content-type': 'text/html' }, body: '<h1>Bad Gateway</h1>' },
     '503 without a body': { status: 503 },
   };
-  for (const [name, response] of Object.entries(transient)) {
+  const used = ['503 SlowDown', '429 without a body', '502 from a proxy'];
+  for (const [name, response] of representatives(transient, ...used)) {
     it(`is retried after ${name}`, async (t) => {
       const { store, proxy } = await openProxied(t);
       proxy.intercept(respondFirst(1, response));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CreateMultipartUploadCommand } from '@aws-sdk/client-s3';
 import type { Entry } from '../../src/domain/store.ts';
+import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { put } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
 import { type Interceptor, type OwnAnswer, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
@@ -95,8 +96,7 @@ const NONCONFORMING: Record<string, { pages: Page[]; paths: string[] }> = {
 describe('A listing from a nonconforming store', () => {
   for (const [name, { pages, paths }] of Object.entries(NONCONFORMING)) {
     it(`returns each path once, despite ${name}`, async (t) => {
-      const { store, proxy } = await openProxied(t);
-      proxy.intercept(scripted(pages));
+      const { store, proxy } = await openFakeBucket(t, scripted(pages));
       assert.deepEqual(await pathsIn(store, ''), paths);
       if (store.walk === undefined) assert.fail('The S3 store has no walk.');
       proxy.intercept(scripted(pages.map((page) => ({ ...page, prefixes: [] }))));

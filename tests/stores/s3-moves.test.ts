@@ -10,14 +10,15 @@ import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { refusal } from '../../testing/servers/s3-proxy.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
-
+import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
 describe('A folder move', () => {
   it('interrupted while it deletes the source can be repeated, and keeps the files already moved', async (t) => {
-    for (const removed of [['a/1'], ['a/1', 'a/2'], ['a/2', 'a/s/3']]) {
+    const removals = [['a/2', 'a/s/3'], ['a/1'], ['a/1', 'a/2']];
+    for (const removed of isFullForm ? removals : removals.slice(0, 1)) {
       const { store, proxy, bucket } = await openProxied(t);
       await plant(store, { 'a/1': 'one', 'a/2': 'two', 'a/s/': null, 'a/s/3': 'three', 'b/1': 'old', 'b/old': 'old' });
       const move = () => transfersOf(store).moveFolder(folder('a'), folder('b'), { replace: true });
@@ -74,7 +75,7 @@ describe('A folder move', () => {
 
   it('loses no file when it runs twice concurrently', async (t) => {
     const { store, bucket } = await openProxied(t);
-    const names = Array.from({ length: 300 }, (_, index) => String(index).padStart(4, '0'));
+    const names = Array.from({ length: 100 }, (_, index) => String(index).padStart(4, '0'));
     await plant(store, { 'b/old': 'old' });
     await Promise.all(
       names.map((name) =>
