@@ -21,7 +21,7 @@ const filesOf = async ({ repository }: HostedRepository) =>
 describe('holdall doctor on a branch', () => {
   it('finds nothing wrong, through a service that sees the branch a little later, and leaves the files that it had', async (t) => {
     const hosted = await host(t);
-    const settings = { ...settingsOfRepository(hosted), GITHUB_TRUST: '3' };
+    const settings = { ...settingsOfRepository(hosted), GITHUB_TRUST: '1' };
     const holdall = await startHoldall(t, { settings: { ...settings, MAX_EVENT_LOOP_DELAY: '0' } });
     const { code, of, with: having } = await diagnose(settings, '--url', `http://127.0.0.1:${holdall.port}`);
     assert.deepEqual([code, having('failed'), having('warning')], [0, [], []]);

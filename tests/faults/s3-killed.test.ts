@@ -22,7 +22,7 @@ const treeOf = (count: number): Tree =>
   new Map(Array.from({ length: count }, (_, index) => [`${index % 7}/object ${index}`, `The text of ${index}.`]));
 
 /** The number of objects in a folder that is moved or copied. */
-const OBJECTS = 40;
+const OBJECTS = 28;
 
 describe('A folder operation in a bucket, interrupted by kill -9', () => {
   it('completes when the move is sent again after a kill while it copied', async (t) => {
@@ -78,27 +78,30 @@ describe('A folder operation in a bucket, interrupted by kill -9', () => {
 });
 
 describe('A folder move in a bucket', () => {
-  it('leaves objects in the source that were created or changed during the move', async (t) => {
-    const opened = await serveProxied(t, { concurrency: 4 });
-    const { bucket, proxy, port } = opened;
-    const tree = treeOf(20);
-    await plant(bucket, tree);
-    const [first] = [...tree.keys()].toSorted();
-    proxy.intercept(async ({ operation }) => {
-      if (operation !== 'CopyObject' || proxy.count(operation) !== tree.size) return undefined;
-      await until('the first object is copied', async () => (await bucket.keys()).includes(`to/${first}`));
-      await put(bucket, 'from/new', 'created during the move');
-      await put(bucket, `from/${first}`, 'changed during the move');
-      return undefined;
+  // One that changes during the removal: tests/stores/s3-moves.test.ts.
+  if (isFullForm) {
+    it('leaves objects in the source that were created or changed during the move', async (t) => {
+      const opened = await serveProxied(t, { concurrency: 4 });
+      const { bucket, proxy, port } = opened;
+      const tree = treeOf(20);
+      await plant(bucket, tree);
+      const [first] = [...tree.keys()].toSorted();
+      proxy.intercept(async ({ operation }) => {
+        if (operation !== 'CopyObject' || proxy.count(operation) !== tree.size) return undefined;
+        await until('the first object is copied', async () => (await bucket.keys()).includes(`to/${first}`));
+        await put(bucket, 'from/new', 'created during the move');
+        await put(bucket, `from/${first}`, 'changed during the move');
+        return undefined;
+      });
+      assertSuccess(await postJson(port, '/move', MOVE), MOVED);
+      assert.deepEqual(await textsIn(bucket, 'to/'), hashed(tree));
+      const left = new Map([
+        ['new', 'created during the move'],
+        [String(first), 'changed during the move'],
+      ]);
+      assert.deepEqual(await textsIn(bucket, 'from/'), hashed(left));
     });
-    assertSuccess(await postJson(port, '/move', MOVE), MOVED);
-    assert.deepEqual(await textsIn(bucket, 'to/'), hashed(tree));
-    const left = new Map([
-      ['new', 'created during the move'],
-      [String(first), 'changed during the move'],
-    ]);
-    assert.deepEqual(await textsIn(bucket, 'from/'), hashed(left));
-  });
+  }
 
   it('leaves the source unchanged when the client disconnects during the copy, and completes when sent again', async (t) => {
     const { bucket, proxy, port, log } = await serveProxied(t, { concurrency: 4 });

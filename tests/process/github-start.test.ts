@@ -33,56 +33,59 @@ describe('a start in front of a repository', () => {
     assert.equal(Date.parse(String(quota['reset'])), hosted.host.quota.reset * 1000);
   });
 
-  const refusals: Readonly<Record<string, Refusal>> = {
-    'the token is wrong': { settings: { GITHUB_TOKEN: 'wrong' }, told: /does not take the token in GITHUB_TOKEN/ },
-    'there is no token, and the repository is private': {
-      settings: { GITHUB_TOKEN: '', READ_ONLY: 'true' },
-      told: /that is seen without a token: look at GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN/,
-    },
-    'a branch is to be made, and nothing may be written': {
-      settings: { GITHUB_BRANCH: 'missing', GITHUB_CREATE_BRANCH: 'true', READ_ONLY: 'true' },
-      told: /has no branch "missing" .*with READ_ONLY=true, none is made/,
-    },
-    'files that are read can be kept nowhere': {
-      settings: { CACHE_DIR: '/dev/null/cache' },
-      told: /\(CACHE_DIR\) can't be written to/,
-    },
-    'the token may only read': {
-      prepare: ({ host: { permissions } }) => void (permissions.write = false),
-      told: /may not write to .*"Contents: read and write", or set READ_ONLY=true/,
-    },
-    'the repository is archived': { prepare: ({ repository }) => repository.archive(), told: /is archived/ },
-    'there is no repository of this name': {
-      settings: { GITHUB_REPO: 'missing' },
-      told: /There is no repository [\w-]+\/missing .*GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN/,
-    },
-    'there is no branch of this name': {
-      settings: { GITHUB_BRANCH: 'missing' },
-      told: /has no branch "missing" \(GITHUB_BRANCH\).*"main".*GITHUB_CREATE_BRANCH=true/,
-    },
-    'the host takes no more requests': {
-      prepare: ({ host: { quota } }) => void (quota.remaining = 0),
-      told: /takes no more requests for now; it will from 20/,
-    },
-    'the address is one that nobody may ask': {
-      settings: { GITHUB_API_URL: 'http://127.0.0.1:1' },
-      told: /can't be asked \(bad port[^\n]*\): look at GITHUB_API_URL/,
-    },
-    'the name of the address is known to nobody': {
-      settings: { GITHUB_API_URL: 'https://nowhere.invalid/api/v3' },
-      told: /has a name that nobody knows: look at GITHUB_API_URL/,
-    },
-  };
-  for (const [what, { prepare, settings = {}, told }] of Object.entries(refusals)) {
-    it(`is refused in one line where ${what}`, async (t) => {
-      const hosted = await host(t);
-      prepare?.(hosted);
-      const reason = await refusalOf({ ...settingsOfRepository(hosted), ...settings });
-      assert.match(reason, told);
-      assert.doesNotMatch(reason, /\n/);
-      assert.ok(!reason.includes(hosted.host.token));
-    });
-  }
+  // Concurrent, because some of these tests mostly wait for retry delays.
+  describe('is refused in one line where', { concurrency: true }, () => {
+    const refusals: Readonly<Record<string, Refusal>> = {
+      'the token is wrong': { settings: { GITHUB_TOKEN: 'wrong' }, told: /does not take the token in GITHUB_TOKEN/ },
+      'there is no token, and the repository is private': {
+        settings: { GITHUB_TOKEN: '', READ_ONLY: 'true' },
+        told: /that is seen without a token: look at GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN/,
+      },
+      'a branch is to be made, and nothing may be written': {
+        settings: { GITHUB_BRANCH: 'missing', GITHUB_CREATE_BRANCH: 'true', READ_ONLY: 'true' },
+        told: /has no branch "missing" .*with READ_ONLY=true, none is made/,
+      },
+      'files that are read can be kept nowhere': {
+        settings: { CACHE_DIR: '/dev/null/cache' },
+        told: /\(CACHE_DIR\) can't be written to/,
+      },
+      'the token may only read': {
+        prepare: ({ host: { permissions } }) => void (permissions.write = false),
+        told: /may not write to .*"Contents: read and write", or set READ_ONLY=true/,
+      },
+      'the repository is archived': { prepare: ({ repository }) => repository.archive(), told: /is archived/ },
+      'there is no repository of this name': {
+        settings: { GITHUB_REPO: 'missing' },
+        told: /There is no repository [\w-]+\/missing .*GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN/,
+      },
+      'there is no branch of this name': {
+        settings: { GITHUB_BRANCH: 'missing' },
+        told: /has no branch "missing" \(GITHUB_BRANCH\).*"main".*GITHUB_CREATE_BRANCH=true/,
+      },
+      'the host takes no more requests': {
+        prepare: ({ host: { quota } }) => void (quota.remaining = 0),
+        told: /takes no more requests for now; it will from 20/,
+      },
+      'the address is one that nobody may ask': {
+        settings: { GITHUB_API_URL: 'http://127.0.0.1:1' },
+        told: /can't be asked \(bad port[^\n]*\): look at GITHUB_API_URL/,
+      },
+      'the name of the address is known to nobody': {
+        settings: { GITHUB_API_URL: 'https://nowhere.invalid/api/v3' },
+        told: /has a name that nobody knows: look at GITHUB_API_URL/,
+      },
+    };
+    for (const [what, { prepare, settings = {}, told }] of Object.entries(refusals)) {
+      it(what, async (t) => {
+        const hosted = await host(t);
+        prepare?.(hosted);
+        const reason = await refusalOf({ ...settingsOfRepository(hosted), ...settings });
+        assert.match(reason, told);
+        assert.doesNotMatch(reason, /\n/);
+        assert.ok(!reason.includes(hosted.host.token));
+      });
+    }
+  });
 
   it('ends with 78 and only that line when it is refused', async (t) => {
     const hosted = await host(t);

@@ -27,11 +27,11 @@ describe('A failed change in a batch', () => {
   it('fails alone when the host rejects the commit or the branch update for it', async (t) => {
     const says = 'refusing to allow a Personal Access Token to create or update workflow';
     const refusals = [
-      [POST_COMMIT, 403],
-      [PATCH_REF, 422],
       [PATCH_REF, 403],
+      [PATCH_REF, 422],
+      [POST_COMMIT, 403],
     ] as const;
-    for (const [route, status] of isFullForm ? refusals : refusals.slice(0, 2)) {
+    for (const [route, status] of isFullForm ? refusals : refusals.slice(0, 1)) {
       const { store, host, repository } = await openRepository(t, {}, { gatherFor: 50 });
       host.intercept(async (request) => {
         if (request.route !== route) return undefined;
@@ -50,16 +50,18 @@ describe('A failed change in a batch', () => {
     }
   });
 
-  it('does not cause one commit per change when the branch rejects every commit', async (t) => {
-    const { store, host, repository } = await openRepository(t, {}, { gatherFor: 50 });
-    repository.protect('main');
-    const outcomes = await Promise.allSettled(
-      numbers.map((number) => store.write(file(`${number}`), upload(`${number}`))),
-    );
-    assert.ok(outcomes.every(({ status }) => status === 'rejected'));
-    assert.ok(sent(host, PATCH_REF).length < 50, `${sent(host, PATCH_REF).length}`);
-    assert.equal(await countCommits(repository), 1);
-  });
+  if (isFullForm) {
+    it('does not cause one commit per change when the branch rejects every commit', async (t) => {
+      const { store, host, repository } = await openRepository(t, {}, { gatherFor: 50 });
+      repository.protect('main');
+      const outcomes = await Promise.allSettled(
+        numbers.map((number) => store.write(file(`${number}`), upload(`${number}`))),
+      );
+      assert.ok(outcomes.every(({ status }) => status === 'rejected'));
+      assert.ok(sent(host, PATCH_REF).length < 50, `${sent(host, PATCH_REF).length}`);
+      assert.equal(await countCommits(repository), 1);
+    });
+  }
 
   it('fails alone when it conflicts with the present files', async (t) => {
     const { store, repository } = await openRepository(t, { files: { present: 'old', 'f/a': 'a' } });
@@ -129,8 +131,10 @@ describe('A failed change in a batch', () => {
     const write = (path: string) => store.write(file(path), upload(path));
     const batches = isFullForm ? 2 : 1;
     for (let batch = 0; batch < batches; batch++) {
+      host.forget();
       const refused = await Promise.allSettled(numbers.map((number) => write(`bad/${number}`)));
       assert.ok(refused.every(({ status }) => status === 'rejected'));
+      assert.ok(sent(host, POST_TREE).length < 50, `${sent(host, POST_TREE).length} trees`);
       const outcomes = await Promise.allSettled(['good1', 'bad/1', 'good2'].map((path) => write(`${path}${batch}`)));
       assert.deepEqual(
         outcomes.map(({ status }) => status),

@@ -87,7 +87,8 @@ describe('A branch update whose response is lost', () => {
   });
 });
 
-describe('A branch update whose response is lost while the host returns the old head', () => {
+// Concurrent, because these tests mostly wait to look at the branch again.
+describe('A branch update whose response is lost while the host returns the old head', { concurrency: true }, () => {
   const move = (store: Store) => having(store, 'move')(file('m'), file('n'), { replace: false });
 
   /** Loses the answer, has others go on from the branch, and tells of the old head so many times. */

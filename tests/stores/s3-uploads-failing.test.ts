@@ -70,10 +70,11 @@ describe('A failed upload', () => {
         return fail(operation, query.get('partNumber')) ?? accepted;
       });
       // More parts than are sent at once, and all at once.
-      for (const [path, size] of [
+      const sizes = [
         ['a', 34 * MIB],
         ['b', 18 * MIB],
-      ] as const) {
+      ] as const;
+      for (const [path, size] of isFullForm || isInStore ? sizes : sizes.slice(0, 1)) {
         const sent = video(size);
         await assert.rejects(store.write(file(path), sent), ofKind(kind));
         assert.ok(sent.body.destroyed);
