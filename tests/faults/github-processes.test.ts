@@ -46,19 +46,21 @@ describe('Several processes on one branch', () => {
 });
 
 describe('kill -9 of a service in front of a repository', () => {
-  it('in the middle of an upload leaves the old file, and nothing else', async (t) => {
-    const { hosted, start } = await setUp(t, { f: 'old' });
-    const { port, kill } = await start();
-    const opened = await openUpload(port, 'f');
-    for (let sent = 0; sent < 5; sent++) await opened.send(block(sent));
-    await kill();
-    opened.cut();
-    const again = await start();
-    assert.equal((await send(again.port, '/file/f')).body.toString(), 'old');
-    assert.equal(await hosted.repository.git('rev-list', '--count', 'main'), '1');
-    await upload(again.port, 'f', Buffer.alloc(MIB, 'new'));
-    assert.equal(await hosted.repository.git('rev-list', '--count', 'main'), '2');
-  });
+  if (isFullForm) {
+    it('in the middle of an upload leaves the old file, and nothing else', async (t) => {
+      const { hosted, start } = await setUp(t, { f: 'old' });
+      const { port, kill } = await start();
+      const opened = await openUpload(port, 'f');
+      for (let sent = 0; sent < 5; sent++) await opened.send(block(sent));
+      await kill();
+      opened.cut();
+      const again = await start();
+      assert.equal((await send(again.port, '/file/f')).body.toString(), 'old');
+      assert.equal(await hosted.repository.git('rev-list', '--count', 'main'), '1');
+      await upload(again.port, 'f', Buffer.alloc(MIB, 'new'));
+      assert.equal(await hosted.repository.git('rev-list', '--count', 'main'), '2');
+    });
+  }
 
   it('before the branch is moved leaves a folder where it was, and the same request completes', async (t) => {
     const { hosted, start } = await setUp(

@@ -180,7 +180,7 @@ describe('A single empty listing of a non-empty folder', () => {
       'move with overwrite': () => moveFolder(folder('f'), folder('g'), { replace: true }),
       removal: async () => store.removeTree?.(folder('f')),
     };
-    for (const [name, call] of Object.entries(calls)) {
+    for (const [name, call] of representatives(calls, 'copy with overwrite', 'move', 'removal')) {
       // The first listing checks that the folder exists. A move to a longer path then checks the length of all paths.
       for (const pass of name.includes('overwrite') ? [2, 3] : name === 'move' ? [3] : [2]) {
         proxy.intercept(undefined);
