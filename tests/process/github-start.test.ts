@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { describe, it, type TestContext } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';
 import { explainStart } from '../../src/process/failure.ts';
 import { openStore } from '../../src/stores/create.ts';
@@ -35,6 +35,12 @@ describe('a start in front of a repository', () => {
 
   // Concurrent, because some of these tests mostly wait for retry delays.
   describe('is refused in one line where', { concurrency: true }, () => {
+    let usual: HostedRepository;
+    before(async () => {
+      usual = await hostRepository({ files: { a: 'text' } });
+    });
+    after(() => usual.remove());
+
     const refusals: Readonly<Record<string, Refusal>> = {
       'the token is wrong': { settings: { GITHUB_TOKEN: 'wrong' }, told: /does not take the token in GITHUB_TOKEN/ },
       'there is no token, and the repository is private': {
@@ -77,7 +83,7 @@ describe('a start in front of a repository', () => {
     };
     for (const [what, { prepare, settings = {}, told }] of Object.entries(refusals)) {
       it(what, async (t) => {
-        const hosted = await host(t);
+        const hosted = prepare ? await host(t) : usual;
         prepare?.(hosted);
         const reason = await refusalOf({ ...settingsOfRepository(hosted), ...settings });
         assert.match(reason, told);

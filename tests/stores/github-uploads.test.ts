@@ -69,12 +69,12 @@ describe('Bytes that are uploaded', () => {
     assert.equal(entries.length, names.length);
   });
 
-  it('are streamed, if they are many: 20 MB', async (t) => {
+  it('are streamed, if they are many: 6 MB', async (t) => {
     const { store, repository, host } = await openRepository(t);
     const chunk = randomBytes(MIB + 1);
-    const whole = Buffer.concat(Array.from({ length: 20 }, () => chunk));
+    const whole = Buffer.concat(Array.from({ length: 6 }, () => chunk));
     const { etag, size } = await store.write(file('a'), {
-      body: Readable.from(Array.from({ length: 20 }, () => chunk)),
+      body: Readable.from(Array.from({ length: 6 }, () => chunk)),
       type: 'x/y',
       size: whole.length,
     });
