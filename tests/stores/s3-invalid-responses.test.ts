@@ -7,7 +7,6 @@ import { bytesAt, COPY_LIMIT, LARGE, put, transfersOf } from '../../testing/serv
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
 import { firstOf, type OwnAnswer, refusal, type S3Request, type Verdict } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, textOf, upload } from '../contract/bytes.ts';
-import { isFullForm } from '../full-forms.ts';
 import { representatives } from '../representatives.ts';
 import type { Need } from '../runner/needs.ts';
 
