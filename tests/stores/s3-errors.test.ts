@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isStoreError, type StoreError } from '../../src/domain/error.ts';
+import { type ErrorKind, isStoreError, type StoreError } from '../../src/domain/error.ts';
 import type { Store } from '../../src/domain/store.ts';
 import { Refusal } from '../../src/stores/s3/refusal.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
@@ -147,6 +147,54 @@ describe('translate', () => {
       assert.equal(error.cause, refused);
     });
   }
+});
+
+describe('An error code of a store', () => {
+  const context = { key: 'a', bucket: 'b', endpoint: undefined };
+  const kinds: Readonly<Record<string, readonly [ErrorKind, RegExp]>> = {
+    '404 NoSuchKey': ['not-found', /"a"/],
+    '404 NoSuchBucket': ['unavailable', /S3_BUCKET/],
+    '400 InvalidBucketName': ['unavailable', /S3_BUCKET/],
+    '401 Unauthorized': ['unavailable', /S3_ACCESS_KEY_ID/],
+    '400 ExpiredToken': ['unavailable', /temporary/],
+    '403 RequestExpired': ['unavailable', /clock/],
+    '400 AuthorizationHeaderMalformed': ['unavailable', /S3_REGION/],
+    '403 AllAccessDisabled': ['denied', /lack a permission/],
+    '507 XMinioStorageFull': ['unavailable', /full/],
+    '412 PreconditionFailed': ['condition-failed', /^The file/],
+    '416 InvalidRange': ['range-unsatisfiable', /the file/],
+    '403 InvalidObjectState': ['denied', /archived/],
+    '400 XMinioParentIsObject': ['wrong-kind', /"a"/],
+    '400 XMinioInvalidObjectName': ['invalid-path', /no path of this kind/],
+    '413 EntityTooLarge': ['too-large', /larger/],
+    '400 KeyTooLongError': ['invalid-path', /length/],
+    '501 NotImplemented': ['unsupported', /can't do this/],
+    '403 SomethingElse': ['denied', /SomethingElse/],
+    '412 InvalidRequest': ['condition-failed', /^The file/],
+  };
+  for (const [response, [kind, message]] of Object.entries(kinds)) {
+    it(`${response} is reported as ${kind}`, () => {
+      const [status, code] = response.split(' ');
+      const cause = new Refusal({ status: Number(status), headers: {}, code });
+      const error = translate(cause, context);
+      assert.ok(isStoreError(error, kind), String(error));
+      assert.match(error.message, message);
+      assert.equal(error.cause, cause);
+    });
+  }
+
+  it('names the bucket where the request was about no file', () => {
+    const ofBucket = { ...context, key: undefined };
+    const missing = translate(new Refusal({ status: 404, headers: {} }), ofBucket);
+    assert.ok(isStoreError(missing, 'unavailable'));
+    assert.match(missing.message, /no bucket b/);
+    const changed = translate(new Refusal({ status: 412, headers: {} }), ofBucket);
+    assert.ok(isStoreError(changed, 'condition-failed'));
+    assert.match(changed.message, /^The bucket/);
+    assert.ok(
+      isStoreError(translate(new Refusal({ status: 400, headers: {}, code: 'XMinioParentIsObject' }), ofBucket)),
+    );
+  });
 });
 
 const BUSY = 'The object store is busy or failing.';

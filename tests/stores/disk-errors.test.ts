@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type ErrorKind, isStoreError } from '../../src/domain/error.ts';
+import { translate } from '../../src/stores/disk/translate.ts';
+import { file } from '../contract/bytes.ts';
+
+describe('An error of the file system', () => {
+  const kinds: Readonly<Record<string, readonly [ErrorKind, RegExp, number?]>> = {
+    ENOENT: ['not-found', /"a"/],
+    ENOTDIR: ['not-found', /"a"/],
+    ELOOP: ['not-found', /"a"/],
+    ENXIO: ['not-found', /"a"/],
+    ENODEV: ['not-found', /"a"/],
+    EISDIR: ['wrong-kind', /"a"/],
+    EACCES: ['denied', /operating system/],
+    EPERM: ['denied', /operating system/],
+    EROFS: ['denied', /operating system/],
+    ENAMETOOLONG: ['invalid-path', /255 bytes/],
+    EINVAL: ['invalid-path', /can't hold a file of this name/],
+    EILSEQ: ['invalid-path', /can't hold a file of this name/],
+    ENOSPC: ['unavailable', /disk is full/, 60],
+    EDQUOT: ['unavailable', /disk is full/, 60],
+    EFBIG: ['too-large', /larger than the file system allows/],
+    EMFILE: ['unavailable', /can't serve this now/, 2],
+    ENFILE: ['unavailable', /can't serve this now/, 2],
+    EAGAIN: ['unavailable', /can't serve this now/, 2],
+    EBUSY: ['unavailable', /can't serve this now/, 2],
+    ESTALE: ['unavailable', /can't serve this now/, 2],
+    ETIMEDOUT: ['unavailable', /can't serve this now/, 2],
+    EXDEV: ['unsupported', /another file system/],
+  };
+  for (const [code, [kind, message, retryAfter]] of Object.entries(kinds)) {
+    it(`${code} is reported as ${kind}${retryAfter === undefined ? '' : `, to be retried after ${retryAfter} s`}`, () => {
+      const cause = Object.assign(new Error(code), { code });
+      const error = translate(cause, file('a'));
+      assert.ok(isStoreError(error, kind), String(error));
+      assert.match(error.message, message);
+      assert.equal(error.retryAfter, retryAfter);
+      assert.equal(error.cause, cause);
+    });
+  }
+
+  it('EIO, and an error without a code, is passed on unchanged', () => {
+    for (const error of [Object.assign(new Error('EIO'), { code: 'EIO' }), new Error('other'), 'text']) {
+      assert.equal(translate(error, file('a')), error);
+    }
+  });
+});
