@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const BUILT = join(ROOT, 'dist');
 
 /** Programs of their own: the service, and what it starts, by their names in `dist`. */
-const ENTRIES = { main: 'src/main.ts', 'draw-apart-process': 'src/thumbnails/draw-apart-process.ts' };
+const ENTRIES = { main: 'src/main.ts', 'render-process-main': 'src/thumbnails/render-process-main.ts' };
 
 const { build } = await import('vite').catch((/** @type {unknown} */ error) => {
   throw new Error('The service is built with Vite, which "npm ci" installs.', { cause: error });

@@ -3,56 +3,76 @@ import { glob } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 
 /*
- * Holds the imports of src/ and web/ to the directions of docs/architecture.md: a room may import from itself and from
- * the rooms named here, and from no other. The web page is one room, to which the service has nothing but types.
+ * Checks the imports of src/ and web/ against docs/architecture.md: a folder of src/ imports only from itself and from the
+ * folders named here, and no files import each other in a circle, type imports included.
  */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
-  domain: [],
+  model: [],
+  streams: ['model'],
+  concurrency: ['model'],
   cache: [],
-  access: ['domain'],
-  config: ['domain'],
-  layers: ['domain', 'tracing'],
-  stores: ['domain', 'config', 'cache', 'version.ts'],
-  thumbnails: ['domain', 'cache'],
-  metrics: ['domain'],
-  tracing: ['domain'],
-  http: ['domain', 'access', 'metrics', 'thumbnails', 'tracing', 'version.ts', 'package-folder.ts'],
-  process: ['access', 'config', 'domain', 'http', 'layers', 'metrics', 'stores', 'thumbnails', 'tracing', 'version.ts'],
-  doctor: ['access', 'cache', 'config', 'domain', 'process', 'stores'],
-  commands: ['access', 'config', 'doctor', 'domain', 'version.ts'],
-  'main.ts': ['commands', 'config', 'process', 'version.ts'],
-  'version.ts': ['package-folder.ts'],
-  'package-folder.ts': [],
+  observability: ['model'],
+  files: ['concurrency', 'model', 'streams'],
+  access: ['cache', 'concurrency', 'files', 'model', 'system.ts'],
+  config: ['model', 'system.ts'],
+  stores: ['cache', 'concurrency', 'config', 'files', 'model', 'observability', 'streams', 'system.ts'],
+  thumbnails: ['cache', 'concurrency', 'files', 'model', 'streams'],
+  http: ['access', 'cache', 'concurrency', 'files', 'model', 'observability', 'streams', 'system.ts', 'thumbnails'],
+  server: ['access', 'config', 'files', 'http', 'model', 'observability', 'stores', 'system.ts', 'thumbnails'],
+  doctor: ['access', 'concurrency', 'config', 'files', 'model', 'server', 'stores', 'system.ts'],
+  cli: ['access', 'config', 'doctor', 'model', 'system.ts'],
+  'main.ts': ['cli', 'config', 'server', 'system.ts'],
+  'system.ts': ['model'],
   web: [],
 };
 
-/** The one file that the web page takes types from. */
+/** The only file that the web UI imports types from. */
 const SHARED_TYPES = 'src/http/schemas.ts';
 
-/** An import or an export of what is in another file here: whether it is of types alone, and the path of the file. */
+/** An import or export from another file of the project: whether it is of types only, and the path of the file. */
 const IMPORT = /(?:\b(?:import|export)\s+(type\b)?[^'"`;]*?\bfrom|\bimport)\s*\(?\s*['"`](\.[^'"`]+)['"`]/g;
 
 const problems: string[] = [];
+const imports = new Map<string, string[]>();
 for await (const file of glob(['src/**/*.ts', 'web/*.ts', 'web/src/**/*.{ts,tsx}'])) {
-  const room = roomOf(file);
-  const allowed = ALLOWED[room];
-  if (!allowed) problems.push(`${file} is in no room that scripts/check-imports.ts knows.`);
+  const folder = folderOf(file);
+  const allowed = ALLOWED[folder];
+  if (!allowed) problems.push(`scripts/check-imports.ts does not list the folder of ${file}.`);
+  const imported: string[] = [];
+  imports.set(file, imported);
   for (const [, type, target = ''] of readFileSync(file, 'utf8').matchAll(IMPORT)) {
     const path = normalize(join(dirname(file), target));
-    const imported = roomOf(path);
-    if (imported === room || allowed?.includes(imported)) continue;
-    if (room === 'web' && path === SHARED_TYPES) {
+    imported.push(path);
+    const other = folderOf(path);
+    if (other === folder || allowed?.includes(other)) continue;
+    if (folder === 'web' && path === SHARED_TYPES) {
       if (type === undefined) problems.push(`${file} imports more than types from ${SHARED_TYPES}.`);
       continue;
     }
-    problems.push(`${file} imports from ${imported}.`);
+    problems.push(`${file} imports from ${other}.`);
   }
 }
+problems.push(...findCircles().map((circle) => `These files import each other in a circle: ${circle.join(' → ')}.`));
 for (const problem of problems) process.stderr.write(`${problem}\n`);
 process.exitCode = problems.length > 0 ? 1 : 0;
 
-/** The first part of a path below src/: a folder, or a file that lies in src/ itself; elsewhere the first part. */
-function roomOf(file: string): string {
+/** Returns the folder of src/ that a path is in, the file itself if it is directly in src/, or the first part of the path. */
+function folderOf(file: string): string {
   const [top = file, second = file] = file.split('/');
   return top === 'src' ? second : top;
+}
+
+/** Returns one circle of imports for each file of src/ that first closes one in a depth-first search. */
+function findCircles(): string[][] {
+  const circles: string[][] = [];
+  const finished = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    const start = path.indexOf(file);
+    if (start >= 0) circles.push([...path.slice(start), file]);
+    if (start >= 0 || finished.has(file)) return;
+    for (const imported of imports.get(file) ?? []) visit(imported, [...path, file]);
+    finished.add(file);
+  };
+  for (const file of imports.keys()) if (file.startsWith('src/')) visit(file, []);
+  return circles;
 }

@@ -1,10 +1,9 @@
 import cluster from 'node:cluster';
 import { parseArgs } from 'node:util';
-import { type Config, readConfig, SettingsError } from './config/config.ts';
-import { readEnvironmentFile } from './config/environment-file.ts';
+import { type Config, readConfig, readEnvironmentFile, SettingsError } from './config/config.ts';
 import { COMMAND_NAMES, commandsOf, describeCommands, findCommand, helpText } from './config/help.ts';
 import { SETTINGS } from './config/settings.ts';
-import { version } from './version.ts';
+import { version } from './system.ts';
 
 /** Runs the command `holdall`. This is the only code that reads the environment. */
 async function main(): Promise<void> {
@@ -28,7 +27,7 @@ async function main(): Promise<void> {
   // Node.js reads it when it creates the first thread.
   process.env['UV_THREADPOOL_SIZE'] = String(config.UV_THREADPOOL_SIZE);
   // Loaded here because it is large and the other commands don't need it.
-  const { serve } = await import('./process/serve.ts');
+  const { serve } = await import('./server/serve.ts');
   await serve(config, version);
 }
 
@@ -44,7 +43,7 @@ async function runOther(args: readonly string[]): Promise<void> {
     return print(`Usage:\n${describeCommands(found ? [found] : commandsOf(args[0]))}`);
   }
   await loadEnvironmentFile();
-  const { runCommand } = await import('./commands/run.ts');
+  const { runCommand } = await import('./cli/run.ts');
   const explain = (text: string) => void process.stderr.write(text);
   process.exitCode = await runCommand({ args, environment: process.env, stdin: process.stdin, print, explain });
 }
@@ -103,7 +102,7 @@ async function requireOutsideServedFolder(settings: Readonly<Record<string, stri
   const type = STORAGE_TYPE ?? (DISK_ROOT ? 'disk' : settings['STORAGE_TYPE']);
   if ((type || SETTINGS.STORAGE_TYPE.fallback) !== 'disk') return;
   const root = (DISK_ROOT ?? settings['DISK_ROOT']) || SETTINGS.DISK_ROOT.fallback;
-  const { isServed } = await import('./process/private-paths.ts');
+  const { isServed } = await import('./server/private-paths.ts');
   if (!(await isServed(ENVIRONMENT_FILE, root))) return;
   refuse(
     `.env must not lie in DISK_ROOT ${root}: users who may upload files could change the settings. Start Holdall in a folder outside DISK_ROOT, with .env there, or set environment variables instead.`,

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { comparePaths } from '../../src/domain/path.ts';
+import { comparePaths } from '../../src/model/path.ts';
 import type { Family } from './synthetic-store.ts';
 
 /** An object of the store: what is in it is text, or is told by the key that it was generated with. */

@@ -1,11 +1,16 @@
-import { parseInstant } from '../domain/instant.ts';
-import { EXACT_NAMES } from '../domain/name-comparison.ts';
-import { parseFolder } from '../domain/path.ts';
-import { mistakesIn } from './access-file-error.ts';
-import { findDoubtful } from './access-file-notes.ts';
-import { findBrokenRules, readSubject } from './access-file-rules.ts';
-import { type AccessFileShape, findShapeMistakes, isAccessFileShape } from './access-file-shape.ts';
-import { locateJson } from './located-json.ts';
+import { parseInstant } from '../model/dates.ts';
+import { quoted } from '../model/error.ts';
+import { EXACT_NAMES } from '../model/name-comparison.ts';
+import { parseFolder } from '../model/path.ts';
+import {
+  type AccessFileShape,
+  findBrokenRules,
+  findShapeMistakes,
+  isAccessFileShape,
+  readSubject,
+} from './access-file-rules.ts';
+import { locateJson, mistakesIn } from './access-file-syntax.ts';
+import { isCheap, readPasswordHash } from './credentials.ts';
 import { createPolicy, type Grant, type Person, type Policy } from './policy.ts';
 
 /** A parsed access file. */
@@ -37,7 +42,7 @@ export function parseAccessFile(text: string, name = 'The access file', names = 
   const grants = json.value.grants.map(readGrant);
   const indices = new Map(grants.map((grant, index) => [grant, index]));
   const lineOf = (grant: Grant) => json.lineOf(['grants', indices.get(grant) ?? 0]);
-  const notes = findDoubtful({ people, grants, lineOf });
+  const notes = findWarnings({ people, grants, lineOf });
   return { policy: createPolicy(people, grants, names), people, grants, notes, lineOf };
 }
 
@@ -55,4 +60,50 @@ function readPerson([name, { password, groups = [], tokens = [] }]: [string, Per
 
 function readGrant({ folder, to, rights }: GrantShape): Grant {
   return { folder: parseFolder(folder), to: readSubject(to), rights };
+}
+
+/** What is right in an access file, and perhaps not meant, a line each. */
+export function findWarnings({ people, grants, lineOf }: Omit<AccessFile, 'notes' | 'policy'>): string[] {
+  const known = new Set(people.flatMap(({ groups }) => groups));
+  return [
+    ...grants.flatMap((grant) => {
+      const at = `line ${lineOf(grant)}`;
+      return [...noteOnGroup(grant, known, at), ...notesOnFolder(grant, at)];
+    }),
+    ...people.flatMap(notesOnPerson),
+  ];
+}
+
+/** A provider may tell of a group that nobody here belongs to, or its name is written wrong. */
+function noteOnGroup({ to }: Grant, known: ReadonlySet<string>, at: string): string[] {
+  if (to.kind !== 'group' || known.has(to.name)) return [];
+  return [`Nobody in the file belongs to the group ${quoted(to.name)} of ${at}; a provider may tell of it.`];
+}
+
+function notesOnFolder({ folder }: Grant, at: string): string[] {
+  const path = `${quoted(`/${folder}`)} of ${at}`;
+  const names = folder.split('/').slice(0, -1);
+  const notes = [
+    folder.includes('*') && `The * in ${path} is a character like others; a grant is for all below its folder anyway.`,
+    folder.includes('\\') && `The \\ in ${path} is a character like others; folders are parted by "/".`,
+    folder.startsWith('.holdall/') && `Of ${path}: a service of a disk keeps its own things there, and serves none.`,
+    names.some((name) => name.trim() !== name) && `A name in ${path} begins or ends with a space.`,
+  ];
+  return notes.filter((note) => note !== false);
+}
+
+function notesOnPerson({ name, password, tokens }: Person): string[] {
+  const who = quoted(name);
+  const reading = password === undefined ? undefined : readPasswordHash(password);
+  const isGuessable = reading !== undefined && 'cost' in reading && isCheap(reading);
+  const expired = tokens.filter(({ expires }) => expires !== undefined && expires.getTime() <= Date.now());
+  const notes = [
+    isGuessable && `The password of ${who} is hashed so that guessing it costs little.`,
+    password !== undefined && name.includes(':') && `${who} can't use Authorization: Basic, where a name has no ":".`,
+    password === undefined &&
+      tokens.length === 0 &&
+      `${who} has no password and no token, and comes by a provider only.`,
+    ...expired.map((token) => `The token ${quoted(token.name)} of ${who} has expired.`),
+  ];
+  return notes.filter((note) => note !== false);
 }

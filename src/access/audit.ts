@@ -1,4 +1,4 @@
-import type { Identity, Way } from './identity.ts';
+import type { AuthenticationMethod, Identity } from './identity.ts';
 
 /** What is written down: every sign-in, every refusal, every change. */
 export interface AuditEvent {
@@ -16,10 +16,10 @@ export interface AuditEvent {
 }
 
 /** Who asked, and how. */
-export interface Asker {
+export interface Actor {
   readonly who: Identity | undefined;
   /** How they proved it. */
-  readonly way: Way | undefined;
+  readonly way: AuthenticationMethod | undefined;
   /** Their address. */
   readonly from: string;
   readonly requestId: string;
@@ -27,7 +27,7 @@ export interface Asker {
 
 /** Where events are written. */
 export interface Audit {
-  write(event: AuditEvent, asker: Asker): void;
+  write(event: AuditEvent, asker: Actor): void;
   /** Opens the file anew, after somebody has moved it away. */
   reopen(): void;
   close(): void;

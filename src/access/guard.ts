@@ -1,5 +1,5 @@
-import { isStoreError, isThere, quoted, StoreError } from '../domain/error.ts';
-import type { Files, UploadOptions } from '../domain/files.ts';
+import type { Files, UploadOptions } from '../files/files.ts';
+import { exists, isStoreError, quoted, StoreError } from '../model/error.ts';
 import {
   childFile,
   childFolder,
@@ -10,14 +10,12 @@ import {
   nameOf,
   parentOf,
   ROOT,
-} from '../domain/path.ts';
-import type { WriteCondition } from '../domain/store.ts';
-import { AccessDenied } from './access-denied.ts';
+} from '../model/path.ts';
+import type { WriteCondition } from '../model/store.ts';
 import type { AuditEvent } from './audit.ts';
 import type { Identity } from './identity.ts';
-import type { Policy } from './policy.ts';
-import type { Right } from './rights.ts';
-import { listVisible } from './visible-folders.ts';
+import type { Policy, Right } from './policy.ts';
+import { listVisible } from './visible-entries.ts';
 
 export interface GuardOptions {
   /** Returns the current policy. It can change while a request is in progress. */
@@ -79,7 +77,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     if (!policy().may(who, 'read', place)) return false;
     if (error.kind !== 'wrong-kind') return true;
     for (const file of filesInTheWay(place)) {
-      if (!policy().may(who, 'read', file) && (await isThere(files.stat(file)))) return false;
+      if (!policy().may(who, 'read', file) && (await exists(files.stat(file)))) return false;
     }
     return true;
   };
@@ -187,13 +185,13 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
       need('read', 'fetch', file);
       return files.fetch(file, options);
     },
-    atHand(file) {
+    readCached(file) {
       need('read', 'fetch', file);
-      return files.atHand(file);
+      return files.readCached(file);
     },
-    async locate(entry, options) {
+    async downloadUrl(entry, options) {
       need('read', 'fetch', entry.path);
-      return files.locate(entry, options);
+      return files.downloadUrl(entry, options);
     },
     async upload(file, incoming, options) {
       const condition = options?.condition;
@@ -207,16 +205,16 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
         files.upload(file, { ...incoming, atEnd }, { ...options, condition: asked }),
       );
     },
-    async takeIn(incoming, options) {
+    async stage(incoming, options) {
       requireUpload();
-      const waiting = await files.takeIn(incoming, options);
+      const waiting = await files.stage(incoming, options);
       return {
-        async uploadTo(file: FilePath, uploadOptions?: UploadOptions) {
+        async commit(file: FilePath, uploadOptions?: UploadOptions) {
           await confirm();
           const condition = uploadOptions?.condition;
           const mayReplace = needForUpload(file, condition);
           return storeUpload(file, { condition, mayReplace }, (asked) =>
-            waiting.uploadTo(file, { ...uploadOptions, condition: asked }),
+            waiting.commit(file, { ...uploadOptions, condition: asked }),
           );
         },
         discard: () => waiting.discard(),
@@ -307,9 +305,21 @@ function filesInTheWay(path: FilePath | FolderPath): FilePath[] {
  */
 async function isTaken(files: Files, to: FilePath | FolderPath): Promise<boolean> {
   try {
-    return await isThere(isFolder(to) ? files.list(to, { limit: 1 }) : files.stat(to));
+    return await exists(isFolder(to) ? files.list(to, { limit: 1 }) : files.stat(to));
   } catch (error) {
     if (isStoreError(error, 'wrong-kind')) return true;
     throw error;
+  }
+}
+
+/** Somebody asked for what they may not do. */
+export class AccessDenied extends Error {
+  override readonly name = 'AccessDenied';
+  /** Whether they have not said who they are, and might be allowed to as somebody. */
+  readonly isAnonymous: boolean;
+
+  constructor(message: string, { isAnonymous }: { isAnonymous: boolean }) {
+    super(message);
+    this.isAnonymous = isAnonymous;
   }
 }

@@ -1,7 +1,6 @@
-import { EXACT_NAMES, type NameComparison } from '../domain/name-comparison.ts';
-import { type FilePath, type FolderPath, ROOT } from '../domain/path.ts';
+import { EXACT_NAMES, type NameComparison } from '../model/name-comparison.ts';
+import { type FilePath, type FolderPath, ROOT } from '../model/path.ts';
 import type { Identity } from './identity.ts';
-import type { Right } from './rights.ts';
 
 /** The users to which a grant applies. */
 export type Subject =
@@ -253,3 +252,14 @@ function overrules(one: Applying, other: Applying): boolean {
 
 /** Returns a unique key of a subject. No kind contains a `:`. */
 export const keyOf = (subject: Subject) => ('name' in subject ? `${subject.kind}:${subject.name}` : subject.kind);
+
+/**
+ * What a grant can give in a folder and everything below it: `read` is to list and fetch, `write` to upload new files
+ * and create folders, `manage` to rename, move, replace and delete what is there. None of them has another in it.
+ */
+export const RIGHTS = ['read', 'write', 'manage'] as const;
+
+export type Right = (typeof RIGHTS)[number];
+
+/** Everybody may everything: what holds where no access file says otherwise. */
+export const OPEN_POLICY = createPolicy([], [{ folder: ROOT, to: { kind: 'everyone' }, rights: RIGHTS }]);

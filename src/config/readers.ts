@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { parseInstant } from '../domain/instant.ts';
-import { isLoopback } from '../domain/loopback.ts';
+import { parseInstant } from '../model/dates.ts';
+import { isLoopback } from '../system.ts';
 
 /** The value of a setting, or the reason why its text is invalid. */
 export type Reading<Value> = { readonly value: Value } | { readonly problem: string };

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { MIN_KEY_BYTES } from '../domain/url-signer.ts';
+import { MIN_KEY_BYTES } from '../model/url-signer.ts';
 import {
   branchName,
   bucketName,

@@ -2,8 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import type { Config } from '../config/config.ts';
 import { networkProblem } from '../stores/network.ts';
-import { type Answer, type Asked, ask } from './asking.ts';
+import { escapePath } from '../stores/s3/keys.ts';
 import { type Check, type Finding, failed, ok, warning } from './check.ts';
+import { type RequestOptions, type Response, sendRequest } from './requests.ts';
+import type { StoreSubject } from './store.ts';
 
 /** The address by which people reach the service, and what is asked of it there. */
 export interface AddressSubject {
@@ -20,13 +22,13 @@ const OVERLOADED = 'The service is overloaded';
 const ATTEMPTS = 5;
 
 /** Asks the service for a path below its address, with the token. */
-export async function call({ url, token }: AddressSubject, path: string, asked: Asked): Promise<Answer> {
+export async function call({ url, token }: AddressSubject, path: string, asked: RequestOptions): Promise<Response> {
   const { origin } = new URL(url);
   const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const headers = { ...authorization, ...asked.headers };
   try {
     for (let attempt = 1; ; attempt++) {
-      const answer = await ask(origin, url.slice(origin.length) + path, { ...asked, headers });
+      const answer = await sendRequest(origin, url.slice(origin.length) + path, { ...asked, headers });
       if (attempt === ATTEMPTS || !answer.envelope?.error?.startsWith(OVERLOADED)) return answer;
       await delay(1000, undefined, { signal: asked.signal });
     }
@@ -36,7 +38,7 @@ export async function call({ url, token }: AddressSubject, path: string, asked: 
 }
 
 /** An answer in words: its status, and what the service says in it. */
-export function sayAnswer({ status, envelope }: Answer): string {
+export function sayAnswer({ status, envelope }: Response): string {
   if (envelope?.error !== undefined) return `${status}: ${envelope.error}`;
   return envelope === undefined ? `${status}, which is not of the service` : String(status);
 }
@@ -120,7 +122,7 @@ export function explainAddress(error: unknown, { url, config }: AddressSubject):
   return `Start the service and the proxy before it, let a firewall pass ${host}, or correct PUBLIC_URL. From this machine itself, try --url http://127.0.0.1:${config.PORT}.`;
 }
 
-function adviceOnLive({ status, headers, envelope }: Answer, { url, config }: AddressSubject): string {
+function adviceOnLive({ status, headers, envelope }: Response, { url, config }: AddressSubject): string {
   const base = new URL(url).pathname.replace(/\/$/, '');
   const upstream = `http://${config.HOST}:${config.PORT}`;
   if (status >= 300 && status < 400) {
@@ -140,7 +142,7 @@ function adviceOnLive({ status, headers, envelope }: Answer, { url, config }: Ad
   return `Another server answers there: let the proxy pass ${url}/ on to ${upstream} (nginx: server_name and location), or correct PUBLIC_URL.`;
 }
 
-function adviceOnHost({ envelope }: Answer, { url }: AddressSubject): string {
+function adviceOnHost({ envelope }: Response, { url }: AddressSubject): string {
   const { host } = new URL(url);
   if (envelope?.error?.includes('its address is another one')) {
     return `The service does not see the host that was asked for, or PUBLIC_URL is another: let the proxy pass it on (nginx: proxy_set_header Host $http_host;), and set PUBLIC_URL to ${url} where the service runs.`;
@@ -171,4 +173,24 @@ async function lookAtCertificate({ hostname, port }: URL, signal: AbortSignal): 
   } finally {
     socket.destroy();
   }
+}
+
+/** The service at its address, and the store with the probe: for how files pass what is before the service. */
+export type PassageSubject = AddressSubject & StoreSubject;
+
+/** The path of a file of the probe behind a route. */
+export function pathOf(route: string, { probe }: PassageSubject, name: string): string {
+  return `${route}${escapePath(probe + name)}`;
+}
+
+export const ADVICE_ON_TOKEN =
+  'Look at the token in HOLDALL_TOKEN, and at its entry in ACCESS_FILE: whether it has expired, and whether its person may read, write and manage in "/" (npx holdall access explain NAME upload /).';
+
+export const PATHS =
+  'Have the proxy pass paths on as they are: in nginx proxy_pass with nothing behind the port, not even a "/"; in Apache AllowEncodedSlashes NoDecode and ProxyPass with nocanon; and no rewrite that decodes them.';
+
+/** What to do where a request is refused that should not be. */
+export function adviceOnRefusal({ status, envelope }: Response): string {
+  if (status === 401 || status === 403) return envelope === undefined ? 'Let the proxy pass it on.' : ADVICE_ON_TOKEN;
+  return 'Look for the answer in the log of the proxy and, by its X-Request-Id, in that of the service.';
 }

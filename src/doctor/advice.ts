@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts';
-import { isStoreError } from '../domain/error.ts';
+import { isStoreError } from '../model/error.ts';
 
 /** What to do where a store refuses or fails, as far as it depends on the settings alone. */
 interface Configured {

@@ -4,19 +4,19 @@ import {
   PutObjectCommand,
   type PutObjectCommandInput,
 } from '@aws-sdk/client-s3';
-import { attachment } from '../domain/attachment.ts';
-import { isStoreError } from '../domain/error.ts';
-import { isLoopback } from '../domain/loopback.ts';
-import { childFile, childFolder, parseFile } from '../domain/path.ts';
-import { isLack } from '../stores/s3/abilities.ts';
-import type { SendOptions } from '../stores/s3/asking.ts';
+import { isStoreError } from '../model/error.ts';
+import { childFile, childFolder, parseFile } from '../model/path.ts';
+import { attachment } from '../model/presentation.ts';
+import { isMissingCapability } from '../stores/s3/abilities.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
+import type { SendOptions } from '../stores/s3/connection.ts';
+import { codeOf } from '../stores/s3/errors.ts';
 import { escapePath } from '../stores/s3/keys.ts';
-import { codeOf } from '../stores/s3/translate.ts';
+import { isLoopback } from '../system.ts';
 import { adviceFor } from './advice.ts';
-import { ask } from './asking.ts';
 import { type Check, failed, notTried, ok, warning } from './check.ts';
 import { HOSTILE_NAME, readProbe, writeProbe } from './probe.ts';
+import { sendRequest } from './requests.ts';
 import { LARGE, LARGE_NAME, OTHER_ETAG, PLAIN_NAME, SMALL, type StoreSubject } from './store.ts';
 
 /** A bucket, asked without what the store does around its requests. */
@@ -35,7 +35,7 @@ export const CLOCK_CHECK: Check<{ readonly origin: string; readonly bucket: stri
   timeout: 10_000,
   async run({ origin, bucket }, signal) {
     // Refused, as nobody signed it; the time is told all the same.
-    const answer = await ask(origin, `/${bucket}`, { method: 'HEAD', signal }).catch(() => undefined);
+    const answer = await sendRequest(origin, `/${bucket}`, { method: 'HEAD', signal }).catch(() => undefined);
     const ahead = Math.round((Date.parse(answer?.headers.date ?? '') - Date.now()) / 1000);
     if (Number.isNaN(ahead)) return notTried('The store does not tell its time, or does not answer.');
     if (Math.abs(ahead) < CLOCKS) return ok('The clock of this machine and that of the store agree.');
@@ -193,7 +193,7 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     async run({ store, probe }, signal) {
       const path = childFile(probe, HOSTILE_NAME);
       const { origin, target } = await presign(store, await store.stat(path, { signal }));
-      const answer = await ask(origin, target, { headers: { range: 'bytes=100-199' }, signal });
+      const answer = await sendRequest(origin, target, { headers: { range: 'bytes=100-199' }, signal });
       if (answer.status !== 206 || !answer.body.equals(SMALL.subarray(100, 200))) {
         return failed(
           `A presigned URL, asked for 100 bytes, gave ${answer.body.length} with the status ${answer.status}.`,
@@ -240,7 +240,7 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     async run({ store, probe, bucket, pageOrigin = '' }, signal) {
       const entry = await store.stat(childFile(probe, PLAIN_NAME), { signal });
       const { origin, target } = await presign(store, entry);
-      const { status, headers } = await ask(origin, target, {
+      const { status, headers } = await sendRequest(origin, target, {
         method: 'OPTIONS',
         headers: {
           origin: pageOrigin,
@@ -267,7 +267,7 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     async run({ config, probe }, signal) {
       const { origin, pathname } = new URL(config.S3_PUBLIC_URL ?? '');
       const target = `${pathname.replace(/\/$/, '')}/${escapePath(probe + HOSTILE_NAME)}`;
-      const { status, body } = await ask(origin, target, { signal });
+      const { status, body } = await sendRequest(origin, target, { signal });
       if (status === 200 && body.equals(SMALL)) return ok('S3_PUBLIC_URL gives the files of the bucket.');
       return failed(
         `S3_PUBLIC_URL does not give a file that is in the bucket: the status is ${status}.`,
@@ -280,7 +280,7 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     name: 'bucket-abilities',
     needs: 'store-write',
     async run({ warnings }) {
-      const lacks = warnings.filter(isLack);
+      const lacks = warnings.filter(isMissingCapability);
       if (lacks.length === 0) return ok('No request was refused that Amazon S3 takes.');
       return warning(
         lacks.join(' '),

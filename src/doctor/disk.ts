@@ -3,13 +3,11 @@ import { copyFile, stat, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { isThere } from '../domain/error.ts';
-import { childFile } from '../domain/path.ts';
-import { codeOf } from '../domain/system-error.ts';
-import { isLocalFileSystem } from '../stores/disk/local.ts';
+import { errorCode, exists } from '../model/error.ts';
+import { childFile } from '../model/path.ts';
+import { isLocalFileSystem } from '../stores/disk/file-system-type.ts';
 import { type Check, failed, ok, warning } from './check.ts';
-import { nearestFolder } from './folders.ts';
-import { writeProbe } from './probe.ts';
+import { nearestFolder, writeProbe } from './probe.ts';
 import { PLAIN_NAME, type StoreSubject } from './store.ts';
 
 /** What is looked at before a folder is opened as a store. */
@@ -89,7 +87,7 @@ export const DISK_CHECKS: readonly Check<StoreSubject>[] = [
     async run(subject, signal) {
       const { store, probe } = subject;
       await writeProbe(subject, COMPOSED, Buffer.alloc(0), { signal });
-      const sees = (name: string) => isThere(store.stat(childFile(probe, name), { signal }));
+      const sees = (name: string) => exists(store.stat(childFile(probe, name), { signal }));
       const [folds, normalises] = [await sees(COMPOSED.toUpperCase()), await sees(COMPOSED.normalize('NFD'))];
       if (!folds && !normalises) return ok('The file system tells apart names that differ in a letter’s case or form.');
       const same = [...(folds ? ['"a" and "A"'] : []), ...(normalises ? ['two forms of "é"'] : [])].join(', and ');
@@ -111,7 +109,7 @@ export const DISK_CHECKS: readonly Check<StoreSubject>[] = [
         await copyFile(join(folder, PLAIN_NAME), join(folder, 'reflink'), constants.COPYFILE_FICLONE_FORCE);
         return ok('Copies share their bytes with the original (reflinks), and take no time.');
       } catch (error) {
-        const known = ['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EINVAL', 'ENOTTY'].includes(codeOf(error) ?? '');
+        const known = ['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EINVAL', 'ENOTTY'].includes(errorCode(error) ?? '');
         if (!known) throw error;
         return ok('The file system has no reflinks: copies take the room, and the time, of their bytes.');
       }

@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { constants } from 'node:fs';
+import { access, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { untilAborted } from '../cache/until-aborted.ts';
-import { ifThere, isThere } from '../domain/error.ts';
-import type { Files } from '../domain/files.ts';
-import { type FolderPath, parseFile, parseFolder } from '../domain/path.ts';
-import type { FileEntry, Store, WriteCondition } from '../domain/store.ts';
+import { untilAborted } from '../concurrency/single-flight.ts';
+import type { Files } from '../files/files.ts';
+import { exists, undefinedIfNotFound } from '../model/error.ts';
+import { type FolderPath, parseFile, parseFolder } from '../model/path.ts';
+import type { FileEntry, Store, WriteCondition } from '../model/store.ts';
 import { type Finding, failed, ok } from './check.ts';
 
 /** A folder that nobody else has a name for. */
@@ -54,8 +57,8 @@ export async function readProbe(
 /** Removes the probe with all that is in it, and looks whether it is gone. */
 export async function removeProbe(files: Files, probe: FolderPath, signal: AbortSignal): Promise<Finding> {
   try {
-    await untilAborted(ifThere(files.deleteFolder(probe, { signal })), signal);
-    const isLeft = await untilAborted(isThere(files.list(probe, { signal, limit: 1 })), signal);
+    await untilAborted(undefinedIfNotFound(files.deleteFolder(probe, { signal })), signal);
+    const isLeft = await untilAborted(exists(files.list(probe, { signal, limit: 1 })), signal);
     if (!isLeft) return ok(`Removed what was written, the folder "${probe}".`);
     return leftBehind(probe, 'The store says that it was removed, and still lists it.');
   } catch (error) {
@@ -67,5 +70,23 @@ function leftBehind(probe: FolderPath, reason: string): Finding {
   return failed(
     `What was written is left in the folder "${probe}": ${reason}`,
     `Delete the folder "${probe}" by hand, when the store takes it: nothing else is in it.`,
+  );
+}
+
+/** The folder itself, or where it is missing the nearest one above it, in which it would be made. */
+export async function nearestFolder(folder: string): Promise<string> {
+  for (let current = resolve(folder); ; current = dirname(current)) {
+    const isThere = await stat(current).then(
+      () => true,
+      () => false,
+    );
+    if (isThere || current === dirname(current)) return current;
+  }
+}
+
+export async function isWritable(folder: string): Promise<boolean> {
+  return access(folder, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
   );
 }

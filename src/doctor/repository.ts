@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
-import { isStoreError } from '../domain/error.ts';
-import { childFile, ROOT } from '../domain/path.ts';
+import { isStoreError } from '../model/error.ts';
+import { childFile, ROOT } from '../model/path.ts';
 import { adviceFor } from './advice.ts';
 import { type Check, notTried, ok, warning } from './check.ts';
 import type { StoreSubject } from './store.ts';

@@ -1,15 +1,14 @@
 import { readFile, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { parseAccessFile } from '../access/access-file.ts';
-import { AccessFileError } from '../access/access-file-error.ts';
-import { readAccessFile } from '../access/access-file-text.ts';
+import { AccessFileError, readAccessFile } from '../access/access-file-syntax.ts';
 import { type Config, SettingsError } from '../config/config.ts';
-import { isLoopback } from '../domain/loopback.ts';
-import { codeOf } from '../domain/system-error.ts';
-import { requirePrivatePaths } from '../process/private-paths.ts';
-import { connectRedis } from '../process/redis.ts';
+import { errorCode } from '../model/error.ts';
+import { requirePrivatePaths } from '../server/private-paths.ts';
+import { connectRedis } from '../server/redis.ts';
+import { isLoopback } from '../system.ts';
 import { type Check, failed, ok, warning } from './check.ts';
-import { isWritable, nearestFolder } from './folders.ts';
+import { isWritable, nearestFolder } from './probe.ts';
 
 /** What can be told of the settings, and of the machine, without the store. */
 export const SETTINGS_CHECKS: readonly Check<Config>[] = [
@@ -144,5 +143,5 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
 ];
 
 function unlessMissing(error: unknown): undefined {
-  if (codeOf(error) !== 'ENOENT') throw error;
+  if (errorCode(error) !== 'ENOENT') throw error;
 }

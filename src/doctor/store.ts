@@ -1,8 +1,8 @@
 import type { Config } from '../config/config.ts';
-import { isStoreError, isThere } from '../domain/error.ts';
-import type { Files } from '../domain/files.ts';
-import { childFile, childFolder, type FolderPath, ROOT } from '../domain/path.ts';
-import type { FileEntry, Store, WriteCondition } from '../domain/store.ts';
+import type { Files } from '../files/files.ts';
+import { exists, isStoreError } from '../model/error.ts';
+import { childFile, childFolder, type FolderPath, ROOT } from '../model/path.ts';
+import type { FileEntry, Store, WriteCondition } from '../model/store.ts';
 import type { OpenedStore } from '../stores/create.ts';
 import { adviceFor } from './advice.ts';
 import { type Check, failed, ok } from './check.ts';
@@ -155,7 +155,7 @@ export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
       await files.copyFile(childFile(probe, PLAIN_NAME), copy, { replace: false, signal });
       await files.moveFile(copy, moved, { replace: false, signal });
       const bytes = await readProbe(subject, MOVED_NAME, { signal });
-      if (SMALL.equals(bytes) && !(await isThere(store.stat(copy, { signal }))))
+      if (SMALL.equals(bytes) && !(await exists(store.stat(copy, { signal }))))
         return ok('Copied a file, and moved the copy.');
       return failed('A copy that was moved is not what it was, or is still where it was.', WRONG_BYTES);
     },
@@ -183,7 +183,7 @@ export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
     async run({ store, probe }, signal) {
       const file = childFile(probe, EMPTY_NAME);
       await store.remove(file, { signal });
-      if (!(await isThere(store.stat(file, { signal })))) return ok('Deleted a file.');
+      if (!(await exists(store.stat(file, { signal })))) return ok('Deleted a file.');
       return failed('A file that was deleted is still there.', 'Look for a cache between the service and the store.');
     },
     explain: adviceFor('s3:DeleteObject'),

@@ -1,8 +1,7 @@
-import { call, explainAddress, sayAnswer } from './address.ts';
-import { type Answer, uploadForm } from './asking.ts';
+import { adviceOnRefusal, call, explainAddress, PATHS, type PassageSubject, pathOf, sayAnswer } from './address.ts';
 import { type Check, type Finding, failed, notTried, ok, warning } from './check.ts';
-import { adviceOnRefusal, PATHS, type PassageSubject, pathOf } from './passage.ts';
 import { probeBytes } from './probe.ts';
+import { type Response, uploadForm } from './requests.ts';
 import { LARGE_FOLDER, SMALL } from './store.ts';
 
 const UPLOADED = 'up a+b%2F é.txt';
@@ -80,17 +79,17 @@ export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
         [
           'HEAD',
           await call(subject, file, { method: 'HEAD', signal }),
-          ({ status, headers }: Answer) => status === 200 && headers['content-length'] === '4096',
+          ({ status, headers }: Response) => status === 200 && headers['content-length'] === '4096',
         ],
         [
           'OPTIONS',
           await call(subject, '/upload', { method: 'OPTIONS', signal }),
-          ({ status, headers }: Answer) => status === 204 && headers.allow !== undefined,
+          ({ status, headers }: Response) => status === 204 && headers.allow !== undefined,
         ],
         [
           'DELETE',
           await call(subject, pathOf('/delete/', subject, UPLOADED), { method: 'DELETE', signal }),
-          ({ status }: Answer) => status === 200,
+          ({ status }: Response) => status === 200,
         ],
       ] as const;
       const refused = tried.filter(([, answer, isRight]) => !isRight(answer));
@@ -111,12 +110,12 @@ const APACHE =
 const BODY_SIZE =
   'Raise the limit of the proxy for bodies: in nginx client_max_body_size 0; in its server; in Apache LimitRequestBody 0; Cloudflare has one of 100 MB; Traefik one where it has the buffering middleware. Time-outs for bodies likewise.';
 
-function adviceOnUpload(answer: Answer): string {
+function adviceOnUpload(answer: Response): string {
   if (answer.status !== 413) return adviceOnRefusal(answer);
   return answer.envelope === undefined ? BODY_SIZE : 'Raise MAX_UPLOAD_SIZE.';
 }
 
-function upload(subject: PassageSubject, name: string, bytes: Buffer, signal: AbortSignal): Promise<Answer> {
+function upload(subject: PassageSubject, name: string, bytes: Buffer, signal: AbortSignal): Promise<Response> {
   const { type, body } = uploadForm(subject.probe, name, bytes);
   return call(subject, '/upload', { method: 'POST', headers: { 'content-type': type }, body, signal });
 }

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { DescribedRoute } from './api-documents.ts';
+import type { App } from './fastify-app.ts';
 import { PERMISSIONS_POLICY } from './headers.ts';
-import { ROUTED_METHODS } from './methods.ts';
-import type { App } from './service.ts';
+import { ROUTED_METHODS } from './unmatched-requests.ts';
 
 /** Path of the API documentation, as HTML and OpenAPI. */
 export const DOCS = '/-/docs';

@@ -1,8 +1,8 @@
 import fastifySwagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
-import { version } from '../version.ts';
-import { setsItsCompilers } from './compilers.ts';
+import { version } from '../system.ts';
+import { setsItsCompilers } from './fastify-app.ts';
 
 /** A route as far as it is told of. */
 export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'>;

@@ -1,35 +1,35 @@
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import { Ajv } from 'ajv';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { guardRequests } from './access/request-access.ts';
 import { describeApi } from './api-description.ts';
-import { setsItsCompilers } from './compilers.ts';
 import { HttpError } from './errors.ts';
-import { continueWhenRead } from './expect-continue.ts';
-import { answerFailures, refuseAmbiguousHosts } from './failures.ts';
+import { handleErrors, refuseAmbiguousHosts } from './failures.ts';
+import { type App, setsItsCompilers } from './fastify-app.ts';
 import { isolateAnswers } from './isolation.ts';
 import { limitOptions, limitRequests } from './limits/limits.ts';
 import { createLongOperations } from './long-operations.ts';
-import { malformedRoute, routeMalformedUrls } from './malformed-urls.ts';
-import { collectMethods, refuseOtherMethods, routeOtherMethods } from './methods.ts';
-import { tellQuota } from './quota.ts';
+import { addQuotaHeader } from './quota.ts';
 import { createRequestIds, logRequests } from './request-log.ts';
 import { traceRequests } from './request-trace.ts';
 import { assetRoutes } from './routes/assets.ts';
-import { fetchRoute } from './routes/fetch.ts';
-import { deleteFileRoute, renameFileRoute } from './routes/files.ts';
-import { deleteFolderRoute, folderRoutes } from './routes/folders.ts';
+import { fetchRoute, signedRoute } from './routes/fetch.ts';
+import { deleteFileRoute, deleteFolderRoute, folderRoutes, renameFileRoute, transferRoutes } from './routes/files.ts';
 import { listingRoutes } from './routes/listing.ts';
-import { metricsRoute } from './routes/metrics.ts';
-import { endSessionRoutes, sessionRoutes } from './routes/session.ts';
-import { signInRoutes } from './routes/sign-in.ts';
-import { signedRoute } from './routes/signed.ts';
-import { securityTextRoute, systemRoutes } from './routes/system.ts';
+import { endSessionRoutes, sessionRoutes, signInRoutes } from './routes/session.ts';
+import { metricsRoute, securityTextRoute, systemRoutes } from './routes/system.ts';
 import { thumbnailRoute } from './routes/thumbnail.ts';
-import { transferRoutes } from './routes/transfer.ts';
 import { uploadRoute } from './routes/upload.ts';
-import type { App, Service } from './service.ts';
+import type { Service } from './service.ts';
+import {
+  collectMethods,
+  malformedRoute,
+  rejectOtherMethods,
+  routeMalformedUrls,
+  routeOtherMethods,
+} from './unmatched-requests.ts';
 
 /** Maximum size of a JSON body. Two paths of maximum length fit, even with every character escaped. */
 const BODY_LIMIT = 64 * 1024;
@@ -56,16 +56,16 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
     forceCloseConnections: 'idle',
     ...routeMalformedUrls.options,
     ...routeOtherMethods.options,
-    ...answerFailures.options,
+    ...handleErrors.options,
     ...limits,
-    http: { ...answerFailures.options.http, ...limits.http, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE },
+    http: { ...handleErrors.options.http, ...limits.http, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   // Synchronous hooks take `done` because ten promises took half the time of the smallest response.
   closeWhatIsAnswered(app);
   routeOtherMethods(app);
   continueWhenRead(app);
-  answerFailures(app, requestIds);
+  handleErrors(app, requestIds);
   routeMalformedUrls(app);
   logRequests(app, service);
   traceRequests(app, service);
@@ -73,13 +73,13 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   await limitRequests(app, service.limits);
   refuseAmbiguousHosts(app);
   guardRequests(app, service);
-  tellQuota(app, service);
+  addQuotaHeader(app, service);
   setCompilers(app);
   const methodsOf = collectMethods(app);
   if (service.apiDocs) describeApi(app);
   if (service.security) securityTextRoute(app, service, service.security);
   await app.register(async (routes: App) => registerRoutes(routes, service));
-  refuseOtherMethods(app, methodsOf);
+  rejectOtherMethods(app, methodsOf);
   return app;
 }
 
@@ -178,4 +178,22 @@ function setCompilers(app: App): void {
     (httpPart === 'querystring' ? withCoercion : withoutCoercion).compile(schema),
   );
   app.setSerializerCompiler(() => JSON.stringify);
+}
+
+/**
+ * Sends `100 Continue` when the service begins to read the body of a request with `Expect: 100-continue` (RFC 9110,
+ * section 10.1.1). Node.js would send it before any decision. A request that is refused by its headers now gets the
+ * error response, and its client does not send the body.
+ */
+export function continueWhenRead(app: App): void {
+  app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    const read = request._read;
+    request._read = function readAndContinue(size) {
+      this._read = read;
+      // After the response, the rest of the body is only drained.
+      if (!response.headersSent && !response.writableEnded) response.writeContinue();
+      read.call(this, size);
+    };
+    app.server.emit('request', request, response);
+  });
 }

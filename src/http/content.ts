@@ -1,20 +1,19 @@
+import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { isStoreError } from '../domain/error.ts';
-import type { Fetched, ReadOptions } from '../domain/files.ts';
-import type { Content, FileEntry } from '../domain/store.ts';
-import { clientSignal } from './client-signal.ts';
+import type { Fetched, ReadOptions } from '../files/files.ts';
+import { isStoreError } from '../model/error.ts';
+import type { Content, FileEntry, Release } from '../model/store.ts';
 import { HttpError } from './errors.ts';
 import { contentHeaders, refuseToRun, relativeTo, type Showing } from './headers.ts';
-import { allowsRange, evaluate, hasPreconditions, quote } from './preconditions.ts';
-import { parseRange } from './range.ts';
-import { releaseWhenPiped } from './releasing.ts';
+import { clientSignal } from './long-operations.ts';
+import { allowsRange, evaluate, hasPreconditions, parseRange, quote } from './preconditions.ts';
 
 /** Where the bytes of one file come from. */
 export interface ContentSource {
   stat(): Promise<FileEntry>;
   fetch(options: ReadOptions): Promise<Fetched>;
   /** The whole file, where it is in memory. */
-  atHand?(): Content | undefined | Promise<Content | undefined>;
+  readCached?(): Content | undefined | Promise<Content | undefined>;
   /** A URL that is to be answered instead of the bytes; undefined for the bytes. */
   locate(file: FileEntry): Promise<string | undefined>;
 }
@@ -35,8 +34,8 @@ export function sendContent(
   refuseToRun(request.headers);
   const send = (content: Content | undefined) =>
     content ? sendBytes(reply, content, showing) : openAndSend(request, reply, source, showing);
-  const atHand = asksForWhole(request) ? source.atHand?.() : undefined;
-  return atHand instanceof Promise ? atHand.then(send) : send(atHand);
+  const readCached = asksForWhole(request) ? source.readCached?.() : undefined;
+  return readCached instanceof Promise ? readCached.then(send) : send(readCached);
 }
 
 function asksForWhole({ method, headers }: FastifyRequest): boolean {
@@ -100,9 +99,30 @@ function sendBytes(reply: FastifyReply, content: Content, showing: Showing): Fas
   if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${file.size}`);
   const length = range ? range.end - range.start + 1 : file.size;
   reply.header('content-length', length);
-  return reply.send(bytes ?? (release ? releaseWhenPiped(content.body, release) : content.body));
+  return reply.send(bytes ?? (release ? recycleBuffers(content.body, release) : content.body));
 }
 
 function describe(reply: FastifyReply, file: FileEntry, showing: Showing): FastifyReply {
   return reply.headers(contentHeaders(file, showing));
+}
+
+/**
+ * Has a body release each piece that it pipes when that is written; the next one comes then. For what is done with bytes
+ * when it says so, as a response is: the system has them.
+ */
+export function recycleBuffers(body: Readable, release: Release): Readable {
+  return Object.assign(body, {
+    pipe<Destination extends NodeJS.WritableStream>(destination: Destination): Destination {
+      body.on('data', (piece: Buffer) => {
+        body.pause();
+        destination.write(piece, (error) => {
+          if (error) return;
+          release(piece);
+          body.resume();
+        });
+      });
+      body.once('end', () => destination.end());
+      return destination;
+    },
+  });
 }

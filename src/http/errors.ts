@@ -1,6 +1,6 @@
 import type { FastifyError } from 'fastify';
-import { AccessDenied } from '../access/access-denied.ts';
-import { type ErrorKind, isStoreError, quoted } from '../domain/error.ts';
+import { AccessDenied } from '../access/guard.ts';
+import { type ErrorKind, isStoreError, quoted } from '../model/error.ts';
 
 /** An error as a client gets to see it. */
 export interface Problem {

@@ -3,16 +3,16 @@ import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
-import { quoted } from '../domain/error.ts';
+import { quoted } from '../model/error.ts';
 import './access/request-access.ts';
 import { HttpError, type Problem, problemOf } from './errors.ts';
+import type { App } from './fastify-app.ts';
 import { GENERAL_HEADERS, JSON_TYPE } from './headers.ts';
 import { pathOf, REQUEST_ID, type RequestIds } from './request-log.ts';
 import type { Failure } from './schemas.ts';
-import type { App } from './service.ts';
 
 /** Responds to every error with the error format of the HTTP API. */
-export function answerFailures(app: App, requestId: RequestIds): void {
+export function handleErrors(app: App, requestId: RequestIds): void {
   app.setErrorHandler((error, request, reply) => sendFailure(error, request, reply));
   app.setNotFoundHandler((request, reply) => sendFailure(unknownRoute(request), request, reply));
   // Before the body is read: the framework also reads it for unknown routes.
@@ -49,7 +49,7 @@ function hostProblem({ headers, httpVersion, rawHeaders, url = '' }: IncomingMes
 }
 
 /** Options of the framework for errors that occur before a request exists. */
-answerFailures.options = {
+handleErrors.options = {
   clientErrorHandler: (error, socket) => refuseConnection(error, socket),
   // Node.js would respond to a missing Host header without the error format.
   http: { requireHostHeader: false },

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Presentation, presentationOf, type Shown } from '../domain/presentation.ts';
-import type { FileEntry } from '../domain/store.ts';
+import { type Presentation, presentationOf, type Shown } from '../model/presentation.ts';
+import type { FileEntry } from '../model/store.ts';
 import { HttpError } from './errors.ts';
 import { lastModified, quote } from './preconditions.ts';
 

@@ -1,8 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import { nameOf } from './access/hosts.ts';
+import { nameOf } from './access/request-origin.ts';
 import { HttpError } from './errors.ts';
+import type { App } from './fastify-app.ts';
 import { GENERAL_HEADERS } from './headers.ts';
-import type { App, Service } from './service.ts';
+import type { Service } from './service.ts';
 
 /**
  * Keeps what is served apart from the pages of others, and the contents of files from everything else where they have

@@ -1,10 +1,9 @@
 import { PassThrough } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AccessDenied } from '../access/access-denied.ts';
-import type { Cancellable, Progress, Reporting } from '../domain/store.ts';
+import { AccessDenied } from '../access/guard.ts';
+import type { Cancellable, Progress, Reporting } from '../model/store.ts';
 import { acceptsExplicitly } from './accept.ts';
-import { clientSignal } from './client-signal.ts';
 import { problemOf } from './errors.ts';
 
 const NDJSON = 'application/x-ndjson';
@@ -94,4 +93,13 @@ async function writeEnd(
     if (status >= 500 && !signal.aborted) request.log.error({ err: error }, 'A folder operation failed.');
     lines.end(`${JSON.stringify({ success: false, error: message, status })}\n`);
   }
+}
+
+/** Aborted when the client leaves before its answer was sent whole. */
+export function clientSignal(reply: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) controller.abort(new Error('The client closed the connection.'));
+  });
+  return controller.signal;
 }

@@ -2,13 +2,11 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { Dicer } from '@fastify/busboy';
-import { eachPiece } from '../domain/each-piece.ts';
-import { quoted, StoreError } from '../domain/error.ts';
-import { freeMemory } from '../domain/free-memory.ts';
-import type { Release } from '../domain/store.ts';
-import { type FormField, parseFormDisposition } from './content-disposition.ts';
+import { quoted, StoreError } from '../model/error.ts';
+import type { Release } from '../model/store.ts';
+import { forEachChunk, releaseMemory } from '../streams/bodies.ts';
 import { HttpError } from './errors.ts';
-import { partsOfWhole, type WholePart } from './whole-form.ts';
+import { type BufferedPart, type FormField, parseBufferedForm, parseFormDisposition } from './form-fields.ts';
 
 /** One part of a form. Its body must be read to the end, or resumed, before the next part arrives. */
 export interface Part extends FormField {
@@ -71,13 +69,13 @@ export async function readForm(request: IncomingMessage): Promise<Form> {
 function readAtOnce(request: IncomingMessage, boundary: string): Form | undefined {
   if (!request.complete || request.readableLength > SMALL) return undefined;
   const bytes: Buffer | null = request.read();
-  const parts = bytes && partsOfWhole(bytes, boundary)?.map(partAtHand);
+  const parts = bytes && parseBufferedForm(bytes, boundary)?.map(partAtHand);
   if (parts) return { next: async () => parts.shift(), beginFile: () => {}, problem: () => undefined };
   if (bytes) request.unshift(bytes);
   return undefined;
 }
 
-function partAtHand({ bytes, ...field }: WholePart): Part {
+function partAtHand({ bytes, ...field }: BufferedPart): Part {
   const body = new Readable({ read() {} });
   // The code that destroys the body handles the error.
   body.on('error', () => {});
@@ -179,13 +177,13 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
  * part, or the next part, in it. The boundary bytes that Dicer keeps are shorter than any chunk freed here.
  */
 function freeWhole(piece: Buffer): void {
-  if (piece.length >= WORTH_FREEING && piece.length === piece.buffer.byteLength) freeMemory(piece);
+  if (piece.length >= WORTH_FREEING && piece.length === piece.buffer.byteLength) releaseMemory(piece);
 }
 
 /** Skips an unknown part. Throws `too-large` if it is larger than an extra field could be. */
 export async function skipPart({ name, body }: Part): Promise<void> {
   let size = 0;
-  await eachPiece(body, (piece) => {
+  await forEachChunk(body, (piece) => {
     size += piece.length;
     if (size <= MAX_UNKNOWN) return;
     const message = `The field ${quoted(name ?? '')} is larger than ${MAX_UNKNOWN / 1024 ** 2} MiB, and none that an upload has: the file is the field "file", with a file name.`;
@@ -201,7 +199,7 @@ export async function readText({ name, type, encoding, body }: Part, maxBytes: n
   if (!decoder) throw invalid(`The field ${quoted(name ?? '')} has the unknown charset ${quoted(charset)}. Use UTF-8.`);
   const chunks: Buffer[] = [];
   let size = 0;
-  await eachPiece(body, (chunk) => {
+  await forEachChunk(body, (chunk) => {
     size += chunk.length;
     if (size > maxBytes) throw invalid(`The field ${quoted(name ?? '')} is longer than ${maxBytes} bytes.`);
     chunks.push(chunk);

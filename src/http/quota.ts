@@ -1,13 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Quota } from '../domain/store.ts';
+import type { Quota } from '../model/store.ts';
 import './access/request-access.ts';
-import type { App, Service } from './service.ts';
+import type { App } from './fastify-app.ts';
+import type { Service } from './service.ts';
 
 /**
  * Adds the store's quota to responses if the client prefers it (RFC 7240). With an access file, only signed-in users
  * receive it.
  */
-export function tellQuota(app: App, { files, access: { mode } }: Pick<Service, 'files' | 'access'>): void {
+export function addQuotaHeader(app: App, { files, access: { mode } }: Pick<Service, 'files' | 'access'>): void {
   app.addHook('onSend', ({ headers, access }, reply, _payload, done) => {
     const isTold = prefersQuota(headers) && (mode !== 'file' || access?.who !== undefined);
     const quota = isTold ? files.quota() : undefined;

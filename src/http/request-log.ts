@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Limits } from './limits/limits.ts';
-import { trustedPeers } from './limits/trusted-peers.ts';
-import { countRefused } from './refused-requests.ts';
-import type { App, Service } from './service.ts';
+import type { App } from './fastify-app.ts';
+import { trustedPeers } from './limits/connections.ts';
+import type { Limits } from './limits/options.ts';
+import type { Service } from './service.ts';
 
 export const REQUEST_ID = 'x-request-id';
 
@@ -55,7 +55,7 @@ const INFORMED: readonly string[] = ['info', 'debug', 'trace'];
  */
 export function logRequests(app: App, { metrics }: Pick<Service, 'metrics'>): void {
   const isLogged = INFORMED.includes(app.log.level);
-  const refused = countRefused(app);
+  const refused = countRejected(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(REQUEST_ID, request.id);
     if (isLogged || metrics) followRequest(request, reply, { isLogged, metrics, refused });
@@ -100,4 +100,44 @@ function followRequest(
       'request',
     );
   });
+}
+
+/** Milliseconds between two log lines. */
+const INTERVAL = 10_000;
+
+/** Maximum number of clients that a line names. */
+const MAX_CLIENTS = 5;
+
+/**
+ * Logs requests that are refused with 429: the first one at once, then one line per ten seconds with their number and
+ * some clients. A client that sends too many requests must not flood the log. Call the returned function for each
+ * refused request.
+ */
+export function countRejected(app: App): (client: string) => void {
+  const clients = new Set<string>();
+  let requests = 0;
+  let timer: NodeJS.Timeout | undefined;
+
+  const tell = () => {
+    clearTimeout(timer);
+    timer = undefined;
+    if (requests === 0) return;
+    app.log.info(
+      { status: 429, requests, clients: [...clients] },
+      'Requests were refused, as their clients sent too many.',
+    );
+    requests = 0;
+    clients.clear();
+    timer = setTimeout(tell, INTERVAL).unref();
+  };
+  app.addHook('onClose', async () => {
+    tell();
+    clearTimeout(timer);
+  });
+
+  return (client) => {
+    requests++;
+    if (clients.size < MAX_CLIENTS) clients.add(client);
+    if (!timer) tell();
+  };
 }

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import { runFor } from '../tracing/current-request.ts';
-import type { TracedRequest } from '../tracing/tracer.ts';
+import { runFor, type TracedRequest } from '../observability/tracer.ts';
 import './access/request-access.ts';
-import { trustedPeers } from './limits/trusted-peers.ts';
+import type { App } from './fastify-app.ts';
+import { trustedPeers } from './limits/connections.ts';
 import { pathOf, statusOf } from './request-log.ts';
-import type { App, Service } from './service.ts';
+import type { Service } from './service.ts';
 
 /** The log levels that include lines for store calls, which name the request that caused them. */
 const DETAILED: readonly string[] = ['debug', 'trace'];

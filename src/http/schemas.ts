@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox';
-import { MAX_PAGE } from '../domain/page-size.ts';
+import { MAX_PAGE } from '../model/store.ts';
 
 /*
  * The JSON shapes of the HTTP API: the single source for validation, types and the OpenAPI document. The web UI imports

@@ -1,19 +1,11 @@
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import type {
-  FastifyBaseLogger,
-  FastifyInstance,
-  RawReplyDefaultExpression,
-  RawRequestDefaultExpression,
-  RawServerDefault,
-} from 'fastify';
 import type { Audit } from '../access/audit.ts';
-import type { Files } from '../domain/files.ts';
-import type { UrlSigner } from '../domain/url-signer.ts';
-import type { Metrics } from '../metrics/metrics.ts';
+import type { Files } from '../files/files.ts';
+import type { UrlSigner } from '../model/url-signer.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { Tracer } from '../observability/tracer.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
-import type { Tracer } from '../tracing/tracer.ts';
-import type { AccessControl } from './access/access-control.ts';
-import type { Limits } from './limits/limits.ts';
+import type { AccessControl } from './access/authentication.ts';
+import type { Limits } from './limits/options.ts';
 import type { WebPage } from './page/web-page.ts';
 
 /** Everything that the routes need. */
@@ -64,12 +56,3 @@ export interface ServiceMetrics extends Pick<Metrics, 'requestBegan' | 'requestE
   /** The metrics of all processes in the Prometheus text format. */
   format(): Promise<{ type: string; text: string }>;
 }
-
-/** The application, with the types that its schemas provide. */
-export type App = FastifyInstance<
-  RawServerDefault,
-  RawRequestDefaultExpression,
-  RawReplyDefaultExpression,
-  FastifyBaseLogger,
-  TypeBoxTypeProvider
->;

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { type Config, SettingsError } from '../config/config.ts';
-import { EXACT_NAMES, type NameComparison } from '../domain/name-comparison.ts';
-import type { Store } from '../domain/store.ts';
-import type { UrlSigner } from '../domain/url-signer.ts';
+import { EXACT_NAMES, type NameComparison } from '../model/name-comparison.ts';
+import type { Store } from '../model/store.ts';
+import type { UrlSigner } from '../model/url-signer.ts';
 import { openDisk } from './disk/disk.ts';
-import { keptKeyIn } from './kept-key.ts';
-import type { StoreLog } from './log.ts';
-import type { S3Options } from './s3/settings.ts';
+import type { StoreLog } from './network.ts';
+import type { S3Options } from './s3/bucket.ts';
+import { loadSigningKey } from './signing-key-file.ts';
 
 /** A store as the settings have it, and what comes with it. */
 export interface OpenedStore {
@@ -63,8 +63,7 @@ export async function openStore(config: Config, log: StoreLog): Promise<OpenedSt
 }
 
 async function openBucket(config: Config, log: StoreLog): Promise<OpenedStore> {
-  const { openS3 } = await import('./s3/s3.ts');
-  const { bucketOrigins } = await import('./s3/content-origins.ts');
+  const { openS3, bucketOrigins } = await import('./s3/s3.ts');
   const options = bucketOptions(config, log);
   const store = openS3(options);
   const name = `${config.S3_ENDPOINT ?? `https://s3.${config.S3_REGION}.amazonaws.com`}/${options.bucket}`;
@@ -106,8 +105,7 @@ async function openRepository(config: Config, log: StoreLog): Promise<OpenedStor
   const { GITHUB_AUTHOR_NAME: author, GITHUB_AUTHOR_EMAIL: email } = config;
   if (owner === undefined || repository === undefined)
     throw new Error('The settings of the repository were not checked.');
-  const { openGitHub } = await import('./github/github.ts');
-  const { repositoryOrigins } = await import('./github/content-origins.ts');
+  const { openGitHub, repositoryOrigins } = await import('./github/github.ts');
   const name = `${apiUrl}/repos/${owner}/${repository}, branch ${branch}`;
   const cacheFolder = cacheFolderOf(name);
   const store = openGitHub({
@@ -150,7 +148,7 @@ function stateOf(name: string, { STATE_DIR, SIGNING_KEY }: Config): Pick<OpenedS
 
 async function keyKeptIn(folder: string): Promise<Buffer> {
   try {
-    return await keptKeyIn(folder);
+    return await loadSigningKey(folder);
   } catch (error) {
     throw unusableState(folder, error);
   }

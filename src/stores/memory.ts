@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { addAbortSignal } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { BytesAtHand } from '../domain/bytes-at-hand.ts';
+import { pageOf } from '../model/page.ts';
 import {
   comparePaths,
   type FilePath,
@@ -11,19 +11,19 @@ import {
   ROOT,
   rebase,
   withoutSlash,
-} from '../domain/path.ts';
+} from '../model/path.ts';
+import { resolveRange } from '../model/range.ts';
+import type { Cancellable, Entry, FileEntry, Replacing, Store } from '../model/store.ts';
 import {
-  existsAlready,
+  alreadyExists,
+  kindConflict,
   notEmpty,
   notFound,
-  otherKindInTheWay,
   requireCondition,
   requireEtag,
   requireSize,
-} from '../domain/problems.ts';
-import { resolveRange } from '../domain/range.ts';
-import type { Cancellable, Entry, FileEntry, Replacing, Store } from '../domain/store.ts';
-import { pageOf } from './page.ts';
+} from '../model/store-errors.ts';
+import { BufferedContent } from '../streams/bodies.ts';
 
 /**
  * The reference store: files in memory, for tests and to show what a store is. Like a file system it can't hold
@@ -47,14 +47,14 @@ export function createMemoryStore(): Store {
   const makeFolders = (folder: FolderPath) => {
     const missing: FolderPath[] = [];
     for (let path = folder; !folders.has(path); path = parentOf(path)) {
-      if (files.has(withoutSlash(path) as FilePath)) throw otherKindInTheWay(path);
+      if (files.has(withoutSlash(path) as FilePath)) throw kindConflict(path);
       missing.push(path);
     }
     for (const path of missing) folders.add(path);
   };
 
   const put = (path: FilePath, bytes: Buffer, { type, modified }: { type: string; modified?: Date | null }) => {
-    if (folders.has(`${path}/` as FolderPath)) throw otherKindInTheWay(path);
+    if (folders.has(`${path}/` as FolderPath)) throw kindConflict(path);
     makeFolders(parentOf(path));
     const etag = createHash('sha256').update(bytes).digest('hex').slice(0, 32);
     const now = new Date();
@@ -66,7 +66,7 @@ export function createMemoryStore(): Store {
 
   const copy = (from: FilePath, to: FilePath, { replace }: Replacing): FileEntry => {
     const { entry, bytes } = get(from);
-    if (!replace && files.has(to)) throw existsAlready(to);
+    if (!replace && files.has(to)) throw alreadyExists(to);
     return put(to, bytes, entry);
   };
 
@@ -87,7 +87,7 @@ export function createMemoryStore(): Store {
   const copyFolder = (from: FolderPath, to: FolderPath, { replace, signal }: Replacing & Cancellable) => {
     signal?.throwIfAborted();
     requireFolder(from);
-    if (!replace && folders.has(to)) throw existsAlready(to);
+    if (!replace && folders.has(to)) throw alreadyExists(to);
     const below = [...folders].filter((path) => isWithin(path, from)).map((path) => rebase(path, from, to));
     const moved = [...files.keys()]
       .filter((path) => isWithin(path, from))
@@ -113,7 +113,7 @@ export function createMemoryStore(): Store {
       requireEtag(entry, ifMatch);
       const resolved = range && resolveRange(range, entry.size);
       const part = resolved ? bytes.subarray(resolved.start, resolved.end + 1) : bytes;
-      return new BytesAtHand(entry, resolved, part);
+      return new BufferedContent(entry, resolved, part);
     },
 
     async write(file, { body, size, type, modified }, { condition, signal } = {}) {

@@ -1,6 +1,6 @@
 import sharp, { type Metadata } from 'sharp';
+import { RenderError, type RenderFault } from './errors.ts';
 import { MAX_AVIF_PIXELS, MAX_PIXELS } from './limits.ts';
-import { RenderError, type RenderFault } from './render-error.ts';
 
 /** Width and height of every thumbnail, in pixels. */
 const THUMBNAIL_SIZE = 320;
@@ -20,7 +20,7 @@ sharp.unblock({
   operation: ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer'],
 });
 
-/** Lets this process open all formats. Those blocked until then belong in a separate process: see `draw-apart.ts`. */
+/** Lets this process open all formats. Those blocked until then belong in a separate process: see `render-process.ts`. */
 export function allowAllFormats(): void {
   sharp.unblock({
     operation: [

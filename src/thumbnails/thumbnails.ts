@@ -1,17 +1,13 @@
 import { hash } from 'node:crypto';
-import { createSingleFlight } from '../cache/single-flight.ts';
-import { StoreError } from '../domain/error.ts';
-import type { Files } from '../domain/files.ts';
-import { createPlaces } from '../domain/places.ts';
-import type { Cancellable, FileEntry } from '../domain/store.ts';
-import { createCache } from './cache.ts';
-import type { Warn } from './disk-cache.ts';
-import { decodeFailure, encodeFailure, isFailure } from './failures.ts';
+import { createSemaphore } from '../concurrency/semaphore.ts';
+import { createSingleFlight } from '../concurrency/single-flight.ts';
+import type { Files } from '../files/files.ts';
+import { StoreError } from '../model/error.ts';
+import type { Cancellable, FileEntry } from '../model/store.ts';
+import { createCache, type Warn } from './cache.ts';
+import { asStoreError, decodeFailure, encodeFailure, isFailure, RenderError, requireUsableSize } from './errors.ts';
 import { MAX_DRAWING_MEMORY } from './limits.ts';
-import { asStoreError, requireUsableSize } from './problems.ts';
-import { needsProcess, startRender } from './render.ts';
-import { RenderError } from './render-error.ts';
-import { readSource } from './source.ts';
+import { needsProcess, readSource, startRender } from './render.ts';
 
 /** Thumbnails of the files of one store, cached. */
 export interface Thumbnails {
@@ -73,26 +69,30 @@ export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
   const { renderTimeLimit = RENDER_TIME_LIMIT, drawings = 1, memoryLimit = MAX_DRAWING_MEMORY } = options;
   const limits = { timeLimit: renderTimeLimit, memoryLimit };
   const cache = createCache({ folder: cacheFolder, size: cacheSize, warn });
-  const places = createPlaces({
+  const places = createSemaphore({
     places: renders,
     queue: Math.max(SHORTEST_QUEUE, 8 * renders),
-    crowd: 'Too many thumbnails are asked for',
+    busyMessage: 'Too many thumbnails are asked for',
   });
   // Only renders wait here, so the queue is never full.
-  const processes = createPlaces({ places: drawings, queue: renders, crowd: 'Too many large images are drawn' });
+  const processes = createSemaphore({
+    places: drawings,
+    queue: renders,
+    busyMessage: 'Too many large images are drawn',
+  });
   const flights = createSingleFlight<Buffer>();
   const closed = new StoreError('unavailable', 'The service is stopping. Try again in a second.', { retryAfter: 1 });
   let isClosed = false;
 
   const render = async (file: FileEntry, signal: AbortSignal): Promise<Buffer> => {
-    const leave = await places.enter(signal);
+    const leave = await places.acquire(signal);
     // A place is held until nothing runs in it, also when the request is answered before.
     let ended = Promise.resolve();
     let leaveProcess = () => {};
     try {
       const image = await readSource(files, file, { signal, timeLimit: READ_TIME_LIMIT });
       const isApart = needsProcess(image);
-      if (isApart) leaveProcess = await processes.enter(signal);
+      if (isApart) leaveProcess = await processes.acquire(signal);
       const rendering = startRender(image, { ...limits, signal, isApart });
       ended = rendering.ended;
       return await rendering.thumbnail;
@@ -152,7 +152,7 @@ export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
     async close() {
       isClosed = true;
       await flights.abort(closed);
-      await Promise.all([places.free(), processes.free()]);
+      await Promise.all([places.idle(), processes.idle()]);
       await cache.close();
     },
   };

@@ -10,7 +10,7 @@ import {
   ListObjectsV2Command,
   S3Client,
 } from '@aws-sdk/client-s3';
-import type { S3Options } from '../../src/stores/s3/settings.ts';
+import type { S3Options } from '../../src/stores/s3/bucket.ts';
 import { type ObjectStore, testObjectStore } from './object-store.ts';
 
 /** A new bucket in the object store of the tests. */

@@ -1,5 +1,5 @@
 import type { TestContext } from 'node:test';
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/model/store.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import { type Interceptor, type S3Proxy, startS3Proxy } from './s3-proxy.ts';
 

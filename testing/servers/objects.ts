@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/model/store.ts';
 import { file } from '../../tests/contract/bytes.ts';
 import type { TestBucket } from './bucket.ts';
 

@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test';
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/model/store.ts';
+import type { S3Options } from '../../src/stores/s3/bucket.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
-import type { S3Options } from '../../src/stores/s3/settings.ts';
 import { s3 } from '../../tests/contract/backend.ts';
 import { startService, type TestService } from '../../tests/http/service.ts';
 import { createBucket, type TestBucket } from './bucket.ts';

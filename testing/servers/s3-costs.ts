@@ -1,5 +1,5 @@
 import { CopyObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/model/store.ts';
 import { postForm, postJson, send } from '../../tests/http/client.ts';
 import { BLUE, plain } from '../../tests/thumbnails/images.ts';
 import type { TestBucket } from './bucket.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import type { Store, Upload } from '../../src/domain/store.ts';
+import type { Store, Upload } from '../../src/model/store.ts';
 import { file } from '../../tests/contract/bytes.ts';
 
 export const MIB = 2 ** 20;

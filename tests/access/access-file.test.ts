@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { parseAccessFile } from '../../src/access/access-file.ts';
-import { AccessFileError } from '../../src/access/access-file-error.ts';
-import { ACCESS_FILE_SCHEMA } from '../../src/access/access-file-shape.ts';
-import { hashToken } from '../../src/access/tokens.ts';
-import { foldingNames } from '../../src/domain/name-comparison.ts';
-import { parseFile, ROOT } from '../../src/domain/path.ts';
+import { ACCESS_FILE_SCHEMA } from '../../src/access/access-file-rules.ts';
+import { AccessFileError } from '../../src/access/access-file-syntax.ts';
+import { hashToken } from '../../src/access/credentials.ts';
+import { foldingNames } from '../../src/model/name-comparison.ts';
+import { parseFile, ROOT } from '../../src/model/path.ts';
 
 const KEY = 'k'.repeat(43);
 const PASSWORD = `scrypt:N=32768,r=8,p=3:${'s'.repeat(22)}:${KEY}`;

@@ -4,10 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { createToken } from '../../src/access/credentials.ts';
 import { createPolicy, type Grant, type Person, type Policy, type Subject } from '../../src/access/policy.ts';
-import { createToken } from '../../src/access/tokens.ts';
-import type { AccessControl } from '../../src/http/access/access-control.ts';
-import { createWaysIn } from '../../src/http/access/ways-in.ts';
+import { type AccessControl, createAuthenticators } from '../../src/http/access/authentication.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';
 import { startIdentityProvider } from '../../testing/servers/identity-provider.ts';
@@ -65,7 +64,7 @@ export async function openTestAccess(): Promise<TestAccess> {
   ];
   let policy: Policy = createPolicy(people, []);
   const claims = { nameClaim: 'preferred_username', groupsClaim: 'groups' };
-  const waysIn = createWaysIn({
+  const authenticators = createAuthenticators({
     policy: () => policy,
     key: randomBytes(32),
     sessionLifetime: 3600,
@@ -77,7 +76,7 @@ export async function openTestAccess(): Promise<TestAccess> {
   });
 
   return {
-    control: { mode: 'file', policy: () => policy, waysIn },
+    control: { mode: 'file', policy: () => policy, authenticators },
     port,
     publicUrl,
     grant(grants) {
@@ -112,7 +111,7 @@ export async function openTestAccess(): Promise<TestAccess> {
       },
     ],
     async close() {
-      await waysIn.close();
+      await authenticators.close();
       await Promise.all([provider.stop(), issuer.stop()]);
       await rm(folder, { recursive: true, force: true });
     },

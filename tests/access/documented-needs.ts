@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { RIGHTS, type Right } from '../../src/access/rights.ts';
+import { RIGHTS, type Right } from '../../src/access/policy.ts';
 
 /** A right that a request requires, in the folder of its source or destination, or also in everything below it. */
 export interface Need {

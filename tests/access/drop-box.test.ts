@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { parseFile } from '../../src/domain/path.ts';
+import { parseFile } from '../../src/model/path.ts';
 import { bare, disk, memory } from '../contract/backend.ts';
 import { isFullForm } from '../full-forms.ts';
 import { assertFailure, assertSuccess, type Call, jsonOf } from '../http/client.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import sharp from 'sharp';
-import { RIGHTS } from '../../src/access/rights.ts';
+import { RIGHTS } from '../../src/access/policy.ts';
 import { disk } from '../contract/backend.ts';
 import { assertFailure, type Call } from '../http/client.ts';
 import { EVERYONE, form, type GuardedService, grant, json, NDJSON, startGuardedService } from './guarded-service.ts';

@@ -3,15 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import type { Asker, Audit, AuditEvent } from '../../src/access/audit.ts';
-import { createPolicy, type Grant, type Subject } from '../../src/access/policy.ts';
-import type { Right } from '../../src/access/rights.ts';
-import { createToken } from '../../src/access/tokens.ts';
-import { mediaTypeOf } from '../../src/domain/media-type.ts';
-import { parseFile, parseFolder } from '../../src/domain/path.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { walk } from '../../src/domain/walk.ts';
-import { createWaysIn } from '../../src/http/access/ways-in.ts';
+import type { Actor, Audit, AuditEvent } from '../../src/access/audit.ts';
+import { createToken } from '../../src/access/credentials.ts';
+import { createPolicy, type Grant, type Right, type Subject } from '../../src/access/policy.ts';
+import { walk } from '../../src/files/walk.ts';
+import { createAuthenticators } from '../../src/http/access/authentication.ts';
+import { mediaTypeOf } from '../../src/model/media-type.ts';
+import { parseFile, parseFolder } from '../../src/model/path.ts';
+import type { Store } from '../../src/model/store.ts';
 import { type Backend, memory } from '../contract/backend.ts';
 import { type Answer, BOUNDARY, type Call, type FormPart, formOf, send } from '../http/client.ts';
 import { startService } from '../http/service.ts';
@@ -44,7 +43,7 @@ export async function startGuardedService(backend: Backend = memory): Promise<Gu
   const ann = { name: 'ann', password: undefined, groups: [], tokens: [{ name: 'laptop', hash, expires: undefined }] };
   let granted: readonly Grant[] = [];
   let policy = createPolicy([ann], granted);
-  const waysIn = createWaysIn({
+  const authenticators = createAuthenticators({
     policy: () => policy,
     key: randomBytes(32),
     sessionLifetime: 60,
@@ -53,11 +52,14 @@ export async function startGuardedService(backend: Backend = memory): Promise<Gu
     warn: () => {},
   });
   const events: Record<string, unknown>[] = [];
-  const write = (event: AuditEvent, { who, way }: Asker) => {
+  const write = (event: AuditEvent, { who, way }: Actor) => {
     events.push({ ...event, who: who?.name, way });
   };
   const audit: Audit = { write, reopen: () => {}, close: () => {} };
-  const service = await startService(backend, { access: { mode: 'file', policy: () => policy, waysIn }, audit });
+  const service = await startService(backend, {
+    access: { mode: 'file', policy: () => policy, authenticators },
+    audit,
+  });
   const { store, port } = service;
 
   return {
@@ -86,7 +88,7 @@ export async function startGuardedService(backend: Backend = memory): Promise<Gu
     asNobody: (path, call) => send(port, path, call),
     async stop() {
       await service.stop();
-      await waysIn.close();
+      await authenticators.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -3,17 +3,17 @@ import { mkdir, mkdtemp, rename, rm, stat, symlink, unlink, utimes, writeFile } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { AccessFileError } from '../../src/access/access-file-error.ts';
-import { type KeptPolicy, keepPolicy } from '../../src/access/kept-policy.ts';
-import { RIGHTS, type Right } from '../../src/access/rights.ts';
-import { ROOT } from '../../src/domain/path.ts';
+import { AccessFileError } from '../../src/access/access-file-syntax.ts';
+import { RIGHTS, type Right } from '../../src/access/policy.ts';
+import { type PolicyWatcher, watchPolicy } from '../../src/access/policy-watcher.ts';
+import { ROOT } from '../../src/model/path.ts';
 import { until } from '../../testing/until.ts';
 
 /** A file in which everyone has one right. */
 const fileWith = (right: Right, more = '') =>
   JSON.stringify({ grants: [{ folder: '/', to: 'everyone', rights: [right] }], ...(more && { $schema: more }) });
 
-const rightsIn = (kept: KeptPolicy) => RIGHTS.filter((right) => kept.current().may(undefined, right, ROOT));
+const rightsIn = (kept: PolicyWatcher) => RIGHTS.filter((right) => kept.current().may(undefined, right, ROOT));
 
 async function folderOf(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'holdall-access-'));
@@ -27,7 +27,7 @@ async function keep(t: TestContext, { text = fileWith('read'), interval = 3_600_
   await writeFile(path, text);
   const logged: { level: string; details: object }[] = [];
   const logAs = (level: string) => (details: object) => void logged.push({ level, details });
-  const kept = await keepPolicy(path, { info: logAs('info'), error: logAs('error') }, { interval });
+  const kept = await watchPolicy(path, { info: logAs('info'), error: logAs('error') }, { interval });
   t.after(() => kept.close());
   return { path, kept, logged, levels: () => logged.map(({ level }) => level).join(' ') };
 }
@@ -80,7 +80,7 @@ describe('An access file that is kept', () => {
     await symlink('read', join(folder, '..data'));
     await symlink('..data/access.json', join(folder, 'access.json'));
     const silent = { info: () => {}, error: () => {} };
-    const kept = await keepPolicy(join(folder, 'access.json'), silent, { interval: 3_600_000 });
+    const kept = await watchPolicy(join(folder, 'access.json'), silent, { interval: 3_600_000 });
     t.after(() => kept.close());
     assert.deepEqual(rightsIn(kept), ['read']);
     await symlink('write', join(folder, '..new'));
@@ -151,7 +151,7 @@ describe('A start with an access file', () => {
     it(`that ${what} fails, and says so`, async (t) => {
       const path = join(await folderOf(t), 'access.json');
       await prepare(path);
-      await assert.rejects(keepPolicy(path, { info: () => {}, error: () => {} }), (error) => {
+      await assert.rejects(watchPolicy(path, { info: () => {}, error: () => {} }), (error) => {
         assert.ok(error instanceof AccessFileError);
         assert.match(error.message, expected);
         return true;

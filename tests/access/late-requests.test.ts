@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
-import { RIGHTS } from '../../src/access/rights.ts';
+import { RIGHTS } from '../../src/access/policy.ts';
 import { disk, memory } from '../contract/backend.ts';
 import { type Answer, assertFailure, BOUNDARY, type Call, formOf } from '../http/client.ts';
 import { form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';

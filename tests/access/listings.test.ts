@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { RIGHTS } from '../../src/access/rights.ts';
-import { writeCursor } from '../../src/domain/cursor.ts';
+import { RIGHTS } from '../../src/access/policy.ts';
+import { encodeCursor } from '../../src/model/page.ts';
 import { type Answer, assertFailure, jsonOf } from '../http/client.ts';
 import { EVERYONE, type GuardedService, grant, startGuardedService } from './guarded-service.ts';
 
@@ -133,13 +133,13 @@ describe('A listing on the way to what is granted', () => {
 
   it('shows nothing more for a cursor that somebody made up', async () => {
     for (const place of ['a/', 'a/0', 'a/closed-1/', 'a/closed-1/x.txt', 'b/', '\u{10ffff}', '']) {
-      const { status, body } = await service.asAnn(`/a/?cursor=${writeCursor({ last: place })}`);
+      const { status, body } = await service.asAnn(`/a/?cursor=${encodeCursor({ last: place })}`);
       if (status !== 400) assert.doesNotMatch(body.toString(), /1\.txt|closed-[12]|secret|zz/, place);
     }
   });
 
   it('refuses a cursor that no listing gave, which would pass for its end', async () => {
-    for (const cursor of ['xxx', Buffer.from('a/open/').toString('base64url'), writeCursor({ last: 'b/' })]) {
+    for (const cursor of ['xxx', Buffer.from('a/open/').toString('base64url'), encodeCursor({ last: 'b/' })]) {
       assertFailure(await service.asAnn(`/a/?cursor=${cursor}`), 400, /is not one that a listing of this folder gave/);
     }
   });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { scryptSync } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { hashPassword, MAX_PASSWORD_BYTES, readPasswordHash, verifyPassword } from '../../src/access/passwords.ts';
-import { isStoreError } from '../../src/domain/error.ts';
+import { hashPassword, MAX_PASSWORD_BYTES, readPasswordHash, verifyPassword } from '../../src/access/credentials.ts';
+import { isStoreError } from '../../src/model/error.ts';
 
 /** A hash that costs little, made by Node alone. */
 function cheapHash(password: string, { N = 1024, r = 1, p = 1 } = {}): string {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { RIGHTS } from '../../src/access/rights.ts';
+import { RIGHTS } from '../../src/access/policy.ts';
 import { disk } from '../contract/backend.ts';
 import { type Answer, escapePath } from '../http/client.ts';
 import { form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
 import type { Identity } from '../../src/access/identity.ts';
-import { createPolicy, type Grant, type Person, type Subject } from '../../src/access/policy.ts';
-import { RIGHTS, type Right } from '../../src/access/rights.ts';
-import { foldingNames } from '../../src/domain/name-comparison.ts';
-import { type FilePath, type FolderPath, parseFile, parseFolder, ROOT } from '../../src/domain/path.ts';
+import { createPolicy, type Grant, type Person, RIGHTS, type Right, type Subject } from '../../src/access/policy.ts';
+import { foldingNames } from '../../src/model/name-comparison.ts';
+import { type FilePath, type FolderPath, parseFile, parseFolder, ROOT } from '../../src/model/path.ts';
 
 const everyone: Subject = { kind: 'everyone' };
 const signedIn: Subject = { kind: 'signed-in' };

@@ -1,4 +1,4 @@
-import type { FolderPath } from '../../src/domain/path.ts';
+import type { FolderPath } from '../../src/model/path.ts';
 import { BOUNDARY, type Call, formOf } from '../http/client.ts';
 import { DESTINATION, RENAMED, SOURCE } from './tree.ts';
 

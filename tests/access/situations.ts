@@ -1,6 +1,5 @@
-import type { Grant, Subject } from '../../src/access/policy.ts';
-import { RIGHTS, type Right } from '../../src/access/rights.ts';
-import { type FolderPath, parentOf, parseFolder } from '../../src/domain/path.ts';
+import { type Grant, RIGHTS, type Right, type Subject } from '../../src/access/policy.ts';
+import { type FolderPath, parentOf, parseFolder } from '../../src/model/path.ts';
 
 /** The grants of a client around a folder, and the resulting rights. */
 export interface Situation {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { createToken, hashToken, isToken } from '../../src/access/tokens.ts';
+import { createToken, hashToken, isToken } from '../../src/access/credentials.ts';
 
 describe('A token', () => {
   it('has 256 random bits, and says what it is', () => {

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
-import { createFiles } from '../../src/domain/files.ts';
-import { mediaTypeOf } from '../../src/domain/media-type.ts';
-import { parseFile, parseFolder, ROOT } from '../../src/domain/path.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { walk } from '../../src/domain/walk.ts';
+import { createFiles } from '../../src/files/files.ts';
+import { walk } from '../../src/files/walk.ts';
+import { mediaTypeOf } from '../../src/model/media-type.ts';
+import { parseFile, parseFolder, ROOT } from '../../src/model/path.ts';
+import type { Store } from '../../src/model/store.ts';
 
 /** The folders in the requests of the table. `RENAMED` does not exist. */
 export const SOURCE = parseFolder('top/ab');

@@ -1,4 +1,4 @@
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/model/store.ts';
 
 /** The store members that change nothing. */
 const READ_ONLY: ReadonlySet<string | symbol> = new Set([
@@ -7,7 +7,7 @@ const READ_ONLY: ReadonlySet<string | symbol> = new Set([
   'read',
   'walk',
   'presign',
-  'atHand',
+  'readCached',
   'check',
   'quota',
   'isPrivileged',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { RIGHTS } from '../../src/access/rights.ts';
+import { RIGHTS } from '../../src/access/policy.ts';
 import type { Answer } from '../http/client.ts';
 import { form, type GuardedService, grant, json, NDJSON, startGuardedService } from './guarded-service.ts';
 

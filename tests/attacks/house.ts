@@ -5,7 +5,7 @@ import { Agent } from 'node:http';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import sharp from 'sharp';
-import { createToken } from '../../src/access/tokens.ts';
+import { createToken } from '../../src/access/credentials.ts';
 import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { photograph } from '../faults/trees.ts';
 import { type Answer, type Call, send } from '../http/client.ts';

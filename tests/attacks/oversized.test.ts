@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { createToken } from '../../src/access/tokens.ts';
+import { createToken } from '../../src/access/credentials.ts';
 import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { isFullForm } from '../full-forms.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { Redis } from 'ioredis';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import { createToken } from '../../src/access/tokens.ts';
+import { createToken } from '../../src/access/credentials.ts';
 import { atEnd, type Holdall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { writeCursor } from '../../src/domain/cursor.ts';
+import { encodeCursor } from '../../src/model/page.ts';
 import { json } from '../faults/entrances.ts';
 import { isFullForm } from '../full-forms.ts';
 import { type Answer, BOUNDARY, formOf, jsonOf } from '../http/client.ts';
@@ -154,7 +154,7 @@ const PARAMETERS: readonly Parameter[] = [
   },
   {
     name: 'cursor of the root',
-    ask: (form) => [`/?cursor=${writeCursor({ last: form })}`],
+    ask: (form) => [`/?cursor=${encodeCursor({ last: form })}`],
     works: 'mine/',
     goal: '../',
     // It is a place in a list that has nothing but what the asker may see.
@@ -164,7 +164,7 @@ const PARAMETERS: readonly Parameter[] = [
   },
   {
     name: 'cursor of a folder',
-    ask: (form) => [`/mine?cursor=${writeCursor({ last: form })}`],
+    ask: (form) => [`/mine?cursor=${encodeCursor({ last: form })}`],
     works: 'mine/folder/',
     goal: '../other/a',
     isText: true,

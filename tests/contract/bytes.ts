@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { parseFile, parseFolder } from '../../src/domain/path.ts';
-import type { Entry, Store, Upload } from '../../src/domain/store.ts';
+import { parseFile, parseFolder } from '../../src/model/path.ts';
+import type { Entry, Store, Upload } from '../../src/model/store.ts';
 
 export const file = parseFile;
 export const folder = parseFolder;

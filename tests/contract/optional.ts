@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
-import type { Progress, Store } from '../../src/domain/store.ts';
+import type { Progress, Store } from '../../src/model/store.ts';
 import type { Backend, Trait } from './backend.ts';
 import { file, folder, ofKind, plant, treeOf, upload, writeAll } from './bytes.ts';
 
-/** What `domain/store.ts` promises of the members that a store may have, for those that this one has. */
+/** What `model/store.ts` promises of the members that a store may have, for those that this one has. */
 export function optionalContract(backend: Backend): void {
   describe(`The contract of a store's optional members: ${backend.name}`, () => {
     let store: Store;

@@ -4,14 +4,14 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { createFiles } from '../../src/domain/files.ts';
-import { comparePaths } from '../../src/domain/path.ts';
-import type { FileEntry, Store } from '../../src/domain/store.ts';
+import { createFiles } from '../../src/files/files.ts';
+import { comparePaths } from '../../src/model/path.ts';
+import type { FileEntry, Store } from '../../src/model/store.ts';
 import { type Backend, emptied, type Trait } from './backend.ts';
 import { assertSameBytes, file, folder, ofKind, pathsIn, plant, textOf, treeOf, upload, writeAll } from './bytes.ts';
 import { NAMES } from './names.ts';
 
-/** What `domain/store.ts` promises, of any store. */
+/** What `model/store.ts` promises, of any store. */
 export function storeContract(backend: Backend): void {
   describe(`The contract of a store: ${backend.name}`, () => {
     let store: Store;

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { type Dockerfile, DockerfileParser, type Instruction } from 'dockerfile-ast';
 import { validate } from 'dockerfile-utils';
 import { SETTINGS } from '../../src/config/settings.ts';
-import { version } from '../../src/version.ts';
+import { version } from '../../src/system.ts';
 import { startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { isFullForm } from '../full-forms.ts';
 import { send, upload } from '../http/client.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createMetrics } from '../../src/metrics/metrics.ts';
+import { createMetrics } from '../../src/observability/metrics.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import type { Need } from '../runner/needs.ts';
 

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { type AccessFile, parseAccessFile } from '../../src/access/access-file.ts';
 import type { Identity } from '../../src/access/identity.ts';
-import { RIGHTS } from '../../src/access/rights.ts';
-import { NEEDS } from '../../src/commands/needs.ts';
-import { runCommand } from '../../src/commands/run.ts';
-import { parseFolder } from '../../src/domain/path.ts';
+import { RIGHTS } from '../../src/access/policy.ts';
+import { NEEDS } from '../../src/cli/access.ts';
+import { runCommand } from '../../src/cli/run.ts';
+import { parseFolder } from '../../src/model/path.ts';
 import { type Need, readDocumentedNeeds } from '../access/documented-needs.ts';
 
 const PAGE = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { helpText } from '../../src/config/help.ts';
 import { SETTINGS, type Setting } from '../../src/config/settings.ts';
 import { STATUS_OF_KIND } from '../../src/http/errors.ts';
-import { createMetrics } from '../../src/metrics/metrics.ts';
+import { createMetrics } from '../../src/observability/metrics.ts';
 import { disk } from '../contract/backend.ts';
 import { jsonOf, send } from '../http/client.ts';
 import { startService } from '../http/service.ts';

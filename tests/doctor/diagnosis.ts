@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { runCommand } from '../../src/commands/run.ts';
+import { runCommand } from '../../src/cli/run.ts';
 
 /** One finding, as `holdall doctor --json` has it. */
 interface Told {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { createToken } from '../../src/access/tokens.ts';
+import { createToken } from '../../src/access/credentials.ts';
 import { type Holdall, startHoldall as start, temporaryFolder } from '../../testing/holdall.ts';
 import { documentedApache, documentedHaproxy, startProxy } from '../../testing/servers/documented-proxies.ts';
 import { startNginx } from '../../testing/servers/nginx.ts';

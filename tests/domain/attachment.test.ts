@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { validateHeaderValue } from 'node:http';
 import { describe, it } from 'node:test';
-import { attachment } from '../../src/domain/attachment.ts';
-import { parseFile } from '../../src/domain/path.ts';
+import { parseFile } from '../../src/model/path.ts';
+import { attachment } from '../../src/model/presentation.ts';
 import { NAMES } from '../contract/names.ts';
 
 describe('attachment (RFC 6266)', () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
-import { checkedBody } from '../../src/domain/checked-body.ts';
-import { isStoreError } from '../../src/domain/error.ts';
+import { isStoreError } from '../../src/model/error.ts';
+import { checkedBody } from '../../src/streams/bodies.ts';
 
 const isTooLarge = (error: unknown) => isStoreError(error, 'too-large');
 const createBody = () => Readable.from([Buffer.from('four'), Buffer.from('five5')], { objectMode: false });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { concurrently, lookAhead } from '../../src/domain/concurrently.ts';
+import { concurrently, mapAhead } from '../../src/concurrency/concurrently.ts';
 
 async function* numbers(count: number, taken: number[] = []): AsyncGenerator<number> {
   for (let number = 0; number < count; number++) {
@@ -68,7 +68,7 @@ describe('lookAhead', () => {
       return number * 2;
     };
     for (const limit of [1, 4, 100]) {
-      const found = await collect(lookAhead(numbers(10), limit, lookUp));
+      const found = await collect(mapAhead(numbers(10), limit, lookUp));
       assert.deepEqual(
         found,
         Array.from({ length: 10 }, (_, number) => ({ item: number, found: number * 2 })),
@@ -83,7 +83,7 @@ describe('lookAhead', () => {
       await new Promise(setImmediate);
       running--;
     };
-    await collect(lookAhead(numbers(30), 5, lookUp));
+    await collect(mapAhead(numbers(30), 5, lookUp));
     assert.equal(maxRunning, 5);
   });
 
@@ -94,7 +94,7 @@ describe('lookAhead', () => {
     };
     const seen: number[] = [];
     const read = async () => {
-      for await (const { item } of lookAhead(numbers(10), 6, lookUp)) seen.push(item);
+      for await (const { item } of mapAhead(numbers(10), 6, lookUp)) seen.push(item);
     };
     await assert.rejects(read(), /broken at 3/);
     assert.deepEqual(seen, [0, 1, 2]);

@@ -3,13 +3,13 @@ import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
-import { eachPiece } from '../../src/domain/each-piece.ts';
+import { forEachChunk } from '../../src/streams/bodies.ts';
 
 const createBody = () => Readable.from(['one', 'two', 'three'], { objectMode: false });
 
 test('eachPiece handles chunks one after the other and waits for the last one', async () => {
   const events: string[] = [];
-  await eachPiece(createBody(), async (chunk) => {
+  await forEachChunk(createBody(), async (chunk) => {
     events.push(`${chunk.toString()} begins`);
     await turn();
     events.push(`${chunk.toString()} ends`);
@@ -30,7 +30,7 @@ test('an error in the handler destroys the body, also for the last chunk', async
       await turn();
       if (chunk.toString() === failing) throw new Error('the disk is full');
     };
-    await assert.rejects(eachPiece(body, handle), /the disk is full/);
+    await assert.rejects(forEachChunk(body, handle), /the disk is full/);
     assert.ok(body.destroyed);
     assert.equal(handled.at(-1), failing);
   }
@@ -41,17 +41,17 @@ test('a body fails that is destroyed before or during the read, with or without 
   failed.on('error', () => {});
   failed.destroy(new Error('cut off'));
   await assert.rejects(
-    eachPiece(failed, () => {}),
+    forEachChunk(failed, () => {}),
     /cut off/,
   );
 
   const failing = new PassThrough();
-  const reading = eachPiece(failing, () => void failing.destroy(new Error('cut off')));
+  const reading = forEachChunk(failing, () => void failing.destroy(new Error('cut off')));
   failing.write('one');
   await assert.rejects(reading, /cut off/);
 
   const silent = new PassThrough();
-  const waiting = eachPiece(silent, () => {});
+  const waiting = forEachChunk(silent, () => {});
   silent.destroy();
   await assert.rejects(waiting, /cut short/);
 });
@@ -59,5 +59,5 @@ test('a body fails that is destroyed before or during the read, with or without 
 test('a body that was read before has no chunks', async () => {
   const body = createBody();
   await buffer(body);
-  await eachPiece(body, () => assert.fail('the body has a chunk'));
+  await forEachChunk(body, () => assert.fail('the body has a chunk'));
 });

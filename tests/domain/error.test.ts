@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { quoted } from '../../src/domain/error.ts';
+import { quoted } from '../../src/model/error.ts';
 
 describe('quoted', () => {
   it('escapes control and bidirectional characters, and replaces lone surrogates', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { MAX_RETRY_AFTER_SECONDS, parseRetryAfter } from '../../src/domain/http-date.ts';
+import { MAX_RETRY_AFTER_SECONDS, parseRetryAfter } from '../../src/model/dates.ts';
 
 describe('parseRetryAfter', () => {
   const NOW = 'Sun, 06 Nov 1994 08:49:37 GMT';

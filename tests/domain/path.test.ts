@@ -17,7 +17,7 @@ import {
   ROOT,
   rebase,
   withoutSlash,
-} from '../../src/domain/path.ts';
+} from '../../src/model/path.ts';
 import { NAMES } from '../contract/names.ts';
 
 const invalid = (message: RegExp) => ({ name: 'StoreError', kind: 'invalid-path', message });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseFile } from '../../src/domain/path.ts';
-import { presentationOf } from '../../src/domain/presentation.ts';
+import { parseFile } from '../../src/model/path.ts';
+import { presentationOf } from '../../src/model/presentation.ts';
 
 const present = (name: string, type: string, download = false) =>
   presentationOf({ path: parseFile(`folder/${name}`), type }, { download });

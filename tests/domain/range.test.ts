@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ByteRange, resolveRange } from '../../src/domain/range.ts';
+import { type ByteRange, resolveRange } from '../../src/model/range.ts';
 
 describe('resolveRange', () => {
   it('limits a range to the bytes of the file', () => {

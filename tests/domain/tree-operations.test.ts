@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createFolderOperations } from '../../src/domain/folder-operations.ts';
-import { notFound } from '../../src/domain/problems.ts';
-import type { Store } from '../../src/domain/store.ts';
+import { createFolderOperations } from '../../src/files/folder-operations.ts';
+import type { Store } from '../../src/model/store.ts';
+import { notFound } from '../../src/model/store-errors.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { file, folder, ofKind, plant, treeOf } from '../contract/bytes.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseFile } from '../../src/domain/path.ts';
-import { createUrlSigner, MIN_KEY_BYTES } from '../../src/domain/url-signer.ts';
+import { parseFile } from '../../src/model/path.ts';
+import { createUrlSigner, MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
 import { NAMES } from '../contract/names.ts';
 
 const KEY = Buffer.alloc(MIN_KEY_BYTES, 'k');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import * as fc from 'fast-check';
 import sharp from 'sharp';
-import { createToken } from '../../src/access/tokens.ts';
+import { createToken } from '../../src/access/credentials.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import type { Answer } from '../http/client.ts';
 import { tries } from '../seeds.ts';

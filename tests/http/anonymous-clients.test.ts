@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { OPEN_POLICY } from '../../src/access/open-policy.ts';
-import type { AccessControl } from '../../src/http/access/access-control.ts';
+import { OPEN_POLICY } from '../../src/access/policy.ts';
+import type { AccessControl } from '../../src/http/access/authentication.ts';
 import { atEnd } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { EVERYONE, type GuardedService, grant, startGuardedService } from '../access/guarded-service.ts';
@@ -13,7 +13,7 @@ import { type ServiceOptions, startService } from './service.ts';
 
 const FORM = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` };
 
-const PROXIED: AccessControl = { mode: 'open', policy: () => OPEN_POLICY, waysIn: undefined };
+const PROXIED: AccessControl = { mode: 'open', policy: () => OPEN_POLICY, authenticators: undefined };
 
 async function serve(t: TestContext, options: ServiceOptions = {}) {
   const service = await startService(memory, options);

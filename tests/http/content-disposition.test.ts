@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseFormDisposition } from '../../src/http/content-disposition.ts';
+import { parseFormDisposition } from '../../src/http/form-fields.ts';
 import { NAMES } from '../contract/names.ts';
 
 /** A header as it comes from the network: its bytes as Latin-1. */

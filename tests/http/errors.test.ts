@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AccessDenied } from '../../src/access/access-denied.ts';
-import { type ErrorKind, StoreError } from '../../src/domain/error.ts';
+import { AccessDenied } from '../../src/access/guard.ts';
 import { HttpError, problemOf } from '../../src/http/errors.ts';
+import { type ErrorKind, StoreError } from '../../src/model/error.ts';
 
 const fastifyError = (code: string, parts: object = {}) =>
   Object.assign(new Error('text of Fastify'), { code, ...parts });

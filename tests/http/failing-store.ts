@@ -1,4 +1,4 @@
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/model/store.ts';
 
 /** A store of which every member throws what `error` gives. */
 export function failing(error: () => unknown): (store: Store) => Store {

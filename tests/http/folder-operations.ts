@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/model/store.ts';
 import type { Backend } from '../contract/backend.ts';
 import { type HttpResponse, send } from './client.ts';
 import { startService, type TestService } from './service.ts';

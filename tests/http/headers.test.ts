@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseFile } from '../../src/domain/path.ts';
-import { presentationOf } from '../../src/domain/presentation.ts';
-import type { FileEntry } from '../../src/domain/store.ts';
 import { contentHeaders, fileHeaders, isolationHeaders, relativeTo } from '../../src/http/headers.ts';
+import { parseFile } from '../../src/model/path.ts';
+import { presentationOf } from '../../src/model/presentation.ts';
+import type { FileEntry } from '../../src/model/store.ts';
 
 const fileOf = (path: string): FileEntry => ({
   kind: 'file',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { leaseStore, type Verdict } from '../../src/http/limits/leases.ts';
-import { FixedWindows, type WindowCounters } from '../../src/http/limits/window-counters.ts';
+import { FixedWindows, type WindowCounters } from '../../src/http/limits/counters.ts';
+import { leaseStore, type Verdict } from '../../src/http/limits/request-rate.ts';
 
 /** Counters that several processes share, each call of which takes a turn of the event loop. */
 function sharedCounters() {

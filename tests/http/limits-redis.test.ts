@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { connectRedis, type RedisConnection } from '../../src/process/redis.ts';
+import { connectRedis, type RedisConnection } from '../../src/server/redis.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';
 import { startRedis, type TestRedis } from '../../testing/servers/redis.ts';
 import { until } from '../../testing/until.ts';

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { OPEN_POLICY } from '../../src/access/open-policy.ts';
-import type { AccessControl } from '../../src/http/access/access-control.ts';
-import type { Limits } from '../../src/http/limits/limits.ts';
+import { OPEN_POLICY } from '../../src/access/policy.ts';
+import type { AccessControl } from '../../src/http/access/authentication.ts';
+import type { Limits } from '../../src/http/limits/options.ts';
 import { until } from '../../testing/until.ts';
 import { disk, memory } from '../contract/backend.ts';
 import {
@@ -24,7 +24,7 @@ import {
 import { type ServiceOptions, startService } from './service.ts';
 
 /** What comes by way of a proxy is refused where only this machine may reach the service. */
-const OPEN: AccessControl = { mode: 'open', policy: () => OPEN_POLICY, waysIn: undefined };
+const OPEN: AccessControl = { mode: 'open', policy: () => OPEN_POLICY, authenticators: undefined };
 
 describe('requests of one client', () => {
   it('beyond RATE_LIMIT are answered with 429, whatever they are for', async (t) => {

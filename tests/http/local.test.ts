@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { AuditEvent } from '../../src/access/audit.ts';
-import { OPEN_POLICY } from '../../src/access/open-policy.ts';
+import { OPEN_POLICY } from '../../src/access/policy.ts';
 import { until } from '../../testing/until.ts';
 import { memory } from '../contract/backend.ts';
 import { type Answer, answerOf, assertFailure, pathsBelow, postJson, send, sendBytes, upload } from './client.ts';
@@ -14,7 +14,7 @@ const audit = { write: (event: AuditEvent) => void refusals.push(event), reopen:
 const services: Record<'local' | 'open' | 'known', TestService> = {} as never;
 
 before(async () => {
-  const open = { mode: 'open', policy: () => OPEN_POLICY, waysIn: undefined } as const;
+  const open = { mode: 'open', policy: () => OPEN_POLICY, authenticators: undefined } as const;
   services.local = await startService(memory, { audit });
   services.open = await startService(memory, { access: open });
   services.known = await startService(memory, { access: open, publicUrl: 'https://files.example.org/below' });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { StoreError } from '../../src/domain/error.ts';
-import type { Quota, Store } from '../../src/domain/store.ts';
 import { prefersQuota } from '../../src/http/quota.ts';
-import { observe } from '../../src/layers/observe.ts';
-import { readOnly } from '../../src/layers/read-only.ts';
+import { StoreError } from '../../src/model/error.ts';
+import type { Quota, Store } from '../../src/model/store.ts';
+import { observe } from '../../src/stores/layers/observe.ts';
+import { readOnly } from '../../src/stores/layers/read-only.ts';
 import { disk, memory } from '../contract/backend.ts';
 import { answerOf, assertFailure, jsonOf, send, sendBytes } from './client.ts';
 import { startService } from './service.ts';

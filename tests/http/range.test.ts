@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseRange } from '../../src/http/range.ts';
+import { parseRange } from '../../src/http/preconditions.ts';
 
 describe('Range (RFC 9110, section 14.2)', () => {
   it('asks for bytes from one to another, from one on, or for the last ones', () => {

@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { noAudit } from '../../src/access/audit.ts';
-import { OPEN_POLICY } from '../../src/access/open-policy.ts';
-import { createFiles, type FilesOptions } from '../../src/domain/files.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { createUrlSigner } from '../../src/domain/url-signer.ts';
-import type { AccessControl } from '../../src/http/access/access-control.ts';
+import { OPEN_POLICY } from '../../src/access/policy.ts';
+import { createFiles, type FilesOptions } from '../../src/files/files.ts';
+import type { AccessControl } from '../../src/http/access/authentication.ts';
 import { buildApp } from '../../src/http/app.ts';
-import type { Limits } from '../../src/http/limits/limits.ts';
+import type { Limits } from '../../src/http/limits/options.ts';
 import { BUILT_PAGE, readWebPage } from '../../src/http/page/web-page.ts';
 import type { Service } from '../../src/http/service.ts';
+import type { Store } from '../../src/model/store.ts';
+import { createUrlSigner } from '../../src/model/url-signer.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
 import type { Backend } from '../contract/backend.ts';
 
@@ -54,7 +54,7 @@ export interface ServiceOptions
 }
 
 /** As it is without settings: for this machine alone. */
-const LOCAL: AccessControl = { mode: 'local', policy: () => OPEN_POLICY, waysIn: undefined };
+const LOCAL: AccessControl = { mode: 'local', policy: () => OPEN_POLICY, authenticators: undefined };
 
 const LIMITS: Limits = {
   requestsPerMinute: 0,

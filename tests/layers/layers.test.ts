@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { StoreError } from '../../src/domain/error.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { circuit } from '../../src/layers/circuit.ts';
-import { EFFECTS, type Member } from '../../src/layers/members.ts';
-import { type Observation, observe } from '../../src/layers/observe.ts';
-import { readOnly } from '../../src/layers/read-only.ts';
-import { retry } from '../../src/layers/retry.ts';
-import { timeLimit } from '../../src/layers/time-limit.ts';
-import { trace } from '../../src/layers/trace.ts';
+import { StoreError } from '../../src/model/error.ts';
+import type { Store } from '../../src/model/store.ts';
+import { circuit } from '../../src/stores/layers/circuit-breaker.ts';
+import { type Observation, observe, trace } from '../../src/stores/layers/observe.ts';
+import { readOnly } from '../../src/stores/layers/read-only.ts';
+import { retry } from '../../src/stores/layers/retry.ts';
+import { timeLimit } from '../../src/stores/layers/timeout.ts';
+import { EFFECTS, type Member } from '../../src/stores/layers/wrap.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { until } from '../../testing/until.ts';
 import { type Backend, bare, disk, memory } from '../contract/backend.ts';
@@ -229,7 +228,9 @@ describe('retry', () => {
   const unavailable = () => new StoreError('unavailable', 'unreachable');
 
   it('retries reads while the store is unavailable', async () => {
-    for (const member of MEMBERS.filter((each) => EFFECTS[each] === 'reads' && each !== 'walk' && each !== 'atHand')) {
+    for (const member of MEMBERS.filter(
+      (each) => EFFECTS[each] === 'reads' && each !== 'walk' && each !== 'readCached',
+    )) {
       for (const failures of [0, 1, 2]) {
         const { store, calls } = failingFirst(failures, unavailable);
         assert.equal(await call(store, member, 'a'), 'result', member);
@@ -296,7 +297,7 @@ describe('timeLimit', () => {
       'removeFolder',
     ] as const) {
       const error = await outcome(call(store, member, 'a'));
-      assert.ok(error instanceof StoreError && error.kind === 'unavailable' && error.isOutOfReach, member);
+      assert.ok(error instanceof StoreError && error.kind === 'unavailable' && error.isUnreachable, member);
       assert.match(error.message, /did not answer within 0\.005 seconds.*may be done/);
     }
   });
@@ -312,7 +313,7 @@ describe('timeLimit', () => {
     body.push(null);
     body.resume();
     for (const error of [await writing, await staging]) {
-      assert.ok(error instanceof StoreError && error.isOutOfReach);
+      assert.ok(error instanceof StoreError && error.isUnreachable);
     }
   });
 
@@ -392,12 +393,12 @@ describe('circuit', () => {
     assert.deepEqual(state.events, ['opened: Connection refused.']);
     const body = Readable.from(['x']);
     const refused = await outcome(store.write(file('a'), { body, type: 'text/plain' }));
-    assert.ok(refused instanceof StoreError && refused.kind === 'unavailable' && refused.isOutOfReach);
+    assert.ok(refused instanceof StoreError && refused.kind === 'unavailable' && refused.isUnreachable);
     assert.match(refused.message, /^The store has been out of reach for \d+ seconds\. Connection refused\.$/);
     assert.equal(refused.retryAfter, 1);
     assert.ok(body.destroyed);
     for (const member of MEMBERS.filter(
-      (each) => !['presign', 'close', 'walk', 'quota', 'atHand', 'isPrivileged'].includes(each),
+      (each) => !['presign', 'close', 'walk', 'quota', 'readCached', 'isPrivileged'].includes(each),
     )) {
       await assert.rejects(call(store, member, 'a'), /has been out of reach/, member);
     }

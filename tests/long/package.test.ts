@@ -4,7 +4,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { version } from '../../src/version.ts';
+import { version } from '../../src/system.ts';
 import { atEnd, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { jsonOf, send, upload } from '../http/client.ts';
 import { PACKAGE, type Provenance, provenanceOf, ROOT } from '../package/provenance.ts';

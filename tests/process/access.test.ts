@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { createToken } from '../../src/access/tokens.ts';
+import { createToken } from '../../src/access/credentials.ts';
 import { type Holdall, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { until } from '../../testing/until.ts';

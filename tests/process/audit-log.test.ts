@@ -3,8 +3,8 @@ import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import type { Asker, AuditEvent } from '../../src/access/audit.ts';
-import { openAuditLog } from '../../src/process/audit-log.ts';
+import type { Actor, AuditEvent } from '../../src/access/audit.ts';
+import { openAuditLog } from '../../src/server/audit-log.ts';
 import { atEnd, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
@@ -193,7 +193,7 @@ async function hasPending(file: string): Promise<boolean> {
 }
 
 const EVENT: AuditEvent = { event: 'change', action: 'upload', path: 'a', outcome: 'done' };
-const ASKER: Asker = { who: undefined, way: undefined, from: '192.0.2.1', requestId: 'r' };
+const ASKER: Actor = { who: undefined, way: undefined, from: '192.0.2.1', requestId: 'r' };
 
 describe('A line of the audit log', () => {
   it('has its values cut where they are long, and is one line whatever is in them', async (t) => {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readEnvironmentFile } from '../../src/config/environment-file.ts';
+import { readEnvironmentFile } from '../../src/config/config.ts';
 import { type Owner, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { send } from '../http/client.ts';
 

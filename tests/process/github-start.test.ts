@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';
-import { explainStart } from '../../src/process/failure.ts';
+import { explainStart } from '../../src/server/startup.ts';
 import { openStore } from '../../src/stores/create.ts';
 import { atEnd, runHoldall, startHoldall } from '../../testing/holdall.ts';
 import type { RepositoryOptions } from '../../testing/servers/github.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { performance } from 'node:perf_hooks';
 import { describe, it } from 'node:test';
 import { getHeapStatistics } from 'node:v8';
-import { giveMemoryBackAtRest } from '../../src/process/idle-memory.ts';
+import { releaseMemoryWhenIdle } from '../../src/server/idle-memory.ts';
 
 const MIB = 1024 * 1024;
 
@@ -11,7 +11,7 @@ describe('A process', () => {
   it('gives the heap that it does not use back to the system when it is at rest', (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     t.mock.method(performance, 'eventLoopUtilization', () => ({ idle: 4000, active: 0, utilization: 0 }));
-    using _giving = giveMemoryBackAtRest();
+    using _giving = releaseMemoryWhenIdle();
     const full = heapAfterWork();
     t.mock.timers.tick(4000);
     const given = full - getHeapStatistics().total_heap_size;

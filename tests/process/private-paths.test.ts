@@ -3,7 +3,7 @@ import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { readConfig, SettingsError } from '../../src/config/config.ts';
-import { requirePrivatePaths } from '../../src/process/private-paths.ts';
+import { requirePrivatePaths } from '../../src/server/private-paths.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import { mountBind, mountFileSystemOfWindows } from '../faults/mounts.ts';
 

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { version } from '../../src/version.ts';
+import { version } from '../../src/system.ts';
 import { atEnd, type Ran, runHoldall, startHoldall, temporaryFolder } from '../../testing/holdall.ts';
 import { mountTmpfs } from '../faults/mounts.ts';
 import { isFullForm } from '../full-forms.ts';

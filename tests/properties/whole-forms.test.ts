@@ -4,8 +4,8 @@ import { Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
+import { parseBufferedForm } from '../../src/http/form-fields.ts';
 import { readForm } from '../../src/http/multipart.ts';
-import { partsOfWhole } from '../../src/http/whole-form.ts';
 import { tries } from '../seeds.ts';
 
 const BOUNDARY = 'b-1';
@@ -57,9 +57,9 @@ test('a form that has come whole is read as the same form that comes in pieces',
 test('a form as browsers and curl write it is taken at once, and one with anything odd is not', () => {
   const disposition = 'Content-Disposition: form-data; name="file"; filename="a"';
   const formOf = (headers: string) => Buffer.from(`--${BOUNDARY}\r\n${headers}\r\n\r\ntext\r\n--${BOUNDARY}--\r\n`);
-  assert.equal(partsOfWhole(formOf(`${disposition}\r\nContent-Type: text/plain`), BOUNDARY)?.length, 1);
-  assert.equal(partsOfWhole(formOf(`${disposition}\r\n folded`), BOUNDARY), undefined);
-  assert.equal(partsOfWhole(Buffer.concat([Buffer.from('before\r\n'), formOf(disposition)]), BOUNDARY), undefined);
+  assert.equal(parseBufferedForm(formOf(`${disposition}\r\nContent-Type: text/plain`), BOUNDARY)?.length, 1);
+  assert.equal(parseBufferedForm(formOf(`${disposition}\r\n folded`), BOUNDARY), undefined);
+  assert.equal(parseBufferedForm(Buffer.concat([Buffer.from('before\r\n'), formOf(disposition)]), BOUNDARY), undefined);
 });
 
 /** The parts of a form, or what is wrong with it. */

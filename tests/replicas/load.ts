@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { concurrently } from '../../src/domain/concurrently.ts';
+import { concurrently } from '../../src/concurrency/concurrently.ts';
 import { until } from '../../testing/until.ts';
 import { type Answer, send } from '../http/client.ts';
 import { type Client, createClient, fetchFile, ROLES, type Service } from './clients.ts';

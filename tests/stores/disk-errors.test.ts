@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ErrorKind, isStoreError } from '../../src/domain/error.ts';
-import { translate } from '../../src/stores/disk/translate.ts';
+import { type ErrorKind, isStoreError } from '../../src/model/error.ts';
+import { toStoreError } from '../../src/stores/disk/errors.ts';
 import { file } from '../contract/bytes.ts';
 
 describe('An error of the file system', () => {
@@ -32,7 +32,7 @@ describe('An error of the file system', () => {
   for (const [code, [kind, message, retryAfter]] of Object.entries(kinds)) {
     it(`${code} is reported as ${kind}${retryAfter === undefined ? '' : `, to be retried after ${retryAfter} s`}`, () => {
       const cause = Object.assign(new Error(code), { code });
-      const error = translate(cause, file('a'));
+      const error = toStoreError(cause, file('a'));
       assert.ok(isStoreError(error, kind), String(error));
       assert.match(error.message, message);
       assert.equal(error.retryAfter, retryAfter);
@@ -42,7 +42,7 @@ describe('An error of the file system', () => {
 
   it('EIO, and an error without a code, is passed on unchanged', () => {
     for (const error of [Object.assign(new Error('EIO'), { code: 'EIO' }), new Error('other'), 'text']) {
-      assert.equal(translate(error, file('a')), error);
+      assert.equal(toStoreError(error, file('a')), error);
     }
   });
 });

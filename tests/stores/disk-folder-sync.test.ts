@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { openDisk } from '../../src/stores/disk/disk.ts';
-import { createFolderSync } from '../../src/stores/disk/folder-sync.ts';
+import { createFolderSync } from '../../src/stores/disk/folder.ts';
 import { file, upload } from '../contract/bytes.ts';
 
 /** Opens real folders, with syncs that the test completes. */

@@ -3,11 +3,11 @@ import { mkdir, mkdtemp, rename, rm, stat, symlink, utimes, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { comparePaths } from '../../src/domain/path.ts';
-import { createChildrenReader } from '../../src/stores/disk/children.ts';
+import { comparePaths } from '../../src/model/path.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
 import type { Folder } from '../../src/stores/disk/folder.ts';
-import { packNames } from '../../src/stores/disk/packed-names.ts';
+import { createChildrenReader } from '../../src/stores/disk/list.ts';
+import { packNames } from '../../src/stores/disk/reserved-names.ts';
 import { folder } from '../contract/bytes.ts';
 
 /** An old modification time, so the store caches the names of the folder. */

@@ -5,13 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { AccessDenied } from '../../src/access/access-denied.ts';
-import { guardFiles } from '../../src/access/guard.ts';
-import { createPolicy } from '../../src/access/policy.ts';
-import type { Right } from '../../src/access/rights.ts';
-import { createFiles, type Files } from '../../src/domain/files.ts';
+import { AccessDenied, guardFiles } from '../../src/access/guard.ts';
+import { createPolicy, type Right } from '../../src/access/policy.ts';
+import { createFiles, type Files } from '../../src/files/files.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
-import { isOwnName } from '../../src/stores/disk/own-folder.ts';
+import { isReservedName } from '../../src/stores/disk/reserved-names.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import { file, folder, ofKind, pathsIn, plant, upload } from '../contract/bytes.ts';
 import { type FileSystemOfWindows, mountBind, mountFileSystemOfWindows } from '../faults/mounts.ts';
@@ -134,7 +132,7 @@ describe("Holdall's own folder", () => {
 
   it('does not reserve similar names', () => {
     for (const name of ['holdall', '.holdal', '.holdalls', '.holdall.txt', '.hold all', 'x.holdall', '.', 'é', '']) {
-      assert.equal(isOwnName(name), false, name);
+      assert.equal(isReservedName(name), false, name);
     }
   });
 });

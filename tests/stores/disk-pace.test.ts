@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createFamiliar } from '../../src/stores/disk/familiar.ts';
-import { createLanes } from '../../src/stores/disk/lanes.ts';
-import { createPace } from '../../src/stores/disk/pace.ts';
+import { createBlockingBudget } from '../../src/stores/disk/blocking-budget.ts';
+import { createLikelyCached } from '../../src/stores/disk/sync-syscalls.ts';
+import { createLimiter } from '../../src/stores/disk/threadpool-syscalls.ts';
 
 /** A blocking budget on a fake clock that advances only during calls. */
 function createBudget() {
   const clock = { time: 0, waited: 0 };
-  const { run, runAll } = createPace({ now: () => clock.time, waited: () => clock.waited });
+  const { run, runAll } = createBlockingBudget({ now: () => clock.time, waited: () => clock.waited });
   const runSync = (milliseconds: number, { waited = 0 } = {}) => {
     clock.time += milliseconds;
     clock.waited += waited;
@@ -63,7 +63,7 @@ describe('The blocking budget of a disk', () => {
 
   it('counts failed calls', async () => {
     const { clock, call } = createBudget();
-    const { run } = createPace({ now: () => clock.time, waited: () => 0 });
+    const { run } = createBlockingBudget({ now: () => clock.time, waited: () => 0 });
     const fail = () => {
       clock.time += 200;
       throw new Error('EIO');
@@ -93,7 +93,7 @@ describe('The blocking budget of a disk', () => {
 
 describe('A likely-cached path', () => {
   it('is one whose last call was fast', () => {
-    const familiar = createFamiliar(() => 0);
+    const familiar = createLikelyCached(() => 0);
     familiar.note('quick', 1);
     familiar.note('slow', 200);
     assert.ok(familiar.has('quick'));
@@ -103,7 +103,7 @@ describe('A likely-cached path', () => {
 
   it('expires when it is not used', () => {
     let time = 0;
-    const familiar = createFamiliar(() => time);
+    const familiar = createLikelyCached(() => time);
     familiar.note('used', 1);
     familiar.note('unused', 1);
     for (let count = 0; count < 10; count++) {
@@ -116,7 +116,7 @@ describe('A likely-cached path', () => {
   });
 
   it('is evicted when 50,000 others are noted', () => {
-    const familiar = createFamiliar(() => 0);
+    const familiar = createLikelyCached(() => 0);
     familiar.note('first', 1);
     for (let count = 0; count < 50_000; count++) {
       familiar.has('');
@@ -129,7 +129,7 @@ describe('A likely-cached path', () => {
 
 describe('createLanes', () => {
   it('runs at most two calls concurrently and starts the others in order, even after a failure', async () => {
-    const runLimited = createLanes(2);
+    const runLimited = createLimiter(2);
     const calls = [0, 1, 2, 3].map(() => Promise.withResolvers<void>());
     const started: number[] = [];
     const all = calls.map(({ promise }, index) =>

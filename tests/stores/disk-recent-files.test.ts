@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rename, rm, stat, symlink, utimes, writeFile } from 'no
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, it, mock } from 'node:test';
-import { parseFile } from '../../src/domain/path.ts';
+import { parseFile } from '../../src/model/path.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
 import { until } from '../../testing/until.ts';
 import { ofKind } from '../contract/bytes.ts';
@@ -29,7 +29,7 @@ describe('A disk file with cached content', () => {
   let disk: Disk;
 
   const read = async (name: string) => (await buffer((await disk.store.read(parseFile(name))).body)).toString();
-  const readCached = async (name: string) => (await disk.store.atHand?.(parseFile(name)))?.bytes?.toString();
+  const readCached = async (name: string) => (await disk.store.readCached?.(parseFile(name)))?.bytes?.toString();
   const etagOf = async (name: string) => (await disk.store.stat(parseFile(name))).etag;
 
   before(async () => {
@@ -63,7 +63,10 @@ describe('A disk file with cached content', () => {
   for (const [event, change] of Object.entries(CHANGES)) {
     it(`is returned from the cache until ${event}`, async () => {
       assert.equal(await readCached(event), 'before');
-      assert.deepEqual((await disk.store.atHand?.(parseFile(event)))?.file, await disk.store.stat(parseFile(event)));
+      assert.deepEqual(
+        (await disk.store.readCached?.(parseFile(event)))?.file,
+        await disk.store.stat(parseFile(event)),
+      );
       await change(join(root, event));
       assert.equal(await readCached(event), undefined);
     });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
-import { parseFile } from '../../src/domain/path.ts';
+import { parseFile } from '../../src/model/path.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
 
 /** Reuse of chunk buffers that the caller releases. */

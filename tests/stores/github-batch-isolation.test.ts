@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isStoreError } from '../../src/domain/error.ts';
+import { isStoreError } from '../../src/model/error.ts';
 import type { GitHubRequest } from '../../testing/servers/github.ts';
 import { file, folder, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';

@@ -5,7 +5,7 @@ import { PassThrough, Readable, Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { describe, it } from 'node:test';
-import { StoreError } from '../../src/domain/error.ts';
+import { StoreError } from '../../src/model/error.ts';
 import { until } from '../../testing/until.ts';
 import { assertSameBytes } from '../contract/bytes.ts';
 import {

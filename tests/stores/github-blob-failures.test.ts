@@ -5,7 +5,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { StoreError } from '../../src/domain/error.ts';
+import { StoreError } from '../../src/model/error.ts';
 import { until } from '../../testing/until.ts';
 import {
   blobOf,

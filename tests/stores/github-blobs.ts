@@ -5,9 +5,13 @@ import { join } from 'node:path';
 import { PassThrough, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { TestContext } from 'node:test';
-import { untilAborted } from '../../src/cache/until-aborted.ts';
-import { type BlobCache, type BlobCacheOptions, createBlobCache } from '../../src/stores/github/blobs/blob-cache.ts';
-import type { Fetch } from '../../src/stores/github/blobs/blob-files.ts';
+import { untilAborted } from '../../src/concurrency/single-flight.ts';
+import {
+  type BlobCache,
+  type BlobCacheOptions,
+  createBlobCache,
+  type Fetch,
+} from '../../src/stores/github/blobs/blob-cache.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 

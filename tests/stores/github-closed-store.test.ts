@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/model/store.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { Store } from '../../src/domain/store.ts';
-import { createTurns } from '../../src/stores/github/commits/turns.ts';
+import type { Store } from '../../src/model/store.ts';
+import { createTurns } from '../../src/stores/github/commits/push.ts';
 import { file, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isStoreError } from '../../src/domain/error.ts';
-import type { Store } from '../../src/domain/store.ts';
+import { isStoreError } from '../../src/model/error.ts';
+import type { Store } from '../../src/model/store.ts';
 import { file, folder, ofKind, textOf, treeOf, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';

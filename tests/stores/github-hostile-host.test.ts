@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { isStoreError } from '../../src/domain/error.ts';
+import { isStoreError } from '../../src/model/error.ts';
 import type { OwnAnswer } from '../../testing/servers/github.ts';
 import { serveRepository } from '../../testing/servers/github-costs.ts';
 import { file, folder, pathsIn, textOf, upload } from '../contract/bytes.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { describe, it, type TestContext } from 'node:test';
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/model/store.ts';
 import type { GitHubFake, TestRepository, Verdict } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, treeOf, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/model/store.ts';
 import { file, folder, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
 import { having, messagesIn, openRepository } from './github-writing.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
-import { isStoreError } from '../../src/domain/error.ts';
+import { isStoreError } from '../../src/model/error.ts';
 import { createClient } from '../../src/stores/github/host/client.ts';
 import type { GitHubFake, OwnAnswer } from '../../testing/servers/github.ts';
 import { until } from '../../testing/until.ts';

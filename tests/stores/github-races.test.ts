@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { isStoreError } from '../../src/domain/error.ts';
+import { isStoreError } from '../../src/model/error.ts';
 import type { GitHubFake } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, pathsIn, textOf, treeOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/model/store.ts';
 import type { Content } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, pathsIn, textOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { after, type TestContext } from 'node:test';
-import type { Store, Upload } from '../../src/domain/store.ts';
+import type { Store, Upload } from '../../src/model/store.ts';
 import { shaOfBlob } from '../../src/stores/github/branch/objects.ts';
 import { openGitHub } from '../../src/stores/github/github.ts';
 import type { GitHubOptions } from '../../src/stores/github/settings.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { comparePaths } from '../../src/domain/path.ts';
+import { comparePaths } from '../../src/model/path.ts';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { transfersOf } from '../../testing/servers/objects.ts';
 import { type OwnAnswer, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';

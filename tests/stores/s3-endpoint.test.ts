@@ -5,9 +5,9 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { isStoreError } from '../../src/domain/error.ts';
+import { isStoreError } from '../../src/model/error.ts';
+import type { S3Options } from '../../src/stores/s3/bucket.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
-import type { S3Options } from '../../src/stores/s3/settings.ts';
 import { file, folder } from '../contract/bytes.ts';
 
 describe('An S3_ENDPOINT that is not an object store', () => {

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type ErrorKind, isStoreError, type StoreError } from '../../src/domain/error.ts';
-import type { Store } from '../../src/domain/store.ts';
-import { Refusal } from '../../src/stores/s3/refusal.ts';
+import { type ErrorKind, isStoreError, type StoreError } from '../../src/model/error.ts';
+import type { Store } from '../../src/model/store.ts';
+import type { S3Options } from '../../src/stores/s3/bucket.ts';
+import { S3ErrorResponse, toStoreError } from '../../src/stores/s3/errors.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
-import type { S3Options } from '../../src/stores/s3/settings.ts';
-import { translate } from '../../src/stores/s3/translate.ts';
 import { openProxied, serveProxied } from '../../testing/servers/proxied-bucket.ts';
 import { firstOf, type OwnAnswer, refusal } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, textOf, upload } from '../contract/bytes.ts';
@@ -115,8 +114,8 @@ describe('translate', () => {
     [503, '0', 2],
   ] as const) {
     it(`returns retryAfter ${seconds} for ${status} with Retry-After: ${header}`, () => {
-      const refused = new Refusal({ status, headers: { date, 'retry-after': header } });
-      const error = translate(refused, context);
+      const refused = new S3ErrorResponse({ status, headers: { date, 'retry-after': header } });
+      const error = toStoreError(refused, context);
       assert.ok(isStoreError(error, 'unavailable'));
       assert.equal(error.retryAfter, seconds);
     });
@@ -140,8 +139,8 @@ describe('translate', () => {
     [0, {}, /answered 0/],
   ] as const) {
     it(`returns unavailable for ${status} ${JSON.stringify(parts)}`, () => {
-      const refused = new Refusal({ status, headers: {}, ...parts });
-      const error = translate(refused, context);
+      const refused = new S3ErrorResponse({ status, headers: {}, ...parts });
+      const error = toStoreError(refused, context);
       assert.ok(isStoreError(error, 'unavailable'), String(error));
       assert.match(error.message, message);
       assert.equal(error.cause, refused);
@@ -175,8 +174,8 @@ describe('An error code of a store', () => {
   for (const [response, [kind, message]] of Object.entries(kinds)) {
     it(`${response} is reported as ${kind}`, () => {
       const [status, code] = response.split(' ');
-      const cause = new Refusal({ status: Number(status), headers: {}, code });
-      const error = translate(cause, context);
+      const cause = new S3ErrorResponse({ status: Number(status), headers: {}, code });
+      const error = toStoreError(cause, context);
       assert.ok(isStoreError(error, kind), String(error));
       assert.match(error.message, message);
       assert.equal(error.cause, cause);
@@ -185,14 +184,16 @@ describe('An error code of a store', () => {
 
   it('names the bucket where the request was about no file', () => {
     const ofBucket = { ...context, key: undefined };
-    const missing = translate(new Refusal({ status: 404, headers: {} }), ofBucket);
+    const missing = toStoreError(new S3ErrorResponse({ status: 404, headers: {} }), ofBucket);
     assert.ok(isStoreError(missing, 'unavailable'));
     assert.match(missing.message, /no bucket b/);
-    const changed = translate(new Refusal({ status: 412, headers: {} }), ofBucket);
+    const changed = toStoreError(new S3ErrorResponse({ status: 412, headers: {} }), ofBucket);
     assert.ok(isStoreError(changed, 'condition-failed'));
     assert.match(changed.message, /^The bucket/);
     assert.ok(
-      isStoreError(translate(new Refusal({ status: 400, headers: {}, code: 'XMinioParentIsObject' }), ofBucket)),
+      isStoreError(
+        toStoreError(new S3ErrorResponse({ status: 400, headers: {}, code: 'XMinioParentIsObject' }), ofBucket),
+      ),
     );
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
-import { createAbilities, RETEST_MS } from '../../src/stores/s3/abilities.ts';
+import { createCapabilities, RETEST_MS } from '../../src/stores/s3/abilities.ts';
 import { bytesAt, COPY_LIMIT, LARGE, put, transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
 import { firstOf, type OwnAnswer, refusal, type S3Request, type Verdict } from '../../testing/servers/s3-proxy.ts';
@@ -232,7 +232,7 @@ describe('An unsupported feature', () => {
   it('is logged once and tried again after RETEST_MS, unlike one that was confirmed', () => {
     const warnings: string[] = [];
     let now = 0;
-    const abilities = createAbilities(
+    const abilities = createCapabilities(
       (message) => void warnings.push(message),
       () => now,
     );

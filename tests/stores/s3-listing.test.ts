@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CreateMultipartUploadCommand } from '@aws-sdk/client-s3';
-import type { Entry } from '../../src/domain/store.ts';
+import type { Entry } from '../../src/model/store.ts';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { put } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DeleteObjectCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { isStoreError } from '../../src/domain/error.ts';
+import { isStoreError } from '../../src/model/error.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
 import { createBucket } from '../../testing/servers/bucket.ts';
 import { transfersOf } from '../../testing/servers/objects.ts';

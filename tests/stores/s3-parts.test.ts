@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { planParts } from '../../src/stores/s3/parts.ts';
+import { planParts } from '../../src/stores/s3/multipart.ts';
 
 const MIB = 2 ** 20;
 

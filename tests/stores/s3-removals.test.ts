@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Store } from '../../src/domain/store.ts';
+import type { Store } from '../../src/model/store.ts';
 import { openFakeBucket } from '../../testing/servers/fake-bucket.ts';
 import { put } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket, serveProxied } from '../../testing/servers/proxied-bucket.ts';

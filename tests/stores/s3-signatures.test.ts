@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { GetObjectCommand, HeadObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import type { S3Options } from '../../src/stores/s3/bucket.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
-import type { S3Options } from '../../src/stores/s3/settings.ts';
 import { createSigner, EMPTY_HASH, type Signable } from '../../src/stores/s3/signature.ts';
 import { file } from '../contract/bytes.ts';
 

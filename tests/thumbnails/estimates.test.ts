@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { estimateMemory } from '../../src/thumbnails/memory-estimate.ts';
+import { estimateMemory } from '../../src/thumbnails/limits.ts';
 
 const png = (colour: number, depth: number, interlaced: number, chunks: Buffer[] = []) => {
   const header = Buffer.alloc(33);

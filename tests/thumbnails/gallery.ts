@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import type { Files } from '../../src/domain/files.ts';
-import { parseFile } from '../../src/domain/path.ts';
-import { requireEtag } from '../../src/domain/problems.ts';
-import type { FileEntry } from '../../src/domain/store.ts';
+import type { Files } from '../../src/files/files.ts';
+import { parseFile } from '../../src/model/path.ts';
+import type { FileEntry } from '../../src/model/store.ts';
+import { requireEtag } from '../../src/model/store-errors.ts';
 import { createThumbnails, type Thumbnails, type ThumbnailsOptions } from '../../src/thumbnails/thumbnails.ts';
 
 /** Files for tests, whose reads are counted and can be held back. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import sharp from 'sharp';
-import { type ErrorKind, isStoreError, StoreError } from '../../src/domain/error.ts';
-import type { FileEntry } from '../../src/domain/store.ts';
+import { type ErrorKind, isStoreError, StoreError } from '../../src/model/error.ts';
+import type { FileEntry } from '../../src/model/store.ts';
 import { allowAllFormats } from '../../src/thumbnails/draw.ts';
 import { isFullForm } from '../full-forms.ts';
 import { createGallery, thumbnailOf, thumbnailsOf } from './gallery.ts';

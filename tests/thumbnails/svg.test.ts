@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { isStoreError } from '../../src/domain/error.ts';
+import { isStoreError } from '../../src/model/error.ts';
 import { until } from '../../testing/until.ts';
 import { isFullForm } from '../full-forms.ts';
 import { largePackedSvg } from './bombs.ts';
@@ -164,7 +164,7 @@ async function drawingProcesses(): Promise<string[]> {
   const children = (await readFile(`/proc/self/task/${process.pid}/children`, 'utf8')).trim().split(' ');
   const isDrawing = async (child: string) => {
     const command = await readFile(`/proc/${child}/cmdline`, 'utf8').catch(() => '');
-    return command.includes('draw-apart-process');
+    return command.includes('render-process-main');
   };
   const found = await Promise.all(
     children.filter(Boolean).map(async (child) => ((await isDrawing(child)) ? child : '')),
@@ -207,7 +207,7 @@ test('asks to try again when something else killed the drawing process, and reme
 });
 
 test('a drawing ends itself when whoever started it is gone', async () => {
-  const script = join(import.meta.dirname, '../../src/thumbnails/draw-apart-process.ts');
+  const script = join(import.meta.dirname, '../../src/thumbnails/render-process-main.ts');
   const orphan = spawn(process.execPath, [script, String(endlessSvg().length), '300', '1e9'], {
     stdio: ['pipe', 'ignore', 'ignore'],
   });

@@ -8,7 +8,7 @@ import {
   PutBucketCorsCommand,
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
-import { mediaTypeOf } from '../../src/domain/media-type.ts';
+import { mediaTypeOf } from '../../src/model/media-type.ts';
 import { eachOf } from '../../testing/each-of.ts';
 import type { TestBucket } from '../../testing/servers/bucket.ts';
 import { settingsOf } from '../../testing/servers/settings.ts';

@@ -1,9 +1,8 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import type { Identity } from '../../access/identity.ts';
-import { StoreError } from '../../domain/error.ts';
+import { type Identity, isName } from '../../access/identity.ts';
+import { StoreError } from '../../model/error.ts';
 import { HttpError } from '../errors.ts';
-import { groupsIn, nameIn } from './claims.ts';
-import { fetchFromProvider, retryAfterOf } from './provider-fetch.ts';
+import { fetchFromProvider, retryAfterOf } from './provider-requests.ts';
 
 /** Settings for the JSON Web Tokens of an issuer. */
 export interface JwtSettings {
@@ -141,4 +140,20 @@ async function discoverKeys(issuer: string, timeout: number): Promise<URL> {
     throw new Error('The document does not say where the keys are, by an address of https.');
   }
   return url;
+}
+
+/**
+ * The name of a person in the claims of a provider: a text of 1 to 200 characters without control characters. An
+ * `email` counts only where the provider says that it is verified: who could enter any would be anybody.
+ */
+export function nameIn(claims: JWTPayload, claim: string): string | undefined {
+  if (claim === 'email' && claims['email_verified'] !== true) return undefined;
+  const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+  return isName(value) ? value : undefined;
+}
+
+/** The groups in the claims: those of a list, or the one that stands alone. What can't be a name of one is left out. */
+export function groupsIn(claims: JWTPayload, claim: string): string[] {
+  const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
+  return [...new Set([value].flat().filter(isName))];
 }

@@ -1,11 +1,11 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import { MAX_PASSWORD_BYTES, verifyPassword } from '../../access/passwords.ts';
+import { MAX_PASSWORD_BYTES, verifyPassword } from '../../access/credentials.ts';
 import type { Person, Policy } from '../../access/policy.ts';
-import { maxEntries } from '../../domain/max-entries.ts';
+import { maxEntries } from '../../cache/lru-options.ts';
 import { HttpError } from '../errors.ts';
-import { clientNetwork } from '../limits/client-network.ts';
+import { clientNetwork } from '../limits/connections.ts';
 import type { Throttle } from './throttle.ts';
 
 /** A name and a password, as somebody gave them. */

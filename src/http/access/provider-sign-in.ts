@@ -2,12 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JWTPayload } from 'jose';
 import type { Identity } from '../../access/identity.ts';
 import type { Policy } from '../../access/policy.ts';
-import { createSeal } from '../../access/sealed.ts';
+import { createSeal } from '../../access/sessions.ts';
 import { HttpError } from '../errors.ts';
-import { createCookie } from './cookies.ts';
-import { createProvider, type Departure, type ProviderSettings } from './provider.ts';
-import { returnUrl } from './return-to.ts';
-import type { SessionCookie } from './session-cookie.ts';
+import { createProvider, type Departure, type ProviderSettings, returnUrl } from './provider.ts';
+import { createCookie, type SessionCookie } from './session-cookie.ts';
 
 /** Signing in by a provider, from the page and back to it. */
 export interface ProviderSignIn {

@@ -1,15 +1,14 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import { AccessDenied } from '../../access/access-denied.ts';
 import type { AuditEvent } from '../../access/audit.ts';
-import { type GuardedFiles, guardFiles } from '../../access/guard.ts';
-import type { Identity, Way } from '../../access/identity.ts';
-import { RIGHTS, type Right } from '../../access/rights.ts';
-import type { FolderPath } from '../../domain/path.ts';
+import { AccessDenied, type GuardedFiles, guardFiles } from '../../access/guard.ts';
+import type { AuthenticationMethod, Identity } from '../../access/identity.ts';
+import { RIGHTS, type Right } from '../../access/policy.ts';
+import type { FolderPath } from '../../model/path.ts';
 import { HttpError } from '../errors.ts';
-import type { App, Service } from '../service.ts';
-import { refuseForeignSite } from './foreign-sites.ts';
-import { nameOf, requireKnownHost } from './hosts.ts';
-import type { Proof, WaysIn } from './ways-in.ts';
+import type { App } from '../fastify-app.ts';
+import type { Service } from '../service.ts';
+import type { Authentication, Authenticators } from './authentication.ts';
+import { nameOf, rejectCrossSite, requireKnownHost } from './request-origin.ts';
 
 /**
  * The access control of a route. `files`: every action goes through `RequestAccess.files`, which checks permissions.
@@ -21,7 +20,7 @@ export type RouteAccess = 'files' | 'signature' | 'public' | 'health';
 /** The user of a request and their permissions. */
 export interface RequestAccess {
   readonly who: Identity | undefined;
-  readonly way: Way | undefined;
+  readonly way: AuthenticationMethod | undefined;
   /** The only way from a request to the files. */
   readonly files: GuardedFiles;
   /** Returns the user's permissions for a folder; undefined if access control has no users. */
@@ -57,8 +56,8 @@ export function guardRequests(app: App, service: Service): void {
   const addresses = publicUrl === undefined ? [] : [publicUrl, ...(contentOrigin === undefined ? [] : [contentOrigin])];
   const known = addresses.map((address) => nameOf(new URL(address).host));
 
-  const recognise = async (waysIn: WaysIn, request: FastifyRequest, reply: FastifyReply) => {
-    const asker = await waysIn.authenticate(request, reply);
+  const recognise = async (authenticators: Authenticators, request: FastifyRequest, reply: FastifyReply) => {
+    const asker = await authenticators.authenticate(request, reply);
     if (asker) request.access = new AskerAccess(service, request, reply, asker);
   };
 
@@ -67,10 +66,10 @@ export function guardRequests(app: App, service: Service): void {
     request.access = new AskerAccess(service, request, reply, undefined);
     if (needed !== 'health') requireKnownHost(request, { isLocal, known });
     const isPrivate = needed !== 'signature' && (isLocal || hasAmbientCredentials(request));
-    refuseForeignSite(request, { publicUrl, isPrivate });
+    rejectCrossSite(request, { publicUrl, isPrivate });
     // Users must be able to sign out even if they can't be authenticated.
     const isOfAsker = needed !== 'health' && needed !== 'signature' && needed !== 'public';
-    if (access.waysIn && isOfAsker) recognise(access.waysIn, request, reply).then(() => done(), done);
+    if (access.authenticators && isOfAsker) recognise(access.authenticators, request, reply).then(() => done(), done);
     else done();
   });
 }
@@ -82,9 +81,9 @@ export function accessOf({ access }: FastifyRequest): RequestAccess {
 }
 
 /** Returns the user information that the web UI gets. */
-export function describeAsker({ access }: Service, request: FastifyRequest) {
-  if (!access.waysIn) return null;
-  return { name: request.access?.who?.name ?? null, signIn: access.waysIn.signIn() };
+export function describeUser({ access }: Service, request: FastifyRequest) {
+  if (!access.authenticators) return null;
+  return { name: request.access?.who?.name ?? null, signIn: access.authenticators.signIn() };
 }
 
 function requireDeclarations(app: App): void {
@@ -109,12 +108,12 @@ class AskerAccess implements RequestAccess {
   readonly #service: Service;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
-  readonly #asker: Proof | undefined;
+  readonly #asker: Authentication | undefined;
   readonly #began = performance.now();
   #isRecorded = false;
   #files: GuardedFiles | undefined;
 
-  constructor(service: Service, request: FastifyRequest, reply: FastifyReply, asker: Proof | undefined) {
+  constructor(service: Service, request: FastifyRequest, reply: FastifyReply, asker: Authentication | undefined) {
     this.#service = service;
     this.#request = request;
     this.#reply = reply;
@@ -125,7 +124,7 @@ class AskerAccess implements RequestAccess {
     return this.#asker?.who;
   }
 
-  get way(): Way | undefined {
+  get way(): AuthenticationMethod | undefined {
     return this.#asker?.way;
   }
 
@@ -157,14 +156,14 @@ class AskerAccess implements RequestAccess {
   }
 
   challenges(): string[] {
-    return this.#service.access.waysIn?.challenges(this.#request) ?? [];
+    return this.#service.access.authenticators?.challenges(this.#request) ?? [];
   }
 
   /** Throws if the request is stale and its user no longer has the same identity. */
   async #confirm(): Promise<void> {
     if (this.#asker === undefined || performance.now() - this.#began < STALE) return;
-    const { waysIn } = this.#service.access;
-    const now = await waysIn?.authenticateAnew(this.#request, this.#reply).catch((error: unknown) => {
+    const { authenticators } = this.#service.access;
+    const now = await authenticators?.authenticateAnew(this.#request, this.#reply).catch((error: unknown) => {
       if (error instanceof HttpError && error.status === 401) return undefined;
       throw error;
     });

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { deriveKey } from '../../access/sealed.ts';
-import { clientNetwork } from '../limits/client-network.ts';
-import type { WindowCounters } from '../limits/window-counters.ts';
+import { deriveKey } from '../../access/sessions.ts';
+import { clientNetwork } from '../limits/connections.ts';
+import type { WindowCounters } from '../limits/counters.ts';
 
 /** An attempt to sign in. */
 export interface Attempt {

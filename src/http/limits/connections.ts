@@ -1,16 +1,15 @@
-import type { Socket } from 'node:net';
-import type { App } from '../service.ts';
-import { clientNetwork } from './client-network.ts';
-import type { Limits } from './limits.ts';
-import { tellSeldom } from './tell-seldom.ts';
-import { trustedPeers } from './trusted-peers.ts';
+import { BlockList, isIPv6, type Socket } from 'node:net';
+import { normalizeIP } from '@fastify/rate-limit';
+import type { App } from '../fastify-app.ts';
+import { throttleLog } from './log-throttle.ts';
+import type { Limits } from './options.ts';
 
 type ConnectionLimits = Pick<Limits, 'connections' | 'connectionsPerClient' | 'trustProxy'>;
 
 /** Closes new connections at once if the process or the client has too many, which costs almost nothing. */
 export function limitConnections(app: App, limits: ConnectionLimits): void {
   const { connections } = limits;
-  const warn = tellSeldom((dropped) =>
+  const warn = throttleLog((dropped) =>
     app.log.warn({ dropped, connections }, 'Connections are closed, as there are as many as MAX_CONNECTIONS allows.'),
   );
   // Otherwise, workers that are all full would pass a connection around endlessly.
@@ -26,7 +25,7 @@ export function limitConnections(app: App, limits: ConnectionLimits): void {
 function limitClients(app: App, { connectionsPerClient, trustProxy }: ConnectionLimits): void {
   const counts = new Map<string, number>();
   const isTrusted = trustedPeers(trustProxy);
-  const warn = tellSeldom((dropped, client: string) =>
+  const warn = throttleLog((dropped, client: string) =>
     app.log.warn(
       { dropped, client, connectionsPerClient },
       'Connections are closed, as their client has its share of MAX_CONNECTIONS. If it is a proxy, set TRUST_PROXY.',
@@ -51,3 +50,35 @@ function limitClients(app: App, { connectionsPerClient, trustProxy }: Connection
     });
   });
 }
+
+/** What the name stands for in the framework, which is given the same list. */
+const LOOPBACK = ['127.0.0.0/8', '::1'];
+
+/** Whether the address of a connection is that of a proxy that is trusted. */
+export function trustedPeers(trustProxy: Limits['trustProxy']): (address: string) => boolean {
+  if (trustProxy === false) return () => false;
+  const list = new BlockList();
+  for (const network of trustProxy.flatMap((given) => (given === 'loopback' ? LOOPBACK : [given]))) {
+    const [address = '', bits] = network.split('/');
+    if (bits === undefined) list.addAddress(address, familyOf(address));
+    else list.addSubnet(address, Number(bits), familyOf(address));
+  }
+  return (address) => list.check(address, familyOf(address));
+}
+
+const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');
+
+/**
+ * Returns the key of a client in limits: its IPv4 address, or its 64-bit IPv6 network, which is what one customer has
+ * (RFC 6177). Translated IPv4 addresses are one client each. Some proxies (Azure Application Gateway, IIS) append the
+ * client's port. It is ignored, because it differs for each connection.
+ */
+export function clientNetwork(address: string): string {
+  const [, bracketed, ipv4] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\d+)?$/.exec(address) ?? [];
+  const host = bracketed ?? ipv4 ?? address;
+  const network = normalizeIP(host, 64);
+  return network === TRANSLATED ? normalizeIP(host, 128) : network;
+}
+
+/** The network in which translators represent all of IPv4 (RFC 6052, section 2.1). */
+const TRANSLATED = '64:ff9b::';

@@ -1,38 +1,14 @@
 import type { Server } from 'node:http';
+import underPressure from '@fastify/under-pressure';
 import type { FastifyHttpOptions } from 'fastify';
-import type { Redis } from 'ioredis';
-import type { App } from '../service.ts';
+import { createSemaphore } from '../../concurrency/semaphore.ts';
+import { HttpError } from '../errors.ts';
+import type { App } from '../fastify-app.ts';
 import { limitConnections } from './connections.ts';
-import { shedLoad } from './overload.ts';
-import { limitHeaders, refuseEncodedBodies } from './request-form.ts';
+import { throttleLog } from './log-throttle.ts';
+import { isLivenessCheck, type Limits } from './options.ts';
 import { limitRate } from './request-rate.ts';
-import { endSlowBodies } from './slow-bodies.ts';
-import { endStalledConnections } from './stalled-connections.ts';
-import type { WindowCounters } from './window-counters.ts';
-
-/** The limits for one client and for all clients together. */
-export interface Limits {
-  /** Maximum requests per client and minute; 0 for no limit. */
-  readonly requestsPerMinute: number;
-  /** Counts requests for services on several machines. */
-  readonly redis: Redis | undefined;
-  /** Counts requests of all processes on this machine, without Redis. Undefined if there is only this process. */
-  readonly counters: WindowCounters | undefined;
-  /** Maximum concurrent connections of a process. */
-  readonly connections: number;
-  /** Maximum concurrent connections of one client. Trusted proxies are exempt. */
-  readonly connectionsPerClient: number;
-  /** Seconds until all headers of a request must have arrived. */
-  readonly headersTimeout: number;
-  /** Seconds without progress after which a stalled client is disconnected. */
-  readonly idleTimeout: number;
-  /** Seconds until the body of a request that is not an upload must have arrived. */
-  readonly bodyTimeout: number;
-  /** Event loop delay in milliseconds above which the process refuses requests; 0 for no limit. */
-  readonly eventLoopDelay: number;
-  /** The proxies whose headers about the client are trusted: addresses, networks, or `loopback`; false for none. */
-  readonly trustProxy: readonly string[] | false;
-}
+import { endSlowBodies, endStalledConnections, limitHeaders, refuseEncodedBodies } from './slow-clients.ts';
 
 /** Maximum seconds between two checks for late headers. */
 const LONGEST_CHECK = 5;
@@ -68,4 +44,57 @@ export async function limitRequests(app: App, limits: Limits): Promise<void> {
   await shedLoad(app, limits);
   await limitRate(app, limits);
   refuseEncodedBodies(app);
+}
+
+/** Milliseconds over which the delay is averaged. */
+const SAMPLE = 1000;
+
+/** Seconds for `Retry-After`: a sample later it is known whether it got better. */
+const RETRY_AFTER = 2;
+
+/**
+ * Answers with 503 at once while the process lags behind: requests that it takes on then make all of them slower. The
+ * work of starting is not held against it.
+ */
+export async function shedLoad(app: App, { eventLoopDelay }: Pick<Limits, 'eventLoopDelay'>): Promise<void> {
+  if (eventLoopDelay === 0) return;
+  let settled = Number.POSITIVE_INFINITY;
+  app.addHook('onListen', async () => {
+    // The first sample has what was before in it.
+    settled = performance.now() + 2 * SAMPLE;
+  });
+  const warn = throttleLog((requests) =>
+    app.log.warn({ requests, limit: eventLoopDelay }, 'The process lags behind, and answers requests with 503.'),
+  );
+  await app.register(underPressure, {
+    maxEventLoopDelay: eventLoopDelay,
+    sampleInterval: SAMPLE,
+    pressureHandler: async (request, reply) => {
+      if (isLivenessCheck(request) || performance.now() < settled) return;
+      warn();
+      reply.header('retry-after', RETRY_AFTER);
+      throw new HttpError(503, `The service is overloaded at this moment. Try again in ${RETRY_AFTER} seconds.`);
+    },
+  });
+}
+
+/** Listings at once in a process: more than that of folders with many files only wait for each other. */
+const LISTINGS = 32;
+
+/** How many wait for their turn. */
+const WAITING = 256;
+
+/** Runs listings, only so many of them at once; throws `unavailable` for those beyond the queue. */
+export type ListInTurn = <Listing>(list: () => Promise<Listing>, signal: AbortSignal) => Promise<Listing>;
+
+export function limitListings(): ListInTurn {
+  const places = createSemaphore({ places: LISTINGS, queue: WAITING, busyMessage: 'Too many folders are listed' });
+  return async (list, signal) => {
+    const leave = await places.acquire(signal);
+    try {
+      return await list();
+    } finally {
+      leave();
+    }
+  };
 }

@@ -1,5 +1,5 @@
+import { CACHE_CONTROL, PERMISSIONS_POLICY, relativeTo } from '../headers.ts';
 import type { Embedded, Listing } from '../schemas.ts';
-import { assetUrl, fileUrl, folderUrl } from './links.ts';
 import type { WebPage } from './web-page.ts';
 
 /**
@@ -65,3 +65,81 @@ function escapeJson(embedded: Embedded): string {
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
+
+/** Returns the headers of the web UI's document, for every status. */
+export function pageHeaders(contentOrigins: readonly string[]): Record<string, string> {
+  return {
+    'content-type': 'text/html; charset=utf-8',
+    // Browsers revalidate each time, and still restore the page on back navigation, which `no-store` would prevent.
+    'cache-control': CACHE_CONTROL,
+    vary: 'Accept, Accept-Encoding',
+    'content-security-policy': contentSecurityPolicy(contentOrigins),
+    'cross-origin-opener-policy': 'same-origin',
+    'permissions-policy': PERMISSIONS_POLICY,
+    'referrer-policy': 'same-origin',
+  };
+}
+
+/**
+ * Allows the page to load its own scripts and styles, and file contents, which a redirect may lead to the store's
+ * hosts. No string can become a script (`require-trusted-types-for`).
+ */
+function contentSecurityPolicy(contentOrigins: readonly string[]): string {
+  const contents = ["'self'", ...contentOrigins.filter(isSource)].join(' ');
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src ${contents} blob:`,
+    `media-src ${contents} blob:`,
+    `connect-src ${contents}`,
+    `frame-src ${contents}`,
+    "font-src 'self'",
+    "manifest-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+  ].join('; ');
+}
+
+/**
+ * Returns whether a policy can name this origin (CSP Level 3, section 2.3.1). It can't name IPv6 addresses. URL hosts
+ * can contain a `;` or a `,`, which would begin another directive or policy.
+ */
+export function isSource(origin: string): boolean {
+  return /^https?:\/\/[\w.-]+(:\d+)?$/.test(origin);
+}
+
+/*
+ * URLs for the web page. All are relative, so that they hold too where a proxy serves the service below a path of its
+ * own.
+ */
+
+/** The first segments of routes that hide the folders of the same name, and those below it. */
+const HIDING = ['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder'];
+
+/** The root of the service, relative to the URL that was asked for, with a `/` at its end. */
+export function baseOf(requestUrl: string): string {
+  return relativeTo(requestUrl, '/') || './';
+}
+
+/** Whether a GET of this URL is one of a folder, be it there or not. */
+export function isListed(requestUrl: string): boolean {
+  return !HIDING.some((segment) => requestUrl.startsWith(`/${segment}/`));
+}
+
+export function folderUrl(base: string, folder: string): string {
+  const [first = ''] = folder.split('/');
+  return HIDING.includes(first) ? `${base}?prefix=${encodeURIComponent(folder)}` : base + escapePath(folder);
+}
+
+export function fileUrl(base: string, file: string): string {
+  return `${base}file/${escapePath(file)}`;
+}
+
+export function assetUrl(base: string, name: string): string {
+  return `${base}-/assets/${escapePath(name)}`;
+}
+
+const escapePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');

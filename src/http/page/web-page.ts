@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
-import { PACKAGE_FOLDER } from '../../package-folder.ts';
+import { PACKAGE_FOLDER } from '../../system.ts';
 
 /** Where `npm run build` puts the web page. */
 export const BUILT_PAGE = join(PACKAGE_FOLDER, 'web/dist');

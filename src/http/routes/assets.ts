@@ -1,7 +1,8 @@
 import fastifyStatic from '@fastify/static';
 import { HttpError } from '../errors.ts';
 import { sendFailure } from '../failures.ts';
-import type { App, Service } from '../service.ts';
+import type { App } from '../fastify-app.ts';
+import type { Service } from '../service.ts';
 
 /** Seconds of a year, the longest that caches are told. */
 const YEAR = 365 * 24 * 60 * 60;

@@ -1,12 +1,15 @@
 import { Type } from 'typebox';
-import { AccessDenied } from '../../access/access-denied.ts';
-import { parseFile } from '../../domain/path.ts';
+import { AccessDenied } from '../../access/guard.ts';
+import { parseFile } from '../../model/path.ts';
+import type { UrlSigner } from '../../model/url-signer.ts';
 import { accessOf } from '../access/request-access.ts';
 import { sendContent } from '../content.ts';
 import { sendFailure } from '../failures.ts';
-import { prefersPage } from '../page/answer-listing.ts';
+import type { App } from '../fastify-app.ts';
+import { isSource } from '../page/document.ts';
+import { prefersPage } from '../page/listing-page.ts';
 import { Failure, FileQuery, PathParameter } from '../schemas.ts';
-import type { App, Service } from '../service.ts';
+import type { Service } from '../service.ts';
 import { asPageToo, failListing } from './listing.ts';
 
 const Bytes = { description: 'The bytes of the file.', content: { '*/*': { schema: Type.Any() } } };
@@ -54,12 +57,52 @@ export function fetchRoute(app: App, service: Service): void {
         reply,
         {
           stat: () => files.stat(file),
-          atHand: () => files.atHand(file),
+          readCached: () => files.readCached(file),
           fetch: (options) => files.fetch(file, { ...options, download }),
-          locate: (entry) => files.locate(entry, { download, purpose: request.method === 'HEAD' ? 'stat' : 'read' }),
+          locate: (entry) =>
+            files.downloadUrl(entry, { download, purpose: request.method === 'HEAD' ? 'stat' : 'read' }),
         },
         { download, framedBy: "'self'" },
       );
     },
   });
+}
+
+/** The presigned URLs of stores that have none of their own: whoever has one gets the file, until it expires. */
+export function signedRoute(app: App, service: Service, signer: UrlSigner): void {
+  const { files } = service;
+  const framedBy = framesOf(service);
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/-/signed/*',
+    config: { access: 'signature' },
+    schema: {
+      tags: ['Files'],
+      summary: 'Fetch a file by a signed URL',
+      description: 'Where `/file/` redirects to. A URL that was altered or has expired is a 403.',
+      params: PathParameter,
+      response: CONTENT_RESPONSES,
+    },
+    handler: (request, reply) => {
+      const query = request.url.slice(request.url.indexOf('?') + 1);
+      const { file, download } = signer.verify(parseFile(request.params['*']), query, Date.now());
+      return sendContent(
+        request,
+        reply,
+        {
+          stat: () => files.stat(file),
+          fetch: async (options) => ({ content: await files.read(file, options) }),
+          locate: async () => undefined,
+        },
+        { download, framedBy },
+      );
+    },
+  });
+}
+
+/** Where the page is that shows files in frames, as a policy names that. */
+function framesOf({ contentOrigin, publicUrl }: Service): string {
+  if (contentOrigin === undefined) return "'self'";
+  const origin = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
+  return origin !== undefined && isSource(origin) ? origin : '*';
 }

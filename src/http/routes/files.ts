@@ -1,7 +1,18 @@
-import { parseFile } from '../../domain/path.ts';
+import { parseFile, parseFolder } from '../../model/path.ts';
 import { accessOf } from '../access/request-access.ts';
-import { Failure, FileRenamed, PathParameter, Rename, Success } from '../schemas.ts';
-import type { App } from '../service.ts';
+import type { App } from '../fastify-app.ts';
+import type { LongOperations } from '../long-operations.ts';
+import {
+  CreateFolder,
+  Failure,
+  FileRenamed,
+  FolderRenamed,
+  PathParameter,
+  Rename,
+  Success,
+  Transfer,
+  withProgress,
+} from '../schemas.ts';
 
 /** The removal of a file. Its requests have no body; what is sent as one is not looked at. */
 export function deleteFileRoute(app: App): void {
@@ -44,4 +55,128 @@ export function renameFileRoute(app: App): void {
       return { success: true, message: 'File renamed successfully', newKey } as const;
     },
   );
+}
+
+/** What a folder operation says beside its result: how to follow and to cancel it. */
+export const PROGRESS =
+  'With `Accept: application/x-ndjson` it answers at once with lines of progress, the last one being the usual ' +
+  'answer and its `status`; leaving the request cancels the operation.';
+
+/** The removal of a folder. Its requests have no body; what is sent as one is not looked at. */
+export function deleteFolderRoute(app: App, operations: LongOperations): void {
+  app.route({
+    method: ['DELETE', 'POST'],
+    url: '/delete_folder/*',
+    config: { access: 'files' },
+    schema: {
+      tags: ['Folders'],
+      summary: 'Delete a folder and everything in it',
+      description: `\`POST\` is for environments that lack \`DELETE\`. ${PROGRESS}`,
+      params: PathParameter,
+      response: { 200: withProgress(Success), '4xx': Failure, '5xx': Failure },
+    },
+    handler: async (request, reply) => {
+      const { files } = accessOf(request);
+      const folder = parseFolder(request.params['*']);
+      return operations.answer(request, reply, async (options) => {
+        await files.deleteFolder(folder, options);
+        return { success: true, message: 'Folder deleted successfully' } as const;
+      });
+    },
+  });
+}
+
+export function folderRoutes(app: App, operations: LongOperations): void {
+  app.post(
+    '/rename_folder/*',
+    {
+      config: { access: 'files' },
+      schema: {
+        tags: ['Folders'],
+        summary: 'Rename a folder',
+        description: `The folder stays where it is, with everything in it. ${PROGRESS}`,
+        params: PathParameter,
+        body: Rename,
+        response: { 200: withProgress(FolderRenamed), '4xx': Failure, '5xx': Failure },
+      },
+    },
+    async (request, reply) => {
+      const { files } = accessOf(request);
+      const folder = parseFolder(request.params['*']);
+      const { newName, overwrite = false } = request.body;
+      return operations.answer(request, reply, async (options) => {
+        const newPrefix = await files.renameFolder(folder, newName, { ...options, replace: overwrite });
+        return { success: true, message: 'Folder renamed successfully', newPrefix } as const;
+      });
+    },
+  );
+
+  app.post(
+    '/create_folder',
+    {
+      config: { access: 'files' },
+      schema: {
+        tags: ['Folders'],
+        summary: 'Create a folder',
+        description: 'With its parents; a folder that exists already is a success.',
+        body: CreateFolder,
+        response: { 200: Success, '4xx': Failure, '5xx': Failure },
+      },
+    },
+    async (request) => {
+      await accessOf(request).files.createFolder(parseFolder(request.body.path));
+      return { success: true, message: 'Folder created successfully' } as const;
+    },
+  );
+}
+
+/** `/copy` and `/move`, which differ in nothing but what is done. */
+export function transferRoutes(app: App, operations: LongOperations): void {
+  const routes = [
+    {
+      url: '/copy',
+      summary: 'Copy a file or folder',
+      message: 'Item copied successfully',
+      transferFile: 'copyFile',
+      transferFolder: 'copyFolder',
+    },
+    {
+      url: '/move',
+      summary: 'Move a file or folder',
+      message: 'Item moved successfully',
+      transferFile: 'moveFile',
+      transferFolder: 'moveFolder',
+    },
+  ] as const;
+
+  for (const { url, summary, message, transferFile, transferFolder } of routes) {
+    app.post(
+      url,
+      {
+        config: { access: 'files' },
+        schema: {
+          tags: ['Files and folders'],
+          summary,
+          description: `A folder goes with everything in it. For folders: ${PROGRESS}`,
+          body: Transfer,
+          response: { 200: withProgress(Success), '4xx': Failure, '5xx': Failure },
+        },
+      },
+      async (request, reply) => {
+        const { source, destination, is_folder: isFolder, overwrite: replace = false } = request.body;
+        const { files } = accessOf(request);
+        const envelope = { success: true, message } as const;
+        if (!isFolder) {
+          await files[transferFile](parseFile(source), parseFile(destination), { replace });
+          return envelope;
+        }
+        const from = parseFolder(source);
+        const to = parseFolder(destination);
+        return operations.answer(request, reply, async (options) => {
+          await files[transferFolder](from, to, { ...options, replace });
+          return envelope;
+        });
+      },
+    );
+  }
 }

@@ -1,19 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Right } from '../../access/rights.ts';
-import { isStoreError, isThere, quoted } from '../../domain/error.ts';
-import { type FolderPath, nameOf, parseFile, parseFolder, ROOT, withoutSlash } from '../../domain/path.ts';
-import type { Entry, Listing as StoreListing } from '../../domain/store.ts';
+import type { Right } from '../../access/policy.ts';
+import { exists, isStoreError, quoted } from '../../model/error.ts';
+import { type FolderPath, nameOf, parseFile, parseFolder, ROOT, withoutSlash } from '../../model/path.ts';
+import type { Entry, Listing as StoreListing } from '../../model/store.ts';
 import { accessOf } from '../access/request-access.ts';
-import { clientSignal } from '../client-signal.ts';
 import { HttpError } from '../errors.ts';
 import { beginFailure } from '../failures.ts';
-import { limitListings } from '../limits/listings.ts';
-import { answerListing } from '../page/answer-listing.ts';
-import { fileBehind, isRclone, sendPlainListing } from '../page/plain-listing.ts';
+import type { App } from '../fastify-app.ts';
+import { limitListings } from '../limits/limits.ts';
+import { clientSignal } from '../long-operations.ts';
+import { answerListing, fileBehind, isRclone, sendPlainListing } from '../page/listing-page.ts';
 import { quote } from '../preconditions.ts';
 import { Failure, Listing, ListingQuery, PathParameter } from '../schemas.ts';
-import type { App, Service } from '../service.ts';
+import type { Service } from '../service.ts';
 
 export function listingRoutes(app: App, service: Service): void {
   const config = { access: 'files' } as const;
@@ -41,7 +41,7 @@ export function listingRoutes(app: App, service: Service): void {
     if (isRclone(request)) {
       const found = await read(cursor).catch(async (error: unknown) => {
         const location = isStoreError(error, 'not-found') ? fileBehind(request, folder) : undefined;
-        if (location === undefined || !(await isThere(access.files.stat(parseFile(withoutSlash(folder)))))) throw error;
+        if (location === undefined || !(await exists(access.files.stat(parseFile(withoutSlash(folder)))))) throw error;
         return location;
       });
       if (typeof found === 'string')

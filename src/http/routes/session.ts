@@ -1,8 +1,12 @@
 import { Type } from 'typebox';
-import type { WaysIn } from '../access/ways-in.ts';
+import type { Authenticators } from '../access/authentication.ts';
+import { CALLBACK } from '../access/provider.ts';
+import type { ProviderSignIn } from '../access/provider-sign-in.ts';
 import { HttpError } from '../errors.ts';
+import type { App } from '../fastify-app.ts';
 import { Failure, SignIn, Success } from '../schemas.ts';
-import type { App, Service } from '../service.ts';
+import type { Service } from '../service.ts';
+import { asPageToo, failListing } from './listing.ts';
 
 const config = { access: 'public' } as const;
 
@@ -19,10 +23,10 @@ export function sessionRoutes(app: App, { access }: Service): void {
       },
     },
     async (request, reply) => {
-      const { waysIn } = access;
-      const proof = await waysIn?.authenticate(request, reply);
+      const { authenticators } = access;
+      const proof = await authenticators?.authenticate(request, reply);
       reply.header('cache-control', 'no-store');
-      const signIn = waysIn?.signIn() ?? { password: false, provider: false };
+      const signIn = authenticators?.signIn() ?? { password: false, provider: false };
       return { success: true, name: proof?.who.name ?? null, signIn } as const;
     },
   );
@@ -45,7 +49,11 @@ export function sessionRoutes(app: App, { access }: Service): void {
       if (request.validationError) {
         throw new HttpError(400, 'The body must be {"name": "…", "password": "…"}, and both must be texts.');
       }
-      const { name } = await needWaysIn(access.waysIn).signInByPassword(request.body, request, reply);
+      const { name } = await requireAuthenticators(access.authenticators).signInByPassword(
+        request.body,
+        request,
+        reply,
+      );
       reply.header('cache-control', 'no-store');
       return { success: true, message: 'Signed in.', name } as const;
     },
@@ -72,7 +80,7 @@ export function endSessionRoutes(app: App, { access }: Service): void {
       config,
       schema,
       handler: async (request, reply) => {
-        const session = await access.waysIn?.signOut(request, reply);
+        const session = await access.authenticators?.signOut(request, reply);
         if (session) {
           const { name } = session.who;
           request.access?.record({ event: 'sign-out', action: 'session', name, outcome: 'done' });
@@ -84,8 +92,8 @@ export function endSessionRoutes(app: App, { access }: Service): void {
   }
 }
 
-function needWaysIn(waysIn: WaysIn | undefined): WaysIn {
-  if (waysIn) return waysIn;
+function requireAuthenticators(authenticators: Authenticators | undefined): Authenticators {
+  if (authenticators) return authenticators;
   throw new HttpError(404, 'There is nobody to sign in as: the service has no access file.');
 }
 
@@ -104,3 +112,53 @@ const SignedIn = Type.Object(
   { success: Type.Literal(true), message: Type.String(), name: Type.String() },
   { title: 'Signed in' },
 );
+
+/** Signing in by a provider: the way to it, and the way back. */
+export function signInRoutes(app: App, service: Service): void {
+  const { access } = service;
+  const response = { 302: Type.Null(), '4xx': asPageToo(Failure), '5xx': asPageToo(Failure) };
+
+  // It is people who come here: they get the page, which says what went wrong and how to go on.
+  app.setErrorHandler((error, request, reply) => failListing(service, error, request, reply));
+  app.get(
+    '/-/sign-in',
+    {
+      config,
+      schema: {
+        tags: ['Signing in'],
+        summary: 'Sign in by the OpenID Connect provider',
+        querystring: Type.Object({
+          return: Type.Optional(
+            Type.String({ description: 'Where to come back to, relative to the root of the service.' }),
+          ),
+        }),
+        response,
+      },
+    },
+    async (request, reply) => {
+      const url = await needProvider(access.authenticators?.provider).begin(request, reply, request.query.return ?? '');
+      return reply.header('cache-control', 'no-store').redirect(url.href, 302);
+    },
+  );
+
+  app.get(CALLBACK, { config, schema: { hide: true } }, async (request, reply) => {
+    const provider = needProvider(access.authenticators?.provider);
+    try {
+      const { who, url } = await provider.finish(request, reply);
+      request.access?.record({ event: 'sign-in', action: 'provider', name: who.name, outcome: 'done' });
+      return await reply.header('cache-control', 'no-store').redirect(url.href, 302);
+    } catch (error) {
+      const outcome =
+        error instanceof HttpError
+          ? ({ outcome: 'refused', reason: error.message } as const)
+          : { outcome: 'failed' as const };
+      request.access?.record({ event: 'sign-in', action: 'provider', ...outcome });
+      throw error;
+    }
+  });
+}
+
+function needProvider(provider: ProviderSignIn | undefined): ProviderSignIn {
+  if (provider) return provider;
+  throw new HttpError(404, 'There is no provider to sign in by: the service has no OIDC_ISSUER.');
+}

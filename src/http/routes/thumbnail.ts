@@ -1,18 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import { isStoreError } from '../../domain/error.ts';
-import { parseFile } from '../../domain/path.ts';
-import { beingChanged } from '../../domain/problems.ts';
-import type { FileEntry } from '../../domain/store.ts';
+import { isStoreError } from '../../model/error.ts';
+import { parseFile } from '../../model/path.ts';
+import type { FileEntry } from '../../model/store.ts';
+import { concurrentlyModified } from '../../model/store-errors.ts';
 import { type Thumbnails, thumbnailEtag } from '../../thumbnails/thumbnails.ts';
 import { accessOf } from '../access/request-access.ts';
-import { clientSignal } from '../client-signal.ts';
 import { sendNotModified } from '../content.ts';
 import { HttpError } from '../errors.ts';
+import type { App } from '../fastify-app.ts';
 import { CACHE_CONTROL } from '../headers.ts';
+import { clientSignal } from '../long-operations.ts';
 import { evaluate, quote } from '../preconditions.ts';
 import { Failure, PathParameter } from '../schemas.ts';
-import type { App, Service } from '../service.ts';
+import type { Service } from '../service.ts';
 
 export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnails'>): void {
   app.get(
@@ -43,7 +44,7 @@ export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnai
           // The file was replaced after its metadata was read: retry with the new file. Preconditions of the request
           // throw `HttpError`.
           if (!isStoreError(error, 'condition-failed')) throw error;
-          if (attempt === ATTEMPTS) throw beingChanged(error);
+          if (attempt === ATTEMPTS) throw concurrentlyModified(error);
         }
       }
     },

@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http';
-import { quoted, StoreError } from '../../domain/error.ts';
-import type { Files, UploadOptions } from '../../domain/files.ts';
-import { childFile, type FolderPath, parseFolder, ROOT } from '../../domain/path.ts';
-import { readOnlyError } from '../../domain/problems.ts';
-import type { FileEntry } from '../../domain/store.ts';
+import type { Files, UploadOptions } from '../../files/files.ts';
+import { quoted, StoreError } from '../../model/error.ts';
+import { childFile, type FolderPath, parseFolder, ROOT } from '../../model/path.ts';
+import type { FileEntry } from '../../model/store.ts';
+import { readOnlyError } from '../../model/store-errors.ts';
 import { accessOf } from '../access/request-access.ts';
-import { clientSignal } from '../client-signal.ts';
-import { allowLongBody } from '../limits/slow-bodies.ts';
-import { isKept, modifiedInHeader, parseModified } from '../modified-time.ts';
+import type { App } from '../fastify-app.ts';
+import { allowLongBody } from '../limits/slow-clients.ts';
+import { clientSignal } from '../long-operations.ts';
 import { boundaryOf, type Form, type Part, readForm, readText, skipPart } from '../multipart.ts';
-import { quote, writeCondition } from '../preconditions.ts';
+import { isKept, modifiedInHeader, parseModified, quote, writeCondition } from '../preconditions.ts';
 import { Failure, Upload, Uploaded } from '../schemas.ts';
-import type { App, Service } from '../service.ts';
+import type { Service } from '../service.ts';
 
 /**
  * Bytes of the field `prefix`. Enough that a too long path fails with the error of the path rule instead of this limit.
@@ -141,10 +141,10 @@ async function storeFile(
     const atEnd = () => readRest(rest, fields);
     return files.upload(file, { ...incoming, atEnd, sizeAtMost }, options);
   }
-  const waiting = await files.takeIn(incoming, options);
+  const waiting = await files.stage(incoming, options);
   try {
     await readRest(rest, fields);
-    return await waiting.uploadTo(childFile(fields.prefix ?? ROOT, name), options);
+    return await waiting.commit(childFile(fields.prefix ?? ROOT, name), options);
   } finally {
     await waiting.discard();
   }

@@ -1,20 +1,19 @@
 import { constants } from 'node:fs';
 import { access, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { StoreError } from '../../domain/error.ts';
-import { EXACT_NAMES, type NameComparison } from '../../domain/name-comparison.ts';
-import { ROOT } from '../../domain/path.ts';
-import type { Store } from '../../domain/store.ts';
-import { createUrlSigner, signedPath, type UrlSigner } from '../../domain/url-signer.ts';
-import { keptKeyIn } from '../kept-key.ts';
+import { StoreError } from '../../model/error.ts';
+import { EXACT_NAMES, type NameComparison } from '../../model/name-comparison.ts';
+import { ROOT } from '../../model/path.ts';
+import type { Store } from '../../model/store.ts';
+import { createUrlSigner, signedPath, type UrlSigner } from '../../model/url-signer.ts';
+import { loadSigningKey } from '../signing-key-file.ts';
+import { toStoreError } from './errors.ts';
 import { createFileOperations } from './file-operations.ts';
 import { createLister } from './list.ts';
-import { OWN_FOLDER } from './own-folder.ts';
+import { RESERVED_FOLDER } from './reserved-names.ts';
 import { makeRoot, type Root, unusableRoot } from './root.ts';
-import { createSingleFolderOperations } from './single-folders.ts';
 import { openTemporary } from './temporary.ts';
-import { translate } from './translate.ts';
-import { createTreeOperations } from './tree-operations.ts';
+import { createSingleFolderOperations, createTreeOperations } from './tree-operations.ts';
 import { createWriter } from './write.ts';
 
 export interface DiskOptions {
@@ -56,7 +55,7 @@ export async function openDisk({
   warn,
 }: DiskOptions): Promise<Disk> {
   const root = await makeRoot(folder, threads);
-  const ownFolder = join(root.path, OWN_FOLDER);
+  const ownFolder = join(root.path, RESERVED_FOLDER);
   const { temporary, key } = await openOwnFolder(ownFolder, signingKey, root).catch((error: unknown) => {
     throw unusableRoot(folder, error);
   });
@@ -89,7 +88,7 @@ export async function openDisk({
         await access(root.path, constants.R_OK | constants.W_OK | constants.X_OK);
       } catch (error) {
         const message = `The folder ${root.path} (DISK_ROOT) can't be written to.`;
-        throw new StoreError('unavailable', message, { cause: translate(error, ROOT), retryAfter: 5 });
+        throw new StoreError('unavailable', message, { cause: toStoreError(error, ROOT), retryAfter: 5 });
       } finally {
         await rm(probe, { force: true });
       }
@@ -103,5 +102,5 @@ export async function openDisk({
 
 async function openOwnFolder(folder: string, signingKey: Buffer | undefined, root: Root) {
   const temporary = await openTemporary(join(folder, 'temporary'), root);
-  return { temporary, key: signingKey ?? (await keptKeyIn(folder)) };
+  return { temporary, key: signingKey ?? (await loadSigningKey(folder)) };
 }

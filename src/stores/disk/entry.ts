@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
-import { mediaTypeOf } from '../../domain/media-type.ts';
-import { type FilePath, nameOf } from '../../domain/path.ts';
-import type { FileEntry } from '../../domain/store.ts';
+import { mediaTypeOf } from '../../model/media-type.ts';
+import { type FilePath, nameOf } from '../../model/path.ts';
+import type { FileEntry } from '../../model/store.ts';
 
 /**
  * Describes a file by its stats. The etag joins what changes with the bytes: each write makes a new inode, and a change in

@@ -2,24 +2,23 @@ import type { BigIntStats } from 'node:fs';
 import { lstat, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { BytesAtHand } from '../../domain/bytes-at-hand.ts';
-import { isStoreError, quoted, StoreError } from '../../domain/error.ts';
-import { type FilePath, nameOf } from '../../domain/path.ts';
-import { changedMeanwhile, existsAlready, notFound, requireEtag } from '../../domain/problems.ts';
-import { type ByteRange, resolveRange } from '../../domain/range.ts';
-import type { Content, FileEntry, Store } from '../../domain/store.ts';
-import { codeOf } from '../../domain/system-error.ts';
-import { isSmall, readPart, streamOf } from './contents.ts';
+import { errorCode, isStoreError, quoted, StoreError } from '../../model/error.ts';
+import { type FilePath, nameOf } from '../../model/path.ts';
+import { type ByteRange, resolveRange } from '../../model/range.ts';
+import type { Content, FileEntry, Store } from '../../model/store.ts';
+import { alreadyExists, notFound, requireEtag, versionReplaced } from '../../model/store-errors.ts';
+import { BufferedContent } from '../../streams/bodies.ts';
+import { inParent, lookUpFile, renameToNew, restoreFile } from './atomic-rename.ts';
 import { entryOf } from './entry.ts';
+import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
-import { giveBack, inParent, lookUpFile, renameToNew } from './place.ts';
+import { isSmall, readPart, streamOf } from './read.ts';
 import type { RecentFile } from './recent-files.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
-import { translate } from './translate.ts';
 import { copyOpenFile, type Writer } from './write.ts';
 
-type FileOperations = Required<Pick<Store, 'stat' | 'read' | 'atHand' | 'remove' | 'copy' | 'move'>>;
+type FileOperations = Required<Pick<Store, 'stat' | 'read' | 'readCached' | 'remove' | 'copy' | 'move'>>;
 
 /** How often a move is begun anew that others come between. */
 const MOVE_ATTEMPTS = 5;
@@ -54,19 +53,19 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
         if (isSmall(part)) {
           const bytes = await readPart(opened, part);
           if (!resolved) root.recent.note(path, opened.stats, { file, bytes });
-          return new BytesAtHand(file, resolved, bytes);
+          return new BufferedContent(file, resolved, bytes);
         }
         const stream = streamOf(opened, part);
         ({ body } = stream);
         return { file, range: resolved, ...stream };
       } catch (error) {
-        throw translate(error, path);
+        throw toStoreError(error, path);
       } finally {
         if (!body) await opened.close();
       }
     },
 
-    atHand(path) {
+    readCached(path) {
       const recent = root.recent.find(path);
       return recent instanceof Promise ? recent.then(wholeOf) : wholeOf(recent);
     },
@@ -97,8 +96,8 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
         signal?.throwIfAborted();
         return await writer.publish({ path: copy, stats }, to, { condition });
       } catch (error) {
-        if (!replace && isStoreError(error, 'condition-failed')) throw existsAlready(to, error);
-        throw translate(error, to);
+        if (!replace && isStoreError(error, 'condition-failed')) throw alreadyExists(to, error);
+        throw toStoreError(error, to);
       } finally {
         await rm(copy, { force: true });
       }
@@ -120,11 +119,11 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
               await rename(folder.at(nameOf(from)), target.at(nameOf(to)));
             } else await renameToNew(folder.at(nameOf(from)), target.at(nameOf(to)), temporary);
           } catch (error) {
-            const isTaken = codeOf(error) === 'EEXIST';
+            const isTaken = errorCode(error) === 'EEXIST';
             // The file, what is in its way, or the folder that it goes to is another one by now.
-            const isLate = codeOf(error) === 'ENOENT' || (isTaken && replace);
+            const isLate = errorCode(error) === 'ENOENT' || (isTaken && replace);
             if (isLate && attempt < MOVE_ATTEMPTS) continue;
-            throw isTaken ? existsAlready(to, error) : translate(error, to);
+            throw isTaken ? alreadyExists(to, error) : toStoreError(error, to);
           }
           await target.sync();
           await folder.sync();
@@ -139,8 +138,8 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
     await rename(folder.at(nameOf(file)), taken);
     const version = entryOf(file, await lstat(taken, { bigint: true }));
     if (version.etag === etag) return unlink(taken);
-    await giveBack(taken, folder.at(nameOf(file)));
-    throw changedMeanwhile(file);
+    await restoreFile(taken, folder.at(nameOf(file)));
+    throw versionReplaced(file);
   }
 }
 
@@ -148,7 +147,7 @@ const isSameFile = (one: BigIntStats | undefined, other: BigIntStats): boolean =
   one?.ino === other.ino && one.dev === other.dev;
 
 const wholeOf = (recent: RecentFile | undefined): Content | undefined =>
-  recent?.bytes && new BytesAtHand(recent.file, undefined, recent.bytes);
+  recent?.bytes && new BufferedContent(recent.file, undefined, recent.bytes);
 
 /** What a read gives of a file whose bytes are all at hand. */
 function contentOf(
@@ -158,5 +157,5 @@ function contentOf(
 ): Content {
   requireEtag(file, ifMatch);
   const resolved = range && resolveRange(range, file.size);
-  return new BytesAtHand(file, resolved, resolved ? bytes.subarray(resolved.start, resolved.end + 1) : bytes);
+  return new BufferedContent(file, resolved, resolved ? bytes.subarray(resolved.start, resolved.end + 1) : bytes);
 }

@@ -1,9 +1,10 @@
 import type { BigIntStats } from 'node:fs';
 import { dirname } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import type { FilePath } from '../../domain/path.ts';
-import type { FileEntry } from '../../domain/store.ts';
-import type { Soon } from './pace.ts';
+import type { FilePath } from '../../model/path.ts';
+import type { FileEntry } from '../../model/store.ts';
+import type { MaybePromise } from './blocking-budget.ts';
+import type { Syscalls } from './syscalls.ts';
 import type { System } from './system.ts';
 
 /** A file as it was when it was opened a moment ago. */
@@ -16,7 +17,7 @@ export interface RecentFile {
 /** What was found of files a moment ago, and still holds. */
 export interface RecentFiles {
   /** What is known of the file at `path`, if it is the same as then; undefined where it has to be opened. */
-  find(path: FilePath): Soon<RecentFile | undefined>;
+  find(path: FilePath): MaybePromise<RecentFile | undefined>;
   /** Remembers a file that was opened at `path`, and what it was then. */
   note(path: FilePath, stats: BigIntStats, recent: RecentFile): void;
 }
@@ -41,7 +42,7 @@ const TIME_TO_LIVE = 15_000;
  * Milliseconds that a file has to have been left alone before it is remembered: changes within the granularity of its
  * times, a few milliseconds, could not be told from the state before them.
  */
-const SETTLED = 1_000;
+const SETTLED_FILE_MS = 1_000;
 
 /**
  * The same for its bytes. A program that has mapped the file changes its times with the first store into a page alone, until
@@ -70,7 +71,7 @@ export function createRecentFiles({ system, tellsStores, absolute }: RecentFiles
     ttl: TIME_TO_LIVE,
     ttlAutopurge: true,
   });
-  const isUsable = system.atOnce !== system.aside;
+  const isUsable = system.sync !== system.threadpool;
 
   const forget = (path: FilePath) => {
     remembered.delete(path);
@@ -86,7 +87,7 @@ export function createRecentFiles({ system, tellsStores, absolute }: RecentFiles
         return isThere && folders.every((folder) => folder?.isDirectory()) ? known : forget(path);
       };
       try {
-        const found = system.atOnce.lookUpAll(known.way);
+        const found = system.sync.lookUpAll(known.way);
         return found instanceof Promise ? found.then(judge, () => forget(path)) : judge(found);
       } catch {
         // Whoever opens it then is told why that can't be.
@@ -96,7 +97,7 @@ export function createRecentFiles({ system, tellsStores, absolute }: RecentFiles
 
     note(path, stats, { file, bytes }) {
       const age = Date.now() - Number(stats.ctimeMs);
-      if (!isUsable || age < SETTLED) return;
+      if (!isUsable || age < SETTLED_FILE_MS) return;
       const kept = tellsStores && age >= WRITTEN_BACK ? bytes : undefined;
       remembered.set(path, { stats, file, bytes: kept, way: wayTo(absolute(path), path) });
     },
@@ -119,4 +120,35 @@ function isSame(one: BigIntStats, other: BigIntStats): boolean {
     one.dev === other.dev &&
     one.mode === other.mode
   );
+}
+
+/**
+ * Milliseconds that the folders on a way have to have been left alone. A change gives a folder the time of the system's
+ * last tick, ten milliseconds ago at the most: so that it differs from one that is older than this.
+ */
+const SETTLED_PARENT_MS = 1000;
+
+/**
+ * What tells whether the way to `absolute` changed: as long as this stays the same, every name on it has led to the same
+ * folder at every moment in between, and not through a link. To put something else in the place of a name changes the
+ * folder that has the name, in its `ctime`, which no program can set (POSIX, rename(), symlink(), unlink()). Undefined
+ * where that can't be told: a change was too recent, or there is something else than folders.
+ */
+export async function ancestorFingerprint(calls: Syscalls, absolute: string): Promise<string | undefined> {
+  const found = await calls.lookUpAll(ancestorsOf(absolute));
+  const latest = Date.now() - SETTLED_PARENT_MS;
+  let state = '';
+  for (const stats of found) {
+    if (!stats?.isDirectory() || Number(stats.ctimeMs) > latest) return undefined;
+    state += `${stats.dev} ${stats.ino} ${stats.ctimeNs},`;
+  }
+  return state;
+}
+
+function ancestorsOf(absolute: string): string[] {
+  const folders: string[] = [];
+  for (let folder = absolute, above = dirname(folder); above !== folder; folder = above, above = dirname(folder)) {
+    folders.push(above);
+  }
+  return folders;
 }

@@ -1,7 +1,7 @@
 import { lstat, rmdir, unlink } from 'node:fs/promises';
-import type { Reporting } from '../../domain/store.ts';
-import { codeOf } from '../../domain/system-error.ts';
-import { openInside } from './open-inside.ts';
+import { errorCode } from '../../model/error.ts';
+import type { Reporting } from '../../model/store.ts';
+import { openDirHandle } from './folder.ts';
 
 /**
  * Removes a folder and everything in it, file by file, so that it can report progress. Removes names relative to the opened
@@ -18,14 +18,14 @@ export async function removeTree(folder: string, { onProgress }: Reporting = {})
   };
 
   const empty = async (path: Buffer): Promise<void> => {
-    await using inside = await openInside(path);
+    await using inside = await openDirHandle(path);
     for (const child of await inside.children()) {
       const name = inside.at(child.name);
       if (!child.isDirectory()) await removeFile(name);
       else {
         await remove(name).catch(async (error: unknown) => {
           // The folder was replaced, perhaps by a link.
-          if (!NO_FOLDER.has(codeOf(error) ?? '')) throw error;
+          if (!NO_FOLDER.has(errorCode(error) ?? '')) throw error;
           await removeFile(name);
         });
       }
@@ -39,7 +39,7 @@ export async function removeTree(folder: string, { onProgress }: Reporting = {})
         return await rmdir(path);
       } catch (error) {
         // An upload that opened the folder before the removal can still add its file.
-        if (codeOf(error) !== 'ENOTEMPTY' || attempt === ATTEMPTS) throw error;
+        if (errorCode(error) !== 'ENOTEMPTY' || attempt === ATTEMPTS) throw error;
       }
     }
   };

@@ -1,22 +1,19 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { access, lstat, mkdir, realpath, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isStoreError, StoreError } from '../../domain/error.ts';
-import { EXACT_NAMES, foldingNames, type NameComparison } from '../../domain/name-comparison.ts';
-import { type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../domain/path.ts';
-import { notFound, otherKindInTheWay } from '../../domain/problems.ts';
-import { codeOf } from '../../domain/system-error.ts';
-import type { Calls } from './calls.ts';
-import { createFamiliar, type Familiar } from './familiar.ts';
-import { asFolder, type Folder } from './folder.ts';
-import { createFolderSync } from './folder-sync.ts';
-import { isLocalFileSystem, mayHaveAliases, tellsStores } from './local.ts';
-import { isAt } from './opened.ts';
-import { isOwnName, OWN_FOLDER, possibleAliases, probeNames } from './own-folder.ts';
-import type { Soon } from './pace.ts';
+import { errorCode, isStoreError, StoreError } from '../../model/error.ts';
+import { EXACT_NAMES, foldingNames, type NameComparison } from '../../model/name-comparison.ts';
+import { type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../model/path.ts';
+import { kindConflict, notFound } from '../../model/store-errors.ts';
+import type { MaybePromise } from './blocking-budget.ts';
+import { MAX_SEGMENT_BYTES, segmentTooLong, toStoreError } from './errors.ts';
+import { isLocalFileSystem, mayHaveAliases, tellsStores } from './file-system-type.ts';
+import { asFolder, createFolderSync, type Folder, isAt } from './folder.ts';
 import { createRecentFiles, type RecentFiles } from './recent-files.ts';
+import { isReservedName, possibleAliases, probeNames, RESERVED_FOLDER } from './reserved-names.ts';
+import { createLikelyCached, type LikelyCached } from './sync-syscalls.ts';
+import type { Syscalls } from './syscalls.ts';
 import { createSystem, type System } from './system.ts';
-import { MAX_SEGMENT_BYTES, segmentTooLong, translate } from './translate.ts';
 
 /**
  * The folder that is served, and the only way to open anything in it. Symbolic links are not followed, in no
@@ -52,12 +49,12 @@ export interface OpenFile extends AsyncDisposable {
   /** What it was when it was opened. */
   readonly stats: BigIntStats;
   /** How the system is to be called for its bytes. */
-  readonly calls: Calls;
+  readonly calls: Syscalls;
   /** And for more of them than the system may have in memory. */
-  readonly callsAside: Calls;
+  readonly callsAside: Syscalls;
   /** Tells in how many milliseconds they came, in the longest wait for some. */
   noteRead(milliseconds: number): void;
-  close(): Soon<void>;
+  close(): MaybePromise<void>;
 }
 
 // A FIFO would hold up its opening until somebody writes to it, but for O_NONBLOCK.
@@ -73,12 +70,12 @@ async function openRoot(folder: string, threads: number): Promise<Root> {
   const path = await realpath(folder);
   const { type } = await statfs(path);
   const system = createSystem({ isLocal: isLocalFileSystem(type), threads });
-  const [opened, read, listed] = [createFamiliar(), createFamiliar(), createFamiliar()];
+  const [opened, read, listed] = [createLikelyCached(), createLikelyCached(), createLikelyCached()];
   // What is open is told from memory; the syncing itself is left to threads all the same.
-  const syncFolder = createFolderSync(system.atOnce);
+  const syncFolder = createFolderSync(system.sync);
   const prefix = join(path, '/');
   const absolute = (inside: FilePath | FolderPath) => (inside === ROOT ? path : prefix + withoutSlash(inside));
-  const callsFor = (familiar: Familiar, place: string) => (familiar.has(place) ? system.atOnce : system.aside);
+  const callsFor = (familiar: LikelyCached, place: string) => (familiar.has(place) ? system.sync : system.threadpool);
 
   const identity = await stat(path, { bigint: true });
   const requireIdentity = (found: BigIntStats | undefined) => {
@@ -90,9 +87,9 @@ async function openRoot(folder: string, threads: number): Promise<Root> {
    * Throws `not-found` for another name of Holdall's own folder that its spelling does not give away, such as a short name
    * (`HOLDAL~1`) or a bind mount: both names have one inode then.
    */
-  const requireForeign = async (calls: Calls, inside: FilePath | FolderPath) => {
+  const requireForeign = async (calls: Syscalls, inside: FilePath | FolderPath) => {
     const [first = ''] = inside.split('/', 1);
-    const [found, own] = await calls.lookUpAll([prefix + first, prefix + OWN_FOLDER]);
+    const [found, own] = await calls.lookUpAll([prefix + first, prefix + RESERVED_FOLDER]);
     if (found && own && found.ino === own.ino && found.dev === own.dev) throw notFound(inside);
   };
 
@@ -104,9 +101,9 @@ async function openRoot(folder: string, threads: number): Promise<Root> {
     if (names === EXACT_NAMES && !mayHaveAliases(type)) return;
     for (const { parent, name } of possibleAliases(inside)) {
       // Without the name, or with a file in the way, nothing is reached by an alias.
-      if (!(await isThere(system.aside, join(path, parent, name)))) continue;
+      if (!(await isThere(system.threadpool, join(path, parent, name)))) continue;
       let isListed = false;
-      await system.aside.readFolder(prefix + parent, { isLarge: true }, (entry) => {
+      await system.threadpool.readFolder(prefix + parent, { isLarge: true }, (entry) => {
         isListed ||= names.certain(entry.name.toString()) === names.certain(name);
       });
       if (!isListed) throw notFound(inside);
@@ -117,8 +114,8 @@ async function openRoot(folder: string, threads: number): Promise<Root> {
   const openVerified = async <Found>(
     inside: FilePath | FolderPath,
     flags: number,
-    check: (calls: Calls, number: number) => Soon<Found | undefined>,
-  ): Promise<{ number: number; found: Found; calls: Calls }> => {
+    check: (calls: Syscalls, number: number) => MaybePromise<Found | undefined>,
+  ): Promise<{ number: number; found: Found; calls: Syscalls }> => {
     requireAddressable(inside);
     const started = performance.now();
     const calls = callsFor(opened, inside);
@@ -127,7 +124,7 @@ async function openRoot(folder: string, threads: number): Promise<Root> {
       number = await calls.open(absolute(inside), flags);
     } catch (error) {
       await requireSame();
-      throw translate(error, inside);
+      throw toStoreError(error, inside);
     }
     try {
       if (inside === ROOT) requireIdentity(await calls.statOpen(number));
@@ -136,11 +133,11 @@ async function openRoot(folder: string, threads: number): Promise<Root> {
       // A file in the root is in no folder, and is none.
       if (inside.includes('/')) await requireForeign(calls, inside);
       await requireListed(inside);
-      if (calls === system.aside) opened.note(inside, performance.now() - started);
+      if (calls === system.threadpool) opened.note(inside, performance.now() - started);
       return { number, found, calls };
     } catch (error) {
       await calls.close(number);
-      throw translate(error, inside);
+      throw toStoreError(error, inside);
     }
   };
 
@@ -215,7 +212,7 @@ async function openRoot(folder: string, threads: number): Promise<Root> {
         number,
         stats: found,
         calls: callsFor(read, file),
-        callsAside: system.aside,
+        callsAside: system.threadpool,
         noteRead: (milliseconds) => read.note(file, milliseconds),
         close: () => calls.close(number),
         [Symbol.asyncDispose]: async () => calls.close(number),
@@ -224,13 +221,13 @@ async function openRoot(folder: string, threads: number): Promise<Root> {
   };
 }
 
-const isThere = (calls: Calls, path: string): Promise<boolean> =>
+const isThere = (calls: Syscalls, path: string): Promise<boolean> =>
   Promise.resolve(calls.lookUp(path)).then(
     (found) => found !== undefined,
     () => false,
   );
 
-async function statsOfFile(calls: Calls, number: number): Promise<BigIntStats | undefined> {
+async function statsOfFile(calls: Syscalls, number: number): Promise<BigIntStats | undefined> {
   const stats = await calls.statOpen(number);
   return stats.isFile() ? stats : undefined;
 }
@@ -245,7 +242,7 @@ function requireAddressable(path: FilePath | FolderPath): void {
   if (mayBeTooLong && path.split('/').some((name) => Buffer.byteLength(name) > MAX_SEGMENT_BYTES)) {
     throw segmentTooLong(path);
   }
-  if (isOwnName(path.split('/', 1)[0] ?? '')) throw notFound(path);
+  if (isReservedName(path.split('/', 1)[0] ?? '')) throw notFound(path);
 }
 
 async function makeIn(parent: Folder, name: string, inside: FolderPath): Promise<void> {
@@ -253,9 +250,9 @@ async function makeIn(parent: Folder, name: string, inside: FolderPath): Promise
     await mkdir(parent.at(name));
     await parent.sync();
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw translate(error, inside);
+    if (errorCode(error) !== 'EEXIST') throw toStoreError(error, inside);
     const present = await lstat(parent.at(name)).catch(() => undefined);
-    if (present && !present.isDirectory()) throw otherKindInTheWay(inside, error);
+    if (present && !present.isDirectory()) throw kindConflict(inside, error);
   }
 }
 
@@ -278,7 +275,7 @@ function rootIsGone(path: string): StoreError {
 
 /** Why a folder can't be the root, in one line for the person who set it. */
 export function unusableRoot(folder: string, error: unknown): StoreError {
-  const known = translate(error, ROOT);
+  const known = toStoreError(error, ROOT);
   const reason = isStoreError(known, 'unavailable') || isStoreError(known, 'denied') ? known : error;
   const text = reason instanceof Error ? reason.message : String(reason);
   return new StoreError('denied', `DISK_ROOT ${folder} can't be used: ${text}`, { cause: error });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, readlink, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { codeOf } from '../../domain/system-error.ts';
+import { errorCode } from '../../model/error.ts';
 import type { Root } from './root.ts';
 
 /** Names for files and folders on their way, on the file system of the root. */
@@ -57,11 +57,11 @@ export async function openTemporary(parent: string, root: Pick<Root, 'system' | 
     async create() {
       const path = join(folder, randomUUID());
       try {
-        return { path, number: await root.system.atOnce.create(path) };
+        return { path, number: await root.system.sync.create(path) };
       } catch (error) {
-        if (codeOf(error) !== 'ENOENT') throw error;
+        if (errorCode(error) !== 'ENOENT') throw error;
         await make();
-        return { path, number: await root.system.atOnce.create(path) };
+        return { path, number: await root.system.sync.create(path) };
       }
     },
     async close() {
@@ -99,6 +99,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return codeOf(error) !== 'ESRCH';
+    return errorCode(error) !== 'ESRCH';
   }
 }

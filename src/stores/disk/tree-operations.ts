@@ -1,21 +1,19 @@
 import { isUtf8 } from 'node:buffer';
 import { lstat, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { concurrently } from '../../domain/concurrently.ts';
-import { ifThere, quoted, StoreError } from '../../domain/error.ts';
-import type { NameComparison } from '../../domain/name-comparison.ts';
-import { type FolderPath, MAX_PATH_BYTES, nameOf, rebase } from '../../domain/path.ts';
-import { existsAlready, notFound } from '../../domain/problems.ts';
-import type { Cancellable, Entry, FileEntry, Replacing, Reporting, Store } from '../../domain/store.ts';
-import { codeOf } from '../../domain/system-error.ts';
-import { walkByLists } from '../../domain/walk.ts';
+import { concurrently } from '../../concurrency/concurrently.ts';
+import { walkByLists } from '../../files/walk.ts';
+import { errorCode, quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
+import type { NameComparison } from '../../model/name-comparison.ts';
+import { type FolderPath, MAX_PATH_BYTES, nameOf, ROOT, rebase } from '../../model/path.ts';
+import type { Cancellable, Entry, FileEntry, Replacing, Reporting, Store } from '../../model/store.ts';
+import { alreadyExists, notEmpty, notFound } from '../../model/store-errors.ts';
+import { inParent, isNameTaken, lookUpFolder, restoreFile, restoreFolder } from './atomic-rename.ts';
+import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
-import { giveBack, inParent, isTaken, lookUpFolder } from './place.ts';
-import { putBackFolder } from './put-back.ts';
 import { removeTree } from './remove-tree.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
-import { translate } from './translate.ts';
 import { copyOpenFile } from './write.ts';
 
 type TreeOperations = Required<Pick<Store, 'copyFolder' | 'moveFolder' | 'removeTree'>>;
@@ -40,7 +38,7 @@ export function createTreeOperations(
     try {
       await rename(name, taken);
     } catch (error) {
-      throw translate(error, folder);
+      throw toStoreError(error, folder);
     }
     await requireMoved(taken, name, folder);
     return taken;
@@ -48,8 +46,8 @@ export function createTreeOperations(
 
   /** Finds before anything is copied what would refuse the copy in the end. */
   const requirePlace = async (to: FolderPath, { replace }: Replacing): Promise<void> => {
-    const present = await ifThere(inParent(root, to, (parent) => lookUpFolder(parent, to)));
-    if (present && !replace) throw existsAlready(to);
+    const present = await undefinedIfNotFound(inParent(root, to, (parent) => lookUpFolder(parent, to)));
+    if (present && !replace) throw alreadyExists(to);
   };
 
   /**
@@ -63,19 +61,19 @@ export function createTreeOperations(
     try {
       for (let attempt = 1; ; attempt++) {
         const present = await lookUpFolder(parent, to);
-        if (present && !replace) throw existsAlready(to);
-        const taken = present && (await ifThere(takeAway(parent, to)));
+        if (present && !replace) throw alreadyExists(to);
+        const taken = present && (await undefinedIfNotFound(takeAway(parent, to)));
         if (taken !== undefined) aside.unshift(taken);
         try {
           await giveName(source, name);
           break;
         } catch (error) {
-          if (!replace || !isTaken(error) || attempt === PLACE_ATTEMPTS) throw error;
+          if (!replace || !isNameTaken(error) || attempt === PLACE_ATTEMPTS) throw error;
         }
       }
     } catch (error) {
       for (const taken of aside) await putBack(taken, name);
-      throw isTaken(error) ? existsAlready(to, error) : translate(error, to);
+      throw isNameTaken(error) ? alreadyExists(to, error) : toStoreError(error, to);
     }
     await parent.sync();
     for (const taken of aside) await removeAside(taken);
@@ -87,7 +85,7 @@ export function createTreeOperations(
     try {
       await rename(name, parent.at(nameOf(to)));
     } catch (error) {
-      throw isTaken(error) ? existsAlready(to, error) : translate(error, to);
+      throw isNameTaken(error) ? alreadyExists(to, error) : toStoreError(error, to);
     }
     await parent.sync();
   };
@@ -95,7 +93,7 @@ export function createTreeOperations(
   /** What another program has put into the place meanwhile stays there, as do the files that were to be replaced, aside. */
   const putBack = async (taken: string, name: string): Promise<void> => {
     try {
-      await putBackFolder(Buffer.from(taken), Buffer.from(name));
+      await restoreFolder(Buffer.from(taken), Buffer.from(name));
     } catch (error) {
       warn('A folder that was to be replaced could not be put back.', { path: taken, err: error });
     }
@@ -145,7 +143,7 @@ export function createTreeOperations(
         options.signal?.throwIfAborted();
         await place(copy, to, { replace });
       } catch (error) {
-        throw translate(error, to);
+        throw toStoreError(error, to);
       } finally {
         await rm(copy, { recursive: true, force: true });
       }
@@ -185,7 +183,7 @@ async function requireFolderAt(name: string, folder: FolderPath): Promise<void> 
 /** Throws unless what was taken is the folder that was meant: a link may have been put in its place meanwhile. */
 async function requireMoved(taken: string, name: string, folder: FolderPath): Promise<void> {
   if ((await lstat(taken)).isDirectory()) return;
-  await giveBack(taken, name);
+  await restoreFile(taken, name);
   throw notFound(folder);
 }
 
@@ -256,8 +254,8 @@ async function requireRoom(root: Root, from: FolderPath, to: FolderPath): Promis
   const search = async (folder: string, bytes: number): Promise<void> => {
     const children = await readdir(folder, { withFileTypes: true, encoding: 'buffer' }).catch((error: unknown) => {
       // What went meanwhile, or became something else, holds no path.
-      if (GONE.has(codeOf(error) ?? '')) return [];
-      throw translate(error, from);
+      if (GONE.has(errorCode(error) ?? '')) return [];
+      throw toStoreError(error, from);
     });
     for (const child of children) {
       // What is not UTF-8 can't be named now either.
@@ -271,4 +269,25 @@ async function requireRoom(root: Root, from: FolderPath, to: FolderPath): Promis
   };
   await using folder = await root.openFolder(from);
   await search(folder.path, Buffer.byteLength(from));
+}
+
+/** The making and unmaking of single folders. */
+export function createSingleFolderOperations(root: Root): Pick<Store, 'createFolder' | 'removeFolder'> {
+  return {
+    async createFolder(path) {
+      await using _made = await root.makeFolder(path);
+    },
+
+    async removeFolder(path) {
+      if (path === ROOT) throw notEmpty(path);
+      await inParent(root, path, async (parent) => {
+        try {
+          await rmdir(parent.at(nameOf(path)));
+          await parent.sync();
+        } catch (error) {
+          throw errorCode(error) === 'ENOTEMPTY' ? notEmpty(path, error) : error;
+        }
+      });
+    },
+  };
 }

@@ -1,16 +1,17 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { copyFile, type FileHandle, lstat, open, rm, utimes } from 'node:fs/promises';
-import { isStoreError, StoreError } from '../../domain/error.ts';
-import { type FilePath, nameOf, ROOT } from '../../domain/path.ts';
-import { presentAgainstCondition, requireSize } from '../../domain/problems.ts';
-import type { Cancellable, FileEntry, StagedUpload, Upload, WriteCondition } from '../../domain/store.ts';
-import { codeOf } from '../../domain/system-error.ts';
+import { errorCode, isStoreError, StoreError } from '../../model/error.ts';
+import { type FilePath, nameOf, ROOT } from '../../model/path.ts';
+import type { Cancellable, FileEntry, Release, StagedUpload, Upload, WriteCondition } from '../../model/store.ts';
+import { preconditionFailed, requireSize } from '../../model/store-errors.ts';
+import { forEachChunk } from '../../streams/bodies.ts';
+import { lookUpFile, renameToNew } from './atomic-rename.ts';
+import type { MaybePromise } from './blocking-budget.ts';
 import { dateOf, entryOf } from './entry.ts';
-import { lookUpFile, renameToNew } from './place.ts';
-import { receive } from './receive.ts';
+import { toStoreError } from './errors.ts';
 import type { Root } from './root.ts';
+import type { Syscalls } from './syscalls.ts';
 import type { Temporary } from './temporary.ts';
-import { translate } from './translate.ts';
 
 type Conditional = { condition?: WriteCondition };
 
@@ -34,7 +35,7 @@ export interface Writer {
 }
 
 export function createWriter(root: Root, temporary: Temporary): Writer {
-  const calls = root.system.atOnce;
+  const calls = root.system.sync;
 
   const takeIn = async (
     { body, release }: Pick<Upload, 'body' | 'release'>,
@@ -90,13 +91,13 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
     try {
       const present = await lookUpFile(folder, file);
       const to = folder.at(nameOf(file));
-      if (condition === 'absent' && present) throw presentAgainstCondition(file);
+      if (condition === 'absent' && present) throw preconditionFailed(file);
       if (condition === 'absent') await renameToNew(from, to, temporary);
       else await folder.calls.rename(from, to);
       await folder.sync();
       return entryOf(file, stats);
     } catch (error) {
-      throw codeOf(error) === 'EEXIST' ? presentAgainstCondition(file, error) : translate(error, file);
+      throw errorCode(error) === 'EEXIST' ? preconditionFailed(file, error) : toStoreError(error, file);
     }
   };
 
@@ -105,9 +106,9 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
     try {
       await using folder = await root.openParent(file);
       const present = await lookUpFile(folder, file);
-      if (condition === 'absent' && present) throw presentAgainstCondition(file);
+      if (condition === 'absent' && present) throw preconditionFailed(file);
     } catch (error) {
-      const translated = translate(error, file);
+      const translated = toStoreError(error, file);
       // The folder is made when the file is put in it.
       if (!isStoreError(translated, 'not-found')) throw translated;
     }
@@ -126,13 +127,13 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
         return await publish(received, file, { condition, modified: upload.modified?.() });
       } catch (error) {
         body.destroy();
-        throw translate(error, file);
+        throw toStoreError(error, file);
       }
     },
 
     async stage(upload, options) {
       const received = await takeIn(upload, options).catch((error: unknown) => {
-        throw translate(error, ROOT);
+        throw toStoreError(error, ROOT);
       });
       return {
         publish: (file, { modified }, publishOptions) =>
@@ -193,7 +194,7 @@ async function unlessUnsupported(setting: Promise<void>): Promise<void> {
   try {
     await setting;
   } catch (error) {
-    if (!TIMES_UNSUPPORTED.has(codeOf(error) ?? '')) throw error;
+    if (!TIMES_UNSUPPORTED.has(errorCode(error) ?? '')) throw error;
   }
 }
 
@@ -214,4 +215,89 @@ function requireHonoured(condition: WriteCondition | undefined): void {
     'unsupported',
     "Files on disk can't be replaced under the condition of an etag: other programs could change them in between.",
   );
+}
+
+/** Bytes that wait at the most while what came before them is written. */
+const WAITING = 1024 * 1024;
+
+/** Pieces that do: as many as writev(2) takes. */
+const PIECES = 1024;
+
+/** Bytes of a small file, that the file system takes into memory in microseconds: they are written at its end. */
+const FEW = 64 * 1024;
+
+/**
+ * Writes all of `body` to an open file, and makes it durable. What comes while something is written is written together
+ * after it: little by little from a slow client, in large pieces from one that is quicker than the disk.
+ */
+export async function receive(
+  calls: Syscalls,
+  file: number,
+  { body, release = () => {} }: Pick<Upload, 'body' | 'release'>,
+): Promise<void> {
+  const output = createOutput(calls, file, release);
+  try {
+    await forEachChunk(body, (piece) => output.add(piece));
+  } finally {
+    // Whoever closes the file must find it at rest.
+    await output.rest();
+  }
+  await output.finish();
+  await calls.syncBytes(file);
+}
+
+interface Output {
+  /** Takes a piece in, when there is room for it. Throws what went wrong with those before it. */
+  add(piece: Buffer): MaybePromise<void>;
+  /** When nothing is under way any more, however it went. */
+  rest(): Promise<void>;
+  /** Writes what is left, or throws what went wrong. */
+  finish(): Promise<void>;
+}
+
+function createOutput(calls: Syscalls, file: number, release: Release): Output {
+  let waiting: Buffer[] = [];
+  let size = 0;
+  let total = 0;
+  let writing: Promise<void> | undefined;
+  let failure: { readonly error: unknown } | undefined;
+
+  const requireWritten = () => {
+    if (failure) throw failure.error;
+  };
+
+  // To have the disk begin early, by syncing every 32 MiB, made 256 MiB take three times as long.
+  const writeWaiting = async (): Promise<void> => {
+    try {
+      while (waiting.length > 0) {
+        const pieces = waiting;
+        waiting = [];
+        size = 0;
+        await calls.writeMany(file, pieces);
+        for (const piece of pieces) release(piece);
+      }
+    } catch (error) {
+      failure = { error };
+    } finally {
+      writing = undefined;
+    }
+  };
+
+  return {
+    add(piece) {
+      requireWritten();
+      waiting.push(piece);
+      size += piece.length;
+      total += piece.length;
+      if (total > FEW) writing ??= writeWaiting();
+      return size >= WAITING || waiting.length >= PIECES ? writing : undefined;
+    },
+    async rest() {
+      await writing;
+    },
+    async finish() {
+      requireWritten();
+      if (waiting.length > 0) await calls.write(file, Buffer.concat(waiting));
+    },
+  };
 }

@@ -1,7 +1,7 @@
-import type { FolderPath } from '../../domain/path.ts';
-import type { Cancellable, Replacing, Reporting, Store } from '../../domain/store.ts';
-import { createMeasuring, type Measure, requireLengths } from './branch/measure.ts';
+import type { FolderPath } from '../../model/path.ts';
+import type { Cancellable, Replacing, Reporting, Store } from '../../model/store.ts';
 import type { TreeEntry } from './branch/objects.ts';
+import { createMeasuring, type Measure, requireLengths } from './branch/snapshots.ts';
 import type { Trees } from './branch/trees.ts';
 import { copyFolder, createFolder, moveFolder, removeFolder, removeTree } from './commits/changes.ts';
 import type { CommitQueue } from './commits/commit-queue.ts';

@@ -1,11 +1,11 @@
-import { quoted, StoreError } from '../../domain/error.ts';
-import type { FilePath } from '../../domain/path.ts';
-import { requireSize } from '../../domain/problems.ts';
-import type { Cancellable, FileEntry, Store, WriteCondition } from '../../domain/store.ts';
-import { LATER } from '../network.ts';
+import { quoted, StoreError } from '../../model/error.ts';
+import type { FilePath } from '../../model/path.ts';
+import type { Cancellable, FileEntry, Store, WriteCondition } from '../../model/store.ts';
+import { requireSize } from '../../model/store-errors.ts';
+import { RETRY_LATER_SECONDS } from '../network.ts';
 import { type BlobCache, createBlobCache } from './blobs/blob-cache.ts';
 import { createLargeObjects } from './blobs/large-objects.ts';
-import { isGitSettings, requireWritable } from './branch/markers.ts';
+import { isGitSettings, requireWritable } from './branch/objects.ts';
 import { createSnapshots, type Snapshots } from './branch/snapshots.ts';
 import { createTrees } from './branch/trees.ts';
 import { copyFile, moveFile, putFile, removeFile, type StoredBlob } from './commits/changes.ts';
@@ -14,8 +14,8 @@ import { createDraft } from './commits/draft.ts';
 import { createBegin } from './commits/first-commit.ts';
 import { createTakeIn, type Place } from './commits/upload.ts';
 import { createFolderOperations } from './folders.ts';
+import { MAX_FILE, tooLarge } from './host/errors.ts';
 import { connect, type Host } from './host/host.ts';
-import { MAX_FILE, tooLarge } from './host/translate.ts';
 import { createReader } from './read.ts';
 import type { GitHubOptions } from './settings.ts';
 
@@ -122,7 +122,7 @@ function requireWriting(
   { mayWrite, isArchived }: { mayWrite: boolean; isArchived: boolean },
 ): void {
   const refuse = (what: string) => {
-    throw new StoreError('unavailable', `${what}, or set READ_ONLY=true.`, { retryAfter: LATER });
+    throw new StoreError('unavailable', `${what}, or set READ_ONLY=true.`, { retryAfter: RETRY_LATER_SECONDS });
   };
   if (isArchived) refuse(`The repository ${repository} is archived and can't be written to: unarchive it`);
   if (!mayWrite) {
@@ -136,3 +136,23 @@ function givesNoUrl({ path, size }: FileEntry): StoreError {
   const message = `The file ${quoted(path)} has ${size} bytes, and the host of the repository gives no URL to fetch it by.`;
   return new StoreError('too-large', message);
 }
+
+/** Where the URLs lead that the host of a repository gives of its files, and of those that Git LFS has. */
+export function repositoryOrigins(apiUrl: string): readonly string[] {
+  const { protocol, host, origin } = new URL(apiUrl);
+  if (host === 'api.github.com') return GITHUB;
+  // An Enterprise server gives files under its own name, or under names below it ("Enabling subdomain isolation" in
+  // its documentation), which an address in numbers has not.
+  const web = host.replace(/^api\./, '');
+  const others = [web, `raw.${web}`, `media.${web}`].map((name) => `${protocol}//${name}`);
+  return [...new Set([origin, ...others.filter((url) => URL.canParse(url))])];
+}
+
+/** Of GitHub itself: the first is where `download_url` leads, the others where files of Git LFS are. */
+const GITHUB = [
+  'https://raw.githubusercontent.com',
+  'https://media.githubusercontent.com',
+  'https://objects.githubusercontent.com',
+  'https://github-cloud.githubusercontent.com',
+  'https://github-cloud.s3.amazonaws.com',
+];

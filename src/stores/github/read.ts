@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { pageOf } from '../../model/page.ts';
 import {
   comparePaths,
   type FilePath,
@@ -8,16 +9,13 @@ import {
   nameOf,
   parentOf,
   withoutSlash,
-} from '../../domain/path.ts';
-import { notFound, requireEtag } from '../../domain/problems.ts';
-import { resolveRange } from '../../domain/range.ts';
-import type { Cancellable, Entry, FileEntry, Store } from '../../domain/store.ts';
-import { pageOf } from '../page.ts';
+} from '../../model/path.ts';
+import { resolveRange } from '../../model/range.ts';
+import type { Cancellable, Entry, FileEntry, Store } from '../../model/store.ts';
+import { notFound, requireEtag } from '../../model/store-errors.ts';
 import type { BlobCache } from './blobs/blob-cache.ts';
 import type { LargeObject, LargeObjects } from './blobs/large-objects.ts';
-import { fileEntry } from './branch/file-entry.ts';
-import { isReserved, MARKER } from './branch/markers.ts';
-import { isFile, isFolder, type Tree, type TreeEntry } from './branch/objects.ts';
+import { fileEntry, isFile, isFolder, isReserved, MARKER, type Tree, type TreeEntry } from './branch/objects.ts';
 import type { Snapshot, Snapshots } from './branch/snapshots.ts';
 import type { Trees } from './branch/trees.ts';
 import type { Host } from './host/host.ts';

@@ -1,4 +1,4 @@
-import type { StoreLog } from '../log.ts';
+import type { StoreLog } from '../network.ts';
 
 /** Which branch of which repository, who we are to its host, and how commits are to look. */
 export interface GitHubOptions {

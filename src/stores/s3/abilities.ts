@@ -2,24 +2,24 @@
  * Features of Amazon S3 that this store lacks. Each process learns them from responses; later requests omit the
  * unsupported features.
  */
-export interface Abilities {
+export interface Capabilities {
   /** Returns whether requests should use the feature. */
-  has(ability: Ability): boolean;
+  has(ability: Capability): boolean;
   /** Returns whether the store has accepted a request with the feature. */
-  isConfirmed(ability: Ability): boolean;
+  isConfirmed(ability: Capability): boolean;
   /** Records that the store accepted a request with the feature. */
-  confirm(ability: Ability): void;
+  confirm(ability: Capability): void;
   /**
    * Records that the store lacks the ability and logs it once. `details` describes the store's error. Has no effect on a
    * confirmed ability: the error was temporary, or is about one object. After `RETEST_MS`, the feature is tried again.
    */
-  lose(ability: Ability, details: object): void;
+  lose(ability: Capability, details: object): void;
 }
 
-export type Ability = keyof typeof LACKS;
+export type Capability = keyof typeof MISSING;
 
 /** Messages for the log and the doctor. */
-const LACKS = {
+const MISSING = {
   putIfNoneMatch:
     'The object store does not support If-None-Match on PutObject: Holdall checks the destination before each write.',
   putIfMatch: 'The object store does not support If-Match on PutObject: Holdall checks the file before each write.',
@@ -48,12 +48,12 @@ const LACKS = {
 /** Milliseconds after which a lost ability is tried again: a fault that passed must not weaken conditions for good. */
 export const RETEST_MS = 3_600_000;
 
-export function createAbilities(
+export function createCapabilities(
   warn: (message: string, details: object) => void,
   now: () => number = () => performance.now(),
-): Abilities {
-  const lostAt = new Map<Ability, number>();
-  const confirmed = new Set<Ability>();
+): Capabilities {
+  const lostAt = new Map<Capability, number>();
+  const confirmed = new Set<Capability>();
   return {
     has(ability) {
       const time = lostAt.get(ability);
@@ -63,11 +63,11 @@ export function createAbilities(
     confirm: (ability) => void confirmed.add(ability),
     lose(ability, details) {
       if (confirmed.has(ability) || !this.has(ability)) return;
-      if (!lostAt.has(ability)) warn(LACKS[ability], details);
+      if (!lostAt.has(ability)) warn(MISSING[ability], details);
       lostAt.set(ability, now());
     },
   };
 }
 
 /** Returns whether a log message reports a missing ability. */
-export const isLack = (message: string): boolean => Object.values<string>(LACKS).includes(message);
+export const isMissingCapability = (message: string): boolean => Object.values<string>(MISSING).includes(message);

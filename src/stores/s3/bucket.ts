@@ -1,17 +1,21 @@
 import { S3Client, type S3ClientConfig, S3ServiceException } from '@aws-sdk/client-s3';
-import type { Cancellable } from '../../domain/store.ts';
-import { sendTold, type TellRequest } from '../tell-request.ts';
-import { type Abilities, createAbilities } from './abilities.ts';
-import { toldOf } from './answers.ts';
-import { createAsking, type SendOptions } from './asking.ts';
-import { WRONG } from './clock.ts';
+import type { Cancellable } from '../../model/store.ts';
+import { type RequestObserver, sendObserved } from '../network.ts';
+import { type Capabilities, createCapabilities } from './abilities.ts';
+import {
+  CONNECT_TIMEOUT_MS,
+  createConnection,
+  MAX_CLOCK_SKEW_MS,
+  QUICK_TIMEOUT_MS,
+  type SendOptions,
+  STALL_TIMEOUT_MS,
+} from './connection.ts';
+import { toStoreError } from './errors.ts';
 import type { Key } from './keys.ts';
 import { createObjects, type Objects } from './objects.ts';
-import { ATTEMPTS } from './retries.ts';
-import type { S3Options } from './settings.ts';
-import { locate } from './site.ts';
-import { CONNECT_TIMEOUT, QUICK, STALL } from './time-outs.ts';
-import { translate } from './translate.ts';
+import { observedResponse } from './responses.ts';
+import { ATTEMPTS } from './retry.ts';
+import { findEndpoint } from './signature.ts';
 
 /** The object of a request, for error messages, and the timeout. */
 export interface Request extends Cancellable {
@@ -33,7 +37,7 @@ export interface Bucket {
   /** Logs a problem that fails no request but that the operator should know. */
   readonly warn: S3Options['warn'];
   /** The features of Amazon S3 that the store supports, as far as is known. */
-  readonly abilities: Abilities;
+  readonly abilities: Capabilities;
   /** Sends a command. Throws a `StoreError` for expected errors, or the abort reason of `signal`. */
   ask<Output>(request: Request, send: (options: SendOptions) => Promise<Output>): Promise<Output>;
   close(): void;
@@ -46,10 +50,10 @@ export function connect(options: S3Options): Bucket {
   const { accessKeyId, secretAccessKey, retried = () => {}, asked } = options;
   tellRetries(client, retried);
   if (asked) tellRequests(client, asked);
-  const asking = createAsking({
+  const asking = createConnection({
     accessKeyId,
     secretAccessKey,
-    locate: () => locate(client, options.bucket),
+    locate: () => findEndpoint(client, options.bucket),
     retried,
     asked,
   });
@@ -59,14 +63,14 @@ export function connect(options: S3Options): Bucket {
     objects: createObjects(asking),
     client,
     warn: options.warn,
-    abilities: createAbilities(options.warn),
-    async ask({ key, signal, timeout = QUICK }, send) {
+    abilities: createCapabilities(options.warn),
+    async ask({ key, signal, timeout = QUICK_TIMEOUT_MS }, send) {
       signal?.throwIfAborted();
       try {
         return await send({ requestTimeout: timeout, ...(signal && { abortSignal: signal }) });
       } catch (error) {
         signal?.throwIfAborted();
-        throw translate(error, { key, bucket: options.bucket, endpoint: options.endpoint });
+        throw toStoreError(error, { key, bucket: options.bucket, endpoint: options.endpoint });
       }
     },
     close() {
@@ -94,10 +98,10 @@ function configure({ endpoint, region, accessKeyId, secretAccessKey, addressing,
     // A wrong region is a configuration error. Report it instead of following the redirect.
     followRegionRedirects: false,
     requestHandler: {
-      connectionTimeout: CONNECT_TIMEOUT,
-      requestTimeout: QUICK,
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      requestTimeout: QUICK_TIMEOUT_MS,
       throwOnRequestTimeout: true,
-      socketTimeout: STALL,
+      socketTimeout: STALL_TIMEOUT_MS,
       httpAgent: agent,
       httpsAgent: agent,
       logger: { trace() {}, debug() {}, info() {}, warn: (text) => warn(String(text), {}), error() {} },
@@ -142,7 +146,7 @@ function signAnew({ config, middlewareStack }: S3Client): void {
         } catch (error) {
           if (error instanceof S3ServiceException) {
             // The client retries errors with this flag, whatever their code.
-            const clockSkewCorrected = Math.abs(config.systemClockOffset - offset) >= WRONG;
+            const clockSkewCorrected = Math.abs(config.systemClockOffset - offset) >= MAX_CLOCK_SKEW_MS;
             Object.assign(error.$metadata, { clockSkewCorrected });
           }
           throw error;
@@ -173,13 +177,13 @@ function tellRetries(client: S3Client, retried: () => void): void {
 }
 
 /** Reports each HTTP request that the client sends. */
-function tellRequests({ config: { requestHandler } }: S3Client, asked: TellRequest): void {
+function tellRequests({ config: { requestHandler } }: S3Client, asked: RequestObserver): void {
   const handle = requestHandler.handle.bind(requestHandler);
   requestHandler.handle = (request, options) => {
     const { method, protocol, hostname, port, path } = request;
     const url = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}${path}`;
     const send = () => handle(request, options);
-    return sendTold(asked, { method, url }, send, ({ response }) => toldOf(response));
+    return sendObserved(asked, { method, url }, send, ({ response }) => observedResponse(response));
   };
 }
 
@@ -192,3 +196,27 @@ function attemptsIn(told: unknown): number {
 const asBytes = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
 const NON_ASCII = /[^\u0000-\u007f]/;
+
+/** Where a bucket is, and who we are to it. */
+export interface S3Options {
+  readonly bucket: string;
+  /** The store's address; that of AWS in `region` where undefined. */
+  readonly endpoint: string | undefined;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  /** Whether the bucket stands in the path of URLs or in their host's name. */
+  readonly addressing: 'path' | 'virtual';
+  /** Where everybody may read the bucket, without a `/` at its end, if it is public. */
+  readonly publicUrl: string | undefined;
+  /** How many objects of a folder are copied at once. */
+  readonly concurrency: number;
+  /** Told of what a person should know of though no request fails for it. */
+  readonly warn: (message: string, details: object) => void;
+  /** Told of each request that is sent again. */
+  readonly retried?: () => void;
+  /** Told of each request that was sent. */
+  readonly asked?: RequestObserver | undefined;
+  /** Bytes up to which an object is copied in one request: 5 GB on AWS and R2. */
+  readonly copyLimit?: number;
+}

@@ -1,7 +1,7 @@
-import { isStoreError } from '../../domain/error.ts';
-import type { Ability } from './abilities.ts';
+import { isStoreError } from '../../model/error.ts';
+import type { Capability } from './abilities.ts';
 import type { Bucket } from './bucket.ts';
-import { codeOf } from './translate.ts';
+import { codeOf } from './errors.ts';
 
 /** The condition of a request, as command input. */
 export interface ConditionHeaders {
@@ -10,7 +10,7 @@ export interface ConditionHeaders {
 }
 
 /** Returns the ability that a conditional write requires. Some stores support only one of the two headers. */
-export const writeAbility = (operation: 'put' | 'complete', { IfMatch }: ConditionHeaders): Ability =>
+export const writeAbility = (operation: 'put' | 'complete', { IfMatch }: ConditionHeaders): Capability =>
   `${operation}${IfMatch === undefined ? 'IfNoneMatch' : 'IfMatch'}`;
 
 /**
@@ -25,7 +25,7 @@ export const writeAbility = (operation: 'put' | 'complete', { IfMatch }: Conditi
  */
 export async function sendConditionally<Output>(
   { abilities }: Pick<Bucket, 'abilities'>,
-  ability: Ability,
+  ability: Capability,
   condition: ConditionHeaders,
   { check, send }: { check: () => Promise<void>; send: (condition: ConditionHeaders) => Promise<Output> },
 ): Promise<Output> {

@@ -9,20 +9,17 @@ import {
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
-import { ifThere, isStoreError, StoreError } from '../../domain/error.ts';
-import type { FilePath } from '../../domain/path.ts';
-import { changedMeanwhile, presentAgainstCondition } from '../../domain/problems.ts';
-import type { Cancellable } from '../../domain/store.ts';
-import type { SendOptions } from './asking.ts';
-import { attributesOf, isMadeOf } from './attributes.ts';
+import { isStoreError, StoreError, undefinedIfNotFound } from '../../model/error.ts';
+import type { FilePath } from '../../model/path.ts';
+import type { Cancellable } from '../../model/store.ts';
+import { preconditionFailed, versionReplaced } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import { type ConditionHeaders, sendConditionally } from './conditions.ts';
+import { LONG_TIMEOUT_MS, type SendOptions } from './connection.ts';
+import { codeOf, noStore, partMismatch, requireStored, wasRetried } from './errors.ts';
 import { escapePath, type Key, quote, unquote } from './keys.ts';
-import { type Attributes, uploadParts } from './multipart.ts';
-import { planParts, rangesOf } from './parts.ts';
+import { type Attributes, attributesOf, isMadeOf, planParts, rangesOf, uploadParts } from './multipart.ts';
 import type { Remover } from './remove.ts';
-import { LONG } from './time-outs.ts';
-import { codeOf, noStore, otherPart, requireStored, wasSentBefore } from './translate.ts';
 
 /** The version of an object to copy. Stores that support conditions on copy sources copy no other version. */
 export interface Source {
@@ -76,7 +73,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   };
 
   const lookAt = (key: Key, options: Cancellable): Promise<HeadObjectCommandOutput | undefined> =>
-    ifThere(describe(key, options));
+    undefinedIfNotFound(describe(key, options));
 
   const copySourceOf = ({ key }: Source) => `${encodeURIComponent(bucket.name)}/${escapePath(key)}`;
 
@@ -86,7 +83,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   /** Returns the headers of the source. Also checks its ETag, because older stores ignore conditions on the source. */
   const describeSource = async (source: Source, options: Cancellable): Promise<HeadObjectCommandOutput> => {
     const described = await describe(source.key, options);
-    if (unquote(described.ETag) !== source.etag) throw changedMeanwhile(source.key as FilePath);
+    if (unquote(described.ETag) !== source.etag) throw versionReplaced(source.key as FilePath);
     return described;
   };
 
@@ -105,7 +102,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   ): Promise<Output> => {
     signal?.throwIfAborted();
     const sendWith = (ifMatch: string | undefined) =>
-      bucket.ask({ key: source.key, timeout: LONG }, (options) => send(options, ifMatch));
+      bucket.ask({ key: source.key, timeout: LONG_TIMEOUT_MS }, (options) => send(options, ifMatch));
     const ability = source.etag.includes('-') ? 'sourceConditionsOnParts' : 'sourceConditions';
     let refusal: StoreError | undefined;
     if (abilities.has(ability)) {
@@ -120,7 +117,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
       }
     }
     const present = await lookAt(source.key, { signal });
-    if (unquote(present?.ETag) !== source.etag) throw refusal ?? changedMeanwhile(source.key as FilePath);
+    if (unquote(present?.ETag) !== source.etag) throw refusal ?? versionReplaced(source.key as FilePath);
     const output = await sendWith(undefined).catch((error: unknown) => {
       // Without the condition on the source, the request fails in the same way: another condition failed.
       throw refusal && isStoreError(error, refusal.kind) ? refusal : error;
@@ -134,7 +131,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
    * the retry finds the copy of the first attempt. Otherwise throws `error`.
    */
   const findDone = async (error: unknown, source: Source, to: Key): Promise<string> => {
-    const mayBeDone = isStoreError(error, 'condition-failed') && wasSentBefore(error.cause);
+    const mayBeDone = isStoreError(error, 'condition-failed') && wasRetried(error.cause);
     const present = mayBeDone ? await lookAt(to, {}) : undefined;
     const isSame = present?.ContentLength === source.size && isMadeOf(present, source.etag);
     if (!present || !isSame) throw error;
@@ -265,7 +262,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   /** Copies an object in one request up to `copyLimit`. Otherwise, Holdall reads and writes it in parts. */
   const copyWithoutParts = async (source: Source, to: Key, options: Options): Promise<string> => {
     const { exclusive, signal } = options;
-    if (exclusive && (await lookAt(to, { signal }))) throw presentAgainstCondition(to as FilePath);
+    if (exclusive && (await lookAt(to, { signal }))) throw preconditionFailed(to as FilePath);
     if (source.size <= copyLimit) return copyAtOnce(source, to, options);
     return makeOfParts(source, to, options, { ...planParts(source.size), send: sendPart });
   };
@@ -284,7 +281,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   const sendPart: SendPart = async (range, { source, to, place, signal }) => {
     const { bytes: Body } = await readSource(source, range, { signal });
     const command = new UploadPartCommand({ Bucket: bucket.name, Key: to, Body, ContentLength: Body.length, ...place });
-    const { ETag } = await bucket.ask({ key: to, signal, timeout: LONG }, (options) =>
+    const { ETag } = await bucket.ask({ key: to, signal, timeout: LONG_TIMEOUT_MS }, (options) =>
       bucket.client.send(command, options),
     );
     return requireStored(ETag, bucket.endpoint);
@@ -308,7 +305,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
         // Ensures that all parts come from the same version.
         await describeSource(source, { signal });
         // Older stores ignore conditions on the completion, so check the destination right before it.
-        if (exclusive && (await lookAt(to, { signal }))) throw presentAgainstCondition(to as FilePath);
+        if (exclusive && (await lookAt(to, { signal }))) throw preconditionFailed(to as FilePath);
       },
     });
     return unquote(etag);
@@ -331,9 +328,9 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     if (!(body instanceof Readable)) throw new Error('The client for S3 gave no stream.');
     const bytes = await bucket.ask({ key: source.key, signal }, () => buffer(body));
     const etag = unquote(requireStored(described.ETag, bucket.endpoint));
-    if (etag !== source.etag) throw changedMeanwhile(source.key as FilePath);
+    if (etag !== source.etag) throw versionReplaced(source.key as FilePath);
     const expected = range === undefined ? undefined : `${range.replace('=', ' ')}/${source.size}`;
-    if (described.ContentRange !== expected) throw otherPart(bucket.endpoint);
+    if (described.ContentRange !== expected) throw partMismatch(bucket.endpoint);
     if (range === undefined && bytes.length !== source.size) throw noStore(bucket.endpoint);
     return { bytes, described };
   };
@@ -349,7 +346,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     };
     const put = async (condition: ConditionHeaders) => {
       try {
-        const { ETag } = await bucket.ask({ key: to, signal, timeout: LONG }, (options) =>
+        const { ETag } = await bucket.ask({ key: to, signal, timeout: LONG_TIMEOUT_MS }, (options) =>
           bucket.client.send(new PutObjectCommand({ ...object, ...condition }), options),
         );
         return unquote(requireStored(ETag, bucket.endpoint));
@@ -358,7 +355,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
       }
     };
     const check = async () => {
-      if (await lookAt(to, { signal })) throw presentAgainstCondition(to as FilePath);
+      if (await lookAt(to, { signal })) throw preconditionFailed(to as FilePath);
     };
     return sendConditionally(bucket, 'putIfNoneMatch', { IfNoneMatch: '*' }, { check, send: put });
   };

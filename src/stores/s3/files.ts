@@ -1,7 +1,7 @@
-import { ifThere, isStoreError } from '../../domain/error.ts';
-import type { FilePath } from '../../domain/path.ts';
-import { changedMeanwhile, existsAlready, missingThoughPresent } from '../../domain/problems.ts';
-import type { FileEntry, Store } from '../../domain/store.ts';
+import { isStoreError, undefinedIfNotFound } from '../../model/error.ts';
+import type { FilePath } from '../../model/path.ts';
+import type { FileEntry, Store } from '../../model/store.ts';
+import { alreadyExists, inconsistentStore, versionReplaced } from '../../model/store-errors.ts';
 import type { Copier } from './copy.ts';
 import type { Entries } from './entries.ts';
 import type { Remover } from './remove.ts';
@@ -25,23 +25,23 @@ export function createFileOperations(
       // Some stores pass over the condition that nothing is replaced, so that it is looked at here as well.
       const [source, found] = await Promise.all([
         stat(from, { signal }),
-        replace ? undefined : ifThere(stat(to, { signal })),
+        replace ? undefined : undefinedIfNotFound(stat(to, { signal })),
       ]);
-      if (found) return { source, present: found, conflict: existsAlready(to) };
+      if (found) return { source, present: found, conflict: alreadyExists(to) };
       try {
         const etag = await copier.copy({ ...source, key: from }, to, { exclusive: !replace, signal });
         return { source, copy: entries.of(to, { Size: source.size, ETag: etag, ContentType: source.type }) };
       } catch (error) {
-        if (isStoreError(error, 'not-found') && (await ifThere(stat(from, { signal })))) {
+        if (isStoreError(error, 'not-found') && (await undefinedIfNotFound(stat(from, { signal })))) {
           // Some stores return 404 for a copy source that exists, because of the characters in its name.
-          if (attempt === ATTEMPTS) throw missingThoughPresent(from, error);
+          if (attempt === ATTEMPTS) throw inconsistentStore(from, error);
           continue;
         }
         if (!isStoreError(error, 'condition-failed')) throw error;
-        const present = replace ? undefined : await ifThere(stat(to, { signal }));
-        if (present) return { source, present, conflict: existsAlready(to, error) };
+        const present = replace ? undefined : await undefinedIfNotFound(stat(to, { signal }));
+        if (present) return { source, present, conflict: alreadyExists(to, error) };
         // What the store refused is the source, which is another version by now.
-        if (attempt === ATTEMPTS) throw changedMeanwhile(from);
+        if (attempt === ATTEMPTS) throw versionReplaced(from);
       }
     }
   };

@@ -1,4 +1,4 @@
-import type { FolderPath } from '../../domain/path.ts';
+import type { FolderPath } from '../../model/path.ts';
 import { escapeText } from './signature.ts';
 
 /** The name of an object: its path, or a folder's path for the marker of a folder. Any text, where others wrote it. */

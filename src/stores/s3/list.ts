@@ -1,13 +1,13 @@
-import { noCursor, type Place, readCursor, writeCursor } from '../../domain/cursor.ts';
-import { comparePaths, type FolderPath, foundFile, foundFolder, ROOT } from '../../domain/path.ts';
-import { notFound } from '../../domain/problems.ts';
-import type { Cancellable, Entry, Store } from '../../domain/store.ts';
+import { decodeCursor, encodeCursor, invalidCursor, type ListingPosition } from '../../model/page.ts';
+import { comparePaths, type FolderPath, foundFile, foundFolder, ROOT } from '../../model/path.ts';
+import type { Cancellable, Entry, Store } from '../../model/store.ts';
+import { notFound } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import type { Described, Entries } from './entries.ts';
+import { codeOf, listingMismatch } from './errors.ts';
 import { decodeKey, isEmptyMarker, type Key } from './keys.ts';
-import type { ListAnswer } from './list-answer.ts';
+import type { ListResponse } from './responses.ts';
 import type { Query } from './signature.ts';
-import { codeOf, otherListing } from './translate.ts';
 
 /** An object as a listing tells of it. */
 export interface ListedObject extends Described {
@@ -24,7 +24,7 @@ interface Page {
   /** Keys that are not UTF-8, which no request can name. */
   readonly undecodable: number;
   /** Where the next page begins, if there is one. */
-  readonly next?: Place | undefined;
+  readonly next?: ListingPosition | undefined;
 }
 
 /** How many pages of the store are made one, where keys are left out. */
@@ -39,7 +39,7 @@ export const MAX_KEYS = 1000;
  */
 export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
   return async (folder, { cursor, limit = MAX_KEYS, signal } = {}) => {
-    let place = cursor === undefined ? undefined : readCursor(cursor, folder);
+    let place = cursor === undefined ? undefined : decodeCursor(cursor, folder);
     const isFirst = place === undefined;
     const found: Entry[] = [];
     let allLeftOut = 0;
@@ -57,18 +57,18 @@ export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
       place = page.next;
       // A page is short where the marker of the folder counts in it; it is filled up, but not for however long.
       if (place && found.length < limit && round < ROUNDS) continue;
-      if (allLeftOut > 0) bucket.warn(LEFT_OUT, { folder, leftOut: allLeftOut });
+      if (allLeftOut > 0) bucket.warn(INVALID_KEYS_MESSAGE, { folder, leftOut: allLeftOut });
       entries.rememberPage(found);
-      return { entries: found, cursor: place && writeCursor(place) };
+      return { entries: found, cursor: place && encodeCursor(place) };
     }
   };
 }
 
 /** Told where that is so, with how many they were. */
-export const LEFT_OUT = 'Objects were left out of a listing: no path can name them.';
+export const INVALID_KEYS_MESSAGE = 'Objects were left out of a listing: no path can name them.';
 
 /** Asks for a listing as it is. `query` has the parameters of ListObjectsV2. */
-export function askForList(bucket: Bucket, query: Query, { signal }: Cancellable): Promise<ListAnswer> {
+export function requestList(bucket: Bucket, query: Query, { signal }: Cancellable): Promise<ListResponse> {
   return bucket.ask({ signal }, (options) => bucket.objects.list(query, options));
 }
 
@@ -76,7 +76,7 @@ interface PageRequest extends Cancellable {
   readonly prefix: Key;
   readonly delimiter?: '/';
   readonly limit: number;
-  readonly place: Place | undefined;
+  readonly place: ListingPosition | undefined;
   /** The key behind which the first page begins. */
   readonly after?: Key | undefined;
 }
@@ -90,7 +90,7 @@ export async function readPage(
   { prefix, delimiter, limit, place, after, signal }: PageRequest,
 ): Promise<Page> {
   const start = place?.last ?? after;
-  const output = await askForList(
+  const output = await requestList(
     bucket,
     {
       prefix,
@@ -103,7 +103,7 @@ export async function readPage(
     { signal },
   ).catch((error: unknown) => {
     const isRefused = place?.token !== undefined && error instanceof Error && codeOf(error.cause) === 'InvalidArgument';
-    throw isRefused ? noCursor(place.token ?? '', error) : error;
+    throw isRefused ? invalidCursor(place.token ?? '', error) : error;
   });
   const { objects: all, prefixes: allPrefixes, undecodable } = decodeAll(bucket, output, { prefix, delimiter });
   const isNew = (key: Key) => start === undefined || comparePaths(key, start) > 0;
@@ -121,7 +121,7 @@ export async function readPage(
 }
 
 /** One page of the objects whose keys begin with `prefix`, in the order of the store. */
-export async function askForPage(
+export async function requestPage(
   bucket: Bucket,
   {
     prefix,
@@ -129,16 +129,16 @@ export async function askForPage(
     limit = MAX_KEYS,
     signal,
   }: { prefix: Key; token?: string | undefined; limit?: number } & Cancellable,
-): Promise<Pick<Page, 'objects' | 'undecodable'> & Pick<ListAnswer, 'isTruncated' | 'token'>> {
+): Promise<Pick<Page, 'objects' | 'undecodable'> & Pick<ListResponse, 'isTruncated' | 'token'>> {
   const query = { prefix, 'max-keys': String(limit), 'encoding-type': 'url', 'continuation-token': token };
-  const answer = await askForList(bucket, query, { signal });
+  const answer = await requestList(bucket, query, { signal });
   return { ...decodeAll(bucket, answer, { prefix }), isTruncated: answer.isTruncated, token: answer.token };
 }
 
 /** Decodes the keys of a page. Throws if it lists anything else than what was asked for: its keys would be removed. */
 function decodeAll(
   { endpoint }: Bucket,
-  answer: ListAnswer,
+  answer: ListResponse,
   { prefix, delimiter }: Pick<PageRequest, 'prefix' | 'delimiter'>,
 ): Pick<Page, 'objects' | 'prefixes' | 'undecodable'> {
   const decode = answer.isEscaped ? decodeKey : (key: string) => key;
@@ -155,7 +155,7 @@ function decodeAll(
   undecodable += allPrefixes.filter((key) => key === undefined).length;
   const isBelow = (key: Key) => key.startsWith(prefix) && !(delimiter && key.includes(delimiter, prefix.length));
   const isFolder = (key: Key) => delimiter !== undefined && key.endsWith(delimiter) && isBelow(key.slice(0, -1));
-  if (!objects.every(({ key }) => isBelow(key)) || !prefixes.every(isFolder)) throw otherListing(endpoint);
+  if (!objects.every(({ key }) => isBelow(key)) || !prefixes.every(isFolder)) throw listingMismatch(endpoint);
   return { objects, prefixes, undecodable };
 }
 
@@ -164,7 +164,7 @@ function decodeAll(
  * with the next token or else by the last key; after the first one, with its token. Behind the last key, a store that
  * gave nothing has nothing, whatever it says.
  */
-function hasOtherWay(place: Place | undefined, next: Place): boolean {
+function hasOtherWay(place: ListingPosition | undefined, next: ListingPosition): boolean {
   return (place ?? next).token !== undefined;
 }
 

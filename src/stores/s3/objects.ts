@@ -1,8 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { readOutcome } from './answers.ts';
-import type { Asking, SendOptions } from './asking.ts';
+import type { Connection, SendOptions } from './connection.ts';
 import type { Key } from './keys.ts';
-import { type ListAnswer, readList } from './list-answer.ts';
+import { type ListResponse, readList, readOutcome } from './responses.ts';
 import type { Query } from './signature.ts';
 
 /** What the head of an answer says of an object, by the names that the client for S3 has for it. */
@@ -26,7 +25,7 @@ export interface Objects {
   /** HeadObject. */
   head(key: Key, options: SendOptions): Promise<ObjectHead>;
   /** ListObjectsV2. */
-  list(query: Query, options: SendOptions): Promise<ListAnswer>;
+  list(query: Query, options: SendOptions): Promise<ListResponse>;
   /** CopyObject, of the source in the form of its header; with what it is to be replaced with nowhere. Gives the etag. */
   copy(
     key: Key,
@@ -44,7 +43,7 @@ export interface Objects {
   ): Promise<string>;
 }
 
-export function createObjects(asking: Asking): Objects {
+export function createObjects(asking: Connection): Objects {
   return {
     get: (key, { range, ifMatch }, options, read) =>
       asking.ask({ method: 'GET', key, headers: { range, 'if-match': ifMatch } }, options, (response) =>

@@ -1,17 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import { finished, PassThrough, Readable } from 'node:stream';
-import { BytesAtHand } from '../../domain/bytes-at-hand.ts';
-import { asError, isStoreError } from '../../domain/error.ts';
-import type { FilePath } from '../../domain/path.ts';
-import { changedMeanwhile } from '../../domain/problems.ts';
-import { type ByteRange, type ResolvedRange, resolveRange } from '../../domain/range.ts';
-import type { Cancellable, Content, FileEntry, Store } from '../../domain/store.ts';
-import { readWhole } from './answers.ts';
+import { asError, isStoreError } from '../../model/error.ts';
+import type { FilePath } from '../../model/path.ts';
+import { type ByteRange, type ResolvedRange, resolveRange } from '../../model/range.ts';
+import type { Cancellable, Content, FileEntry, Store } from '../../model/store.ts';
+import { versionReplaced } from '../../model/store-errors.ts';
+import { BufferedContent } from '../../streams/bodies.ts';
 import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
+import { noStore, partMismatch, requireStored, toStoreError } from './errors.ts';
 import { type Key, quote, unquote } from './keys.ts';
 import type { ObjectHead } from './objects.ts';
-import { noStore, otherPart, requireStored, translate } from './translate.ts';
+import { readWhole } from './responses.ts';
 
 /** Looking at files and reading them: one request each. */
 export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'stat' | 'read'> {
@@ -27,7 +27,7 @@ export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'sta
         bucket.objects.get(file, conditions, options, async (head, body): Promise<Got> => {
           try {
             const part = partOf(head, body.statusCode, range, bucket);
-            if (ifMatch !== undefined && unquote(head.ETag) !== ifMatch) throw changedMeanwhile(file);
+            if (ifMatch !== undefined && unquote(head.ETag) !== ifMatch) throw versionReplaced(file);
             const isSmall = (head.ContentLength ?? Number.POSITIVE_INFINITY) <= SMALL;
             return { head, part, content: isSmall ? await readWhole(body, SMALL) : body };
           } catch (error) {
@@ -38,12 +38,12 @@ export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'sta
       );
     } catch (error) {
       if (isStoreError(error, 'not-found')) entries.forget(file);
-      throw isStoreError(error, 'condition-failed') ? changedMeanwhile(file) : error;
+      throw isStoreError(error, 'condition-failed') ? versionReplaced(file) : error;
     }
   };
 
   const stat: Store['stat'] = async (file, { signal } = {}) => {
-    const head = await lookAt(bucket, file, { signal });
+    const head = await headObject(bucket, file, { signal });
     return entries.of(file, { ...head, Size: head.ContentLength });
   };
 
@@ -53,7 +53,7 @@ export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'sta
     const output = isNothing ? undefined : await get(file, range, ifMatch, signal).catch(unlessUnsatisfiable);
     if (output) return output;
     resolveRange(range, (await stat(file, { signal })).size);
-    throw changedMeanwhile(file);
+    throw versionReplaced(file);
   };
 
   return {
@@ -78,7 +78,7 @@ export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'sta
 }
 
 /** Returns the headers of an object. Throws if the response is not one of an object store. */
-export async function lookAt(bucket: Bucket, key: Key, { signal }: Cancellable): Promise<ObjectHead> {
+export async function headObject(bucket: Bucket, key: Key, { signal }: Cancellable): Promise<ObjectHead> {
   const head = await bucket.ask({ key, signal }, (options) => bucket.objects.head(key, options));
   requireStored(head.ETag, bucket.endpoint);
   if (head.ContentLength === undefined) throw noStore(bucket.endpoint);
@@ -115,7 +115,7 @@ function contentOf(
   const range = isRanged ? part?.range : undefined;
   if (!Buffer.isBuffer(content))
     return { file: entry, body: translated(content, bucket, file), ...(range && { range }) };
-  return new BytesAtHand(entry, range, content);
+  return new BufferedContent(entry, range, content);
 }
 
 /** The same bytes; what breaks in the middle of them is told as every other failure of the store. */
@@ -123,7 +123,7 @@ function translated(body: Readable, { name, endpoint }: Bucket, file: FilePath):
   const readable = new PassThrough();
   finished(
     body,
-    (error) => error && readable.destroy(asError(translate(error, { key: file, bucket: name, endpoint }))),
+    (error) => error && readable.destroy(asError(toStoreError(error, { key: file, bucket: name, endpoint }))),
   );
   readable.once('close', () => body.destroy());
   return body.pipe(readable);
@@ -155,6 +155,7 @@ function partOf(
       ?.slice(1)
       .map(Number) ?? [];
   const expected = asked && resolveRange(asked, size);
-  if (start !== expected?.start || end !== expected.end || ContentLength !== end - start + 1) throw otherPart(endpoint);
+  if (start !== expected?.start || end !== expected.end || ContentLength !== end - start + 1)
+    throw partMismatch(endpoint);
   return { range: { start, end }, size };
 }

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto';
 import { DeleteObjectsCommand } from '@aws-sdk/client-s3';
-import { concurrently } from '../../domain/concurrently.ts';
-import { ifThere, isStoreError } from '../../domain/error.ts';
-import type { FilePath } from '../../domain/path.ts';
-import { changedMeanwhile, missingThoughPresent, notFound, requireEtag } from '../../domain/problems.ts';
-import type { Cancellable, Store } from '../../domain/store.ts';
+import { concurrently } from '../../concurrency/concurrently.ts';
+import { isStoreError, undefinedIfNotFound } from '../../model/error.ts';
+import type { FilePath } from '../../model/path.ts';
+import type { Cancellable, Store } from '../../model/store.ts';
+import { inconsistentStore, notFound, requireEtag, versionReplaced } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import { sendConditionally } from './conditions.ts';
+import { LONG_TIMEOUT_MS } from './connection.ts';
 import type { Entries } from './entries.ts';
+import { codeOf } from './errors.ts';
 import { fitsXml, type Key, quote, unquote } from './keys.ts';
 import type { ListedObject } from './list.ts';
-import { patiently } from './patience.ts';
-import { lookAt } from './read.ts';
-import { LONG } from './time-outs.ts';
-import { codeOf } from './translate.ts';
+import { headObject } from './read.ts';
+import { retryWhenBusy } from './retry.ts';
 
 /** The most keys that one request removes. */
 const BATCH = 1000;
@@ -45,14 +45,14 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
 
   /** The etag of the object as it is now; undefined where it is gone. */
   const etagOf = async (key: Key, { signal }: Cancellable): Promise<string | undefined> =>
-    unquote((await ifThere(lookAt(bucket, key, { signal })))?.ETag) || undefined;
+    unquote((await undefinedIfNotFound(headObject(bucket, key, { signal })))?.ETag) || undefined;
 
   const send = async (key: Key, ifMatch: string | undefined, { signal }: Cancellable): Promise<void> => {
     try {
       await bucket.ask({ key, signal }, (options) => bucket.objects.remove(key, { ifMatch }, options));
     } catch (error) {
       if (!isStoreError(error, 'not-found')) throw error;
-      if ((await etagOf(key, { signal })) !== undefined) throw missingThoughPresent(key, error);
+      if ((await etagOf(key, { signal })) !== undefined) throw inconsistentStore(key, error);
     }
   };
 
@@ -61,7 +61,7 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
     const check = async () => {
       const etag = await etagOf(key, { signal });
       if (etag === undefined) throw notFound(key as FilePath);
-      if (etag !== ifMatch) throw changedMeanwhile(key as FilePath);
+      if (etag !== ifMatch) throw versionReplaced(key as FilePath);
     };
     const ability = ifMatch?.includes('-') ? 'deleteConditionsOnParts' : 'deleteConditions';
     try {
@@ -97,7 +97,7 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
     const Objects = batch.map(({ key, ETag }) => ({ Key: key, ...(hasEtags && { ETag }) }));
     const command = new DeleteObjectsCommand({ Bucket: bucket.name, Delete: { Objects } });
     if (hasMd5) addMd5(command);
-    const { Deleted = [], Errors = [] } = await bucket.ask({ signal, timeout: LONG }, (options) =>
+    const { Deleted = [], Errors = [] } = await bucket.ask({ signal, timeout: LONG_TIMEOUT_MS }, (options) =>
       bucket.client.send(command, options),
     );
     const failed = new Map(Errors.map(({ Key, Code }) => [Key, Code]));
@@ -157,21 +157,21 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
       entries.forget(file);
       // Also finds it gone by the same request, whose first response was lost.
       await removeObject(file, { ifMatch, signal }).catch((error: unknown) => {
-        throw isStoreError(error, 'condition-failed') ? changedMeanwhile(file) : error;
+        throw isStoreError(error, 'condition-failed') ? versionReplaced(file) : error;
       });
     },
 
     async removeAll(objects, options) {
       const { signal, onRemoved } = options;
       const removeSingly = async (object: ListedObject) => {
-        if (await patiently(() => removeSeen(object, options), options)) onRemoved?.(object);
+        if (await retryWhenBusy(() => removeSeen(object, options), options)) onRemoved?.(object);
       };
       await concurrently(
         inBatches(objects),
         BATCHES_AT_ONCE,
         async (batch) => {
           const fit = batch.filter(({ key }) => fitsXml(key));
-          const rest = await patiently(() => tryBatch(fit, options), options);
+          const rest = await retryWhenBusy(() => tryBatch(fit, options), options);
           const unfit = batch.filter(({ key }) => !fitsXml(key));
           await concurrently(each([...rest, ...unfit]), SINGLES_AT_ONCE, removeSingly, signal);
         },

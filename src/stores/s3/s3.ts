@@ -1,18 +1,17 @@
 import { HeadBucketCommand } from '@aws-sdk/client-s3';
-import { isStoreError, StoreError } from '../../domain/error.ts';
-import { mayBeShown, presentationOf } from '../../domain/presentation.ts';
-import type { Cancellable, Store } from '../../domain/store.ts';
-import { createTreeOperations } from '../../domain/tree-operations.ts';
-import { type Bucket, connect } from './bucket.ts';
+import { createTreeOperations } from '../../files/tree-operations.ts';
+import { isStoreError, StoreError } from '../../model/error.ts';
+import { parseFile } from '../../model/path.ts';
+import { mayBeShown, presentationOf } from '../../model/presentation.ts';
+import type { Cancellable, Store } from '../../model/store.ts';
+import { type Bucket, connect, type S3Options } from './bucket.ts';
 import { createCopier } from './copy.ts';
 import { createEntries } from './entries.ts';
 import { createFileOperations } from './files.ts';
-import { createFolderOperations } from './folders.ts';
-import { askForList, createLister } from './list.ts';
+import { createLister, requestList } from './list.ts';
 import { createReader } from './read.ts';
 import { createRemover } from './remove.ts';
-import type { S3Options } from './settings.ts';
-import { createObjectTree } from './tree.ts';
+import { createFolderOperations, createObjectTree } from './tree.ts';
 import { walkEntries } from './walk.ts';
 import { createWriter } from './write.ts';
 
@@ -74,7 +73,7 @@ function createCheck(bucket: Bucket): (options?: Cancellable) => Promise<void> {
   return async (options = {}) => {
     if (isKnown && (await look(options))) return;
     try {
-      await askForList(bucket, { 'max-keys': '1' }, options);
+      await requestList(bucket, { 'max-keys': '1' }, options);
       isKnown = true;
     } catch (error) {
       if (!isStoreError(error, 'denied')) throw error;
@@ -83,3 +82,21 @@ function createCheck(bucket: Bucket): (options?: Cancellable) => Promise<void> {
     }
   };
 }
+
+/**
+ * Where the URLs of a bucket's objects lead: the store's own, and those of a public bucket. The client alone knows the
+ * hosts of all regions and ways of addressing, and so it is asked for a URL; that sends nothing.
+ */
+export async function bucketOrigins({ presign }: Store, publicUrl: string | undefined): Promise<readonly string[]> {
+  const urls = [await presign?.(SAMPLE, { expires: 1, download: false, purpose: 'read' }), publicUrl];
+  return [...new Set(urls.filter((url) => url !== undefined).map((url) => new URL(url).origin))];
+}
+
+const SAMPLE = {
+  kind: 'file',
+  path: parseFile('sample'),
+  size: 0,
+  etag: '',
+  modified: null,
+  type: 'application/octet-stream',
+} as const;

@@ -1,17 +1,18 @@
-import { isStoreError } from '../../domain/error.ts';
-import type { ItemTree } from '../../domain/item-tree.ts';
-import { type FilePath, rebase } from '../../domain/path.ts';
-import { changedMeanwhile, existsAlready, notFound } from '../../domain/problems.ts';
-import type { Cancellable, Replacing } from '../../domain/store.ts';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+import type { ItemTree } from '../../files/item-tree.ts';
+import { isStoreError } from '../../model/error.ts';
+import { type FilePath, type FolderPath, rebase } from '../../model/path.ts';
+import type { Cancellable, Replacing, Store } from '../../model/store.ts';
+import { alreadyExists, notEmpty, notFound, preconditionFailed, versionReplaced } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
+import { type ConditionHeaders, sendConditionally } from './conditions.ts';
 import type { Copier, Source } from './copy.ts';
-import { requireFolder } from './folders.ts';
-import { isEmptyMarker, type Key, unquote } from './keys.ts';
-import type { ListedObject } from './list.ts';
-import { patiently } from './patience.ts';
+import { requireStored } from './errors.ts';
+import { isEmptyMarker, type Key, lineageOf, unquote } from './keys.ts';
+import { type ListedObject, requestPage } from './list.ts';
 import type { Remover } from './remove.ts';
-import { walkInAnyOrder, walkObjects } from './walk.ts';
-import { walkAhead } from './walk-ahead.ts';
+import { retryWhenBusy } from './retry.ts';
+import { walkAhead, walkInAnyOrder, walkObjects } from './walk.ts';
 
 /** How often an object is tried that is written to meanwhile. */
 const ATTEMPTS = 3;
@@ -32,12 +33,12 @@ export function createObjectTree(
     for (let attempt = 1; ; attempt++) {
       try {
         const current = source;
-        await patiently(() => copier.copyQuickly(current, to, { exclusive: !replace, signal }), { signal });
+        await retryWhenBusy(() => copier.copyQuickly(current, to, { exclusive: !replace, signal }), { signal });
         return;
       } catch (error) {
         if (!isStoreError(error, 'condition-failed')) throw error;
-        if (!replace && (await copier.find(to, { signal }))) throw existsAlready(to as FilePath, error);
-        if (attempt === ATTEMPTS) throw changedMeanwhile(seen.key as FilePath);
+        if (!replace && (await copier.find(to, { signal }))) throw alreadyExists(to as FilePath, error);
+        if (attempt === ATTEMPTS) throw versionReplaced(seen.key as FilePath);
         const current = await copier.find(seen.key, { signal });
         if (current === undefined) throw notFound(seen.key as FilePath, error);
         source = current;
@@ -75,4 +76,54 @@ export function createObjectTree(
 
     remove: (objects, options) => remover.removeAll(objects, options),
   };
+}
+
+/**
+ * Single folders. A folder is there when the key of any object begins with its path; one that holds nothing has a marker,
+ * an empty object whose key is that path.
+ */
+export function createFolderOperations(
+  bucket: Bucket,
+  copier: Copier,
+  { removeObject }: Remover,
+): Pick<Store, 'createFolder' | 'removeFolder'> {
+  /** Something that is there already is left as it is: others may have put more into a marker than we do. */
+  const mark = async (folder: FolderPath, { signal }: Cancellable): Promise<void> => {
+    if (await copier.find(folder, { signal })) return;
+    const object = { Bucket: bucket.name, Key: folder, Body: '', ContentLength: 0 };
+    const put = async (condition: ConditionHeaders) => {
+      const { ETag } = await bucket.ask({ key: folder, signal }, (options) =>
+        bucket.client.send(new PutObjectCommand({ ...object, ...condition }), options),
+      );
+      requireStored(ETag, bucket.endpoint);
+    };
+    const check = async () => {
+      if (await copier.find(folder, { signal })) throw preconditionFailed(folder as string as FilePath);
+    };
+    try {
+      await sendConditionally(bucket, 'putIfNoneMatch', { IfNoneMatch: '*' }, { check, send: put });
+    } catch (error) {
+      // Another client has made the folder meanwhile.
+      if (!isStoreError(error, 'condition-failed') || !(await copier.find(folder, { signal }))) throw error;
+    }
+  };
+
+  return {
+    async createFolder(folder, { signal } = {}) {
+      await Promise.all(lineageOf(folder).map((each) => mark(each, { signal })));
+    },
+
+    async removeFolder(folder, { signal } = {}) {
+      const { objects, undecodable } = await requestPage(bucket, { prefix: folder, limit: 2, signal });
+      if (objects.length + undecodable === 0) throw notFound(folder);
+      if (objects.length + undecodable > 1 || !objects.every(isEmptyMarker)) throw notEmpty(folder);
+      await removeObject(folder, { signal });
+    },
+  };
+}
+
+/** Throws `not-found` unless anything lies in the folder, or its marker does. */
+export async function requireFolder(bucket: Bucket, folder: FolderPath, { signal }: Cancellable): Promise<void> {
+  const { objects, undecodable } = await requestPage(bucket, { prefix: folder, limit: 1, signal });
+  if (objects.length + undecodable === 0) throw notFound(folder);
 }

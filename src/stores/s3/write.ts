@@ -1,18 +1,17 @@
 import { createHash } from 'node:crypto';
 import { addAbortSignal } from 'node:stream';
 import { PutObjectCommand, UploadPartCommand } from '@aws-sdk/client-s3';
-import { ifThere, isStoreError } from '../../domain/error.ts';
-import type { FilePath } from '../../domain/path.ts';
-import { changedMeanwhile, presentAgainstCondition, requireCondition, requireSize } from '../../domain/problems.ts';
-import type { FileEntry, Store, WriteCondition } from '../../domain/store.ts';
+import { isStoreError, undefinedIfNotFound } from '../../model/error.ts';
+import type { FilePath } from '../../model/path.ts';
+import type { FileEntry, Store, WriteCondition } from '../../model/store.ts';
+import { preconditionFailed, requireCondition, requireSize, versionReplaced } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
 import { type ConditionHeaders, sendConditionally, writeAbility } from './conditions.ts';
+import { LONG_TIMEOUT_MS } from './connection.ts';
 import type { Entries } from './entries.ts';
+import { requireStored, wasRetried } from './errors.ts';
 import { quote } from './keys.ts';
-import { uploadParts } from './multipart.ts';
-import { cut, planParts } from './parts.ts';
-import { LONG } from './time-outs.ts';
-import { requireStored, wasSentBefore } from './translate.ts';
+import { cut, planParts, uploadParts } from './multipart.ts';
 
 /** Writes of whole files: a small one in one request, a larger one in parts that are sent while it arrives. */
 export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat']): Store['write'] {
@@ -48,15 +47,15 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
     try {
       signal?.throwIfAborted();
       // Waited for: the store might take it though its caller has left, and that would be told as nothing done.
-      const { ETag } = await bucket.ask({ key: file, timeout: LONG }, (options) =>
+      const { ETag } = await bucket.ask({ key: file, timeout: LONG_TIMEOUT_MS }, (options) =>
         bucket.client.send(command, options),
       );
       return requireStored(ETag, bucket.endpoint);
     } catch (error) {
       if (!isStoreError(error, 'condition-failed')) throw error;
-      const present = await ifThere(stat(file, { signal }));
+      const present = await undefinedIfNotFound(stat(file, { signal }));
       // Done already, by the same request: its response was lost, and the file that it made fails its own condition.
-      if (wasSentBefore(error.cause) && present?.etag === md5(bytes)) return present.etag;
+      if (wasRetried(error.cause) && present?.etag === md5(bytes)) return present.etag;
       if (bareEtags || typeof condition !== 'object' || present?.etag !== condition.etag) throw error;
       bareEtags = true;
       return putUnder(headersOf(condition), { file, bytes, type, condition, signal });
@@ -132,7 +131,7 @@ async function sendPart(
     ContentLength: bytes.length,
     ...place,
   });
-  const { ETag } = await bucket.ask({ key: file, signal, timeout: LONG }, (options) =>
+  const { ETag } = await bucket.ask({ key: file, signal, timeout: LONG_TIMEOUT_MS }, (options) =>
     bucket.client.send(command, options),
   );
   return requireStored(ETag, bucket.endpoint);
@@ -150,12 +149,12 @@ async function requireNow(
   look: () => Promise<FileEntry>,
 ): Promise<void> {
   if (condition === undefined) return;
-  const present = await ifThere(look());
+  const present = await undefinedIfNotFound(look());
   requireCondition(file, present, condition);
 }
 
 /** What a refusal of the store means for a write under this condition; one on an etag is a 404 where nothing is. */
 function ofCondition(error: unknown, file: FilePath, condition: WriteCondition): unknown {
   if (!isStoreError(error, 'condition-failed') && !isStoreError(error, 'not-found')) return error;
-  return condition === 'absent' ? presentAgainstCondition(file, error) : changedMeanwhile(file);
+  return condition === 'absent' ? preconditionFailed(file, error) : versionReplaced(file);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import type { Store } from '../../../src/domain/store.ts';
+import type { Store } from '../../../src/model/store.ts';
 import { type Backend, disk, memory } from '../../contract/backend.ts';
 import { NAMES } from '../../contract/names.ts';
 import { assertFailure, escapePath, type HttpResponse, plant, send, upload } from '../client.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import type { Entry } from '../../../src/domain/store.ts';
+import type { Entry } from '../../../src/model/store.ts';
 import { memory } from '../../contract/backend.ts';
 import { file } from '../../contract/bytes.ts';
 import { assertFailure, type HttpResponse, jsonOf, plant, send } from '../client.ts';

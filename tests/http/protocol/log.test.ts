@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
-import type { Store } from '../../../src/domain/store.ts';
+import type { Store } from '../../../src/model/store.ts';
 import { until } from '../../../testing/until.ts';
 import { memory } from '../../contract/backend.ts';
 import { begin, plant, send, within } from '../client.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { StoreError } from '../../../src/domain/error.ts';
+import { StoreError } from '../../../src/model/error.ts';
 import { memory } from '../../contract/backend.ts';
 import { isFullForm } from '../../full-forms.ts';
 import { assertFailure, assertSuccess, plant, postJson, send, treeOf } from '../client.ts';

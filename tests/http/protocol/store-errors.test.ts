@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test';
-import { type ErrorKind, StoreError } from '../../../src/domain/error.ts';
-import { parseFile, parseFolder } from '../../../src/domain/path.ts';
-import type { Store } from '../../../src/domain/store.ts';
-import { readOnly } from '../../../src/layers/read-only.ts';
+import { type ErrorKind, StoreError } from '../../../src/model/error.ts';
+import { parseFile, parseFolder } from '../../../src/model/path.ts';
+import type { Store } from '../../../src/model/store.ts';
+import { readOnly } from '../../../src/stores/layers/read-only.ts';
 import { memory } from '../../contract/backend.ts';
 import {
   assertFailure,

@@ -9,9 +9,9 @@ import {
   type JWTPayload,
   SignJWT,
 } from 'jose';
-import { RIGHTS } from '../../../src/access/rights.ts';
-import { createToken } from '../../../src/access/tokens.ts';
-import { ROOT } from '../../../src/domain/path.ts';
+import { createToken } from '../../../src/access/credentials.ts';
+import { RIGHTS } from '../../../src/access/policy.ts';
+import { ROOT } from '../../../src/model/path.ts';
 import { type KeyServer, startKeyServer } from '../../../testing/servers/key-server.ts';
 import { assertFailure, jsonOf, send } from '../client.ts';
 import { person, type SignedInService, startSignedInService } from './signed-in-service.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it, mock } from 'node:test';
-import { verifyPassword } from '../../../src/access/passwords.ts';
+import { verifyPassword } from '../../../src/access/credentials.ts';
 import { hashForTest } from '../../../testing/passwords.ts';
 import { type Answer, assertFailure, assertSuccess, jsonOf, postJson, send } from '../client.ts';
 import { createBrowser } from './browser.ts';

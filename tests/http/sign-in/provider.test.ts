@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it, mock } from 'node:test';
-import { RIGHTS } from '../../../src/access/rights.ts';
-import { ROOT } from '../../../src/domain/path.ts';
+import { RIGHTS } from '../../../src/access/policy.ts';
+import { ROOT } from '../../../src/model/path.ts';
 import { findFreePort } from '../../../testing/servers/free-port.ts';
 import { type Answer, assertFailure, jsonOf, send } from '../client.ts';
 import { createBrowser } from './browser.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it, mock } from 'node:test';
-import { createToken } from '../../../src/access/tokens.ts';
-import { connectRedis, type RedisConnection } from '../../../src/process/redis.ts';
+import { createToken } from '../../../src/access/credentials.ts';
+import { connectRedis, type RedisConnection } from '../../../src/server/redis.ts';
 import { hashForTest } from '../../../testing/passwords.ts';
 import { startRedis, type TestRedis } from '../../../testing/servers/redis.ts';
 import { until } from '../../../testing/until.ts';

@@ -4,8 +4,8 @@ import { mkdtemp, readdir, rm, symlink, utimes, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it, mock } from 'node:test';
-import { createEndedSessions } from '../../../src/access/ended-sessions.ts';
-import { createSeal } from '../../../src/access/sealed.ts';
+import { createSessionRevocations } from '../../../src/access/session-revocations.ts';
+import { createSeal } from '../../../src/access/sessions.ts';
 import { hashForTest } from '../../../testing/passwords.ts';
 import { until } from '../../../testing/until.ts';
 import { type Answer, assertFailure, assertSuccess, postJson, send } from '../client.ts';
@@ -269,7 +269,7 @@ describe('the folder of ended sessions', () => {
     const soon = new Date(Date.now() + 60_000);
     const notEnded = { kind: 'unavailable', message: /^The session has not ended everywhere/ };
     const open = (at: string, set: () => Promise<'OK'>) =>
-      createEndedSessions({ folder: at, redis: { set, exists: async () => 0 }, warn: () => {} });
+      createSessionRevocations({ folder: at, redis: { set, exists: async () => 0 }, warn: () => {} });
     try {
       await writeFile(join(place, 'file'), '');
       const withoutFolder = open(join(place, 'file'), async (...what: unknown[]) => {
@@ -292,7 +292,7 @@ describe('the folder of ended sessions', () => {
     const place = await mkdtemp(join(tmpdir(), 'holdall-test-ended-'));
     const warnings: string[] = [];
     const open = () =>
-      createEndedSessions({ folder: place, redis: undefined, warn: (message) => void warnings.push(message) });
+      createSessionRevocations({ folder: place, redis: undefined, warn: (message) => void warnings.push(message) });
     try {
       const ended = open();
       await ended.add('old', new Date(Date.now() - 7_200_000));

@@ -2,24 +2,27 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Asker, Audit, AuditEvent } from '../../../src/access/audit.ts';
-import { createPolicy, type Grant, type Person } from '../../../src/access/policy.ts';
-import { RIGHTS } from '../../../src/access/rights.ts';
-import { ROOT } from '../../../src/domain/path.ts';
-import { createWaysIn, type WaysIn, type WaysInOptions } from '../../../src/http/access/ways-in.ts';
+import type { Actor, Audit, AuditEvent } from '../../../src/access/audit.ts';
+import { createPolicy, type Grant, type Person, RIGHTS } from '../../../src/access/policy.ts';
+import {
+  type Authenticators,
+  type AuthenticatorsOptions,
+  createAuthenticators,
+} from '../../../src/http/access/authentication.ts';
+import { ROOT } from '../../../src/model/path.ts';
 import { memory } from '../../contract/backend.ts';
 import { startService, type TestService } from '../service.ts';
 
 /** A service for people. */
 export interface SignedInService extends TestService {
-  readonly waysIn: WaysIn;
+  readonly authenticators: Authenticators;
   /** What was written down so far. */
-  readonly events: readonly (AuditEvent & Asker)[];
+  readonly events: readonly (AuditEvent & Actor)[];
   /** Puts another access file in force. */
   change(people: readonly Person[]): void;
 }
 
-export interface SignedInOptions extends Partial<Omit<WaysInOptions, 'policy' | 'warn'>> {
+export interface SignedInOptions extends Partial<Omit<AuthenticatorsOptions, 'policy' | 'warn'>> {
   readonly people?: readonly Person[];
   /** What they may do: everything, unless this is given, where they have signed in. */
   readonly grants?: readonly Grant[];
@@ -40,7 +43,7 @@ export async function startSignedInService({
   const folder = await mkdtemp(join(tmpdir(), 'holdall-ended-sessions-'));
   const policyOf = (known: readonly Person[]) => createPolicy(known, grants);
   let policy = policyOf(people);
-  const waysIn = createWaysIn({
+  const authenticators = createAuthenticators({
     key: randomBytes(32),
     sessionLifetime: 3600,
     endedSessionsFolder: join(folder, 'ended-sessions'),
@@ -49,14 +52,14 @@ export async function startSignedInService({
     policy: () => policy,
     warn: () => {},
   });
-  const events: (AuditEvent & Asker)[] = [];
+  const events: (AuditEvent & Actor)[] = [];
   const audit: Audit = {
     write: (event, asker) => void events.push({ ...asker, ...event }),
     reopen: () => {},
     close: () => {},
   };
   const service = await startService(memory, {
-    access: { mode: 'file', policy: () => policy, waysIn },
+    access: { mode: 'file', policy: () => policy, authenticators },
     audit,
     port,
     publicUrl: options.publicUrl,
@@ -64,14 +67,14 @@ export async function startSignedInService({
   });
   return {
     ...service,
-    waysIn,
+    authenticators,
     events,
     change: (known) => {
       policy = policyOf(known);
     },
     async stop() {
       await service.stop();
-      await waysIn.close();
+      await authenticators.close();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { StoreError } from '../../../src/domain/error.ts';
-import type { Store } from '../../../src/domain/store.ts';
+import { StoreError } from '../../../src/model/error.ts';
+import type { Store } from '../../../src/model/store.ts';
 import { until } from '../../../testing/until.ts';
 import { type Backend, emptied } from '../../contract/backend.ts';
 import { isFullForm } from '../../full-forms.ts';

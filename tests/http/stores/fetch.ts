@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import type { Store } from '../../../src/domain/store.ts';
+import type { Store } from '../../../src/model/store.ts';
 import type { Backend, Trait } from '../../contract/backend.ts';
 import { assertFailure, begin, escapePath, followLocation, type HttpResponse, plant, send, upload } from '../client.ts';
 import { type ServiceOptions, startService, type TestService } from '../service.ts';

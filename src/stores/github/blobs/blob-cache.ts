@@ -1,12 +1,14 @@
+import { once } from 'node:events';
+import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { untilAborted } from '../../../cache/until-aborted.ts';
-import { asError } from '../../../domain/error.ts';
-import type { ResolvedRange } from '../../../domain/range.ts';
-import type { Cancellable } from '../../../domain/store.ts';
-import { stopping } from '../../network.ts';
-import type { Blob } from './blob.ts';
-import { type BlobFilesOptions, createBlobFiles, type Fetch } from './blob-files.ts';
-import type { GrowingFile } from './growing-file.ts';
+import { createCacheFolder, largestKept } from '../../../cache/cache-folder.ts';
+import { untilAborted } from '../../../concurrency/single-flight.ts';
+import { asError } from '../../../model/error.ts';
+import type { ResolvedRange } from '../../../model/range.ts';
+import type { Cancellable } from '../../../model/store.ts';
+import { shuttingDown } from '../../network.ts';
+import { createGrowingFile, download, onDisk, type TailableFile } from './download.ts';
+import { type Blob, createKeptBlobs } from './kept-blobs.ts';
 
 /** Blobs, fetched from their host when first asked for and kept in a folder, which processes and restarts share. */
 export interface BlobCache {
@@ -35,7 +37,7 @@ const STALL_AFTER = 60_000;
 
 /** A blob that somebody reads or waits for. */
 interface BlobInUse {
-  readonly opened: Promise<GrowingFile>;
+  readonly opened: Promise<TailableFile>;
   /** Aborts when no reader is left or the file failed. Nobody may begin to read it then. */
   readonly over: AbortController;
   readers: number;
@@ -48,7 +50,7 @@ export function createBlobCache({ stallAfter = STALL_AFTER, ...options }: BlobCa
   let isClosed = false;
 
   const begin = (blob: Blob, fetch: Fetch): BlobInUse => {
-    const { promise: opened, resolve, reject } = Promise.withResolvers<GrowingFile>();
+    const { promise: opened, resolve, reject } = Promise.withResolvers<TailableFile>();
     const over = new AbortController();
     const key = keyOf(blob);
     const use = { opened, over, readers: 0 };
@@ -65,7 +67,7 @@ export function createBlobCache({ stallAfter = STALL_AFTER, ...options }: BlobCa
   return {
     async open(blob, fetch, { range = { start: 0, end: blob.size - 1 }, signal } = {}) {
       signal?.throwIfAborted();
-      if (isClosed) throw stopping();
+      if (isClosed) throw shuttingDown();
       if (blob.size === 0) return Readable.from([]);
       const current = inUse.get(keyOf(blob));
       const use = current && !current.over.signal.aborted ? current : begin(blob, fetch);
@@ -87,7 +89,7 @@ export function createBlobCache({ stallAfter = STALL_AFTER, ...options }: BlobCa
 
     async close() {
       isClosed = true;
-      for (const { over } of inUse.values()) over.abort(stopping());
+      for (const { over } of inUse.values()) over.abort(shuttingDown());
       await Promise.all(running);
       await files.close();
     },
@@ -113,4 +115,123 @@ function endedBy(signal: AbortSignal | undefined, readable: Readable): Readable 
   signal.addEventListener('abort', abort, { once: true });
   readable.once('close', () => signal.removeEventListener('abort', abort));
   return readable;
+}
+
+/** Asks the host for all bytes of a blob. Has time limits of its own, and settles soon after `signal` aborts. */
+export type Fetch = (signal: AbortSignal) => Promise<Readable>;
+
+/** The files that blobs are read from: those that were kept, and new ones that are filled while they are read. */
+export interface BlobFiles {
+  /**
+   * Has a blob in an open file until `over` aborts, and gives that to `opened` as soon as it is known that it can be
+   * read. Aborts `over` with the error itself when something fails. Resolves when the file is closed, and never rejects.
+   */
+  lend(blob: Blob, fetch: Fetch, lent: Lent): Promise<void>;
+  /** Throws `unavailable` where the folder can't be written to. */
+  check(): Promise<void>;
+  /** Resolves when the folder is left alone. */
+  close(): Promise<void>;
+}
+
+/** How the one who lends a file and the readers hear of each other. */
+interface Lent {
+  readonly over: AbortController;
+  readonly opened: (file: TailableFile) => void;
+}
+
+export interface BlobFilesOptions {
+  /** Made when missing, for its owner alone. */
+  readonly folder: string;
+  /** Bytes that are kept in `folder`; 0 keeps nothing. What comes near to it or is larger is not kept either. */
+  readonly size: number;
+  /** Is told when the cache can't be read, written or swept though no request fails for it. */
+  readonly warn: (message: string, details: object) => void;
+  /** Milliseconds without a byte after which a download is given up. */
+  readonly stallAfter: number;
+}
+
+const SHA = /^[0-9a-f]{40}$/;
+
+export function createBlobFiles({ folder, size, warn, stallAfter }: BlobFilesOptions): BlobFiles {
+  const tell = (message: string) => (error: unknown) => warn(message, { folder, err: error });
+  const notSwept = tell('The folder for files that were read (CACHE_DIR) could not be swept.');
+  const cache = createCacheFolder({ path: folder, size, names: SHA, warn: notSwept });
+  const made = cache.make().catch(tell('The folder for files that were read (CACHE_DIR) could not be made.'));
+  const kept = createKeptBlobs(folder, warn);
+
+  const createFile = async () => {
+    // The folder may have been removed by hand since the start.
+    await cache.make();
+    return cache.create();
+  };
+
+  const fillBy = async (blob: Blob, fetch: Fetch, { over, opened }: Lent): Promise<void> => {
+    const { file, keep, discard } = await onDisk(createFile());
+    const isKept = blob.size <= largestKept(size);
+    try {
+      if (!isKept) await discard();
+      await lendFile(file, blob, over, async (growing) => {
+        const body = await fetch(over.signal);
+        if (over.signal.aborted) body.destroy();
+        over.signal.throwIfAborted();
+        opened(growing);
+        await download(body, blob, growing, { signal: over.signal, stallAfter });
+        if (!isKept) return;
+        await keep(blob.sha, blob.size).then(
+          () => kept.trust(blob, file),
+          tell('A file that was read could not be kept in the cache (CACHE_DIR).'),
+        );
+      });
+    } finally {
+      await discard();
+    }
+  };
+
+  return {
+    async lend(blob, fetch, { over, opened }) {
+      try {
+        if (!SHA.test(blob.sha)) throw new Error(`${blob.sha} is not the sha of a blob.`);
+        const file = await kept.open(blob);
+        if (file) await lendFile(file, blob, over, async (whole) => opened(whole));
+        else await fillBy(blob, fetch, { over, opened });
+      } catch (error) {
+        over.abort(error);
+      }
+    },
+
+    async check() {
+      const { file, discard } = await onDisk(createFile());
+      await discard();
+      await file.close();
+    },
+
+    async close() {
+      const swept = cache.close();
+      await made;
+      await swept;
+    },
+  };
+}
+
+/** Lets a file be read, while `fill` fills it and then until `over` aborts, and closes it. */
+async function lendFile(
+  file: FileHandle,
+  { size }: Blob,
+  over: AbortController,
+  fill: (growing: TailableFile) => Promise<void>,
+): Promise<void> {
+  const { signal } = over;
+  const growing = createGrowingFile(file, size);
+  try {
+    signal.throwIfAborted();
+    signal.addEventListener('abort', () => growing.fail(signal.reason), { once: true });
+    await fill(growing);
+    growing.finish();
+    if (!signal.aborted) await once(signal, 'abort');
+  } catch (error) {
+    // Before the file is closed: nobody may read from it then.
+    over.abort(error);
+  } finally {
+    await file.close();
+  }
 }

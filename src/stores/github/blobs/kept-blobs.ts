@@ -1,14 +1,13 @@
+import { createHash, type Hash } from 'node:crypto';
 import { constants } from 'node:fs';
 import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { noteUse } from '../../../cache/cache-folder.ts';
-import { isMissing } from '../../../cache/sweep.ts';
-import { maxEntries } from '../../../domain/max-entries.ts';
-import { type Blob, hashOfBlob } from './blob.ts';
+import { isMissing, noteUse } from '../../../cache/cache-folder.ts';
+import { maxEntries } from '../../../cache/lru-options.ts';
 
 /** Blobs in the folder of the cache, each in a file that is called by its sha. */
-export interface KeptBlobs {
+export interface StoredBlobs {
   /** The blob, open for reading, if it is there and right. One that is damaged is removed. Notes that it was used. */
   open(blob: Blob): Promise<FileHandle | undefined>;
   /** Notes that a blob is right, as long as it is in this file and nobody writes to that. */
@@ -31,7 +30,7 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** Bytes that are read at once. */
 const PIECE = 64 * 1024;
 
-export function createKeptBlobs(folder: string, warn: (message: string, details: object) => void): KeptBlobs {
+export function createKeptBlobs(folder: string, warn: (message: string, details: object) => void): StoredBlobs {
   /** Which file of a blob is known to be right. */
   const trusted = new LRUCache<string, string>(maxEntries(MOST_TRUSTED));
 
@@ -87,4 +86,17 @@ async function shaOf(file: FileHandle, size: number): Promise<string> {
     position += bytesRead;
   }
   return hash.digest('hex');
+}
+
+/** A file as git keeps it: bytes that never change, by the sha of exactly those. */
+export interface Blob {
+  /** 40 hexadecimal digits. */
+  readonly sha: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** The hash whose digest is the sha of a blob of `size` bytes, once it was given those (gitformat-pack). */
+export function hashOfBlob(size: number): Hash {
+  return createHash('sha1').update(`blob ${size}\0`);
 }

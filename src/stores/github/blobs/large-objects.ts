@@ -1,16 +1,16 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
-import { StoreError } from '../../../domain/error.ts';
-import { parseRetryAfter } from '../../../domain/http-date.ts';
-import { maxEntries } from '../../../domain/max-entries.ts';
-import type { ResolvedRange } from '../../../domain/range.ts';
-import type { Cancellable } from '../../../domain/store.ts';
-import { networkProblem, SOON } from '../../network.ts';
+import { maxEntries } from '../../../cache/lru-options.ts';
+import { parseRetryAfter } from '../../../model/dates.ts';
+import { StoreError } from '../../../model/error.ts';
+import type { ResolvedRange } from '../../../model/range.ts';
+import type { Cancellable } from '../../../model/store.ts';
+import { networkProblem, RETRY_SOON_SECONDS } from '../../network.ts';
 import { isFile, type Tree, type TreeEntry } from '../branch/objects.ts';
-import { webUrlIn } from '../host/answers.ts';
 import { isJson, QUICK, timedFetch } from '../host/client.ts';
 import type { Host } from '../host/host.ts';
+import { webUrlIn } from '../host/requests.ts';
 import type { GitHubOptions } from '../settings.ts';
 import type { BlobCache } from './blob-cache.ts';
 
@@ -221,7 +221,7 @@ async function* slice(
     throw translated(error);
   }
   if (position <= end)
-    throw new StoreError('unavailable', 'The host gave a part of the file only.', { retryAfter: SOON });
+    throw new StoreError('unavailable', 'The host gave a part of the file only.', { retryAfter: RETRY_SOON_SECONDS });
 }
 
 /** Where the host's web pages are, and Git LFS with them: beside the interface of GitHub, around that of Enterprise. */
@@ -231,10 +231,12 @@ function webOf(apiUrl: string): string {
 
 function busy({ status, headers }: Response): StoreError {
   const message = `The host of large files is busy or failing (it answers ${status}).`;
-  const retryAfter = parseRetryAfter(headers.get('retry-after'), headers.get('date')) ?? SOON;
+  const retryAfter = parseRetryAfter(headers.get('retry-after'), headers.get('date')) ?? RETRY_SOON_SECONDS;
   return new StoreError('unavailable', message, { retryAfter: Math.max(1, retryAfter) });
 }
 
 function gone({ id }: LargeObject): StoreError {
-  return new StoreError('unavailable', `The host has no object ${id} of Git LFS any more.`, { retryAfter: SOON });
+  return new StoreError('unavailable', `The host has no object ${id} of Git LFS any more.`, {
+    retryAfter: RETRY_SOON_SECONDS,
+  });
 }

@@ -1,10 +1,9 @@
 import { LRUCache } from 'lru-cache';
-import type { SingleFlight } from '../../../cache/single-flight.ts';
-import { createSingleFlight } from '../../../cache/single-flight.ts';
-import { StoreError } from '../../../domain/error.ts';
-import { foundFile, ROOT } from '../../../domain/path.ts';
-import type { Cancellable } from '../../../domain/store.ts';
-import type { StoreLog } from '../../log.ts';
+import { createSingleFlight, type SingleFlight } from '../../../concurrency/single-flight.ts';
+import { StoreError } from '../../../model/error.ts';
+import { foundFile, ROOT } from '../../../model/path.ts';
+import type { Cancellable } from '../../../model/store.ts';
+import type { StoreLog } from '../../network.ts';
 import type { Host, ToldTree } from '../host/host.ts';
 import { EMPTY_TREE, isFile, isFolder, LINK, SUBMODULE, shaOfTree, type Tree, type TreeEntry } from './objects.ts';
 

@@ -1,16 +1,26 @@
-import { childFolder, type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../../domain/path.ts';
+import { childFolder, type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../../model/path.ts';
+import type { FileEntry, Replacing, WriteCondition } from '../../../model/store.ts';
 import {
-  existsAlready,
+  alreadyExists,
+  kindConflict,
   notEmpty,
   notFound,
-  otherKindInTheWay,
   requireCondition,
   requireEtag,
-} from '../../../domain/problems.ts';
-import type { FileEntry, Replacing, WriteCondition } from '../../../domain/store.ts';
-import { fileEntry } from '../branch/file-entry.ts';
-import { isReserved, MARKER_CONTENT, MARKER_ENTRY, markerOf, requireWritable } from '../branch/markers.ts';
-import { EXECUTABLE, FILE, isFile, isFolder, type TreeEntry } from '../branch/objects.ts';
+} from '../../../model/store-errors.ts';
+import {
+  EXECUTABLE,
+  FILE,
+  fileEntry,
+  isFile,
+  isFolder,
+  isReserved,
+  MARKER_CONTENT,
+  MARKER_ENTRY,
+  markerOf,
+  requireWritable,
+  type TreeEntry,
+} from '../branch/objects.ts';
 import type { Draft } from './draft.ts';
 
 /**
@@ -64,7 +74,7 @@ export function copyFile(from: FilePath, to: FilePath, options: Replacing): Chan
     async apply(draft) {
       const source = await requireFile(draft, from);
       const present = await findPlace(draft, to);
-      if (present && !options.replace) throw existsAlready(to);
+      if (present && !options.replace) throw alreadyExists(to);
       await draft.put(to, { ...source, mode: modeOf(source) });
       return fileEntry(to, source);
     },
@@ -92,7 +102,7 @@ export function createFolder(folder: FolderPath): Change<void> {
       const unmarked: FolderPath[] = [];
       for (let path = folder; path !== ROOT; path = parentOf(path)) {
         const entry = await draft.find(path);
-        if (entry && !isFolder(entry)) throw otherKindInTheWay(path);
+        if (entry && !isFolder(entry)) throw kindConflict(path);
         // Whoever asks for a folder wants it to stay; its parents stay as they are.
         const isWanted = path === folder && !(await draft.find(markerOf(path)));
         if (!entry || isWanted) unmarked.push(path);
@@ -139,8 +149,8 @@ export function copyFolder(
       const source = await requireFolder(draft, from);
       await requireParents(draft, to);
       const present = await draft.find(to);
-      if (present && !isFolder(present)) throw otherKindInTheWay(to);
-      if (present && !replace) throw existsAlready(to);
+      if (present && !isFolder(present)) throw kindConflict(to);
+      if (present && !replace) throw alreadyExists(to);
       await weigh(source);
       await draft.put(to, source);
     },
@@ -169,7 +179,7 @@ export async function keepRoot(draft: Draft): Promise<void> {
 async function findPlace(draft: Draft, file: FilePath): Promise<TreeEntry | undefined> {
   await requireParents(draft, file);
   const present = await draft.find(file);
-  if (present && !isFile(present)) throw otherKindInTheWay(file);
+  if (present && !isFile(present)) throw kindConflict(file);
   return present;
 }
 
@@ -181,7 +191,7 @@ async function requireParents(draft: Draft, path: FilePath | FolderPath): Promis
     folder = childFolder(folder, name);
     const entry = await draft.find(folder);
     if (!entry) return;
-    if (!isFolder(entry)) throw otherKindInTheWay(folder);
+    if (!isFolder(entry)) throw kindConflict(folder);
   }
 }
 

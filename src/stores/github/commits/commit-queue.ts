@@ -1,17 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isStoreError, quoted, StoreError } from '../../../domain/error.ts';
-import { SOON, stopping } from '../../network.ts';
+import { isStoreError, quoted, StoreError } from '../../../model/error.ts';
+import { RETRY_SOON_SECONDS, shuttingDown } from '../../network.ts';
 import type { Snapshots } from '../branch/snapshots.ts';
 import type { Trees } from '../branch/trees.ts';
+import { isRefusedTree, isTooLarge, type Refusal } from '../host/errors.ts';
 import type { Host } from '../host/host.ts';
-import { isRefusedTree, isTooLarge, type Refusal } from '../host/translate.ts';
 import type { GitHubOptions } from '../settings.ts';
 import { type Change, keepRoot } from './changes.ts';
-import { commitMessage } from './commit-message.ts';
 import { createDraft, type Draft, NeedsOwnCommit } from './draft.ts';
-import type { Begin } from './first-commit.ts';
-import { createPush } from './push.ts';
-import { createTurns } from './turns.ts';
+import { type Begin, commitMessage } from './first-commit.ts';
+import { createPush, createTurns } from './push.ts';
 
 /** Changes on their way to the branch. Those that come while a commit is made go out together in the next one. */
 export interface CommitQueue {
@@ -166,7 +164,7 @@ export function createCommitQueue(
   };
 
   const requireOpen = () => {
-    if (isClosed) throw stopping();
+    if (isClosed) throw shuttingDown();
   };
 
   return {
@@ -236,12 +234,12 @@ async function applyAll(draft: Draft, batch: readonly Waiting[]): Promise<Applie
 
 function tooBusy(branch: string): StoreError {
   const message = `The branch ${branch} was moved by others again and again while the change was made.`;
-  return new StoreError('unavailable', message, { retryAfter: SOON });
+  return new StoreError('unavailable', message, { retryAfter: RETRY_SOON_SECONDS });
 }
 
 function refusedTogether(cause: StoreError): StoreError {
   const message = `The host of the repository refuses this, or changes that came with it: ${cause.message}`;
-  return new StoreError('unavailable', message, { cause, retryAfter: SOON });
+  return new StoreError('unavailable', message, { cause, retryAfter: RETRY_SOON_SECONDS });
 }
 
 function notTaken(cause: Refusal): StoreError {

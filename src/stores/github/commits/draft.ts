@@ -1,5 +1,5 @@
-import type { FilePath, FolderPath } from '../../../domain/path.ts';
-import { otherKindInTheWay } from '../../../domain/problems.ts';
+import type { FilePath, FolderPath } from '../../../model/path.ts';
+import { kindConflict } from '../../../model/store-errors.ts';
 import { EMPTY_TREE, FOLDER, isFolder, shaOfTree, type Tree, type TreeEntry } from '../branch/objects.ts';
 import type { Trees } from '../branch/trees.ts';
 import type { TreeEdit } from '../host/host.ts';
@@ -116,7 +116,7 @@ export function createDraft(trees: Trees, base: Tree): Draft {
       const { parents, name } = split(path);
       const chain = await chainAbove([...parents, name]);
       const folder = chain.at(-1) ?? root;
-      if (folder.base?.untold.has(name)) throw otherKindInTheWay(path);
+      if (folder.base?.untold.has(name)) throw kindConflict(path);
       const before = folder.base?.entries.get(name);
       if (before && isFolder(before) !== isFolder(entry)) throw new NeedsOwnCommit();
       for (const [index, parent] of parents.entries()) join(chain[index] ?? root, parent, chain[index + 1] ?? root);
@@ -154,8 +154,8 @@ export function createDraft(trees: Trees, base: Tree): Draft {
 function requireChangeable(parent: OpenFolder, name: string, path: FolderPath): void {
   const [before, now] = [parent.base?.entries.get(name), parent.entries.get(name)];
   // One of the names that stand for others: nobody knows what is there.
-  if (parent.base?.untold.has(name)) throw otherKindInTheWay(path);
-  if (now && !isFolder(now)) throw otherKindInTheWay(path);
+  if (parent.base?.untold.has(name)) throw kindConflict(path);
+  if (now && !isFolder(now)) throw kindConflict(path);
   if (now === UNKNOWN) return;
   if (before?.sha !== now?.sha) throw new NeedsOwnCommit();
 }

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { StoreError } from '../../../domain/error.ts';
-import type { Cancellable } from '../../../domain/store.ts';
-import { SOON } from '../../network.ts';
-import { MARKER } from '../branch/markers.ts';
+import { StoreError } from '../../../model/error.ts';
+import type { Cancellable } from '../../../model/store.ts';
+import { RETRY_SOON_SECONDS } from '../../network.ts';
+import { MARKER } from '../branch/objects.ts';
 import type { Snapshot, Snapshots } from '../branch/snapshots.ts';
 import type { Host } from '../host/host.ts';
 import type { GitHubOptions } from '../settings.ts';
-import { commitMessage } from './commit-message.ts';
 
 /** A branch that has a commit. */
 export interface BegunSnapshot extends Snapshot {
@@ -31,7 +30,36 @@ export function createBegin(host: Host, snapshots: Snapshots, { commitMessage: t
       if (!isMade) await delay(100 * attempt, undefined, { signal });
     }
     throw new StoreError('unavailable', 'The repository is empty, and its first commit could not be made.', {
-      retryAfter: SOON,
+      retryAfter: RETRY_SOON_SECONDS,
     });
   };
+}
+
+/** The most changes that a message lists. */
+const MOST_LISTED = 100;
+
+/**
+ * The message of a commit: the template's line and, where there are several changes, a list of them. In the template,
+ * `{summary}` stands for the change, or how many there are, and `{count}` for their number.
+ */
+export function commitMessage(template: string, given: readonly string[]): string {
+  const summaries = given.map(harmless);
+  const [first = ''] = summaries;
+  const summary = summaries.length === 1 ? first : `Change ${summaries.length} files and folders`;
+  const title = template.replace(/\{(summary|count)\}/g, (_, name) =>
+    name === 'summary' ? summary : String(summaries.length),
+  );
+  if (summaries.length === 1) return title;
+  const listed = summaries.slice(0, MOST_LISTED).map((text) => `- ${text}`);
+  const more = summaries.length - listed.length;
+  return [title, '', ...listed, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
+}
+
+/**
+ * A summary in which no file name speaks to the host: `closes #1`, `GH-1`, `@team` and `[skip ci]` in a message close
+ * issues, call people and stop workflows (docs.github.com, "Autolinked references", "Skipping workflow runs"). A space
+ * without width keeps them apart, and is not seen. What terminals take for commands (C1 controls) is left out.
+ */
+function harmless(summary: string): string {
+  return summary.replace(/[\u0080-\u009f]/g, '\ufffd').replace(/[#@[]|\bGH-(?=\d)/gi, '$&\u200b');
 }

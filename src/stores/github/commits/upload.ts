@@ -2,13 +2,13 @@ import { isUtf8 } from 'node:buffer';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import Bottleneck from 'bottleneck';
-import { untilAborted } from '../../../cache/until-aborted.ts';
-import { asError, StoreError } from '../../../domain/error.ts';
-import type { FilePath } from '../../../domain/path.ts';
-import type { Cancellable, WriteCondition } from '../../../domain/store.ts';
+import { untilAborted } from '../../../concurrency/single-flight.ts';
+import { asError, StoreError } from '../../../model/error.ts';
+import type { FilePath } from '../../../model/path.ts';
+import type { Cancellable, WriteCondition } from '../../../model/store.ts';
 import { shaOfBlob } from '../branch/objects.ts';
+import { MAX_FILE, tooLarge } from '../host/errors.ts';
 import type { Host } from '../host/host.ts';
-import { MAX_FILE, tooLarge } from '../host/translate.ts';
 import type { StoredBlob } from './changes.ts';
 
 /** Bytes up to which a text goes along with the commit, and needs no request of its own. */

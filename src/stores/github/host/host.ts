@@ -1,15 +1,13 @@
 import type { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { quoted, StoreError } from '../../../domain/error.ts';
-import type { Cancellable } from '../../../domain/store.ts';
-import { LATER } from '../../network.ts';
+import { quoted, StoreError } from '../../../model/error.ts';
+import type { Cancellable } from '../../../model/store.ts';
+import { RETRY_LATER_SECONDS } from '../../network.ts';
 import { FOLDER, SUBMODULE, type TreeEntry } from '../branch/objects.ts';
 import type { GitHubOptions } from '../settings.ts';
-import { bytesOf, isSha, webUrlIn } from './answers.ts';
-import { createAsking } from './asking.ts';
-import { LONG, UPLOAD } from './client.ts';
-import type { QuotaKeeper } from './quota.ts';
-import { type Asked, isRefusal, isRefusedTree, noHost } from './translate.ts';
+import { LONG, type QuotaKeeper, UPLOAD } from './client.ts';
+import { type Asked, isRefusal, isRefusedTree, noHost } from './errors.ts';
+import { bytesOf, createAsking, isSha, webUrlIn } from './requests.ts';
 
 /** The head of the branch. */
 export interface BranchState {
@@ -288,7 +286,7 @@ function asTold({ path, mode, ...change }: TreeEdit) {
 
 function renamedBranch(before: string, now: string): StoreError {
   const message = `The branch ${before} has the name ${quoted(now)} now: set GITHUB_BRANCH to it.`;
-  return new StoreError('unavailable', message, { retryAfter: LATER });
+  return new StoreError('unavailable', message, { retryAfter: RETRY_LATER_SECONDS });
 }
 
 /** An object was there a moment ago: the branch was moved by force, and the host has cleaned up. */

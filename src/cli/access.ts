@@ -1,0 +1,228 @@
+import { type AccessFile, parseAccessFile } from '../access/access-file.ts';
+import { AccessFileError, readAccessFile } from '../access/access-file-syntax.ts';
+import type { Identity } from '../access/identity.ts';
+import type { Decision, Grant, Right } from '../access/policy.ts';
+import { isStoreError, quoted } from '../model/error.ts';
+import { type FilePath, type FolderPath, isFolder, parentOf, parseFile, parseFolder, ROOT } from '../model/path.ts';
+import { type CommandContext, CommandFailed, readArguments, UsageError } from './command.ts';
+
+/** `holdall access check FILE`: says that an access file is right, or every mistake in it. */
+export async function checkAccess({ args, print }: CommandContext): Promise<number> {
+  const { positionals } = readArguments('access check', args, { options: {}, names: ['FILE'] });
+  const [file = ''] = positionals;
+  const { text } = await readAccessFile(file);
+  const { people, grants, notes } = parseAccessFile(text, file);
+  const tokens = people.flatMap((person) => person.tokens).length;
+  const counts = [count(people.length, 'person', 'people'), count(tokens, 'token'), count(grants.length, 'grant')];
+  print(`${file} is right: ${counts.join(', ')}.\n`);
+  for (const note of notes) print(`  ${note}\n`);
+  return 0;
+}
+
+function count(number: number, one: string, many = `${one}s`): string {
+  return `${number} ${number === 1 ? one : many}`;
+}
+
+/**
+ * `holdall access explain NAME VERB PATH`: whether somebody may do something, and by which grants. 0 when they may, 1
+ * when they may not, and 2 when that can't be told.
+ */
+export async function explainAccess({ args, environment, print }: CommandContext): Promise<number> {
+  const { values, positionals } = readArguments('access explain', args, {
+    options: { file: { type: 'string' }, group: { type: 'string', multiple: true } },
+    names: ['NAME', 'VERB', 'PATH'],
+  });
+  const [name = '', verb = '', text = ''] = positionals;
+  if (!isVerb(verb)) throw usage(`VERB must be one of ${Object.keys(NEEDS).join(', ')}.`);
+  const path = readPath(text, verb);
+  const file = values.file ?? environment['ACCESS_FILE'];
+  if (!file) throw usage('--file is needed, where ACCESS_FILE is not set.');
+  const access = await readAccess(file);
+  const who = identify(name, values.group ?? [], access);
+
+  if (path === ROOT && NEEDS[verb].notToRoot) {
+    print(`Nobody may ${sayVerb(verb, path)} "/", whatever they are given: the service refuses that of the root.\n`);
+    return 1;
+  }
+  const explained = questionsOf(verb, path).map((question) => explainRight(access, { who, ...question }));
+  const isAllowed = explained.every(({ allowed }) => allowed);
+  const subject = who === undefined ? 'Somebody who is not signed in' : quoted(who.name);
+  print(`${subject} ${isAllowed ? 'may' : 'may not'} ${sayVerb(verb, path)} ${quoted(`/${path}`)}.\n`);
+  for (const { lines } of explained) print(lines.map((line) => `  ${line}\n`).join(''));
+  if (verb === 'list' && isFolder(path) && !isAllowed && access.policy.isVisible(who, path)) {
+    print('  Its listing shows nothing but the folders on the way to what they may do.\n');
+  }
+  return isAllowed ? 0 : 1;
+}
+
+const isVerb = (text: string): text is Verb => Object.hasOwn(NEEDS, text);
+
+/** A file or, with a `/` at its end, a folder; what is done to folders alone needs no `/`. */
+function readPath(text: string, verb: Verb): FilePath | FolderPath {
+  const isOfFolder = NEEDS[verb].file === undefined || text === '' || text.endsWith('/');
+  if (isOfFolder && NEEDS[verb].folder === undefined) throw usage(`PATH must be that of a file for "${verb}".`);
+  try {
+    return isOfFolder ? parseFolder(text) : parseFile(text);
+  } catch (error) {
+    if (isStoreError(error)) throw usage(error.message);
+    throw error;
+  }
+}
+
+/** What has to be given, and where. */
+function questionsOf(verb: Verb, path: FilePath | FolderPath): Omit<Question, 'who'>[] {
+  const { file = [], folder = [], throughout = false, beside = [] } = NEEDS[verb];
+  if (!isFolder(path)) return file.map((right) => ({ right, path, throughout, where: 'there' }));
+  return [
+    ...folder.map((right) => ({ right, path, throughout, where: 'there' })),
+    ...beside.map((right) => {
+      const parent = parentOf(path);
+      return {
+        right,
+        path: parent,
+        throughout: false,
+        where: `in ${quoted(`/${parent}`)}, where the new name will be`,
+      };
+    }),
+  ];
+}
+
+async function readAccess(file: string): Promise<AccessFile> {
+  try {
+    return parseAccessFile((await readAccessFile(file)).text, file);
+  } catch (error) {
+    // 1 would say that something is not allowed.
+    if (error instanceof AccessFileError) throw new CommandFailed(error.message, { code: 2 });
+    throw error;
+  }
+}
+
+/** Somebody by name; undefined for `everyone`, who is not signed in. */
+function identify(name: string, groups: readonly string[], { policy }: AccessFile): Identity | undefined {
+  if (name === 'everyone') {
+    if (groups.length > 0) throw usage('--group is for somebody who is signed in.');
+    return undefined;
+  }
+  // Those whom a provider tells of need not be in the file.
+  if (policy.person(name) || groups.length > 0) return { name, groups };
+  throw usage(`There is no ${quoted(name)} in the file. For somebody whom a provider tells of, say a --group.`);
+}
+
+function usage(problem: string): UsageError {
+  return new UsageError('access explain', problem);
+}
+
+/** Whether somebody has a right somewhere. */
+export interface Question {
+  readonly who: Identity | undefined;
+  readonly right: Right;
+  readonly path: FilePath | FolderPath;
+  /** Whether it is about all that is below a folder, too. */
+  readonly throughout: boolean;
+  /** The place in words. */
+  readonly where: string;
+}
+
+/** Whether somebody has a right, and the grants that say so, in lines of text. */
+export function explainRight(
+  access: AccessFile,
+  { who, right, path, throughout, where }: Question,
+): { readonly allowed: boolean; readonly lines: readonly string[] } {
+  const { policy } = access;
+  const decision = policy.decide(who, right, path);
+  const lines = [
+    `"${right}" is ${decision.allowed ? 'given' : 'not given'} ${where}:`,
+    ...describeDecision(access, right, decision),
+  ];
+  if (!throughout || !isFolder(path) || !decision.allowed) return { allowed: decision.allowed, lines };
+  const closed = policy.namedBelow(who, path).filter((folder) => !policy.may(who, right, folder));
+  for (const folder of closed) {
+    lines.push(`"${right}" is needed in all of it, and is not given in ${quoted(`/${folder}`)}:`);
+    lines.push(...describeDecision(access, right, policy.decide(who, right, folder)));
+  }
+  return { allowed: closed.length === 0, lines };
+}
+
+function describeDecision(access: AccessFile, right: Right, { holding, overruled }: Decision): string[] {
+  const name = (grant: Grant) => `line ${access.lineOf(grant)}`;
+  if (holding.length === 0) return ['  no grant is for them there, and what no grant gives is not allowed.'];
+  const decides = holding.map((grant) => {
+    const verdict = grant.rights.includes(right) ? 'gives it' : 'holds, and does not give it';
+    return `  ${name(grant)}, ${describeGrant(grant)}: ${verdict}.`;
+  });
+  const loses = overruled.map(({ grant, by }) => {
+    const why = by.to.kind === grant.to.kind ? 'whose folder is deeper' : `which is closer: ${describeSubject(by)}`;
+    return `  ${name(grant)}, ${describeGrant(grant)}: overruled by ${name(by)}, ${why}.`;
+  });
+  return [...decides, ...loses];
+}
+
+function describeGrant(grant: Grant): string {
+  const rights = grant.rights.length === 0 ? 'nothing' : grant.rights.join(', ');
+  return `${quoted(`/${grant.folder}`)} ${describeSubject(grant)} (${rights})`;
+}
+
+function describeSubject({ to }: Grant): string {
+  switch (to.kind) {
+    case 'person':
+    case 'group':
+      return `to the ${to.kind} ${quoted(to.name)}`;
+    case 'signed-in':
+      return 'to all who are signed in';
+    case 'everyone':
+      return 'to everyone';
+  }
+}
+
+/** What one does to a file or a folder, in a word, and the rights that it needs there. */
+export interface Need {
+  /** Undefined for what is not done to files. */
+  readonly file?: readonly Right[];
+  readonly folder?: readonly Right[];
+  /** Whether it needs them in all that is below a folder, too. */
+  readonly throughout?: true;
+  /** What a folder needs besides where its new name will be, in the folder that it is in. */
+  readonly beside?: readonly Right[];
+  /** Whether nobody can do it to the root, whatever they are given. */
+  readonly notToRoot?: true;
+}
+
+/** What is done to a folder as a whole. */
+const WHOLE = { throughout: true, notToRoot: true } as const;
+
+/** The rights themselves, and what people do, as docs/access.md has it: of a copy or move, what it needs at either end. */
+const needs = {
+  read: { file: ['read'], folder: ['read'] },
+  write: { file: ['write'], folder: ['write'] },
+  manage: { file: ['manage'], folder: ['manage'] },
+  list: { folder: ['read'] },
+  fetch: { file: ['read'] },
+  upload: { file: ['write'], folder: ['write'] },
+  replace: { file: ['write', 'manage'], folder: ['write', 'manage'], ...WHOLE },
+  create: { folder: ['write'], notToRoot: true },
+  delete: { file: ['manage'], folder: ['manage'], ...WHOLE },
+  rename: { file: ['manage'], folder: ['read', 'manage'], beside: ['write'], ...WHOLE },
+  'copy-from': { file: ['read'], folder: ['read'], ...WHOLE },
+  'copy-to': { file: ['write'], folder: ['write'], ...WHOLE },
+  'move-from': { file: ['read', 'manage'], folder: ['read', 'manage'], ...WHOLE },
+  'move-to': { file: ['write'], folder: ['write'], ...WHOLE },
+} satisfies Record<string, Need>;
+
+export type Verb = keyof typeof needs;
+
+export const NEEDS: Readonly<Record<Verb, Need>> = needs;
+
+/** What somebody may do, in words before a path: `copy to the folder`. */
+export function sayVerb(verb: Verb, path: FilePath | FolderPath): string {
+  if (!isFolder(path)) return `${WORDS[verb] ?? verb} the file`;
+  return `${WORDS_OF_FOLDERS[verb] ?? WORDS[verb] ?? verb} the folder`;
+}
+
+const WORDS: Partial<Readonly<Record<Verb, string>>> = {
+  'copy-from': 'copy',
+  'copy-to': 'copy something to',
+  'move-from': 'move',
+  'move-to': 'move something to',
+};
+
+const WORDS_OF_FOLDERS: typeof WORDS = { write: 'write to', upload: 'upload to' };

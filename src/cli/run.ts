@@ -1,0 +1,39 @@
+import { AccessFileError } from '../access/access-file-syntax.ts';
+import { type CommandName, commandsOf, describeCommands, findCommand } from '../config/help.ts';
+import { checkAccess, explainAccess } from './access.ts';
+import { type Command, type CommandContext, CommandFailed, UsageError } from './command.ts';
+import { runDoctor } from './doctor.ts';
+import { makePassword } from './password.ts';
+import { makeToken } from './token.ts';
+
+const RUNS: Readonly<Record<CommandName, Command>> = {
+  'access check': checkAccess,
+  'access explain': explainAccess,
+  doctor: runDoctor,
+  password: makePassword,
+  'token new': makeToken,
+};
+
+/** Runs the command that begins with the words of `args`, and gives its exit code: 2 for one that is not written right. */
+export async function runCommand({ args, ...context }: CommandContext): Promise<number> {
+  const found = findCommand(args);
+  try {
+    if (found === undefined) throw new CommandFailed(describeAlike(args), { code: 2 });
+    return await RUNS[found]({ ...context, args: args.slice(found.split(' ').length) });
+  } catch (error) {
+    if (error instanceof UsageError) return refuse(error, 2);
+    if (error instanceof CommandFailed) return refuse(error, error.code);
+    if (error instanceof AccessFileError) return refuse(error, 1);
+    throw error;
+  }
+
+  function refuse({ message }: Error, code: number): number {
+    context.explain(`holdall: ${message}\n`);
+    return code;
+  }
+}
+
+/** The commands that begin with the same word as one that is none. */
+function describeAlike([first = '']: readonly string[]): string {
+  return `"${first}" is the first word of:\n${describeCommands(commandsOf(first)).trimEnd()}`;
+}

@@ -1,0 +1,58 @@
+import { createToken } from '../access/credentials.ts';
+import { isName } from '../access/identity.ts';
+import { parseInstant } from '../model/dates.ts';
+import { type CommandContext, readArguments, UsageError } from './command.ts';
+
+/** `holdall token new`: prints a new token, which is kept nowhere, and what to put into the access file for it. */
+export async function makeToken({ args, print, explain }: CommandContext): Promise<number> {
+  const { values } = readArguments('token new', args, {
+    options: { expires: { type: 'string' }, name: { type: 'string' } },
+    names: [],
+  });
+  const now = new Date();
+  const name = values.name ?? `token of ${now.toISOString().slice(0, 10)}`;
+  if (!isName(name)) {
+    throw new UsageError('token new', '--name must have 1 to 200 characters, and no control characters.');
+  }
+  const expires = values.expires === undefined ? undefined : readExpiry(values.expires, now);
+  const { token, hash } = createToken();
+  explain(`The token, which is shown this once and is as good as a password:\n`);
+  print(`${token}\n`);
+  explain(`For the access file, into "tokens" of the person whom it is to stand for:\n`);
+  explain(`${JSON.stringify({ name, hash, ...(expires && { expires }) }, null, 2)}\n`);
+  return 0;
+}
+
+/**
+ * When a token is to expire, as it stands in the access file: from a span of time such as `90d`, a day (UTC), or an
+ * instant. Throws `UsageError` for any other text, and for what is not in the future.
+ */
+export function readExpiry(text: string, now: Date): string {
+  const expires = endOfSpan(text, now) ?? parseInstant(`${text}T00:00:00Z`) ?? parseInstant(text);
+  if (!expires || Number.isNaN(expires.getTime())) {
+    throw new UsageError(
+      'token new',
+      '--expires must be a span such as 12h, 90d, 8w or 1y, a day such as 2027-01-01, or an instant with its zone such as 2027-01-01T00:00:00Z.',
+    );
+  }
+  if (expires <= now) throw new UsageError('token new', '--expires must be in the future.');
+  return expires.toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+function endOfSpan(text: string, now: Date): Date | undefined {
+  const [, count, unit] = /^(\d{1,6})([hdwy])$/.exec(text) ?? [];
+  const hours = HOURS.get(unit ?? '');
+  if (hours === undefined) return undefined;
+  const end = new Date(now.getTime() + Number(count) * hours * 3_600_000);
+  // Later years have more than four digits, which the access file does not take.
+  return end.getTime() < LAST ? end : new Date(Number.NaN);
+}
+
+const HOURS = new Map([
+  ['h', 1],
+  ['d', 24],
+  ['w', 7 * 24],
+  ['y', 365 * 24],
+]);
+
+const LAST = Date.parse('9999-12-31T23:59:59Z');

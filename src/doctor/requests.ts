@@ -1,0 +1,95 @@
+import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { asError } from '../model/error.ts';
+
+/** What came back. */
+export interface Response {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  /** The envelope of the service, if it is one: of a proxy's own answers it is none. */
+  readonly envelope: { readonly success: boolean; readonly error?: string; readonly message?: string } | undefined;
+  /** Milliseconds from the request to each piece of the body. */
+  readonly arrivals: readonly number[];
+}
+
+export interface RequestOptions {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Buffer;
+  /** Bytes that the body is said to have; the request is not ended where it has fewer. */
+  readonly length?: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sends a request with the path as it stands: nothing is normalised, no redirect is followed, nothing is decoded, as
+ * `fetch` would do. An answer that comes before all of the body was sent counts.
+ */
+export async function sendRequest(
+  origin: string,
+  target: string,
+  { method = 'GET', headers, body, length = body?.length, signal }: RequestOptions,
+): Promise<Response> {
+  const { protocol, hostname, port } = new URL(origin);
+  const { request } = protocol === 'https:' ? https : http;
+  const began = performance.now();
+  const sent = request({
+    host: hostname.replace(/^\[(.*)\]$/, '$1'),
+    port,
+    path: target,
+    method,
+    headers: { ...(length !== undefined && { 'content-length': String(length) }), ...headers },
+    agent: false,
+    signal,
+  });
+  try {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    sent.once('response', resolve);
+    sent.on('error', reject);
+    if (length === body?.length) sent.end(body);
+    else sent.write(body);
+    const response = await promise;
+    const pieces: Buffer[] = [];
+    const arrivals: number[] = [];
+    for await (const piece of response as AsyncIterable<Buffer>) {
+      pieces.push(piece);
+      arrivals.push(performance.now() - began);
+    }
+    const bytes = Buffer.concat(pieces);
+    return {
+      status: response.statusCode ?? 0,
+      headers: response.headers,
+      body: bytes,
+      envelope: envelopeIn(bytes),
+      arrivals,
+    };
+  } catch (error) {
+    throw signal.aborted ? asError(signal.reason) : error;
+  } finally {
+    sent.destroy();
+  }
+}
+
+/** The body of a form that uploads a file, and the type of it. */
+export function uploadForm(prefix: string, name: string, bytes: Buffer): { type: string; body: Buffer } {
+  const boundary = 'holdall-doctor-holdall-doctor';
+  const part = (disposition: string) => `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`;
+  const body = Buffer.concat([
+    Buffer.from(`${part('name="prefix"')}${prefix}\r\n${part(`name="file"; filename="${name}"`)}`),
+    bytes,
+    Buffer.from(`\r\n--${boundary}--\r\n`),
+  ]);
+  return { type: `multipart/form-data; boundary=${boundary}`, body };
+}
+
+function envelopeIn(body: Buffer): Response['envelope'] {
+  try {
+    // The last line is the envelope of an answer in lines.
+    const value: unknown = JSON.parse(body.toString().trimEnd().split('\n').at(-1) ?? '');
+    const isEnvelope = typeof value === 'object' && value !== null && 'success' in value;
+    return isEnvelope ? (value as Response['envelope']) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,29 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from 'fastify';
+
+/** The application, with the types that its schemas provide. */
+export type App = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;
+
+/**
+ * Options of an application that sets the compilers of schemas by itself: the framework has none of its own loaded then,
+ * which are not there where the service is installed without them.
+ */
+export const setsItsCompilers = {
+  schemaController: { compilersFactory: { buildValidator: notLoaded, buildSerializer: notLoaded } },
+};
+
+function notLoaded(): never {
+  throw new Error('A schema was to be compiled before the compilers were set.');
+}

@@ -1,0 +1,132 @@
+import type { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
+import { maxEntries } from '../../cache/lru-options.ts';
+
+/** Counters of fixed time windows. A window begins with the first unit taken from it, and is dropped when it ends. */
+export interface WindowCounters {
+  /** Takes up to `wanted` units of the window of `id`, which has `max` units. Grants 0 if none are left. */
+  take(id: string, request: TakeRequest): Promise<Taken>;
+  /** Returns one unit. Has no effect after the end of the window. */
+  giveBack(id: string): Promise<void>;
+  /** Returns the last known state of a window without a round trip; undefined if none is known. */
+  peek(id: string): Window | undefined;
+}
+
+export interface TakeRequest {
+  readonly wanted: number;
+  readonly max: number;
+  readonly seconds: number;
+}
+
+export interface Window {
+  /** Units taken so far. */
+  readonly count: number;
+  /** Milliseconds since 1970. */
+  readonly ends: number;
+}
+
+export interface Taken extends Window {
+  readonly granted: number;
+}
+
+/**
+ * Maximum number of windows. The least recently used are dropped; a window under attack stays, because it is in use.
+ */
+const MAX_WINDOWS = 50_000;
+
+/** The windows that one process counts. */
+export class FixedWindows {
+  readonly #windows = new LRUCache<string, { count: number; readonly ends: number }>(maxEntries(MAX_WINDOWS));
+
+  take(id: string, { wanted, max, seconds }: TakeRequest): Taken {
+    const now = Date.now();
+    let window = this.#windows.get(id);
+    if (!window || window.ends <= now) {
+      window = { count: 0, ends: now + seconds * 1000 };
+      this.#windows.set(id, window);
+    }
+    const granted = Math.max(0, Math.min(wanted, max - window.count));
+    window.count += granted;
+    return { granted, count: window.count, ends: window.ends };
+  }
+
+  /** Returns one unit. The result is the window afterwards; undefined if it has ended. */
+  giveBack(id: string): Window | undefined {
+    const window = this.#windows.get(id);
+    if (!window || window.ends <= Date.now()) return undefined;
+    window.count = Math.max(0, window.count - 1);
+    return window;
+  }
+
+  peek(id: string): Window | undefined {
+    const window = this.#windows.get(id);
+    return window && window.ends > Date.now() ? window : undefined;
+  }
+
+  /** Stores a state that was counted elsewhere. */
+  note(id: string, { count, ends }: Window): void {
+    if (ends > Date.now()) this.#windows.set(id, { count, ends });
+  }
+}
+
+/** Creates counters for this process only. */
+export function createLocalCounters(): WindowCounters {
+  const windows = new FixedWindows();
+  return {
+    take: async (id, request) => windows.take(id, request),
+    giveBack: async (id) => void windows.giveBack(id),
+    peek: (id) => windows.peek(id),
+  };
+}
+
+/** Takes up to ARGV[1] units of at most ARGV[2]. The first unit of a window sets its end. */
+const TAKE = `
+  local count = tonumber(redis.call('GET', KEYS[1]) or '0')
+  local granted = math.max(0, math.min(tonumber(ARGV[1]), tonumber(ARGV[2]) - count))
+  if granted > 0 then count = redis.call('INCRBY', KEYS[1], granted) end
+  if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+  return {granted, count, redis.call('PTTL', KEYS[1])}
+`;
+
+/** Returns one unit, unless the window has ended. */
+const GIVE_BACK = `
+  if tonumber(redis.call('GET', KEYS[1]) or '0') < 1 then return {0, 0, 0} end
+  return {0, redis.call('DECR', KEYS[1]), redis.call('PTTL', KEYS[1])}
+`;
+
+/**
+ * Counters that services on several machines share. While Redis does not respond, `fallback` counts. `peek` returns the
+ * state that this process saw last.
+ */
+export function createRedisCounters(
+  redis: Pick<Redis, 'eval'>,
+  { prefix, fallback }: { readonly prefix: string; readonly fallback: WindowCounters },
+): WindowCounters {
+  const known = new FixedWindows();
+
+  const run = async (script: string, id: string, values: readonly number[]): Promise<Taken | undefined> => {
+    try {
+      const response = await redis.eval(script, 1, prefix + id, ...values);
+      const [granted, count, left] = Array.isArray(response) ? response : [];
+      if (typeof granted !== 'number' || typeof count !== 'number' || typeof left !== 'number') return undefined;
+      const taken = { granted, count, ends: Date.now() + left };
+      known.note(id, taken);
+      return taken;
+    } catch {
+      // The owner of the connection logs the failure.
+      return undefined;
+    }
+  };
+
+  return {
+    take: async (id, request) =>
+      (await run(TAKE, id, [request.wanted, request.max, request.seconds * 1000])) ?? fallback.take(id, request),
+    async giveBack(id) {
+      if (!(await run(GIVE_BACK, id, []))) await fallback.giveBack(id);
+    },
+    peek(id) {
+      const [here, there] = [known.peek(id), fallback.peek(id)];
+      return here && there && there.count > here.count ? there : (here ?? there);
+    },
+  };
+}

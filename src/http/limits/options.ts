@@ -1,0 +1,35 @@
+import type { FastifyRequest } from 'fastify';
+import type { Redis } from 'ioredis';
+import type { WindowCounters } from './counters.ts';
+
+/** The limits for one client and for all clients together. */
+export interface Limits {
+  /** Maximum requests per client and minute; 0 for no limit. */
+  readonly requestsPerMinute: number;
+  /** Counts requests for services on several machines. */
+  readonly redis: Redis | undefined;
+  /** Counts requests of all processes on this machine, without Redis. Undefined if there is only this process. */
+  readonly counters: WindowCounters | undefined;
+  /** Maximum concurrent connections of a process. */
+  readonly connections: number;
+  /** Maximum concurrent connections of one client. Trusted proxies are exempt. */
+  readonly connectionsPerClient: number;
+  /** Seconds until all headers of a request must have arrived. */
+  readonly headersTimeout: number;
+  /** Seconds without progress after which a stalled client is disconnected. */
+  readonly idleTimeout: number;
+  /** Seconds until the body of a request that is not an upload must have arrived. */
+  readonly bodyTimeout: number;
+  /** Event loop delay in milliseconds above which the process refuses requests; 0 for no limit. */
+  readonly eventLoopDelay: number;
+  /** The proxies whose headers about the client are trusted: addresses, networks, or `loopback`; false for none. */
+  readonly trustProxy: readonly string[] | false;
+}
+
+/** The route by which a supervisor asks whether the process answers: one that does not is killed. */
+export const LIVENESS = '/-/health/live';
+
+/** Whether a request is for that. It is answered whatever the load: to be killed for being busy helps nobody. */
+export function isLivenessCheck({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.url === LIVENESS;
+}

@@ -1,0 +1,110 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type FolderPath, nameOf, withoutSlash } from '../../model/path.ts';
+import type { Entry, Listing as StoreListing } from '../../model/store.ts';
+import { compress, prefers } from '../accept.ts';
+import { describeUser } from '../access/request-access.ts';
+import { CACHE_CONTROL, JSON_TYPE } from '../headers.ts';
+import type { Failure, Listing } from '../schemas.ts';
+import type { Service } from '../service.ts';
+import { baseOf, fileUrl, folderUrl, isListed, pageHeaders, renderDocument } from './document.ts';
+
+/**
+ * Answers a listing, or why there is none, with the status that `reply` has: as the web page for a client that
+ * prefers HTML, else as JSON. `folder` is the one that was asked for, empty where that can't be told.
+ */
+export async function answerListing(
+  service: Service,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { folder, answer }: { folder: string; answer: Listing | Failure },
+): Promise<FastifyReply> {
+  const { url, headers } = request;
+  if (!prefersPage(request)) {
+    return reply.headers({ vary: 'Accept', 'cache-control': CACHE_CONTROL }).type(JSON_TYPE).send(answer);
+  }
+  const html = renderDocument(service.page, {
+    base: baseOf(url),
+    folder,
+    status: reply.statusCode,
+    answer,
+    readOnly: service.readOnly,
+    maxUploadSize: service.maxUploadSize ?? null,
+    access: describeUser(service, request),
+  });
+  const { body, coding } = await compress(html, headers['accept-encoding']?.toString());
+  if (coding !== undefined) reply.header('content-encoding', coding);
+  return reply.headers(pageHeaders(originsOf(service))).send(body);
+}
+
+/** Whether who asks would rather have the web page than JSON. */
+export function prefersPage({ headers }: FastifyRequest): boolean {
+  return prefers(headers.accept, 'text/html', 'application/json');
+}
+
+/** Where the contents of files are, as far as they are not at the service itself. */
+function originsOf({ contentOrigin, contentOrigins }: Service): readonly string[] {
+  return contentOrigin === undefined ? contentOrigins : [contentOrigin, ...contentOrigins];
+}
+
+/*
+ * Listings for the http backend of rclone. It sends no `Accept`, reads only `text/html`, and ignores scripts and the
+ * content of `noscript`. It follows links one level below the folder that have no query, and does not support further
+ * pages.
+ */
+
+/** Returns whether a request comes from rclone. */
+export function isRclone({ headers }: FastifyRequest): boolean {
+  return headers['user-agent']?.startsWith('rclone/') ?? false;
+}
+
+/**
+ * Sends all entries of a folder as links. `next` reads the page at a cursor. The response to HEAD has no entries,
+ * because Node.js would read every page of the folder and send none.
+ */
+export function sendPlainListing(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { first, next }: { first: StoreListing; next: (cursor: string) => Promise<StoreListing> },
+): FastifyReply {
+  const base = baseOf(request.url);
+  const lines = async function* () {
+    yield '<!doctype html><meta charset="utf-8"><ul>';
+    for (let page: StoreListing | undefined = first; page; page = page.cursor ? await next(page.cursor) : undefined) {
+      const folders = new Set(page.entries.filter(({ kind }) => kind === 'folder').map(({ path }) => path));
+      yield page.entries
+        .map((entry) => `<li><a href="${urlOf(base, entry, folders)}">${escape(nameOf(entry.path))}</a>`)
+        .join('');
+    }
+    yield '</ul>';
+  };
+  return reply
+    .headers({
+      vary: 'Accept, User-Agent',
+      'cache-control': CACHE_CONTROL,
+      'content-security-policy': "default-src 'none'",
+    })
+    .type('text/html; charset=utf-8')
+    .send(Readable.from(request.method === 'HEAD' ? [] : lines()));
+}
+
+/**
+ * Returns the URL to which a file's link below its folder redirects; undefined if the path names another route or a
+ * folder.
+ */
+export function fileBehind(request: FastifyRequest, folder: FolderPath): string | undefined {
+  const [path = ''] = request.url.split('?');
+  return path.endsWith('/') ? undefined : fileUrl(baseOf(request.url), withoutSlash(folder));
+}
+
+/**
+ * Returns the link of an entry. A file is linked below its folder and redirected from there, unless that URL has
+ * another meaning.
+ */
+function urlOf(base: string, { kind, path }: Entry, folders: ReadonlySet<string>): string {
+  if (kind === 'folder') return folderUrl(base, path);
+  const below = folderUrl(base, path);
+  return !isListed(`/${path}`) || folders.has(`${path}/`) ? fileUrl(base, path) : below;
+}
+
+const escape = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -1,0 +1,145 @@
+import type { IncomingMessage, Server } from 'node:http';
+import type { FastifyHttpOptions } from 'fastify';
+import { HttpError } from './errors.ts';
+import { sendFailure, unknownRoute } from './failures.ts';
+import type { App } from './fastify-app.ts';
+import { isListed } from './page/document.ts';
+import { failListing } from './routes/listing.ts';
+import type { Service } from './service.ts';
+
+/** The methods of the router. Other methods are routed as OPTIONS. */
+export const ROUTED_METHODS = ['DELETE', 'GET', 'HEAD', 'OPTIONS', 'POST'] as const;
+
+const isRouted = (method: string) => ROUTED_METHODS.some((routed) => routed === method);
+
+/** The real methods of requests that are routed as OPTIONS. */
+const realMethods = new WeakMap<IncomingMessage, string>();
+
+/**
+ * Routes methods without routes, such as PROPFIND, as OPTIONS. The router has a tree per method; trees for all 34 methods
+ * of Node.js took a third of the time to create the application. Call before every hook that reads the method.
+ */
+export function routeOtherMethods(app: App): void {
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    const method = realMethods.get(raw);
+    if (method !== undefined) raw.method = method;
+    done();
+  });
+}
+
+/** Options of the framework, whose only hook before the router rewrites URLs. */
+routeOtherMethods.options = {
+  rewriteUrl(request: IncomingMessage): string {
+    const { method = '', url = '' } = request;
+    if (!isRouted(method)) {
+      realMethods.set(request, method);
+      request.method = 'OPTIONS';
+    }
+    return url;
+  },
+};
+
+/**
+ * Records the methods of each path that is registered from now on.
+ *
+ * @throws if a route has a method that is not in `ROUTED_METHODS`
+ */
+export function collectMethods(app: App): ReadonlyMap<string, ReadonlySet<string>> {
+  const methodsOf = new Map<string, Set<string>>();
+  app.addHook('onRoute', ({ url, method }) => {
+    const methods = methodsOf.get(url) ?? new Set();
+    for (const name of [method].flat()) {
+      if (!isRouted(name)) throw new Error(`Add ${name}, a method of the route ${url}, to ROUTED_METHODS.`);
+      methods.add(name);
+    }
+    // Fastify reports the second path of a plugin's root only with its HEAD route.
+    if (methods.has('HEAD')) methods.add('GET');
+    methodsOf.set(url, methods);
+  });
+  return methodsOf;
+}
+
+/**
+ * Responds to methods that a path does not support: 405 with `Allow`, or 204 with `Allow` for OPTIONS. Below `/-/`, a
+ * path without a route is a 404, not a folder.
+ */
+export function rejectOtherMethods(app: App, methodsOf: ReadonlyMap<string, ReadonlySet<string>>): void {
+  app.route({
+    method: [...ROUTED_METHODS],
+    url: '/-/*',
+    config: { access: 'public' },
+    schema: { hide: true },
+    // Before the body is read.
+    onRequest: async (request) => {
+      throw unknownRoute(request);
+    },
+    handler: (_request, reply) => reply.callNotFound(),
+  });
+
+  for (const [url, present] of methodsOf) {
+    const allow = [...present].toSorted().join(', ');
+    const others = ROUTED_METHODS.filter((method) => !present.has(method));
+    if (others.length === 0) continue;
+    app.route({
+      method: others,
+      url,
+      config: { access: 'public' },
+      schema: { hide: true },
+      // Before the body is validated, because it is irrelevant.
+      onRequest: async (request, reply) => {
+        reply.header('allow', allow);
+        if (request.method === 'OPTIONS') return reply.code(204).send();
+        throw new HttpError(405, `The method ${request.method} is not allowed here; allowed: ${allow}.`);
+      },
+      handler: (_request, reply) => reply.callNotFound(),
+    });
+  }
+}
+
+/** Where URLs are led that the router can't read. Who asks for it by its name finds nothing. */
+const MALFORMED = '/-/malformed';
+
+/** What is wrong with the URL of a request, and how it was written. */
+const malformed = new WeakMap<IncomingMessage, { readonly error: Error; readonly url: string }>();
+
+/**
+ * Has requests whose URL can't be read go through all that others go through, as the router would answer them before
+ * any hook, and so before any check. To be called before every hook that looks at the URL; `malformedRoute` answers.
+ */
+export function routeMalformedUrls(app: App): void {
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    const known = malformed.get(raw);
+    if (known) raw.url = known.url;
+    done();
+  });
+}
+
+/** What the framework has to be told when it is made. */
+routeMalformedUrls.options = {
+  frameworkErrors: (error, { raw, server }, reply) => {
+    malformed.set(raw, { error, url: raw.url ?? '' });
+    raw.url = MALFORMED;
+    server.routing(raw, reply.raw);
+  },
+} satisfies FastifyHttpOptions<Server>;
+
+/** Answers them, as a listing that can't be given where their URL could have been one. */
+export function malformedRoute(app: App, service: Service): void {
+  app.setErrorHandler((error, request, reply) => {
+    const isReading = request.method === 'GET' || request.method === 'HEAD';
+    if (isReading && isListed(request.url)) return failListing(service, error, request, reply);
+    return sendFailure(error, request, reply);
+  });
+  app.route({
+    method: [...ROUTED_METHODS],
+    url: MALFORMED,
+    config: { access: 'public' },
+    schema: { hide: true },
+    // Before a body is looked at.
+    onRequest: async ({ raw }) => {
+      const known = malformed.get(raw);
+      if (known) throw known.error;
+    },
+    handler: (_request, reply) => reply.callNotFound(),
+  });
+}

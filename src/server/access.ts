@@ -1,0 +1,74 @@
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import { OPEN_POLICY } from '../access/policy.ts';
+import { prepareSessionRevocations } from '../access/session-revocations.ts';
+import type { Config } from '../config/config.ts';
+import type { AccessControl } from '../http/access/authentication.ts';
+import type { JwtSettings } from '../http/access/jwt.ts';
+import type { ProviderSettings } from '../http/access/provider.ts';
+import type { WindowCounters } from '../http/limits/counters.ts';
+import { type OpenedStore, unusableState } from '../stores/create.ts';
+
+/**
+ * Creates the access control that the settings describe. `resources` closes everything it holds. Throws
+ * `AccessFileError` if the access file is unusable, and `SettingsError` if ended sessions can't be stored.
+ */
+export async function openAccess(
+  config: Config,
+  opened: OpenedStore,
+  { redis, counters }: { redis: Redis | undefined; counters: WindowCounters | undefined },
+  { logger, resources }: { logger: Logger; resources: AsyncDisposableStack },
+): Promise<AccessControl> {
+  if (config.ACCESS_FILE === undefined) {
+    return { mode: config.ACCESS ?? 'local', policy: () => OPEN_POLICY, authenticators: undefined };
+  }
+  // Loaded on demand to keep the start short.
+  const { watchPolicy } = await import('../access/policy-watcher.ts');
+  const { createAuthenticators } = await import('../http/access/authentication.ts');
+  const kept = await watchPolicy(config.ACCESS_FILE, logger, { names: opened.names });
+  resources.defer(() => kept.close());
+  const endedSessionsFolder = join(opened.stateFolder, 'ended-sessions');
+  await prepareSessionRevocations(endedSessionsFolder).catch((error: unknown) => {
+    throw unusableState(opened.stateFolder, error);
+  });
+  const authenticators = createAuthenticators({
+    policy: () => kept.current(),
+    key: await opened.signingKey(),
+    sessionLifetime: config.SESSION_LIFETIME,
+    endedSessionsFolder,
+    publicUrl: config.PUBLIC_URL,
+    provider: providerOf(config),
+    jwt: jwtOf(config),
+    redis,
+    counters,
+    warn: (message, details) => logger.warn(details, message),
+  });
+  resources.defer(() => authenticators.close());
+  return { mode: 'file', policy: () => kept.current(), authenticators };
+}
+
+function providerOf(config: Config): ProviderSettings | undefined {
+  const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = config;
+  if (issuer === undefined || clientId === undefined) return undefined;
+  return {
+    issuer,
+    clientId,
+    clientSecret: config.OIDC_CLIENT_SECRET,
+    scope: config.OIDC_SCOPE,
+    nameClaim: config.OIDC_NAME_CLAIM,
+    groupsClaim: config.OIDC_GROUPS_CLAIM,
+  };
+}
+
+function jwtOf(config: Config): JwtSettings | undefined {
+  const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience } = config;
+  if (issuer === undefined || audience === undefined) return undefined;
+  return {
+    issuer,
+    audience,
+    jwksUrl: config.JWT_JWKS_URL,
+    nameClaim: config.JWT_NAME_CLAIM,
+    groupsClaim: config.JWT_GROUPS_CLAIM,
+  };
+}

@@ -1,0 +1,132 @@
+import cluster, { type Worker } from 'node:cluster';
+import {
+  FixedWindows,
+  type Taken,
+  type TakeRequest,
+  type Window,
+  type WindowCounters,
+} from '../http/limits/counters.ts';
+
+/**
+ * The limits that the workers of one machine share. Each limit has its own windows, so that a client that fills one
+ * limit cannot evict windows of the other.
+ */
+export type SharedLimit = 'requests' | 'attempts';
+
+/** Milliseconds that the primary has to respond. Afterwards, a worker counts on its own. */
+const RESPONSE_TIMEOUT = 1000;
+
+type Ask = readonly [id: string, request: TakeRequest];
+
+/** Messages between a worker and the primary. `window` notifies the other workers of a change. */
+type Message =
+  | { readonly kind: 'take'; readonly limit: SharedLimit; readonly batch: number; readonly asks: readonly Ask[] }
+  | { readonly kind: 'taken'; readonly limit: SharedLimit; readonly batch: number; readonly taken: readonly Taken[] }
+  | { readonly kind: 'give-back'; readonly limit: SharedLimit; readonly id: string }
+  | { readonly kind: 'window'; readonly limit: SharedLimit; readonly id: string; readonly window: Window };
+
+/** Counts for all workers, in the primary. A limit therefore applies to the whole service and outlives a worker. */
+export function countForWorkers(): void {
+  const counted = { requests: new FixedWindows(), attempts: new FixedWindows() };
+
+  /**
+   * Sends a window of attempts to the other workers. Windows of requests change too often, and no worker peeks at them.
+   */
+  const announce = (from: Worker, limit: SharedLimit, id: string, { count, ends }: Window) => {
+    if (limit === 'requests') return;
+    for (const worker of Object.values(cluster.workers ?? {})) {
+      if (worker && worker !== from) tell(worker, { kind: 'window', limit, id, window: { count, ends } });
+    }
+  };
+
+  cluster.on('message', (worker: Worker, message: Message | { readonly kind: undefined }) => {
+    if (message.kind === 'take') {
+      const { limit, batch, asks } = message;
+      const taken = asks.map(([id, request]) => counted[limit].take(id, request));
+      tell(worker, { kind: 'taken', limit, batch, taken });
+      for (const [index, [id]] of asks.entries()) {
+        const window = taken[index];
+        if (window && window.granted > 0) announce(worker, limit, id, window);
+      }
+    } else if (message.kind === 'give-back') {
+      const { limit, id } = message;
+      const window = counted[limit].giveBack(id);
+      if (window) announce(worker, limit, id, window);
+    }
+  });
+}
+
+function tell(worker: Worker, message: Message): void {
+  // The worker can exit before the message is sent.
+  if (worker.isConnected()) worker.send(message, undefined, undefined, () => {});
+}
+
+interface Waiting {
+  readonly ask: Ask;
+  readonly settle: (taken: Taken) => void;
+}
+
+/**
+ * Creates counters that the primary keeps, in a worker. All units that one turn of the event loop takes go into one
+ * message. While the primary does not respond, this process counts on its own and calls `warn`.
+ */
+export function createPrimaryCounters(limit: SharedLimit, warn: () => void): WindowCounters {
+  /** `own` holds what this process counted itself; `known` holds what it knows of the primary's windows. */
+  const own = new FixedWindows();
+  const known = new FixedWindows();
+  const sent = new Map<number, { readonly asks: readonly Waiting[]; readonly timer: NodeJS.Timeout }>();
+  let next: Waiting[] = [];
+  let batches = 0;
+
+  const giveUp = (batch: number) => {
+    const entry = sent.get(batch);
+    if (!entry) return;
+    sent.delete(batch);
+    clearTimeout(entry.timer);
+    warn();
+    for (const { ask, settle } of entry.asks) settle(own.take(...ask));
+  };
+
+  const flush = () => {
+    const asks = next;
+    next = [];
+    const batch = ++batches;
+    sent.set(batch, { asks, timer: setTimeout(() => giveUp(batch), RESPONSE_TIMEOUT).unref() });
+    send({ kind: 'take', limit, batch, asks: asks.map(({ ask }) => ask) }, () => giveUp(batch));
+  };
+
+  process.on('message', (message: Message) => {
+    if (message.kind === 'window' && message.limit === limit) return known.note(message.id, message.window);
+    if (message.kind !== 'taken' || message.limit !== limit) return;
+    const entry = sent.get(message.batch);
+    if (!entry) return;
+    sent.delete(message.batch);
+    clearTimeout(entry.timer);
+    for (const [index, { ask, settle }] of entry.asks.entries()) {
+      const taken = message.taken[index];
+      if (!taken) continue;
+      if (limit === 'attempts') known.note(ask[0], taken);
+      settle(taken);
+    }
+  });
+
+  return {
+    take: (id, request) =>
+      new Promise((settle) => {
+        if (next.push({ ask: [id, request], settle }) === 1) setImmediate(flush);
+      }),
+    async giveBack(id) {
+      own.giveBack(id);
+      known.giveBack(id);
+      send({ kind: 'give-back', limit, id }, () => {});
+    },
+    peek: (id) => known.peek(id) ?? own.peek(id),
+  };
+}
+
+/** Sends a message to the primary. `onFailure` also prevents an uncaught error if the channel was just closed. */
+function send(message: Message, onFailure: () => void): void {
+  process.send?.(message, undefined, undefined, (error) => {
+    if (error) onFailure();
+  });
+}

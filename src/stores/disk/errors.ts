@@ -1,0 +1,66 @@
+import { errorCode, quoted, StoreError } from '../../model/error.ts';
+import type { FilePath, FolderPath } from '../../model/path.ts';
+import { kindConflict, notFound } from '../../model/store-errors.ts';
+
+/**
+ * What an error of the file system means for `path`. What is not known here is given back as it is: a fault of
+ * ours, or a disk that fails (EIO).
+ */
+export function toStoreError(error: unknown, path: FilePath | FolderPath): unknown {
+  switch (errorCode(error)) {
+    case 'ENOENT':
+    // A segment in the middle is a file (ENOTDIR), or something is a symbolic link (ELOOP, by O_NOFOLLOW).
+    case 'ENOTDIR':
+    case 'ELOOP':
+    // A socket, or a device that nothing drives.
+    case 'ENXIO':
+    case 'ENODEV':
+      return notFound(path, error);
+    case 'EISDIR':
+      return kindConflict(path, error);
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return new StoreError('denied', 'The operating system refuses the service access to this path.', {
+        cause: error,
+      });
+    case 'ENAMETOOLONG':
+      return segmentTooLong(path, error);
+    // Names that the file system can't hold: a colon on FAT, say.
+    case 'EINVAL':
+    case 'EILSEQ':
+      return new StoreError('invalid-path', "The file system can't hold a file of this name.", { cause: error });
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return new StoreError('unavailable', 'The disk is full.', { cause: error, retryAfter: 60 });
+    case 'EFBIG':
+      return new StoreError('too-large', 'The file is larger than the file system allows.', { cause: error });
+    // Out of file descriptors, or a network file system that stumbles.
+    case 'EMFILE':
+    case 'ENFILE':
+    case 'EAGAIN':
+    case 'EBUSY':
+    case 'ESTALE':
+    case 'ETIMEDOUT':
+      return new StoreError('unavailable', "The disk can't serve this now.", { cause: error, retryAfter: 2 });
+    case 'EXDEV':
+      return new StoreError(
+        'unsupported',
+        'The folder is on another file system than the root, where nothing can be moved to.',
+        {
+          cause: error,
+        },
+      );
+    default:
+      return error;
+  }
+}
+
+/** A name that is longer than file systems allow. */
+export function segmentTooLong(path: FilePath | FolderPath, cause?: unknown): StoreError {
+  const message = `The path ${quoted(path)} has a segment of more than ${MAX_SEGMENT_BYTES} bytes, the limit of file systems.`;
+  return new StoreError('invalid-path', message, { cause });
+}
+
+/** NAME_MAX of Linux and nearly all of its file systems. */
+export const MAX_SEGMENT_BYTES = 255;

@@ -1,0 +1,174 @@
+import { type ErrorKind, quoted, StoreError } from '../model/error.ts';
+import type { FilePath } from '../model/path.ts';
+import type { FileEntry } from '../model/store.ts';
+import { MAX_AVIF_PIXELS, MAX_PIXELS, MAX_SOURCE_SIZE } from './limits.ts';
+
+/** Throws unless a thumbnail can be made of a file of this size: `too-large`, or `invalid-request` for an empty one. */
+export function requireUsableSize({ path, size }: FileEntry): void {
+  if (size === 0) {
+    throw new StoreError('invalid-request', `The file ${quoted(path)} is empty: there is no image in it.`);
+  }
+  if (size > MAX_SOURCE_SIZE) {
+    const limit = `Thumbnails are made of files of up to ${MAX_SOURCE_SIZE} bytes (50 MB).`;
+    throw new StoreError('too-large', `The file ${quoted(path)} has ${size} bytes. ${limit}`);
+  }
+}
+
+export interface RenderLimits {
+  /** Milliseconds. */
+  readonly timeLimit: number;
+  /** Bytes. */
+  readonly memoryLimit: number;
+}
+
+/** Translates a `RenderError` for the user who requested the thumbnail of `file`. Returns any other error unchanged. */
+export function asStoreError(error: unknown, file: FilePath, limits: RenderLimits): unknown {
+  if (!(error instanceof RenderError)) return error;
+  const kind = KINDS[error.fault] ?? 'too-large';
+  const retryAfter = kind === 'unavailable' ? { retryAfter: 5 } : {};
+  return new StoreError(kind, textOf(error, quoted(file), limits), { cause: error, ...retryAfter });
+}
+
+const KINDS: Partial<Readonly<Record<RenderFault, ErrorKind>>> = {
+  unsupported: 'invalid-request',
+  damaged: 'invalid-request',
+  killed: 'unavailable',
+};
+
+function textOf({ fault, dimensions }: RenderError, name: string, { timeLimit, memoryLimit }: RenderLimits): string {
+  switch (fault) {
+    case 'unsupported':
+      return `The file ${name} is not an image that can be read. ${FORMATS}`;
+    case 'damaged':
+      return `The image ${name} can't be read: it is damaged or incomplete. Upload it again.`;
+    case 'too-many-pixels':
+      return `The image ${name} is too large${dimensions ? ` with ${dimensions} pixels` : ''}. ${PIXEL_LIMIT}`;
+    case 'too-large-unpacked':
+      return `The compressed SVG ${name} is larger than ${MAX_SOURCE_SIZE} bytes (50 MB) when it is unpacked.`;
+    case 'too-much-memory':
+      return (
+        `The image ${name} is too large: drawing it takes more than ${Math.round(memoryLimit / 2 ** 20)} MiB of ` +
+        'memory. Upload it with fewer pixels, or as a JPEG.'
+      );
+    case 'too-slow':
+      return `The image ${name} is too complex: it took longer than ${timeLimit / 1000} seconds to draw, and was given up.`;
+    case 'killed':
+      return `The image ${name} could not be drawn: the server may be out of memory. Try again in a few seconds.`;
+  }
+}
+
+const FORMATS = 'Thumbnails are made of JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG.';
+
+const PIXEL_LIMIT =
+  `Thumbnails are made of images of up to ${MAX_PIXELS / 1_000_000} megapixels, of an AVIF of up to ` +
+  `${MAX_AVIF_PIXELS / 1_000_000} megapixels, and of an SVG of up to 32,767 pixels a side.`;
+
+/** What a verdict on an image depends on besides the image. */
+export interface FailureOptions {
+  /** Bytes that a drawing process may take. */
+  readonly memoryLimit: number;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+
+/**
+ * Milliseconds for which a failure is remembered. An image stays as it is, so a day only bounds how long a verdict of
+ * an older version of a decoder lasts. A slow image may have met a busy machine: it is tried again after a minute. A
+ * fault without a time is not remembered.
+ */
+const REMEMBERED_FOR: Partial<Readonly<Record<RenderFault, number>>> = {
+  unsupported: DAY,
+  damaged: DAY,
+  'too-many-pixels': DAY,
+  'too-large-unpacked': DAY,
+  'too-much-memory': DAY,
+  'too-slow': MINUTE,
+};
+
+/** Returns the cache entry that remembers a failure, or undefined if it must not be remembered. */
+export function encodeFailure(error: RenderError, { memoryLimit, now }: FailureOptions): Buffer | undefined {
+  const time = REMEMBERED_FOR[error.fault];
+  if (time === undefined) return undefined;
+  return Buffer.from(JSON.stringify({ until: now + time, memoryLimit, error: serializeRenderError(error) }));
+}
+
+/** Whether a cache entry is a failure. A thumbnail is a JPEG, which never begins with `{`. */
+export function isFailure(entry: Buffer): boolean {
+  return entry[0] === 0x7b;
+}
+
+/** Returns the failure in a cache entry, or undefined if it is no longer valid. */
+export function decodeFailure(entry: Buffer, { memoryLimit, now }: FailureOptions): RenderError | undefined {
+  const parsed: unknown = JSON.parse(entry.toString());
+  if (typeof parsed !== 'object' || parsed === null) return undefined;
+  if (!('until' in parsed && 'memoryLimit' in parsed && 'error' in parsed)) return undefined;
+  if (typeof parsed.until !== 'number' || parsed.until <= now || parsed.memoryLimit !== memoryLimit) return undefined;
+  return parseRenderError(String(parsed.error));
+}
+
+/** Why no thumbnail can be made of an image. */
+export type RenderFault =
+  /** It is in none of the formats that are read. */
+  | 'unsupported'
+  /** Its format is known, and nothing to look at can be had from it. */
+  | 'damaged'
+  /** It has more pixels than are decoded. */
+  | 'too-many-pixels'
+  /** It is compressed, and larger than a source may be when it is unpacked. */
+  | 'too-large-unpacked'
+  /** It needs more memory than a drawing process may take. */
+  | 'too-much-memory'
+  /** It takes longer than a render may. */
+  | 'too-slow'
+  /** The drawing process was killed by something else, which says nothing of the image. */
+  | 'killed';
+
+const FAULTS: readonly RenderFault[] = [
+  'unsupported',
+  'damaged',
+  'too-many-pixels',
+  'too-large-unpacked',
+  'too-much-memory',
+  'too-slow',
+  'killed',
+];
+
+/**
+ * What drawing throws on purpose. It knows of images only, not of the file that one came from; `message` is what
+ * libvips said, for the log.
+ */
+export class RenderError extends Error {
+  override readonly name = 'RenderError';
+  readonly fault: RenderFault;
+  /** Width × height in pixels, where they are what is wrong and known. */
+  readonly dimensions: string | undefined;
+
+  constructor(fault: RenderFault, message: string, options: { cause?: unknown; dimensions?: string } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.fault = fault;
+    this.dimensions = options.dimensions;
+  }
+}
+
+/** The error as text for another process, which begins with `{`. */
+export function serializeRenderError({ fault, message, dimensions }: RenderError): string {
+  return JSON.stringify({ fault, message, dimensions });
+}
+
+/** The error that `serializeRenderError` made the text of; throws when it did not. */
+export function parseRenderError(text: string): RenderError {
+  const parsed: unknown = JSON.parse(text);
+  if (typeof parsed === 'object' && parsed !== null && 'fault' in parsed && isRenderFault(parsed.fault)) {
+    const message = 'message' in parsed ? String(parsed.message) : '';
+    const dimensions = 'dimensions' in parsed ? String(parsed.dimensions) : undefined;
+    return new RenderError(parsed.fault, message, { dimensions });
+  }
+  throw new TypeError(`No fault of an image: ${text}`);
+}
+
+function isRenderFault(value: unknown): value is RenderFault {
+  return FAULTS.some((fault) => fault === value);
+}

@@ -1,0 +1,67 @@
+import { writeFileSync, writeSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { allowAllFormats, drawThumbnail } from './draw.ts';
+import { RenderError, serializeRenderError } from './errors.ts';
+import { MAX_SOURCE_SIZE } from './limits.ts';
+import { REFUSED } from './render-process.ts';
+
+/*
+ * The process that `render-process.ts` starts for one image: image in on stdin, thumbnail out on stdout. Its arguments are
+ * the size of the image in bytes, the time limit in milliseconds, and the memory limit in bytes.
+ */
+
+const [size = 0, timeLimit = 0, memoryLimit = 0] = process.argv.slice(2).map(Number);
+
+// Where the whole machine runs out of memory, Linux ends this process first, and not the service.
+try {
+  writeFileSync('/proc/self/oom_score_adj', '1000');
+} catch {
+  // Only Linux has the file, and a container may protect it.
+}
+
+// The parent kills this process at the time limit. If the parent itself was killed, this timer ends a drawing that
+// would take hours. An ordinary exit would wait for the drawing.
+setTimeout(() => process.kill(process.pid, 'SIGKILL'), 2 * timeLimit).unref();
+
+// libvips works in other threads, so this one has the time to look. No limit of the operating system fits: V8 reserves
+// far more than it uses, and libraries that get no memory crash in ways that look like a damaged image.
+const WATCH_MS = 5;
+setInterval(() => {
+  const used = process.memoryUsage.rss();
+  if (used <= memoryLimit) return;
+  const error = new RenderError('too-much-memory', `The process took ${used} bytes of memory.`);
+  writeSync(process.stdout.fd, serializeRenderError(error));
+  process.kill(process.pid, 'SIGKILL');
+}, WATCH_MS).unref();
+
+allowAllFormats();
+try {
+  process.stdout.write(await drawThumbnail(await unpack(await readImage()), timeLimit));
+} catch (error) {
+  if (!(error instanceof RenderError)) throw error;
+  process.exitCode = REFUSED;
+  process.stdout.write(serializeRenderError(error));
+}
+
+async function readImage(): Promise<Buffer> {
+  const image = Buffer.allocUnsafeSlow(size);
+  let length = 0;
+  for await (const part of process.stdin as AsyncIterable<Buffer>) length += part.copy(image, length);
+  return image.subarray(0, length);
+}
+
+/** Unpacks what gzip packed: 50 kB may hold 50 MB, and librsvg unpacks without a limit. */
+async function unpack(image: Buffer): Promise<Buffer> {
+  if (!isPacked(image)) return image;
+  const unpacked = await promisify(gunzip)(image, { maxOutputLength: MAX_SOURCE_SIZE }).catch((error: unknown) => {
+    const fault = error instanceof RangeError ? 'too-large-unpacked' : 'damaged';
+    throw new RenderError(fault, String(error), { cause: error });
+  });
+  if (isPacked(unpacked)) throw new RenderError('unsupported', 'The file was packed twice.');
+  return unpacked;
+}
+
+function isPacked(bytes: Buffer): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b;
+}
