@@ -52,19 +52,6 @@ const NEEDS = {
   'docker-compose': { description: 'Docker Compose', commands: { 'docker-compose': 'docker-compose' } },
   git: { description: 'git', commands: { git: 'git' } },
   haproxy: { description: 'HAProxy', commands: { haproxy: 'haproxy' } },
-  mounts: {
-    description: 'a user who can mount file systems',
-    commands: {
-      mount: 'mount',
-      losetup: 'mount',
-      'lowntfs-3g': 'ntfs-3g',
-      'mkfs.exfat': 'exfatprogs',
-      'mount.exfat-fuse': 'exfat-fuse',
-      setfattr: 'attr',
-    },
-    isMet: canMount,
-    alternative: 'Run the tests as root',
-  },
   nginx: { description: 'nginx', commands: { nginx: 'nginx-light' } },
   'open-files': {
     description: 'Linux, and 11,000 open files per process',
@@ -79,6 +66,19 @@ const NEEDS = {
   setpriv: { description: 'setpriv', commands: { setpriv: 'util-linux' } },
   swift: { description: 'OpenStack Swift', commands: SWIFT_COMMANDS },
   systemd: { description: 'systemd-analyze', commands: { 'systemd-analyze': 'systemd' } },
+  'windows-file-systems': {
+    description: 'NTFS, exFAT and a user who can mount them',
+    commands: {
+      mount: 'mount',
+      losetup: 'mount',
+      'lowntfs-3g': 'ntfs-3g',
+      'mkfs.exfat': 'exfatprogs',
+      'mount.exfat-fuse': 'exfat-fuse',
+      setfattr: 'attr',
+    },
+    isMet: canMount,
+    alternative: 'Run the tests as root',
+  },
 } as const satisfies Readonly<Record<string, Requirement>>;
 
 /**
