@@ -9,7 +9,9 @@ import { type Folder, openDirHandle } from './folder.ts';
 import type { Root } from './root.ts';
 import type { Temporary } from './temporary.ts';
 
-/** Runs `task` in the folder that `path` is in. Errors of the file system are about `path`. */
+/**
+ * Opens the parent folder of `path` and runs `task` with it. Converts file system errors to store errors about `path`.
+ */
 export async function inParent<Result>(
   root: Root,
   path: FilePath | FolderPath,
@@ -23,14 +25,17 @@ export async function inParent<Result>(
   }
 }
 
-/** What is at the place of a file: its stats, or undefined. `wrong-kind` for everything that is no regular file. */
+/**
+ * Returns the stats of the file `path` in its parent `folder`; undefined if the name is free. Throws `wrong-kind` if
+ * the name belongs to anything other than a regular file.
+ */
 export async function lookUpFile(folder: Folder, path: FilePath): Promise<BigIntStats | undefined> {
   const found = await folder.lookUp(nameOf(path));
   if (found && !found.isFile()) throw kindConflict(path);
   return found;
 }
 
-/** As `lookUpFile`, at the place of a folder. */
+/** Returns the stats of a folder; undefined if the name is free. Throws `wrong-kind` if it is not a folder. */
 export async function lookUpFolder(folder: Folder, path: FolderPath): Promise<BigIntStats | undefined> {
   const found = await folder.lookUp(nameOf(path));
   if (found && !found.isDirectory()) throw kindConflict(path);
@@ -38,9 +43,9 @@ export async function lookUpFolder(folder: Folder, path: FolderPath): Promise<Bi
 }
 
 /**
- * Moves the file `from` to the name `to`, only where nothing has that name: EEXIST otherwise. It has one of the
- * two names at every moment, and for one both. Called again after it was cut short there, it completes. Of several
- * that want one file at once, one gets it; for the others it is gone (ENOENT).
+ * Moves the file `from` to `to` without replacing anything: `link(2)`, then removal of the old name. The file has at
+ * least one of the two names at any moment. After an interruption between the two steps, calling it again completes the
+ * move. Throws EEXIST if `to` exists. If several callers move the same file, one succeeds and the others get ENOENT.
  */
 export async function renameToNew(from: string, to: string, temporary: Temporary): Promise<void> {
   const source = await identityOf(from);
@@ -49,9 +54,10 @@ export async function renameToNew(from: string, to: string, temporary: Temporary
     await link(from, to);
   } catch (error) {
     if (LINKS_REFUSED.has(errorCode(error) ?? '')) return renameUnlessPresent(from, to);
-    // link(2) says so too of a file that another one replaces in that moment.
+    // link(2) also fails with ENOENT if `from` is replaced during the call. Then the new file is moved instead.
     if (errorCode(error) === 'ENOENT' && (await identityOf(from)) !== source) return renameToNew(from, to, temporary);
-    // A file with one link has one name, found under two spellings: to unlink one of them would remove the file.
+    // A file with one link has only one name: `from` and `to` are two spellings of it. Unlinking either would delete
+    // the file.
     if (errorCode(error) !== 'EEXIST' || (await lstat(from)).nlink === 1) throw error;
     if (!(await isLeftBehind(from, to, source))) throw error;
     isOurs = false;
@@ -60,26 +66,30 @@ export async function renameToNew(from: string, to: string, temporary: Temporary
   try {
     await rename(from, taken);
   } catch (error) {
-    // Somebody else moved or removed it first, and so it is not for us to have it.
+    // Another caller moved or removed the file first. Remove the new link, so that only one caller succeeds.
     if (isOurs && errorCode(error) === 'ENOENT' && (await identityOf(to)) === source) await unlink(to);
     throw error;
   }
-  // The old name is looked at after it was taken: if a new file was given it meanwhile, that one gets it back.
+  // Check the file only after it was renamed away: if another program has replaced `from` meanwhile, restore the new
+  // file.
   const identity = await identityOf(taken);
   if (identity === source || identity === (await identityOf(to))) await unlink(taken);
   else await restoreFile(taken, from);
 }
 
-/** Milliseconds within which whoever is between the two halves of a move will have done the second. */
+/** Milliseconds within which a concurrent caller of `renameToNew` completes its second step. */
 const MOVE_TIME = 2000;
 
-/** Whether both names are still of one file when everybody who could be at work between them has had time to end. */
+/**
+ * Returns whether both names belong to one file because an earlier move was interrupted. Checks again after
+ * `MOVE_TIME`, to exclude a concurrent move that is still in progress.
+ */
 async function isLeftBehind(from: string, to: string, source: string): Promise<boolean> {
   const isBoth = async () => {
     try {
       return (await identityOf(to)) === source && (await identityOf(from)) === source;
     } catch (error) {
-      // What was in the way has gone since: it was in the way all the same.
+      // One of the names was removed meanwhile. `to` existed at the time of the link, so EEXIST is still the result.
       if (errorCode(error) === 'ENOENT') return false;
       throw error;
     }
@@ -89,7 +99,10 @@ async function isLeftBehind(from: string, to: string, source: string): Promise<b
   return isBoth();
 }
 
-/** Gives a file that was taken its name back, unless a newer one has it by now: then it was replaced. */
+/**
+ * Renames the temporary file `taken` back to `name`. If another file has the name meanwhile, that file counts as the
+ * newer version, and `taken` is removed.
+ */
 export async function restoreFile(taken: PathLike, name: PathLike): Promise<void> {
   try {
     await link(taken, name);
@@ -101,12 +114,13 @@ export async function restoreFile(taken: PathLike, name: PathLike): Promise<void
   }
 }
 
-/** Whether a name could not be given because something has it. */
+/** Returns whether a rename or link failed because the destination exists. */
 export const isNameTaken = (error: unknown): boolean => IS_TAKEN.has(errorCode(error) ?? '');
 
 const IS_TAKEN = new Set(['EEXIST', 'ENOTEMPTY']);
 
-// File systems without hard links (FAT, some over the network), and links to other people's files on Linux.
+// File systems without hard links (FAT, some network file systems). On Linux, also hard links to files of other users
+// (`fs.protected_hardlinks`).
 const LINKS_REFUSED = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
 async function renameUnlessPresent(from: string, to: string): Promise<void> {
@@ -121,8 +135,8 @@ async function identityOf(path: string): Promise<string> {
 }
 
 /**
- * Gives a folder that was put aside its name back; where somebody has made another one meanwhile, what is not in that.
- * Rejects where something else has the name, and leaves there what could not be given back.
+ * Renames the temporary folder `taken` back to `name`. If another folder has the name meanwhile, merges into it: its
+ * own files win. Rejects if a file or link has the name; what was not restored then remains in `taken`.
  */
 export async function restoreFolder(taken: Buffer, name: Buffer): Promise<void> {
   try {

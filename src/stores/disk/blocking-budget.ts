@@ -1,13 +1,16 @@
 import { readFileSync } from 'node:fs';
 
-/** What is there at once, or is promised. */
+/** A value or a promise of it. A plain value saves the cost of a promise. */
 export type MaybePromise<Value> = Value | Promise<Value>;
 
-/** Whether calls of the system may hold up the process. */
+/** Decides whether a system call runs synchronously, which blocks the process, or in the thread pool. */
 export interface BlockingBudget {
-  /** Makes a call by `atOnce`, which holds up the process, as long as such calls were quick, else by `aside`. */
+  /**
+   * Runs `atOnce`, a synchronous call, if synchronous calls were fast enough recently. Otherwise runs `aside`, which
+   * uses the thread pool.
+   */
   run<Result>(atOnce: () => Result, aside: () => Promise<Result>): MaybePromise<Result>;
-  /** As `run`, for each item; in the midst of them it goes over from the one way to the other. */
+  /** Same as `run`, for each item. Switches to `aside` for the remaining items if the calls become slow. */
   runAll<Item, Result>(
     items: readonly Item[],
     atOnce: (item: Item) => Result,
@@ -15,36 +18,42 @@ export interface BlockingBudget {
   ): MaybePromise<Result[]>;
 }
 
-/** Milliseconds that a call may hold up the process without a second thought. */
+/** Milliseconds that each synchronous call may take without adding to the debt. */
 const ALLOWED = 0.5;
 
-/** Milliseconds above that, not made up for by quicker calls, after which no call holds up the process for a while. */
+/**
+ * Milliseconds of debt that pause synchronous calls. Debt is the time that calls took beyond `ALLOWED`; faster calls
+ * reduce it.
+ */
 const DEBT = 50;
 
-/** How many times as long as the debt that is: a five-hundredth of the time is lost to slow calls. */
+/** Length of a pause, as a multiple of the debt. Slow calls then block the process for 1/500 of its time. */
 const REST = 500;
 
-/** Milliseconds of the longest rest, that after 1.2 s: a process stopped by hand in the midst of a call gets over it. */
+/**
+ * Maximum pause in milliseconds, reached with 1.2 s of debt. A process that was stopped (SIGSTOP) during a call
+ * recovers from it.
+ */
 const LONGEST_REST = 10 * 60_000;
 
-/** Milliseconds from which on a call may have waited for a processor instead of the disk. */
+/** Milliseconds from which on a call may have waited for a CPU and not for the disk. */
 const NOTABLE = 2;
 
-/** Milliseconds for which the time that was waited for a processor is known well enough. */
+/** Maximum age, in milliseconds, of the reading of `Clock.waited` that later readings are compared with. */
 const KNOWN = 100;
 
 export interface Clock {
-  /** Milliseconds since some moment. */
+  /** Monotonic time in milliseconds. */
   now(): number;
-  /** Milliseconds in all that the process could have run and waited for a processor; 0 where that is not known. */
+  /** Total milliseconds that the main thread was runnable but waited for a CPU; 0 if unknown. */
   waited(): number;
 }
 
 /**
- * A pace that times the calls which hold up the process. Once they took 50 ms more than is allowed, one by itself or many
- * together, none is made for 500 times as long: so that slow calls hold up the process for a five-hundredth of its time,
- * which not even one request in a hundred notices. Only after calls of more than a second it may be more, as no rest is
- * longer than ten minutes. What a busy machine takes from the process is no fault of the disk, and is not counted.
+ * Creates a budget that times synchronous calls. When they exceed their allowance by 50 ms in total, it pauses
+ * synchronous calls for 500 times the excess. Slow calls then block the process for 1/500 of its time, which affects
+ * fewer than one request in a hundred. The share is higher only after calls of more than a second, because a pause
+ * lasts at most ten minutes. Time spent waiting for a CPU on a busy machine does not count.
  */
 export function createBlockingBudget(clock: Clock = SYSTEM_CLOCK): BlockingBudget {
   const now = () => clock.now();
@@ -52,10 +61,10 @@ export function createBlockingBudget(clock: Clock = SYSTEM_CLOCK): BlockingBudge
   let restsUntil = Number.NEGATIVE_INFINITY;
   let waitedBefore = { at: Number.NEGATIVE_INFINITY, milliseconds: 0 };
 
-  /** Whether a call may be made at once that begins now. */
+  /** Returns whether a call that starts at `moment` may block the process. */
   const mayHoldUp = (moment: number): boolean => {
     if (moment < restsUntil) return false;
-    // 10 µs, ten times in a second: to ask before each call would cost as much as the call.
+    // Reading `waited` takes 10 µs, as much as a call. So this happens at most ten times per second.
     if (moment - waitedBefore.at > KNOWN) waitedBefore = { at: moment, milliseconds: clock.waited() };
     return true;
   };
@@ -100,7 +109,7 @@ const SYSTEM_CLOCK: Clock = {
   now: () => performance.now(),
   waited() {
     try {
-      // Of the thread that runs JavaScript: nanoseconds that it ran, and nanoseconds that it waited to run.
+      // Fields of the main thread: nanoseconds on a CPU, then nanoseconds on the run queue (Linux, sched-stats).
       return Number(readFileSync('/proc/self/schedstat', 'utf8').split(' ')[1]) / 1e6;
     } catch {
       return 0;

@@ -17,36 +17,36 @@ import { createSingleFolderOperations, createTreeOperations } from './tree-opera
 import { createWriter } from './write.ts';
 
 export interface DiskOptions {
-  /** The folder to serve; made when it is missing. */
+  /** The folder to serve. Created if missing. */
   readonly root: string;
-  /** The key of signed URLs; one that is kept under the root where undefined. */
+  /** The key that signs URLs. Default: a key stored in Holdall's own folder. */
   readonly signingKey?: Buffer | undefined;
-  /** The threads that calls of the system may be left to: as many as the process has for that (`UV_THREADPOOL_SIZE`). */
+  /** Size of libuv's thread pool (`UV_THREADPOOL_SIZE`). Default: 4 */
   readonly threads?: number;
-  /** Told of what a person should know of though no request fails for it. */
+  /** Logs problems that an operator should know and that fail no request. */
   readonly warn: (message: string, details: object) => void;
 }
 
 export interface Disk {
   readonly store: Store;
-  /** Checks the URLs that the store's `presign` gives. */
+  /** Verifies the URLs that `Store.presign` returns. */
   readonly signer: UrlSigner;
-  /** The key of those URLs. */
+  /** The key of `signer`. */
   readonly key: Buffer;
-  /** The folder that is served, as an absolute path. */
+  /** Absolute path of the served folder. */
   readonly root: string;
-  /** The folder of the service's own under the root. */
+  /** Absolute path of Holdall's own folder inside the root. */
   readonly ownFolder: string;
-  /** How its file system compares names. */
+  /** How the file system compares names. */
   readonly names: NameComparison;
 }
 
-/** The threads that Node.js has where nothing else is said. */
+/** Default size of libuv's thread pool. */
 const DEFAULT_THREADS = 4;
 
 /**
- * A folder of this machine as a store: real files, which other programs may read and write as well. All that is
- * kept beside them lies in one hidden folder. Throws an error of one line when the folder can't be used.
+ * Opens a local folder as a store of plain files, which other programs can read and write too. Holdall's own files are
+ * in one hidden folder inside it. Throws `denied` with a one-line message if the folder can't be used.
  */
 export async function openDisk({
   root: folder,

@@ -4,30 +4,34 @@ import { type FilePath, nameOf } from '../../model/path.ts';
 import type { FileEntry } from '../../model/store.ts';
 
 /**
- * Describes a file by its stats. The etag joins what changes with the bytes: each write makes a new inode, and a change in
- * place by another program a new time (in nanoseconds) or size. The time of birth, which no program can set, tells two
- * files apart that had the same inode number one after the other, and the same size and time from their uploader. File
- * systems keep no media type, so the name determines it.
+ * Returns the entry of a file, from its stats. The ETag combines the attributes that change with the content. Each
+ * write by Holdall creates a new inode; a change in place by another program changes the modification time
+ * (nanoseconds) or size. The birth time, which no program can set, distinguishes files that reuse an inode number and
+ * have equal size and time. The media type is derived from the name, because file systems don't store one.
  */
 export function entryOf(path: FilePath, stats: BigIntStats): FileEntry {
   const size = Number(stats.size);
   const etag = [stats.ino, stats.size, stats.mtimeNs, stats.birthtimeNs].map((each) => each.toString(36)).join('-');
   const modified = dateOf(stats.mtimeNs);
   const type = mediaTypeOf(nameOf(path));
-  // A time before the file's birth was set by a program, and one long before `ctime` is older than the file's last move.
+  // A modification time before the birth time was set by a program. One long before `ctime` is older than the last
+  // rename or other metadata change.
   const isOfWriting = stats.mtimeNs >= stats.birthtimeNs && isShortlyBefore(stats.mtimeNs, stats.ctimeNs);
   const changed = isOfWriting ? {} : { changed: dateOf(stats.ctimeNs) };
   return { kind: 'file', path, size, etag, modified, ...changed, type };
 }
 
-/** Returns the millisecond of a time in nanoseconds, which are negative before 1970. */
+/** Returns the date of a time in nanoseconds, rounded down to milliseconds. Times before 1970 are negative. */
 export function dateOf(nanoseconds: bigint): Date {
   return new Date(Number((nanoseconds - (nanoseconds < 0n ? NS_PER_MS - 1n : 0n)) / NS_PER_MS));
 }
 
 const NS_PER_MS = 1_000_000n;
 
-/** Nanoseconds between the last byte of a file and its renaming, in which it is made durable: a slow disk takes seconds. */
+/**
+ * Maximum nanoseconds between the last write to a file and its rename. The sync between them takes seconds on slow
+ * disks.
+ */
 const LONGEST_SYNC = 60_000_000_000n;
 
 const isShortlyBefore = (one: bigint, other: bigint) => one <= other && other - one <= LONGEST_SYNC;

@@ -3,8 +3,8 @@ import type { FilePath, FolderPath } from '../../model/path.ts';
 import { kindConflict, notFound } from '../../model/store-errors.ts';
 
 /**
- * What an error of the file system means for `path`. What is not known here is given back as it is: a fault of
- * ours, or a disk that fails (EIO).
+ * Converts a file system error to a `StoreError` about `path`. Returns other errors unchanged: bugs, and hardware
+ * failures (EIO).
  */
 export function toStoreError(error: unknown, path: FilePath | FolderPath): unknown {
   switch (errorCode(error)) {
@@ -12,7 +12,7 @@ export function toStoreError(error: unknown, path: FilePath | FolderPath): unkno
     // A segment in the middle is a file (ENOTDIR), or something is a symbolic link (ELOOP, by O_NOFOLLOW).
     case 'ENOTDIR':
     case 'ELOOP':
-    // A socket, or a device that nothing drives.
+    // A socket, or a device without a driver.
     case 'ENXIO':
     case 'ENODEV':
       return notFound(path, error);
@@ -26,7 +26,7 @@ export function toStoreError(error: unknown, path: FilePath | FolderPath): unkno
       });
     case 'ENAMETOOLONG':
       return segmentTooLong(path, error);
-    // Names that the file system can't hold: a colon on FAT, say.
+    // Names that the file system does not support, such as a colon on FAT.
     case 'EINVAL':
     case 'EILSEQ':
       return new StoreError('invalid-path', "The file system can't hold a file of this name.", { cause: error });
@@ -35,7 +35,7 @@ export function toStoreError(error: unknown, path: FilePath | FolderPath): unkno
       return new StoreError('unavailable', 'The disk is full.', { cause: error, retryAfter: 60 });
     case 'EFBIG':
       return new StoreError('too-large', 'The file is larger than the file system allows.', { cause: error });
-    // Out of file descriptors, or a network file system that stumbles.
+    // Out of file descriptors, or a temporary failure of a network file system.
     case 'EMFILE':
     case 'ENFILE':
     case 'EAGAIN':
@@ -56,11 +56,11 @@ export function toStoreError(error: unknown, path: FilePath | FolderPath): unkno
   }
 }
 
-/** A name that is longer than file systems allow. */
+/** Returns an `invalid-path` error: a segment is longer than file systems allow. */
 export function segmentTooLong(path: FilePath | FolderPath, cause?: unknown): StoreError {
   const message = `The path ${quoted(path)} has a segment of more than ${MAX_SEGMENT_BYTES} bytes, the limit of file systems.`;
   return new StoreError('invalid-path', message, { cause });
 }
 
-/** NAME_MAX of Linux and nearly all of its file systems. */
+/** NAME_MAX of Linux, the limit of nearly all its file systems. */
 export const MAX_SEGMENT_BYTES = 255;

@@ -20,12 +20,12 @@ import { copyOpenFile, type Writer } from './write.ts';
 
 type FileOperations = Required<Pick<Store, 'stat' | 'read' | 'readCached' | 'remove' | 'copy' | 'move'>>;
 
-/** How often a move is begun anew that others come between. */
+/** Maximum attempts of a move that concurrent changes interrupt. */
 const MOVE_ATTEMPTS = 5;
 
-/** What is done with single files that are there. */
+/** Creates the operations on existing files. */
 export function createFileOperations(root: Root, temporary: Temporary, writer: Writer): FileOperations {
-  /** Whether both paths are one name of one file, in two spellings that the file system takes as equal. */
+  /** Returns whether both paths are spellings of one name, which the file system treats as equal. */
   const isRespelled = (from: FilePath, to: FilePath) =>
     from !== to && root.names.certain(from) === root.names.certain(to);
 
@@ -48,7 +48,7 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
         const file = entryOf(path, opened.stats);
         requireEtag(file, ifMatch);
         const resolved = range && resolveRange(range, file.size);
-        // Never more than the size that is told, though another program may be appending.
+        // Never read beyond the reported size, even if another program is appending.
         const part = resolved ?? { start: 0, end: file.size - 1 };
         if (isSmall(part)) {
           const bytes = await readPart(opened, part);
@@ -109,18 +109,19 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
           const source = await folder.lookUp(nameOf(from));
           if (!source?.isFile()) throw notFound(from);
           await using target = await root.makeParent(to);
-          // The folder has been moved meanwhile, and the file with it: what looks like two names of it is one.
+          // Another request moved the folder meanwhile, and the file with it. Both paths are then one name of the file.
           if (nameOf(from) === nameOf(to) && isSameFile(await folder.stats(), await target.stats()))
             throw notFound(from);
           try {
             const present = await lookUpFile(target, to);
-            // rename(2) does nothing with two names of one file, which an interrupted move leaves.
+            // An interrupted move leaves two names of one file. rename(2) does nothing for these; `renameToNew`
+            // completes the move.
             if (isRespelled(from, to) || (replace && !isSameFile(present, source))) {
               await rename(folder.at(nameOf(from)), target.at(nameOf(to)));
             } else await renameToNew(folder.at(nameOf(from)), target.at(nameOf(to)), temporary);
           } catch (error) {
             const isTaken = errorCode(error) === 'EEXIST';
-            // The file, what is in its way, or the folder that it goes to is another one by now.
+            // The source, the destination or the destination folder changed meanwhile.
             const isLate = errorCode(error) === 'ENOENT' || (isTaken && replace);
             if (isLate && attempt < MOVE_ATTEMPTS) continue;
             throw isTaken ? alreadyExists(to, error) : toStoreError(error, to);
@@ -132,7 +133,10 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
       }),
   };
 
-  /** Removes the file if it is that version. It is taken first and looked at then, so that no newer one can go. */
+  /**
+   * Removes the file if it has the ETag `etag`. Renames it away before it checks the ETag, so that a newer version is
+   * never removed.
+   */
   async function removeVersion(folder: Folder, file: FilePath, etag: string): Promise<void> {
     const taken = await temporary.name();
     await rename(folder.at(nameOf(file)), taken);
@@ -149,7 +153,7 @@ const isSameFile = (one: BigIntStats | undefined, other: BigIntStats): boolean =
 const wholeOf = (recent: RecentFile | undefined): Content | undefined =>
   recent?.bytes && new BufferedContent(recent.file, undefined, recent.bytes);
 
-/** What a read gives of a file whose bytes are all at hand. */
+/** Returns the content of a file, or a range of it, from its cached bytes. */
 function contentOf(
   file: FileEntry,
   bytes: Buffer,
