@@ -5,24 +5,25 @@ import { concurrentlyModified } from '../../model/store-errors.ts';
 import { releaseMemory } from '../../streams/bodies.ts';
 import type { OpenFile } from './root.ts';
 
-/** Bytes up to which a file is read at once, and not as a stream, which costs more than that. */
+/** Maximum bytes that are read in one call. Creating a stream for them would cost more than the read. */
 const SMALL = 64 * 1024;
 
-/** Bytes of a stream that are read in one call: few, which are still in the processor's cache when they are sent. */
+/** Chunk size of streams with synchronous reads. Small chunks are still in the CPU cache when they are sent. */
 const CHUNK = 64 * 1024;
 
-/** And by another thread, to which each call goes and from which it comes back. */
+/** Chunk size of streams that read in the thread pool. Larger, because each read is a round trip to a thread. */
 const CHUNK_ASIDE = 256 * 1024;
 
-/** Bytes of a file that the system is likely to have in memory as a whole when it was read a moment ago. */
+/** Size below which a part that was read recently is likely to be in the page cache as a whole. */
 const FITTING = 16 * 1024 * 1024;
 
-/** Whether so many bytes are read at once. */
+/** Returns whether a range is read in one call instead of as a stream. */
 export const isSmall = ({ start, end }: ResolvedRange): boolean => end - start < SMALL;
 
-/** Reads a small part of a file. `unavailable` where the file was made shorter since it was opened. */
+/** Reads a small part of a file. Throws `unavailable` if the file was truncated after it was opened. */
 export async function readPart(file: OpenFile, { start, end }: ResolvedRange): Promise<Buffer> {
-  // Not of the pool that small buffers share, which costs twice as much here and keeps what is done with in memory.
+  // `Buffer.allocUnsafe` would take small buffers from a shared pool. That costs twice as much here, and each buffer in
+  // use would keep the whole pool in memory.
   const bytes = Buffer.allocUnsafeSlow(end - start + 1);
   if (bytes.length === 0) return bytes;
   const started = performance.now();
@@ -31,12 +32,15 @@ export async function readPart(file: OpenFile, { start, end }: ResolvedRange): P
   return bytes;
 }
 
-/** The bytes of a part of a file, as a stream that closes the file at its end; what is released is read into again. */
+/**
+ * Returns a stream of a part of a file, which closes the file when it ends or is destroyed. Released chunks are reused
+ * for later reads.
+ */
 export function streamOf(file: OpenFile, { start, end }: ResolvedRange): Required<Pick<Content, 'body' | 'release'>> {
   let position = start;
   let longest = 0;
   const spare: Buffer[] = [];
-  // What is larger than this need not be in memory though it was read a moment ago.
+  // A larger part may no longer be in the page cache, even if it was read recently.
   const calls = end - start < FITTING ? file.calls : file.callsAside;
   const largest = calls === file.callsAside ? CHUNK_ASIDE : CHUNK;
 
@@ -76,7 +80,10 @@ export function streamOf(file: OpenFile, { start, end }: ResolvedRange): Require
   return { body, release };
 }
 
-/** Closes a file once nobody reads from it: its number may be that of another file then. Tells what went wrong. */
+/**
+ * Closes a file after the read in progress: a closed descriptor can be reused for another file, which the read would
+ * then reach. Passes an error of either to `tell`.
+ */
 async function closeAfter(
   reading: Promise<void>,
   file: OpenFile,

@@ -7,62 +7,64 @@ import type { MaybePromise } from './blocking-budget.ts';
 import type { Syscalls } from './syscalls.ts';
 import type { System } from './system.ts';
 
-/** A file as it was when it was opened a moment ago. */
+/** A recently opened file, as it was then. */
 export interface RecentFile {
   readonly file: FileEntry;
-  /** All of its bytes, where they are few and were read. Nobody changes them. */
+  /** The whole content, if it is small and was read. Must not be modified. */
   readonly bytes?: Buffer | undefined;
 }
 
-/** What was found of files a moment ago, and still holds. */
+/** Cache of recently opened files. Each entry is verified before use. */
 export interface RecentFiles {
-  /** What is known of the file at `path`, if it is the same as then; undefined where it has to be opened. */
+  /** Returns the cached file at `path` if it is unchanged; undefined if it must be opened. */
   find(path: FilePath): MaybePromise<RecentFile | undefined>;
-  /** Remembers a file that was opened at `path`, and what it was then. */
+  /** Caches a file that was opened at `path`, with its stats at that time. */
   note(path: FilePath, stats: BigIntStats, recent: RecentFile): void;
 }
 
-/** What tells whether it still is. */
+/** The data that verifies a cached file. */
 interface Looked {
   readonly stats: BigIntStats;
-  /** What is looked at, itself first. */
+  /** The absolute paths to look up: the file, then its parent folders below the root. */
   readonly way: readonly string[];
 }
 
-/** Bytes of files, and of what is known of them, that are remembered by a process. */
+/** Maximum bytes of the cache in each process: contents, and `ENTRY` bytes per file. */
 const REMEMBERED = 16 * 1024 * 1024;
 
-/** What an entry takes beside its bytes. */
+/** Estimated bytes of a cached file without its content. */
 const ENTRY = 1024;
 
-/** Milliseconds for which it is: then the file is opened anew. */
+/** Milliseconds for which a file is cached. After that, it is opened again. */
 const TIME_TO_LIVE = 15_000;
 
 /**
- * Milliseconds that a file has to have been left alone before it is remembered: changes within the granularity of its
- * times, a few milliseconds, could not be told from the state before them.
+ * Milliseconds that a file must have been unchanged before it is cached. File times have a granularity of a few
+ * milliseconds: a second change within that would not show.
  */
 const SETTLED_FILE_MS = 1_000;
 
 /**
- * The same for its bytes. A program that has mapped the file changes its times with the first store into a page alone, until
- * the system has written the page back: after 30 seconds, and 5 more until it looks for such pages (`dirty_expire_centisecs`
- * and `dirty_writeback_centisecs` of Linux). Whatever is stored behind that changes them again.
+ * Milliseconds that a file must have been unchanged before its content is cached. When a program writes through a
+ * memory map, only the first write to a page updates the file's times, until the system has written the page back.
+ * Linux does so after 30 s (`dirty_expire_centisecs`) plus up to 5 s (`dirty_writeback_centisecs`). The next write
+ * updates the times again.
  */
 const WRITTEN_BACK = 60_000;
 
 export interface RecentFilesOptions {
   readonly system: System;
-  /** Whether the file system changes the times of a file in that way. */
+  /** Whether the file system updates a file's times for writes through a memory map. */
   readonly tellsStores: boolean;
+  /** Returns the absolute path of a file. */
   absolute(path: FilePath): string;
 }
 
 /**
- * Spares opening a file that is asked for again: a look by its name, and by those of the folders that it is in, tells
- * whether that is the same file, with the bytes that it had (its inode, size and times; no program can set `ctime`). It
- * takes a sixth of the time of opening it, looking where it is, and reading it. Only where calls may be made at once: what
- * other machines have changed, a look by the name may tell late.
+ * Creates a cache that saves opening a file again. `lstat` of the file and its parent folders proves that the file and
+ * its content are unchanged (inode, size and times; no program can set `ctime`). This takes a sixth of the time of
+ * opening, verifying and reading the file. Disabled on non-local file systems, where `lstat` may report changes by
+ * other machines late.
  */
 export function createRecentFiles({ system, tellsStores, absolute }: RecentFilesOptions): RecentFiles {
   const remembered = new LRUCache<FilePath, RecentFile & Looked>({
@@ -90,7 +92,7 @@ export function createRecentFiles({ system, tellsStores, absolute }: RecentFiles
         const found = system.sync.lookUpAll(known.way);
         return found instanceof Promise ? found.then(judge, () => forget(path)) : judge(found);
       } catch {
-        // Whoever opens it then is told why that can't be.
+        // The caller then opens the file and gets the error.
         return forget(path);
       }
     },
@@ -104,7 +106,10 @@ export function createRecentFiles({ system, tellsStores, absolute }: RecentFiles
   };
 }
 
-/** The file, and the folders of ours that it is in: a look by its name would follow a link that took the place of one. */
+/**
+ * Returns the paths to look up: the file and its parent folders below the root. Without the folders, `lstat` of the
+ * file would follow a symbolic link that replaced one of them.
+ */
 function wayTo(absolute: string, path: FilePath): string[] {
   const way = [absolute];
   for (let depth = path.split('/').length, at = absolute; depth > 1; depth--) way.push((at = dirname(at)));
@@ -123,16 +128,16 @@ function isSame(one: BigIntStats, other: BigIntStats): boolean {
 }
 
 /**
- * Milliseconds that the folders on a way have to have been left alone. A change gives a folder the time of the system's
- * last tick, ten milliseconds ago at the most: so that it differs from one that is older than this.
+ * Milliseconds that all ancestor folders must have been unchanged. A change sets `ctime` to the kernel's last tick, at
+ * most ten milliseconds ago. It therefore always differs from a `ctime` older than this.
  */
 const SETTLED_PARENT_MS = 1000;
 
 /**
- * What tells whether the way to `absolute` changed: as long as this stays the same, every name on it has led to the same
- * folder at every moment in between, and not through a link. To put something else in the place of a name changes the
- * folder that has the name, in its `ctime`, which no program can set (POSIX, rename(), symlink(), unlink()). Undefined
- * where that can't be told: a change was too recent, or there is something else than folders.
+ * Returns a fingerprint (dev, ino, ctime) of all ancestor folders of `absolute`. Two equal fingerprints prove that, in
+ * between, every segment led to the same folder and none was a symbolic link. Replacing a name changes the `ctime` of
+ * its parent folder, which no program can set (POSIX, rename(), symlink(), unlink()). Returns undefined if a change was
+ * too recent, or if an ancestor is not a folder.
  */
 export async function ancestorFingerprint(calls: Syscalls, absolute: string): Promise<string | undefined> {
   const found = await calls.lookUpAll(ancestorsOf(absolute));

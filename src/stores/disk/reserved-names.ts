@@ -5,19 +5,19 @@ import { setImmediate } from 'node:timers/promises';
 import { foldNames, type NameFolding } from '../../model/name-comparison.ts';
 import type { FilePath, FolderPath } from '../../model/path.ts';
 
-/** The folder under the root that is Holdall's own: never listed, never addressable. */
+/** Holdall's own folder in the root. It is never listed and never addressable. */
 export const RESERVED_FOLDER = '.holdall';
 
 const FOLDED = foldNames(RESERVED_FOLDER);
 
 /**
- * Returns whether a first segment names Holdall's own folder on some file system: in another case or normalization form,
- * with trailing dots or spaces (Windows), or with a stream behind a colon (NTFS). Refused on every disk, so that a
- * disk can move to another file system.
+ * Returns whether a first segment names Holdall's own folder on some file system: in another case or normalization
+ * form, with trailing dots or spaces (Windows), or followed by a colon and a stream (NTFS). Applies to every disk, so
+ * that its files can move to another file system.
  */
 export function isReservedName(segment: string): boolean {
   if (segment === RESERVED_FOLDER) return true;
-  // A name that begins with an ASCII character other than "." folds to nothing that begins with ".".
+  // A name that begins with an ASCII character other than "." never folds to a name that begins with ".".
   const first = segment.charCodeAt(0);
   if (first < 0x80 && first !== 0x2e) return false;
   // NFKC also covers full-width letters, which mounts with a legacy code page map to ASCII.
@@ -26,13 +26,13 @@ export function isReservedName(segment: string): boolean {
   return folded.startsWith(FOLDED) && /^[. ]*$/.test(folded.slice(FOLDED.length));
 }
 
-/** Where temporary files of all processes are, as segments below the root. */
+/** The folder for temporary files of all processes, as segments below the root. */
 const TEMPORARY = [RESERVED_FOLDER, 'temporary'] as const;
 
 /**
- * Finds out how the file system of `root` compares names: looks up a temporary folder under other spellings. Inode numbers
- * prove nothing here: exfat-fuse gives each spelling an inode number of its own. Throws where Holdall's own folder can't be
- * made.
+ * Detects how the file system of `root` compares names, by looking up a temporary folder under other spellings. Inode
+ * numbers prove nothing here: exfat-fuse returns a different inode number for each spelling. Throws if Holdall's own
+ * folder can't be created.
  */
 export async function probeNames(root: string): Promise<NameFolding> {
   const ownFolder = join(root, RESERVED_FOLDER);
@@ -64,12 +64,14 @@ const exists = (path: string): Promise<boolean> =>
   );
 
 /**
- * Names that Windows or Samba may resolve to a file of another name: short names (`PRIVAT~1`, `PX3K2J~A`), trailing dots
- * and spaces, streams.
+ * Names that Windows or Samba may resolve to a file of another name: short names (`PRIVAT~1`, `PX3K2J~A`), trailing
+ * dots and spaces, streams.
  */
 const ALIAS = /~\d|~[a-z](?:\.|$)|[. ]$|:/i;
 
-/** Returns the segments of a path that may be an alias which no listing shows, each with the path of its parent folder. */
+/**
+ * Returns the segments of a path that may be an alias which no listing shows, each with the path of its parent folder.
+ */
 export function possibleAliases(path: string): { readonly parent: string; readonly name: string }[] {
   if (!/[~.: ]/.test(path)) return [];
   const segments = path.split('/').filter(Boolean);
@@ -90,13 +92,13 @@ export interface PackedNames {
   slice(start: number, end: number): (FilePath | FolderPath)[];
 }
 
-/** Names that are sorted in one go, which takes some 10 ms. */
+/** Names that are sorted without a pause, which takes some 10 ms. */
 const RUN = 16_384;
 
 /**
  * Sorts and packs the names of a folder. Each name is a string with one character for each byte of its UTF-8
- * (`latin1`), because these strings compare by bytes without a function of ours, five times as fast. Other requests get
- * their turn every few milliseconds.
+ * (`latin1`), because such strings sort by bytes without a compare function, five times as fast. Yields to the event
+ * loop every few milliseconds.
  */
 export async function packNames(names: readonly string[]): Promise<PackedNames> {
   let runs: string[][] = [];
@@ -144,7 +146,7 @@ async function pack(names: readonly string[]): Promise<PackedNames> {
     if (start > 0) await setImmediate();
     bytes.write(names.slice(start, start + RUN).join(''), ends[start - 1] ?? 0, 'latin1');
   }
-  // Only paths were packed, so only paths come out.
+  // The packed names are valid paths, so the slices are too.
   const at = (index: number) => bytes.toString('utf8', ends[index - 1] ?? 0, ends[index]) as FilePath | FolderPath;
   const { length } = names;
   return {
