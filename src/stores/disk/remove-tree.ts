@@ -4,8 +4,8 @@ import type { Reporting } from '../../model/store.ts';
 import { openDirHandle } from './folder.ts';
 
 /**
- * Removes a folder and everything in it, file by file, so that it can report progress. Removes names relative to the opened
- * folder: of a link that another program puts there, it removes the link and never the target.
+ * Removes a folder and everything in it, file by file, so that it can report progress. Removes names relative to the
+ * opened folder: of a link that another program puts there, it removes the link and never the target.
  */
 export async function removeTree(folder: string, { onProgress }: Reporting = {}): Promise<void> {
   let [done, bytes] = [0, 0];
@@ -47,7 +47,7 @@ export async function removeTree(folder: string, { onProgress }: Reporting = {})
   await remove(Buffer.from(folder));
 }
 
-/** How often a folder is emptied to which others add files meanwhile. */
+/** Maximum attempts to empty a folder while other programs add files. */
 const ATTEMPTS = 10;
 
 const NO_FOLDER = new Set(['ENOTDIR', 'ELOOP']);

@@ -16,62 +16,70 @@ import type { Syscalls } from './syscalls.ts';
 import { createSystem, type System } from './system.ts';
 
 /**
- * The folder that is served, and the only way to open anything in it. Symbolic links are not followed, in no
- * segment of a path: what was opened is held against the name that was meant, so that a link put in the way
- * between a check and an opening gains nothing.
+ * The served folder. Everything in it is opened through this interface, which follows no symbolic link in any segment
+ * of a path. It opens first and then compares the result with the intended path. A link created between a check and an
+ * open has therefore no effect.
  */
 export interface Root {
   /** The absolute path, without symbolic links. */
   readonly path: string;
   /** How the file system compares names. */
   readonly names: NameComparison;
-  /** How the system is called, for this disk. */
+  /** The system calls for this disk. */
   readonly system: System;
-  /** What was found of files a moment ago. */
+  /** The cache of recently opened files. */
   readonly recent: RecentFiles;
-  /** Rejects where its path leads to another folder than at the start, as when its disk was taken away. */
+  /** Throws `unavailable` if `path` leads to another folder than at the start, for example after an unmount. */
   requireSame(): Promise<void>;
-  /** Opens a file for reading. `not-found` for everything that is no regular file. */
+  /** Opens a file for reading. Throws `not-found` if it does not exist or is not a regular file. */
   openFile(file: FilePath): Promise<OpenFile>;
-  /** Opens a folder. `not-found` for everything that is no folder. */
+  /** Opens a folder. Throws `not-found` if it does not exist or is not a folder. */
   openFolder(folder: FolderPath): Promise<Folder>;
-  /** Opens a folder, making it and its parents. `wrong-kind` where something else is in the way. */
+  /** Opens a folder and creates it and its parents if missing. Throws `wrong-kind` if a segment is not a folder. */
   makeFolder(folder: FolderPath): Promise<Folder>;
-  /** Opens the folder that a path is in. Without it, and for what is the service's own, the path is `not-found`. */
+  /**
+   * Opens the parent folder of a path. Throws `not-found` about the path if the parent does not exist, or if the path
+   * is in Holdall's own folder.
+   */
   openParent(path: FilePath | FolderPath): Promise<Folder>;
-  /** Opens the folder that a path is in as `makeFolder` does, and refuses as `openParent`. */
+  /**
+   * Opens the parent folder of a path and creates it if missing, as `makeFolder` does. Throws `not-found` if the path
+   * is in Holdall's own folder.
+   */
   makeParent(path: FilePath | FolderPath): Promise<Folder>;
 }
 
-/** A file that is open for reading. It stays the same one, whatever gets its name. */
+/** A file that is open for reading. It remains the same file even if its name is given to another one. */
 export interface OpenFile extends AsyncDisposable {
+  /** File descriptor. */
   readonly number: number;
-  /** What it was when it was opened. */
+  /** The stats at the time of opening. */
   readonly stats: BigIntStats;
-  /** How the system is to be called for its bytes. */
+  /** The system calls for reading: synchronous if the content is likely cached. */
   readonly calls: Syscalls;
-  /** And for more of them than the system may have in memory. */
+  /** The thread pool calls, for reading more than the page cache is likely to hold. */
   readonly callsAside: Syscalls;
-  /** Tells in how many milliseconds they came, in the longest wait for some. */
+  /** Records how many milliseconds the slowest read took. */
   noteRead(milliseconds: number): void;
   close(): MaybePromise<void>;
 }
 
-// A FIFO would hold up its opening until somebody writes to it, but for O_NONBLOCK.
+// Without O_NONBLOCK, opening a FIFO blocks until a program opens it for writing (fifo(7)).
 const FILE_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const FOLDER_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_DIRECTORY;
 
-/** How often a folder that vanishes again and again while it is made is made anew. */
+/** Maximum attempts to create a folder while other programs remove its parents. */
 const MAKE_ATTEMPTS = 5;
 
-/** Opens a folder as the root, with so many `threads` to leave calls to. */
+/** Opens a folder as the root. `threads` is the size of libuv's thread pool. */
 async function openRoot(folder: string, threads: number): Promise<Root> {
   const names = foldingNames(await probeNames(folder));
   const path = await realpath(folder);
   const { type } = await statfs(path);
   const system = createSystem({ isLocal: isLocalFileSystem(type), threads });
   const [opened, read, listed] = [createLikelyCached(), createLikelyCached(), createLikelyCached()];
-  // What is open is told from memory; the syncing itself is left to threads all the same.
+  // `fstat` of an open folder needs no disk access, so it runs synchronously. The sync itself always runs in the thread
+  // pool.
   const syncFolder = createFolderSync(system.sync);
   const prefix = join(path, '/');
   const absolute = (inside: FilePath | FolderPath) => (inside === ROOT ? path : prefix + withoutSlash(inside));
@@ -84,8 +92,8 @@ async function openRoot(folder: string, threads: number): Promise<Root> {
   const requireSame = async () => requireIdentity(await stat(path, { bigint: true }).catch(() => undefined));
 
   /**
-   * Throws `not-found` for another name of Holdall's own folder that its spelling does not give away, such as a short name
-   * (`HOLDAL~1`) or a bind mount: both names have one inode then.
+   * Throws `not-found` for another name of Holdall's own folder that the spelling does not reveal, such as a short name
+   * (`HOLDAL~1`) or a bind mount. Both names then have the same inode.
    */
   const requireForeign = async (calls: Syscalls, inside: FilePath | FolderPath) => {
     const [first = ''] = inside.split('/', 1);
@@ -94,13 +102,13 @@ async function openRoot(folder: string, threads: number): Promise<Root> {
   };
 
   /**
-   * Throws `not-found` for a path with a segment that exists, but not in the listing of its folder: an alias would escape
-   * the grants to the name in the listing.
+   * Throws `not-found` for a path with a segment that exists but is missing from the listing of its folder. Such an
+   * alias would bypass the grants for the listed name.
    */
   const requireListed = async (inside: FilePath | FolderPath) => {
     if (names === EXACT_NAMES && !mayHaveAliases(type)) return;
     for (const { parent, name } of possibleAliases(inside)) {
-      // Without the name, or with a file in the way, nothing is reached by an alias.
+      // If the name does not exist, or a parent is a file, it is not an alias.
       if (!(await isThere(system.threadpool, join(path, parent, name)))) continue;
       let isListed = false;
       await system.threadpool.readFolder(prefix + parent, { isLarge: true }, (entry) => {
@@ -110,7 +118,10 @@ async function openRoot(folder: string, threads: number): Promise<Root> {
     }
   };
 
-  /** Opens what is to be at `inside`; what `check` says of it goes with it, and undefined is `not-found`. */
+  /**
+   * Opens `inside` and verifies that the result is at that path. Returns the result of `check` as `found`. Throws
+   * `not-found` if `check` returns undefined.
+   */
   const openVerified = async <Found>(
     inside: FilePath | FolderPath,
     flags: number,
@@ -130,7 +141,7 @@ async function openRoot(folder: string, threads: number): Promise<Root> {
       if (inside === ROOT) requireIdentity(await calls.statOpen(number));
       const found = await check(calls, number);
       if (found === undefined || !(await isAt(calls, number, absolute(inside), names))) throw notFound(inside);
-      // A file in the root is in no folder, and is none.
+      // A file directly in the root can't be, or be in, Holdall's own folder.
       if (inside.includes('/')) await requireForeign(calls, inside);
       await requireListed(inside);
       if (calls === system.threadpool) opened.note(inside, performance.now() - started);
@@ -171,16 +182,16 @@ async function openRoot(folder: string, threads: number): Promise<Root> {
       try {
         return await makeOnce(target);
       } catch (error) {
-        // One on the way was removed behind its making.
+        // A parent was removed after it was created or opened.
         if (!isStoreError(error, 'not-found') || attempt === MAKE_ATTEMPTS) throw error;
       }
     }
   };
 
-  /** Refuses what nothing may be done to, before its parent folder is opened. */
+  /** Throws if a path must not be used: Holdall's own folder, an alias, or a name that is too long. */
   const requireUsable = async (inside: FilePath | FolderPath) => {
     requireAddressable(inside);
-    // The opening of any other parent folder looks at the first segment.
+    // For all other paths, opening the parent folder checks the first segment.
     if (parentOf(inside) === ROOT && inside !== ROOT) await requireForeign(callsFor(opened, inside), inside);
     await requireListed(inside);
   };
@@ -233,11 +244,11 @@ async function statsOfFile(calls: Syscalls, number: number): Promise<BigIntStats
 }
 
 /**
- * Throws `not-found` for paths in Holdall's own folder, and `invalid-path` for a name that is too long: the
- * system reports that only where the parent folder exists.
+ * Throws `not-found` for paths in Holdall's own folder, and `invalid-path` for a name that is too long. The system
+ * reports the latter only if the parent folder exists.
  */
 function requireAddressable(path: FilePath | FolderPath): void {
-  // No character has more than three bytes for each of its units: most paths need not be taken apart.
+  // A UTF-16 code unit takes at most three bytes of UTF-8, so most paths need not be split.
   const mayBeTooLong = path.length * 3 > MAX_SEGMENT_BYTES;
   if (mayBeTooLong && path.split('/').some((name) => Buffer.byteLength(name) > MAX_SEGMENT_BYTES)) {
     throw segmentTooLong(path);
@@ -256,7 +267,10 @@ async function makeIn(parent: Folder, name: string, inside: FolderPath): Promise
   }
 }
 
-/** Says in one line why a folder can't be the root, for the person who set it. */
+/**
+ * Opens a folder as the root and creates it if missing. `threads` is the size of libuv's thread pool. Throws `denied`
+ * with a one-line message for the operator if the folder can't be used.
+ */
 export async function makeRoot(folder: string, threads: number): Promise<Root> {
   try {
     await mkdir(folder, { recursive: true });
@@ -267,13 +281,13 @@ export async function makeRoot(folder: string, threads: number): Promise<Root> {
   }
 }
 
-/** For people who may see that nothing is there, and must not take it for empty. */
+/** Returns an `unavailable` error: the root was unmounted or replaced. It must not look like an empty folder. */
 function rootIsGone(path: string): StoreError {
   const message = `The folder ${path} (DISK_ROOT) is not the one that it was at the start: see whether its disk is mounted, or start the service anew.`;
   return new StoreError('unavailable', message, { retryAfter: 5, isOutOfReach: true });
 }
 
-/** Why a folder can't be the root, in one line for the person who set it. */
+/** Returns a `denied` error with a one-line message for the operator: why the folder can't be used as the root. */
 export function unusableRoot(folder: string, error: unknown): StoreError {
   const known = toStoreError(error, ROOT);
   const reason = isStoreError(known, 'unavailable') || isStoreError(known, 'denied') ? known : error;

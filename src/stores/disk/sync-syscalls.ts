@@ -15,7 +15,10 @@ import { NAMED, NEW_FILE, type Syscalls } from './syscalls.ts';
 
 const BIG = { bigint: true } as const;
 
-/** The calls, made on the spot while that is quick, and left to `other` else: always those that wait for the disk. */
+/**
+ * Returns system calls that run synchronously while the blocking budget allows it, and through `other` otherwise.
+ * Writes of many bytes, syncs and reads of large folders always use `other`.
+ */
 export function createSyncSyscalls(other: Syscalls): Syscalls {
   const { run, runAll } = createBlockingBudget();
   const lookUp = (path: string) => lstatSync(path, { bigint: true, throwIfNoEntry: false });
@@ -97,23 +100,24 @@ function writeWhole(file: number, bytes: Buffer): void {
   while (written < bytes.length) written += writeSync(file, bytes, written);
 }
 
-/** Milliseconds that something may take which is then likely to be in the system's memory, and to come from there. */
+/** Maximum milliseconds of an operation whose data counts as likely cached afterwards. */
 const MAX_CACHED_MS = 50;
 
-/** Milliseconds after which what was not used again is forgotten; within twice as many it is. */
+/** Milliseconds for which a path is remembered after its last use. It is forgotten within twice that time. */
 const TIME_TO_LIVE_MS = 15_000;
 
-/** How many places are remembered, twice: a few megabytes. */
+/** Maximum paths in each of the two sets: a few megabytes. */
 const MAX_PATHS = 10_000;
 
-/** What the disk was asked for a moment ago, and was quick to give. */
+/** The paths whose data was read recently and fast, and is therefore likely in the page cache. */
 export interface LikelyCached {
+  /** Returns whether the data of a path is likely cached. */
   has(place: string): boolean;
-  /** Remembers a place, unless it took long: a disk that is slow each time is not to be waited for. */
+  /** Remembers a path, unless its operation was slow: a disk that is always slow must not block the process. */
   note(place: string, milliseconds: number): void;
 }
 
-/** `now` gives milliseconds since some moment. */
+/** Creates an empty set of paths. `now` returns a monotonic time in milliseconds. */
 export function createLikelyCached(now: () => number = () => performance.now()): LikelyCached {
   let recent = new Set<string>();
   let former = new Set<string>();
@@ -122,7 +126,7 @@ export function createLikelyCached(now: () => number = () => performance.now()):
   const age = () => {
     const isOld = now() - since > TIME_TO_LIVE_MS;
     if (!isOld && recent.size < MAX_PATHS) return;
-    // Nobody came for so long that both are old.
+    // After a long time without calls, both sets are expired.
     former = now() - since > 2 * TIME_TO_LIVE_MS ? new Set() : recent;
     recent = new Set();
     since = now();

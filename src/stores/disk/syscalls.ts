@@ -1,7 +1,7 @@
 import type { BigIntStats } from 'node:fs';
 import type { MaybePromise } from './blocking-budget.ts';
 
-/** A name in a folder, and what has it. */
+/** A name in a folder, with its type. */
 export interface NamedEntry {
   readonly name: Buffer;
   isFile(): boolean;
@@ -9,38 +9,38 @@ export interface NamedEntry {
 }
 
 /**
- * The calls of the system that requests are made of. Open files are numbers, and whoever opens one closes it. Errors are
- * those of the system.
+ * The system calls that requests use. Open files are file descriptors, which the caller must close. Errors are those of
+ * Node.js, with an errno code.
  */
 export interface Syscalls {
   open(path: string, flags: number): MaybePromise<number>;
-  /** Opens a new file for writing. */
+  /** Creates a file and opens it for writing. Throws EEXIST if it exists. */
   create(path: string): MaybePromise<number>;
   close(file: number): MaybePromise<void>;
   statOpen(file: number): MaybePromise<BigIntStats>;
-  /** Links are not followed. Undefined where nothing has the name. */
+  /** Returns the stats of a path without following a symbolic link; undefined if it does not exist. */
   lookUp(path: string): MaybePromise<BigIntStats | undefined>;
-  /** As `lookUp`, for many. */
+  /** Returns the result of `lookUp` for each path, in the same order. */
   lookUpAll(paths: readonly string[]): MaybePromise<(BigIntStats | undefined)[]>;
   readLink(path: string): MaybePromise<string>;
-  /** Fills the buffer from `position` on, unless the file ends before, and says how many bytes that were. */
+  /** Reads from `position` until the buffer is full or the file ends. Returns the number of bytes. */
   read(file: number, buffer: Buffer, position: number): MaybePromise<number>;
-  /** Gives `take` all that is in a folder, in no order. `isLarge`: reading its names takes long even from memory. */
+  /** Passes each entry of a folder to `take`, unordered. `isLarge`: reading takes long even if it is cached. */
   readFolder(path: string, options: { isLarge: boolean }, take: (entry: NamedEntry) => void): MaybePromise<void>;
   makeFolder(path: string): MaybePromise<void>;
   rename(from: string, to: string): MaybePromise<void>;
-  /** Appends a few bytes. */
+  /** Appends a small number of bytes. */
   write(file: number, bytes: Buffer): MaybePromise<void>;
-  /** Appends many bytes. */
+  /** Appends all chunks. Always runs in the thread pool. */
   writeMany(file: number, chunks: Buffer[]): Promise<void>;
-  /** Makes the bytes of a file survive a loss of power. */
+  /** Makes the content of a file durable: fdatasync(2). */
   syncBytes(file: number): Promise<void>;
-  /** Makes the names in a folder survive it. */
+  /** Makes the names in a folder durable: fsync(2). */
   syncFolder(folder: number): Promise<void>;
 }
 
-/** How names of a folder are asked for: bytes, as not every name is text, and with what has them. */
+/** Options of `readdir`: names as bytes, because they need not be UTF-8, with their types. */
 export const NAMED = { withFileTypes: true, encoding: 'buffer' } as const;
 
-/** The mode of any new file: what the process's umask leaves of this. */
+/** Mode of new files, before the umask of the process. */
 export const NEW_FILE = 0o666;

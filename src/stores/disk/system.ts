@@ -3,18 +3,19 @@ import type { Syscalls } from './syscalls.ts';
 import { createThreadpoolSyscalls, type DiskTraits } from './threadpool-syscalls.ts';
 
 /**
- * The two ways to call the system. What the system has in memory it gives in microseconds, a tenth of what it costs to
- * have another thread ask; what it has to get from a disk may take long, and a call made at once holds up every request of
- * the process meanwhile. So calls are made at once only for what is familiar (`sync-syscalls.ts`), and while that is quick
- * (`blocking-budget.ts`). Those that wait for the disk by their nature are always left to threads.
+ * System calls in two forms. A synchronous call for cached data takes microseconds, a tenth of a round trip to the
+ * thread pool. For data on the disk, it can take long and blocks all requests of the process meanwhile. Synchronous
+ * calls are therefore used only for data that is likely cached (`LikelyCached`), and only while they are fast
+ * (`blocking-budget.ts`). Calls that always wait for the disk, such as syncs, run in the thread pool.
  */
 export interface System {
-  /** For what is familiar. */
+  /** For data that is likely cached. Same as `threadpool` if the disk is not local. */
   readonly sync: Syscalls;
-  /** For everything else. */
+  /** For all other data. */
   readonly threadpool: Syscalls;
 }
 
+/** Creates the system calls for a disk. */
 export function createSystem(disk: DiskTraits): System {
   const calls = createThreadpoolSyscalls(disk);
   return { threadpool: calls, sync: disk.isLocal ? createSyncSyscalls(calls) : calls };

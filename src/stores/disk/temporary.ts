@@ -5,28 +5,29 @@ import { join } from 'node:path';
 import { errorCode } from '../../model/error.ts';
 import type { Root } from './root.ts';
 
-/** Names for files and folders on their way, on the file system of the root. */
+/** The temporary files and folders of this process, on the file system of the root. */
 export interface Temporary {
-  /** A path where nothing is yet. */
+  /** Returns a new path that does not exist yet. */
   name(): Promise<string>;
-  /** A new file, open for writing. */
+  /** Creates a file. Returns its path and a file descriptor open for writing. */
   create(): Promise<{ readonly path: string; readonly number: number }>;
-  /** Removes all that is left of this process's own. */
+  /** Removes the temporary folder of this process. */
   close(): Promise<void>;
 }
 
-/** Milliseconds between two signs of life that a process gives, and between two looks for those that give none. */
+/** Interval in milliseconds at which a process updates the time of its folder and removes abandoned folders. */
 const SIGN_OF_LIFE = 60_000;
 
-/** Milliseconds after the start for a look of its own: processes that were just killed may take a moment to be gone. */
+/** Delay in milliseconds of an extra sweep after the start: killed processes may take a moment to disappear. */
 const SECOND_LOOK = 3_000;
 
-/** After this time without a sign of life, a process whose number tells us nothing is taken to be no more. */
+/** Milliseconds without an update after which a folder is abandoned, if its process can't be checked by its pid. */
 const ABANDONED = 60 * 60 * 1000;
 
 /**
- * A folder of this process's own below `parent`, which is in the root. What processes that are no more left there is swept, so that a
- * crash leaves nothing behind once the service has started again; what running ones hold is left alone.
+ * Creates a folder for this process in `parent`, which is inside the root. Removes orphaned folders of ended processes
+ * at the start and every minute, so that no temporary file outlives a crash and restart. Folders of running processes
+ * remain.
  */
 export async function openTemporary(parent: string, root: Pick<Root, 'system' | 'requireSame'>): Promise<Temporary> {
   const place = await placeOfProcess();
@@ -43,14 +44,14 @@ export async function openTemporary(parent: string, root: Pick<Root, 'system' | 
     await utimes(folder, new Date(), new Date());
     await sweep(parent, place);
   };
-  // What fails here is tried again in a minute; meanwhile nothing depends on it.
+  // Errors are ignored: the next run is a minute later, and no request depends on it.
   const tryToLive = () => void live().catch(() => {});
   const timers = [setTimeout(tryToLive, SECOND_LOOK), setInterval(tryToLive, SIGN_OF_LIFE)];
   for (const timer of timers) timer.unref();
 
   return {
     async name() {
-      // It may be gone: swept by a process whose clock runs ahead, or removed by hand.
+      // The folder may be missing: removed by a process whose clock is ahead, or by hand.
       await make();
       return join(folder, randomUUID());
     },
@@ -71,7 +72,7 @@ export async function openTemporary(parent: string, root: Pick<Root, 'system' | 
   };
 }
 
-/** Where the number of a process means something: this machine since it started, and this space of numbers on it. */
+/** Returns an identifier of the scope in which a pid is meaningful: the machine, its boot, and the pid namespace. */
 async function placeOfProcess(): Promise<string> {
   const [boot, space] = await Promise.all([
     readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),

@@ -19,11 +19,14 @@ import { promisify } from 'node:util';
 import { errorCode } from '../../model/error.ts';
 import { NAMED, type NamedEntry, NEW_FILE, type Syscalls } from './syscalls.ts';
 
-/** A disk, and the threads that wait for it. */
+/** The properties of a disk that determine how system calls run. */
 export interface DiskTraits {
-  /** Whether the files are on a disk of this machine. Another machine may never answer, and so is not waited for. */
+  /**
+   * Whether the disk belongs to this machine. Calls to another machine may never return, so they must not block the
+   * process.
+   */
   readonly isLocal: boolean;
-  /** The threads that the process has: half of them may read at once, and half of them change something. */
+  /** Size of libuv's thread pool. At most half of the threads read at a time, and at most half change files. */
   readonly threads: number;
 }
 
@@ -46,7 +49,7 @@ const aside = {
 
 const BIG = { bigint: true } as const;
 
-/** The calls, each left to one of the threads of the process. */
+/** Returns system calls that run in libuv's thread pool. */
 export function createThreadpoolSyscalls({ isLocal, threads }: DiskTraits): Syscalls {
   const toRead = createLimiter(threads >>> 1);
   const toChange = createLimiter(threads >>> 1);
@@ -65,8 +68,8 @@ export function createThreadpoolSyscalls({ isLocal, threads }: DiskTraits): Sysc
     statOpen: (file) => toRead(() => aside.stat(file, BIG)),
     readLink: (path) => toRead(() => aside.readlink(path)),
     read: (file, buffer, position) => toRead(() => readFull(file, buffer, position)),
-    // In parts, so that not all are in memory twice; not on other machines, where what a name is of may have to be asked
-    // for one by one, which `Dir` does on the spot.
+    // Reading in parts avoids holding all names in memory twice. Not on network file systems: these may not report
+    // types with the names, and `Dir` then looks up each type synchronously.
     readFolder: (path, { isLarge }, take) =>
       toRead(async () => {
         if (isLarge && isLocal) for await (const entry of await openInParts(path)) take(entry);
@@ -82,9 +85,12 @@ export function createThreadpoolSyscalls({ isLocal, threads }: DiskTraits): Sysc
   };
 }
 
-/** Reads a folder in parts of some names. The types of Node lack that names may be bytes here as well. */
+/**
+ * Opens a folder for reading in parts. The casts are needed because the types of Node.js don't know that `opendir` can
+ * return names as bytes.
+ */
 async function openInParts(path: string): Promise<AsyncIterable<NamedEntry>> {
-  // A part is a round trip to a thread. By default it has 32 names, and a million names take four times as long.
+  // Each part is a round trip to a thread. With the default of 32 names, a million names take four times as long.
   const names = { encoding: 'buffer' as BufferEncoding, bufferSize: 512 };
   return (await aside.opendir(path, names)) as AsyncIterable<unknown> as AsyncIterable<NamedEntry>;
 }
@@ -109,17 +115,17 @@ async function writeAll(file: number, chunks: Buffer[]): Promise<void> {
   for (const chunk of chunks) size += chunk.length;
   let { bytesWritten } = await aside.writev(file, chunks);
   if (bytesWritten === size) return;
-  // A disk that is about to be full took a part of it: what is left tells the reason.
+  // The write was short, for example because the disk is nearly full. Writing the rest then throws the reason.
   for (const chunk of chunks) {
     if (bytesWritten < chunk.length) await writeFull(file, chunk.subarray(bytesWritten));
     bytesWritten = Math.max(0, bytesWritten - chunk.length);
   }
 }
 
-/** Makes a call as soon as fewer than so many others are under way. */
+/** Runs a call as soon as fewer calls than the limit are in progress. */
 export type Limiter = <Result>(call: () => Promise<Result>) => Promise<Result>;
 
-/** Lanes for `count` calls at once; the others wait in their order. */
+/** Creates a concurrency limit of `count` calls, at least 1. Others wait in the order of their arrival. */
 export function createLimiter(count: number): Limiter {
   const waiting: (() => void)[] = [];
   let free = Math.max(1, count);

@@ -51,8 +51,8 @@ export function createTreeOperations(
   };
 
   /**
-   * Gives the folder at `source` the name `to`. What had it before is put aside, also what comes there meanwhile, and back
-   * if that fails.
+   * Gives the folder at `source` the name `to`. What had it before is put aside, also what comes there meanwhile, and
+   * back if that fails.
    */
   const place = async (source: string, to: FolderPath, { replace }: Replacing): Promise<void> => {
     await using parent = await root.makeParent(to);
@@ -90,7 +90,9 @@ export function createTreeOperations(
     await parent.sync();
   };
 
-  /** What another program has put into the place meanwhile stays there, as do the files that were to be replaced, aside. */
+  /**
+   * What another program has put into the place meanwhile stays there, as do the files that were to be replaced, aside.
+   */
   const putBack = async (taken: string, name: string): Promise<void> => {
     try {
       await restoreFolder(Buffer.from(taken), Buffer.from(name));
@@ -154,7 +156,10 @@ export function createTreeOperations(
 /** How often a folder is put aside that others make anew again and again while it is replaced. */
 const PLACE_ATTEMPTS = 20;
 
-/** Renames a folder to a name that nothing has, or an empty folder; of several empty ones that want it, the first one gets it. */
+/**
+ * Renames a folder to a name that nothing has, or an empty folder; of several empty ones that want it, the first one
+ * gets it.
+ */
 async function giveName(source: string, name: string): Promise<void> {
   let isReserved = false;
   try {
@@ -187,7 +192,9 @@ async function requireMoved(taken: string, name: string, folder: FolderPath): Pr
   throw notFound(folder);
 }
 
-/** Copies everything below `from` into the folder at `copy`, durably. Paths as they will be below `to` must be valid. */
+/**
+ * Copies everything below `from` into the folder at `copy`, durably. Paths as they will be below `to` must be valid.
+ */
 async function copyTree(
   root: Root,
   list: Store['list'],
@@ -218,7 +225,10 @@ async function copyTree(
   await syncFolders(copy);
 }
 
-/** Throws `invalid-request` where one folder may be inside the other under another spelling: the file system folds names. */
+/**
+ * Throws `invalid-request` where one folder may be inside the other under another spelling: the file system folds
+ * names.
+ */
 function requireApart(names: NameComparison, from: FolderPath, to: FolderPath): void {
   const [source, destination] = [names.possible(from), names.possible(to)];
   if (source === destination || !(source.startsWith(destination) || destination.startsWith(source))) return;

@@ -28,8 +28,8 @@ export interface Writer {
   /** Finds before the first byte is taken what would refuse the last. */
   requirePossible(file: FilePath, condition?: WriteCondition): Promise<void>;
   /**
-   * Renames a durable temporary file to its final name, with the modification time `modified` if the file system can hold
-   * that. The file is gone from `temporary` afterwards, also on failure.
+   * Renames a durable temporary file to its final name, with the modification time `modified` if the file system can
+   * hold that. The file is gone from `temporary` afterwards, also on failure.
    */
   publish(received: Received, file: FilePath, options?: Conditional & { modified?: Date }): Promise<FileEntry>;
 }
@@ -121,7 +121,8 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
     async write(file, upload, { condition, signal } = {}) {
       const { body, release, size, sizeAtMost = Number.POSITIVE_INFINITY } = upload;
       try {
-        // To take in a few bytes costs no more than to look twice, and what refuses them is found when they get their name.
+        // To take in a few bytes costs no more than to look twice, and what refuses them is found when they get their
+        // name.
         if (sizeAtMost > SMALL || condition !== undefined) await requirePossible(file, condition);
         const received = await takeIn({ body, release }, { signal }, (actual) => requireSize(file, actual, size));
         return await publish(received, file, { condition, modified: upload.modified?.() });
@@ -145,8 +146,8 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
 }
 
 /**
- * Copies an open file with its modification time, and makes the copy durable. Uses `path` where the system can't name open
- * files. Returns the stats of the copy.
+ * Copies an open file with its modification time, and makes the copy durable. Uses `path` where the system can't name
+ * open files. Returns the stats of the copy.
  */
 export async function copyOpenFile(
   { number, stats }: { readonly number: number; readonly stats: BigIntStats },
@@ -164,8 +165,8 @@ export async function copyOpenFile(
 const COARSEST_TIME_MS = 2_000;
 
 /**
- * Sets the modification time of a temporary file and returns its stats. The file keeps its own time where the file system
- * can't hold the other one: ext4, for example, replaces years after 2446 by that year.
+ * Sets the modification time of a temporary file and returns its stats. The file keeps its own time where the file
+ * system can't hold the other one: ext4, for example, replaces years after 2446 by that year.
  */
 async function setModified({ path, stats }: Received, modified: Date): Promise<BigIntStats> {
   // Without a time of birth (NFS, some of FUSE), a fraction below a millisecond is what makes the etag differ.
@@ -180,8 +181,8 @@ async function setModified({ path, stats }: Received, modified: Date): Promise<B
 
 /**
  * Sets the modification time to the millisecond. Node.js passes times on as floating-point seconds, and the system cuts
- * them off: a twentieth of a millisecond on top keeps 0.123 from becoming 0.122. As numbers, Node.js does not take times
- * before 1970, but it does as text.
+ * them off: a twentieth of a millisecond on top keeps 0.123 from becoming 0.122. As numbers, Node.js does not take
+ * times before 1970, but it does as text.
  */
 function setTimes(file: string | FileHandle, modified: Date, fraction?: number): Promise<void> {
   const milliseconds = modified.getTime();
