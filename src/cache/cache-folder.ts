@@ -2,44 +2,44 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, lstat, mkdir, open, opendir, rename, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** A folder of a bounded number of bytes, which any number of processes share. */
+/** A cache folder of bounded size, which several processes can share. */
 export interface CacheFolder {
-  /** Makes the folder where it is missing, for its owner alone. The first sweep starts when it is there. */
+  /** Creates the folder if missing, accessible only to its owner, and starts the first sweep. */
   make(): Promise<void>;
-  /** A new file. Whoever asked closes it, and keeps or discards it. */
+  /** Creates a temporary file. The caller must close it, and call `keep` or `discard`. */
   create(): Promise<NewFile>;
-  /** Ends the sweeping, and resolves when it has ended. Nothing starts it again. */
+  /** Stops sweeping permanently. Resolves when the current sweep has ended. */
   close(): Promise<void>;
 }
 
-/** A file on its way into a cache, under a temporary name. */
+/** A new file for the cache, under a temporary name. */
 export interface NewFile {
   /** Open for reading and writing. */
   readonly file: FileHandle;
-  /** Gives the file its name and replaces what has it. `bytes` is how long the file has become. */
+  /** Renames the file to its final name and replaces an existing file. `bytes` is its size. */
   keep(name: string, bytes: number): Promise<void>;
-  /** Takes the temporary name away; what has the file open goes on. Does nothing once the file is kept. */
+  /** Removes the temporary file. Open descriptors remain usable. Does nothing after `keep`. */
   discard(): Promise<void>;
 }
 
 export interface CacheFolderOptions {
   readonly path: string;
-  /** Bytes in the folder, temporary files left out. */
+  /** Maximum bytes in the folder, excluding temporary files. */
   readonly size: number;
-  /** What the files of the cache are called. All else in the folder is left alone. */
+  /** Matches the names of cached files. Other files are not touched, except abandoned temporary files. */
   readonly names: RegExp;
-  /** Is told why the folder could not be swept. */
+  /** Called with the error if a sweep fails. */
   readonly warn: (error: unknown) => void;
 }
 
 /**
- * The files used least recently make room. A process looks at the folder at its start, and when it has added a tenth
- * of `size`; the cache then shrinks to `largestKept`, so that each process that shares it can pass the bound by no
- * more than a tenth or, where that is more, by one file.
+ * Creates a cache folder that evicts the least recently used files. A process sweeps the folder at its start, and after
+ * it has added a tenth of `size`. A sweep reduces the cache to `largestKept`. Each process can therefore exceed the
+ * limit by at most a tenth or one file, whichever is larger.
  */
 export function createCacheFolder({ path, size, names, warn }: CacheFolderOptions): CacheFolder {
   const closing = new AbortController();
-  /** Bytes in the folder that no sweep has seen. Nobody knows yet how many there are at first. */
+  /** Bytes added since the last sweep began. Infinite at the start, because the content is unknown. */
   let unswept = Number.POSITIVE_INFINITY;
   let sweeping: Promise<void> | undefined;
 
@@ -80,46 +80,46 @@ export function createCacheFolder({ path, size, names, warn }: CacheFolderOption
   };
 }
 
-/** Bytes that a sweep leaves in a cache of `size` bytes: a larger file would be swept as soon as it is kept. */
+/** Returns the bytes that a sweep leaves in a cache of `size` bytes. A sweep would remove a larger file immediately. */
 export function largestKept(size: number): number {
   return size * 0.9;
 }
 
-/** Notes in the time stamp of a file that it was used. */
+/** Records the use of a file in its timestamps. */
 export async function noteUse(file: FileHandle): Promise<void> {
   const now = new Date();
-  // Where that is not allowed, keeping a file fails as well, which is told.
+  // Errors are ignored: without write permission, `keep` fails too and its error is reported.
   await file.utimes(now, now).catch(() => {});
 }
 
-/** How the name of a file ends that is not complete yet. */
+/** Suffix of the names of incomplete files. */
 export const TEMPORARY_SUFFIX = '.tmp';
 
 /**
- * Milliseconds since the last byte was written. Nothing that is written to a cache pauses for so long: an older
- * temporary file belongs to a process that was killed.
+ * Milliseconds since the last write after which a temporary file is abandoned. No write to a cache pauses for so long,
+ * so its process was killed.
  */
 const ABANDONED_AFTER = 10 * 60 * 1000;
 
 export interface SweepOptions {
-  /** What the files of the cache are called. */
+  /** Matches the names of cached files. */
   readonly names: RegExp;
-  /** How many bytes may stay. */
+  /** Maximum bytes that remain. */
   readonly target: number;
-  /** Ends the sweep, without an error. */
+  /** Stops the sweep without an error. */
   readonly signal: AbortSignal;
 }
 
 interface CachedFile {
   readonly path: string;
   readonly size: number;
-  /** When it was last used, in milliseconds since 1970. */
+  /** Time of the last use, in milliseconds since 1970. */
   readonly used: number;
 }
 
 /**
- * Removes the files of the cache that were used least recently, until no more than `target` bytes are left, and what
- * killed processes left behind. What is not of the cache is not touched. Other processes may do the same meanwhile.
+ * Removes the least recently used files until at most `target` bytes remain, and orphaned temporary files of killed
+ * processes. Other files are not touched. Several processes can sweep at the same time.
  */
 export async function sweep(folder: string, options: SweepOptions): Promise<void> {
   const { target, signal } = options;
@@ -133,15 +133,15 @@ export async function sweep(folder: string, options: SweepOptions): Promise<void
   }
 }
 
-/** Whether an error says that a file is not there. */
+/** Returns whether an error means that a file does not exist (ENOENT). */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** The files of the cache. Abandoned temporary files are removed on the way. */
+/** Returns the cached files. Also removes abandoned temporary files. */
 async function cachedFiles(folder: string, { names, signal }: SweepOptions): Promise<CachedFile[]> {
   const files: CachedFile[] = [];
-  // Whoever removed the folder has left nothing to sweep.
+  // A removed folder contains nothing to sweep.
   const opened = await opendir(folder).catch(ignoreMissing);
   if (!opened) return files;
   for await (const { name } of opened) {

@@ -10,28 +10,28 @@ import type { StoreLog } from './network.ts';
 import type { S3Options } from './s3/bucket.ts';
 import { loadSigningKey } from './signing-key-file.ts';
 
-/** A store as the settings have it, and what comes with it. */
+/** The configured store and its properties. */
 export interface OpenedStore {
   readonly store: Store;
-  /** What is served, as a person would name it. */
+  /** Readable name of the served folder, bucket or branch. */
   readonly name: string;
-  /** Checks the store's presigned URLs, where it is for the service to answer them. */
+  /** Verifies the store's presigned URLs. Present if the service itself responds to them. */
   readonly signer?: UrlSigner;
   /** How the store compares names. */
   readonly names: NameComparison;
-  /** Where the URLs that the store gives of files lead, if not to the service itself. */
+  /** Origins of the download URLs that the store returns, other than the service itself. */
   readonly contentOrigins: readonly string[];
-  /** Whether it tries again by itself what may succeed a little later, and gives up what takes too long. */
+  /** Whether the store retries temporary failures and enforces timeouts itself. */
   readonly givesUp: boolean;
-  /** Where to keep what can be made again, if nobody says otherwise. */
+  /** Default folder for caches. Its content can be recreated. */
   readonly cacheFolder: string;
-  /** Where to keep what has to be remembered. */
+  /** Folder for persistent state. */
   readonly stateFolder: string;
-  /** The key of sessions, and of URLs that the service signs itself: that of the settings, or one that is kept. */
+  /** Returns the key for sessions and for URLs that the service signs: `SIGNING_KEY`, or a key stored in a file. */
   signingKey(): Promise<Buffer>;
 }
 
-/** Opens the store that is configured: the only list of backends. What the others are made of is not even loaded. */
+/** Opens the configured store. This is the only list of backends. The modules of other backends are not loaded. */
 export async function openStore(config: Config, log: StoreLog): Promise<OpenedStore> {
   switch (config.STORAGE_TYPE) {
     case 'disk': {
@@ -79,7 +79,7 @@ async function openBucket(config: Config, log: StoreLog): Promise<OpenedStore> {
   };
 }
 
-/** The bucket that is configured. */
+/** Returns the options of the configured bucket. Throws if its required settings are missing. */
 export function bucketOptions(config: Config, log: Pick<StoreLog, 'warn' | 'retried' | 'asked'>): S3Options {
   const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
   if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
@@ -135,12 +135,12 @@ async function openRepository(config: Config, log: StoreLog): Promise<OpenedStor
   };
 }
 
-/** A folder of this machine for what is served, told from those of others by its name. */
+/** Returns a local cache folder for a store. The name of the store makes it unique. */
 function cacheFolderOf(name: string): string {
   return join(homedir(), '.cache', 'holdall', idOf(name));
 }
 
-/** What is remembered of what is served elsewhere lies on this machine. */
+/** Returns the state folder and key of a remote store, whose state is on the local machine. */
 function stateOf(name: string, { STATE_DIR, SIGNING_KEY }: Config): Pick<OpenedStore, 'stateFolder' | 'signingKey'> {
   const stateFolder = STATE_DIR ?? join(homedir(), '.local', 'state', 'holdall', idOf(name));
   return { stateFolder, signingKey: async () => SIGNING_KEY ?? keyKeptIn(stateFolder) };
@@ -154,7 +154,7 @@ async function keyKeptIn(folder: string): Promise<Buffer> {
   }
 }
 
-/** Why nothing can be remembered in a folder, for the person who set it. */
+/** Returns a settings error for the operator: why the folder can't store state. */
 export function unusableState(folder: string, error: unknown): SettingsError {
   const reason = error instanceof Error ? error.message : String(error);
   return new SettingsError([`STATE_DIR ${folder} can't be used: ${reason}. Example: STATE_DIR=/var/lib/holdall`]);

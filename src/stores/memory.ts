@@ -26,8 +26,8 @@ import {
 import { BufferedContent } from '../streams/bodies.ts';
 
 /**
- * The reference store: files in memory, for tests and to show what a store is. Like a file system it can't hold
- * a file and a folder of one name, and keeps empty folders. It signs no URLs.
+ * Creates the reference store: files in memory, for tests and as an example of a store. Like a file system, it rejects
+ * a file and a folder of the same name, and it keeps empty folders. It has no `presign`.
  */
 export function createMemoryStore(): Store {
   const files = new Map<FilePath, { entry: FileEntry; bytes: Buffer }>();
@@ -43,7 +43,7 @@ export function createMemoryStore(): Store {
     if (!folders.has(folder)) throw notFound(folder);
   };
 
-  /** Makes a folder and its parents. All names are looked at before the first folder is made. */
+  /** Creates a folder and its parents. Checks all names first, so that a conflict changes nothing. */
   const makeFolders = (folder: FolderPath) => {
     const missing: FolderPath[] = [];
     for (let path = folder; !folders.has(path); path = parentOf(path)) {

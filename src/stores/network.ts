@@ -1,26 +1,26 @@
 import { StoreError } from '../model/error.ts';
 import type { BackendAnswer, BackendRequest } from '../observability/tracer.ts';
 
-/** Seconds until another try makes sense: soon where the host is busy, later where a person has to act. */
+/** Values of `retryAfter` in seconds: `SOON` if the host is busy, `LATER` if the operator has to act. */
 export const RETRY_SOON_SECONDS = 2;
 export const RETRY_LATER_SECONDS = 30;
 
-/** For whoever still asks a store that is being closed. */
+/** Returns the `unavailable` error for calls to a store that is closing. */
 export function shuttingDown(): StoreError {
   return new StoreError('unavailable', 'The service is stopping. Try again in a second.', { retryAfter: 1 });
 }
 
-/** How an error names the other side, and the settings to look at. */
+/** How error messages name a remote host and its settings. */
 export interface RemoteHost {
-  /** As the beginning of a sentence. */
+  /** Subject of the message, at the beginning of a sentence. */
   readonly name: string;
-  /** The setting that has its address. */
+  /** The setting that contains its address. */
   readonly setting: string;
-  /** The settings that make up its name, where they are more than that one. */
+  /** The settings that determine its host name. Default: `setting` */
   readonly nameSettings?: string;
 }
 
-/** What went wrong between a client and its host before there was an answer; undefined for every other error. */
+/** Converts a network error before the response to an `unavailable` error. Returns undefined for all other errors. */
 export function networkProblem(
   error: unknown,
   { name, setting, nameSettings = setting }: RemoteHost,
@@ -45,7 +45,7 @@ export function networkProblem(
   }
 }
 
-/** The codes of an error and of what caused it. A time-out may have none but its name. */
+/** Returns the codes and names of an error and its causes. Some timeouts have a name but no code. */
 function codesOf(error: unknown): string[] {
   const codes: string[] = [];
   for (let current = error; current instanceof Error; current = current.cause) {
@@ -55,7 +55,7 @@ function codesOf(error: unknown): string[] {
   return codes;
 }
 
-/** The codes of Node.js, of OpenSSL and of undici. Clients call what was broken off a time-out as well. */
+/** Error codes of Node.js, OpenSSL and undici. Some clients also report a broken connection as a timeout. */
 const PROBLEMS = [
   [/^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET|UND_ERR_DESTROYED)$/, 'broken off'],
   [/^(ETIMEDOUT|ESOCKETTIMEDOUT|UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|TimeoutError)$/, 'silent'],
@@ -64,10 +64,13 @@ const PROBLEMS = [
   [/^EPROTO$|^ERR_(SSL|TLS)|CERT|SIGNATURE|^HPE_/, 'unsafe'],
 ] as const;
 
-/** Told of each request that was sent to the backend. */
+/** Called after each request to the backend. */
 export type RequestObserver = (request: BackendRequest) => void;
 
-/** Sends a request, and tells of it when the head of its answer has come, or an error. Costs nothing where nobody is told. */
+/**
+ * Sends a request and reports it when the response headers arrive or the request fails. Adds no overhead without an
+ * observer.
+ */
 export async function sendObserved<Answer>(
   tell: RequestObserver | undefined,
   { method, url }: Pick<BackendRequest, 'method' | 'url'>,
@@ -88,14 +91,14 @@ export async function sendObserved<Answer>(
   }
 }
 
-/** Where a store tells what a person should know of, or may want to look up or count, though no request fails for it. */
+/** Receives log entries and counts from a store, about events that fail no request. */
 export interface StoreLog {
   info(message: string, details: object): void;
   warn(message: string, details: object): void;
-  /** A request to the backend has ended. Undefined where nobody wants to know. */
+  /** Called after each request to the backend. Undefined if requests are not observed. */
   readonly asked?: RequestObserver | undefined;
-  /** A request to the backend was sent again. */
+  /** Called for each retry of a request to the backend. */
   retried(): void;
-  /** A commit was made of so many changes. */
+  /** Called for each commit, with the number of changes that it combines. */
   committed(changes: number): void;
 }

@@ -6,12 +6,13 @@ import { errorCode } from '../model/error.ts';
 import { MIN_KEY_BYTES } from '../model/url-signer.ts';
 import { makeFolder } from '../system.ts';
 
-/** What the key is called in its folder. */
+/** File name of the key. */
 const NAME = 'signing-key';
 
 /**
- * The key that is kept in `folder`, for its owner alone, made on first use with the folder. Several processes that make
- * it at once end up with the same one: it gets its name whole, and only where none is.
+ * Returns the signing key in `folder`. Creates the key, readable only by its owner, and the folder on first use.
+ * Concurrent processes get the same key, because a complete file is linked to the final name only if that name is free.
+ * Throws if the file does not contain a valid key.
  */
 export async function loadSigningKey(folder: string): Promise<Buffer> {
   const path = join(folder, NAME);
@@ -24,7 +25,7 @@ async function makeKey(folder: string, path: string): Promise<string> {
   const fresh = `${path}.${randomUUID()}`;
   try {
     await writeFile(fresh, `${randomBytes(MIN_KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flush: true, flag: 'wx' });
-    // Some file systems have no hard links.
+    // Not all file systems support hard links. COPYFILE_EXCL does not replace an existing key either.
     await link(fresh, path).catch((error: unknown) => {
       if (errorCode(error) === 'EEXIST') throw error;
       return copyFile(fresh, path, constants.COPYFILE_EXCL);

@@ -18,19 +18,20 @@ import { copyOpenFile } from './write.ts';
 
 type TreeOperations = Required<Pick<Store, 'copyFolder' | 'moveFolder' | 'removeTree'>>;
 
-/** How many files of a folder are copied or removed at once: what the thread pool of Node does at once. */
+/** Maximum files of a folder that are copied at a time: the default size of libuv's thread pool. */
 const CONCURRENCY = 4;
 
 /**
- * The operations on whole folders. Each is one renaming in the end: a move of the folder itself, a copy of a
- * copy that was made aside, a removal of the folder into a temporary one, so that none is ever seen half done.
+ * Creates the operations on whole folders. Each takes effect by one rename, so that no reader sees a partial result. A
+ * move renames the folder itself. A copy is completed under a temporary name and then renamed. A removal renames the
+ * folder to a temporary name and then deletes it.
  */
 export function createTreeOperations(
   root: Root,
   temporary: Temporary,
   { list, warn }: { list: Store['list']; warn: (message: string, details: object) => void },
 ): TreeOperations {
-  /** Takes a folder out of its parent, and says where it is then. */
+  /** Renames a folder to a temporary name and returns its new path. Throws `not-found` if it is not a folder. */
   const takeAway = async (parent: Folder, folder: FolderPath): Promise<string> => {
     const name = parent.at(nameOf(folder));
     await requireFolderAt(name, folder);
@@ -44,15 +45,15 @@ export function createTreeOperations(
     return taken;
   };
 
-  /** Finds before anything is copied what would refuse the copy in the end. */
+  /** Throws, before anything is copied, if the destination exists and must not be replaced, or is not a folder. */
   const requirePlace = async (to: FolderPath, { replace }: Replacing): Promise<void> => {
     const present = await undefinedIfNotFound(inParent(root, to, (parent) => lookUpFolder(parent, to)));
     if (present && !replace) throw alreadyExists(to);
   };
 
   /**
-   * Gives the folder at `source` the name `to`. What had it before is put aside, also what comes there meanwhile, and
-   * back if that fails.
+   * Renames the folder at `source` to `to`. Moves an existing folder of that name to a temporary name first, as well as
+   * any folder that appears there meanwhile. Restores these if the rename fails, and deletes them otherwise.
    */
   const place = async (source: string, to: FolderPath, { replace }: Replacing): Promise<void> => {
     await using parent = await root.makeParent(to);
@@ -79,7 +80,7 @@ export function createTreeOperations(
     for (const taken of aside) await removeAside(taken);
   };
 
-  /** Changes the spelling of a name where the file system folds names. */
+  /** Renames a folder to another spelling of its name, which the file system treats as equal. */
   const respell = async (name: string, to: FolderPath): Promise<void> => {
     await using parent = await root.openParent(to);
     try {
@@ -91,7 +92,8 @@ export function createTreeOperations(
   };
 
   /**
-   * What another program has put into the place meanwhile stays there, as do the files that were to be replaced, aside.
+   * Restores a folder after a failed replacement. Files that another program created at its path meanwhile remain. What
+   * can't be restored remains under its temporary name and is logged.
    */
   const putBack = async (taken: string, name: string): Promise<void> => {
     try {
@@ -101,7 +103,10 @@ export function createTreeOperations(
     }
   };
 
-  /** What fails here is only debris: the folder has gone from its place already. */
+  /**
+   * Deletes a folder under its temporary name. Only logs a failure, because the folder is already gone from its
+   * original path.
+   */
   const removeAside = async (taken: string, options: Reporting = {}): Promise<void> => {
     try {
       await removeTree(taken, options);
@@ -153,17 +158,18 @@ export function createTreeOperations(
   };
 }
 
-/** How often a folder is put aside that others make anew again and again while it is replaced. */
+/** Maximum attempts to replace a folder that other programs recreate meanwhile. */
 const PLACE_ATTEMPTS = 20;
 
 /**
- * Renames a folder to a name that nothing has, or an empty folder; of several empty ones that want it, the first one
- * gets it.
+ * Renames a folder to a name that is free or belongs to an empty folder. An empty source needs a free name: of several,
+ * only the first succeeds.
  */
 async function giveName(source: string, name: string): Promise<void> {
   let isReserved = false;
   try {
-    // rename(2) puts a folder over an empty one, so that an empty one has to make sure of the name.
+    // rename(2) replaces an empty destination. Several empty folders could therefore take the same name: mkdir(2)
+    // reserves it.
     if (await isEmpty(source)) {
       await mkdir(name);
       isReserved = true;
@@ -185,7 +191,10 @@ async function requireFolderAt(name: string, folder: FolderPath): Promise<void> 
   if (!found?.isDirectory()) throw notFound(folder);
 }
 
-/** Throws unless what was taken is the folder that was meant: a link may have been put in its place meanwhile. */
+/**
+ * Throws `not-found` if `taken` is not a folder, and renames it back. Another program may have replaced the folder by a
+ * link before the rename.
+ */
 async function requireMoved(taken: string, name: string, folder: FolderPath): Promise<void> {
   if ((await lstat(taken)).isDirectory()) return;
   await restoreFile(taken, name);
@@ -193,7 +202,8 @@ async function requireMoved(taken: string, name: string, folder: FolderPath): Pr
 }
 
 /**
- * Copies everything below `from` into the folder at `copy`, durably. Paths as they will be below `to` must be valid.
+ * Copies everything below `from` into the folder at `copy` and makes it durable. Throws `invalid-path` if a path would
+ * be too long below `to`.
  */
 async function copyTree(
   root: Root,
@@ -214,7 +224,7 @@ async function copyTree(
     rebase(entry.path, from, to);
     if (entry.kind === 'file') await copyOne(entry);
   };
-  // Folders are made as they are met, ahead of the files in them.
+  // The walk returns each folder before its files, so that folders are created before files are copied into them.
   const entries = async function* () {
     for await (const entry of walkByLists(list, from, { signal })) {
       if (entry.kind === 'folder') await mkdir(join(copy, entry.path.slice(from.length)));
@@ -226,7 +236,7 @@ async function copyTree(
 }
 
 /**
- * Throws `invalid-request` where one folder may be inside the other under another spelling: the file system folds
+ * Throws `invalid-request` if one folder may be inside the other under another spelling, on a file system that folds
  * names.
  */
 function requireApart(names: NameComparison, from: FolderPath, to: FolderPath): void {
@@ -255,20 +265,20 @@ async function syncFolders(folder: string): Promise<void> {
 
 const TOO_LONG = `In the new place a path would be over the limit of ${MAX_PATH_BYTES} bytes.`;
 
-/** What the system says of a folder that is none any more. */
+/** Error codes of a folder that was removed or replaced. */
 const GONE = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 
-/** Refuses a move that would give a file a path too long to be named, and so hide it. */
+/** Throws `invalid-path` if the move would give an item a path over the limit. No request could address that path. */
 async function requireRoom(root: Root, from: FolderPath, to: FolderPath): Promise<void> {
   const growth = Buffer.byteLength(to) - Buffer.byteLength(from);
   const search = async (folder: string, bytes: number): Promise<void> => {
     const children = await readdir(folder, { withFileTypes: true, encoding: 'buffer' }).catch((error: unknown) => {
-      // What went meanwhile, or became something else, holds no path.
+      // A folder that was removed or replaced meanwhile contains no paths.
       if (GONE.has(errorCode(error) ?? '')) return [];
       throw toStoreError(error, from);
     });
     for (const child of children) {
-      // What is not UTF-8 can't be named now either.
+      // A name that is not UTF-8 is not addressable before the move either.
       if (!isUtf8(child.name)) continue;
       const length = bytes + child.name.length + (child.isDirectory() ? 1 : 0);
       if (length <= MAX_PATH_BYTES && length + growth > MAX_PATH_BYTES) {
@@ -281,7 +291,7 @@ async function requireRoom(root: Root, from: FolderPath, to: FolderPath): Promis
   await search(folder.path, Buffer.byteLength(from));
 }
 
-/** The making and unmaking of single folders. */
+/** Creates the operations on single folders. */
 export function createSingleFolderOperations(root: Root): Pick<Store, 'createFolder' | 'removeFolder'> {
   return {
     async createFolder(path) {

@@ -15,17 +15,20 @@ import type { Temporary } from './temporary.ts';
 
 type Conditional = { condition?: WriteCondition };
 
-/** A durable temporary file, and what is known of it. */
+/** A durable temporary file with its stats. */
 export interface Received {
   readonly path: string;
   readonly stats: BigIntStats;
 }
 
-/** The writing of files: into a temporary file, made durable, and then given its name in one step. */
+/** Writes files atomically: to a temporary file, which is synced and then renamed. */
 export interface Writer {
   write(file: FilePath, upload: Upload, options?: Conditional & Cancellable): Promise<FileEntry>;
   stage(upload: Pick<Upload, 'body' | 'release'>, options?: Cancellable): Promise<StagedUpload>;
-  /** Finds before the first byte is taken what would refuse the last. */
+  /**
+   * Throws the errors that `publish` would throw, before the body is read: `condition-failed`, `wrong-kind`,
+   * `unsupported`.
+   */
   requirePossible(file: FilePath, condition?: WriteCondition): Promise<void>;
   /**
    * Renames a durable temporary file to its final name, with the modification time `modified` if the file system can
@@ -72,7 +75,7 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
         try {
           return await place(dated, file, condition);
         } catch (error) {
-          // The folder was removed after it was opened: it is made anew.
+          // The folder was removed after it was opened. The next attempt creates it again.
           if (!isStoreError(error, 'not-found') || attempt === PLACE_ATTEMPTS) throw error;
         }
       }
@@ -109,7 +112,7 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
       if (condition === 'absent' && present) throw preconditionFailed(file);
     } catch (error) {
       const translated = toStoreError(error, file);
-      // The folder is made when the file is put in it.
+      // `publish` creates a missing folder.
       if (!isStoreError(translated, 'not-found')) throw translated;
     }
   };
@@ -121,8 +124,7 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
     async write(file, upload, { condition, signal } = {}) {
       const { body, release, size, sizeAtMost = Number.POSITIVE_INFINITY } = upload;
       try {
-        // To take in a few bytes costs no more than to look twice, and what refuses them is found when they get their
-        // name.
+        // For a small body, the check costs as much as writing the temporary file, and `publish` checks again.
         if (sizeAtMost > SMALL || condition !== undefined) await requirePossible(file, condition);
         const received = await takeIn({ body, release }, { signal }, (actual) => requireSize(file, actual, size));
         return await publish(received, file, { condition, modified: upload.modified?.() });
@@ -146,8 +148,8 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
 }
 
 /**
- * Copies an open file with its modification time, and makes the copy durable. Uses `path` where the system can't name
- * open files. Returns the stats of the copy.
+ * Copies an open file with its modification time, and makes the copy durable. Copies from `path` on systems without
+ * paths of file descriptors. Returns the stats of the copy.
  */
 export async function copyOpenFile(
   { number, stats }: { readonly number: number; readonly stats: BigIntStats },
@@ -161,15 +163,16 @@ export async function copyOpenFile(
   return copy.stat({ bigint: true });
 }
 
-/** Milliseconds by which file systems round times: FAT keeps even seconds. */
+/** Maximum milliseconds by which file systems round times: FAT stores even seconds. */
 const COARSEST_TIME_MS = 2_000;
 
 /**
- * Sets the modification time of a temporary file and returns its stats. The file keeps its own time where the file
- * system can't hold the other one: ext4, for example, replaces years after 2446 by that year.
+ * Sets the modification time of a temporary file and returns its stats. The file keeps its own time if the file system
+ * can't store the requested one. For example, ext4 replaces years after 2446 by 2446.
  */
 async function setModified({ path, stats }: Received, modified: Date): Promise<BigIntStats> {
-  // Without a time of birth (NFS, some of FUSE), a fraction below a millisecond is what makes the etag differ.
+  // Without birth times (NFS, some FUSE drivers), files with equal size and time could get equal ETags. A random
+  // fraction of a millisecond distinguishes them.
   const fraction = stats.birthtimeNs === 0n ? Math.random() * 0.9 : undefined;
   await unlessUnsupported(setTimes(path, modified, fraction));
   const dated = await lstat(path, { bigint: true });
@@ -180,9 +183,9 @@ async function setModified({ path, stats }: Received, modified: Date): Promise<B
 }
 
 /**
- * Sets the modification time to the millisecond. Node.js passes times on as floating-point seconds, and the system cuts
- * them off: a twentieth of a millisecond on top keeps 0.123 from becoming 0.122. As numbers, Node.js does not take
- * times before 1970, but it does as text.
+ * Sets the modification time with a precision of one millisecond. Node.js passes times as floating-point seconds, which
+ * the system truncates: adding 0.05 ms keeps 0.123 from becoming 0.122. The time is a string, because Node.js does not
+ * support negative numbers (times before 1970).
  */
 function setTimes(file: string | FileHandle, modified: Date, fraction?: number): Promise<void> {
   const milliseconds = modified.getTime();
@@ -190,7 +193,9 @@ function setTimes(file: string | FileHandle, modified: Date, fraction?: number):
   return typeof file === 'string' ? utimes(file, new Date(), seconds) : file.utimes(new Date(), seconds);
 }
 
-/** Waits for the setting of times, which some file systems, such as some of FUSE, refuse. */
+/**
+ * Waits for a change of file times. Ignores the error of file systems that don't support it, such as some FUSE drivers.
+ */
 async function unlessUnsupported(setting: Promise<void>): Promise<void> {
   try {
     await setting;
@@ -201,13 +206,13 @@ async function unlessUnsupported(setting: Promise<void>): Promise<void> {
 
 const TIMES_UNSUPPORTED = new Set(['EPERM', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP', 'EINVAL', 'EOVERFLOW']);
 
-/** Sharing the blocks where the file system can, else byte by byte. */
+/** Shares blocks if the file system supports it (reflink) and copies bytes otherwise. Fails if the target exists. */
 const COPY_MODE = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;
 
-/** Bytes of a form whose file is taken in before it is known whether it can be stored. */
+/** Maximum body size in bytes that is written to a temporary file without a prior check of the destination. */
 const SMALL = 64 * 1024;
 
-/** How often a folder that vanishes again and again is made for a file that is to go in it. */
+/** Maximum attempts to place a file in a folder that other programs remove meanwhile. */
 const PLACE_ATTEMPTS = 5;
 
 function requireHonoured(condition: WriteCondition | undefined): void {
@@ -218,18 +223,21 @@ function requireHonoured(condition: WriteCondition | undefined): void {
   );
 }
 
-/** Bytes that wait at the most while what came before them is written. */
+/** Maximum bytes that are queued while earlier ones are written. */
 const WAITING = 1024 * 1024;
 
-/** Pieces that do: as many as writev(2) takes. */
+/** Maximum chunks that are queued: IOV_MAX, the limit of writev(2). */
 const PIECES = 1024;
 
-/** Bytes of a small file, that the file system takes into memory in microseconds: they are written at its end. */
+/**
+ * Size in bytes up to which a file is written in one call at its end. The page cache accepts that many bytes in
+ * microseconds.
+ */
 const FEW = 64 * 1024;
 
 /**
- * Writes all of `body` to an open file, and makes it durable. What comes while something is written is written together
- * after it: little by little from a slow client, in large pieces from one that is quicker than the disk.
+ * Writes all of `body` to an open file and makes it durable. Chunks that arrive during a write are queued and written
+ * together by the next one. Writes are therefore small for a slow client and large for a client faster than the disk.
  */
 export async function receive(
   calls: Syscalls,
@@ -240,7 +248,7 @@ export async function receive(
   try {
     await forEachChunk(body, (piece) => output.add(piece));
   } finally {
-    // Whoever closes the file must find it at rest.
+    // The caller closes the file next, so no write may be in progress.
     await output.rest();
   }
   await output.finish();
@@ -248,11 +256,14 @@ export async function receive(
 }
 
 interface Output {
-  /** Takes a piece in, when there is room for it. Throws what went wrong with those before it. */
+  /**
+   * Queues a chunk. Returns a promise if the queue is full, which resolves when it is written. Throws the error of
+   * earlier chunks.
+   */
   add(piece: Buffer): MaybePromise<void>;
-  /** When nothing is under way any more, however it went. */
+  /** Resolves when no write is in progress. Never rejects. */
   rest(): Promise<void>;
-  /** Writes what is left, or throws what went wrong. */
+  /** Writes the remaining chunks. Throws the error of earlier chunks. */
   finish(): Promise<void>;
 }
 
@@ -267,7 +278,7 @@ function createOutput(calls: Syscalls, file: number, release: Release): Output {
     if (failure) throw failure.error;
   };
 
-  // To have the disk begin early, by syncing every 32 MiB, made 256 MiB take three times as long.
+  // No sync in between: a sync every 32 MiB made a file of 256 MiB take three times as long.
   const writeWaiting = async (): Promise<void> => {
     try {
       while (waiting.length > 0) {

@@ -5,17 +5,21 @@ import { runFor } from '../../observability/tracer.ts';
 import { bodyIn, wrap } from './wrap.ts';
 
 export interface CircuitOptions {
-  /** Calls in a row that got no answer, after which the store counts as gone, and for how many milliseconds at the least. */
+  /**
+   * The circuit opens after `failures` consecutive calls without a response, if the first was at least `span`
+   * milliseconds ago.
+   */
   readonly failures: number;
   readonly span: number;
-  /** Milliseconds from one look whether it is back to the next. */
+  /** Milliseconds between health checks while the circuit is open. */
   readonly interval: number;
-  /** Told when the store is gone, by which error, and when it is back. */
+  /** Called when the circuit opens, with the last error. */
   readonly onGone: (error: StoreError) => void;
+  /** Called when the circuit closes, with the duration of the outage. */
   readonly onBack: (milliseconds: number) => void;
 }
 
-/** While the store is gone. */
+/** State while the circuit is open. */
 interface Outage {
   readonly began: number;
   readonly error: StoreError;
@@ -23,9 +27,10 @@ interface Outage {
 }
 
 /**
- * The same store, of which nothing is asked while it is gone: every call is then `unavailable` at once, with the reason,
- * instead of after the time-outs and tries that each would take. Whether it is back is looked at meanwhile. Gone means that
- * there is no answer (`isUnreachable`); a store that is busy, or refuses, is there.
+ * Returns the store with a circuit breaker. While the circuit is open, every call throws `unavailable` with the reason
+ * immediately, instead of after its timeouts and retries. A health check closes the circuit when the store responds.
+ * Only errors without a response (`isUnreachable`) count as failures; a store that is busy or denies access is
+ * reachable.
  */
 export function circuit(store: Store, options: CircuitOptions): Store {
   const { failures, span, interval, onGone, onBack } = options;
@@ -49,7 +54,7 @@ export function circuit(store: Store, options: CircuitOptions): Store {
     const now = performance.now();
     failed = failed.count === 0 ? { count: 1, since: now } : { ...failed, count: failed.count + 1 };
     if (outage || failed.count < failures || now - failed.since < span) return;
-    // Not for the request that noticed: the looks would go on under its name.
+    // Run outside the current request. Otherwise its trace would contain the health checks.
     const timer = runFor(undefined, () => setTimeout(() => void look(), interval).unref());
     outage = { began: failed.since, error, timer };
     onGone(error);
@@ -60,7 +65,7 @@ export function circuit(store: Store, options: CircuitOptions): Store {
       clearTimeout(outage?.timer);
       return run();
     }
-    // Nothing is asked of a store for a URL.
+    // Signing a URL sends no request.
     if (member === 'presign') return run();
     if (outage) {
       bodyIn(args)?.destroy();

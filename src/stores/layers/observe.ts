@@ -3,17 +3,17 @@ import type { Store } from '../../model/store.ts';
 import { currentRequest, runFor } from '../../observability/tracer.ts';
 import { type Call, wrap } from './wrap.ts';
 
-/** One call of a store, as it ended. */
+/** A completed call of a store member. */
 export interface Observation {
   readonly member: Call;
-  /** What the call was about, where it was about one thing. */
+  /** The path in the first argument, if any. */
   readonly path: string | undefined;
-  /** `ok`, or what the error is: see `outcomeOf`. */
+  /** `ok`, or the result of `outcomeOf`. */
   readonly outcome: string;
   readonly milliseconds: number;
 }
 
-/** The same store; `observer` is told of every call when its promise has settled. */
+/** Returns the store with `observer` called after every call, when its promise settles. */
 export function observe(store: Store, observer: (observation: Observation) => void): Store {
   return wrap(store, async (member, run, [about]) => {
     const started = performance.now();
@@ -35,16 +35,19 @@ export function observe(store: Store, observer: (observation: Observation) => vo
   });
 }
 
-/** The kind of a `StoreError`, or `fault` for every other error. */
+/** Returns the kind of a `StoreError`, or `fault` for any other error. */
 export const outcomeOf = (error: unknown): string => (isStoreError(error) ? error.kind : 'fault');
 
-/** What a call is about comes first: as a path, or as an entry that has one. */
+/** Returns the path of a call from its first argument, which is a path or an entry. */
 function pathOf(about: unknown): string | undefined {
   const path = typeof about === 'object' && about !== null && 'path' in about ? about.path : about;
   return typeof path === 'string' ? path : undefined;
 }
 
-/** The same store; each call is a span of the request that it is made for, and what it asks of the backend is a part of it. */
+/**
+ * Returns the store with each call traced as a span of the current request. Requests to the backend become children of
+ * that span.
+ */
 export function trace(store: Store): Store {
   return wrap(store, async (member, run) => {
     const request = currentRequest();

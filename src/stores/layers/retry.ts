@@ -4,17 +4,17 @@ import type { Store } from '../../model/store.ts';
 import { EFFECTS, wrap } from './wrap.ts';
 
 export interface RetryOptions {
-  /** Calls in all, the first one included. */
+  /** Maximum calls, including the first one. */
   readonly attempts: number;
-  /** Milliseconds before the second call; doubled for each further one, and varied so that callers spread. */
+  /** Milliseconds before the second call. Doubles for each retry, with jitter of ±50 %. */
   readonly delay: number;
-  /** Told of each further call. */
+  /** Called before each retry. */
   readonly retried?: () => void;
 }
 
 /**
- * The same store, asking again where it was `unavailable`. Only what reads is asked again: a write may have
- * consumed its body, or been done although its answer was lost.
+ * Returns the store with reads retried on `unavailable`. Writes are not retried: the body may be consumed, or the write
+ * may have succeeded although its response was lost.
  */
 export function retry(store: Store, { attempts, delay: first, retried }: RetryOptions): Store {
   return wrap(store, async (member, run) => {

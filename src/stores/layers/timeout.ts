@@ -4,8 +4,9 @@ import type { Store } from '../../model/store.ts';
 import { bodyIn, type Call, wrap } from './wrap.ts';
 
 /**
- * What of a call has to be over in time: all of it; what comes after the body that it brings, which comes as slowly as its
- * sender is; or nothing, as it takes the longer the more there is to be done.
+ * The part of each call that has a timeout. `all`: the whole call. `after the body`: the time after the end of the
+ * request body, because the speed of the client determines how long the body takes. `nothing`: calls whose duration
+ * depends on the amount of data.
  */
 const LIMITED = {
   list: 'all',
@@ -27,16 +28,16 @@ const LIMITED = {
 } as const satisfies Record<Call, 'all' | 'after the body' | 'nothing'>;
 
 export interface TimeLimits {
-  /** Milliseconds for a call. */
+  /** Maximum milliseconds of a call. */
   readonly call: number;
-  /** Milliseconds after the last byte of a body: what a slow disk has in memory by then may be gigabytes. */
+  /** Maximum milliseconds after the last byte of a body. A slow disk may still have to flush gigabytes then. */
   readonly afterBody: number;
 }
 
 /**
- * The same store, which gives up what takes longer than that: `unavailable`, out of reach. For a store that
- * may never answer, as a disk of another machine; one that watches over its calls itself needs no such layer. What is
- * given up goes on behind its caller's back, since nothing can end it, and what it opens in the end is closed.
+ * Returns the store with timeouts. A call that exceeds its limit throws `unavailable` with `isUnreachable`. For stores
+ * that may never respond, such as a network disk; stores that enforce timeouts themselves don't need this layer. The
+ * call itself can't be canceled and continues in the background. Its late result is closed.
  */
 export function timeLimit(store: Store, limits: TimeLimits): Store {
   return wrap(store, async (member, run, args) => {
@@ -54,7 +55,7 @@ export function timeLimit(store: Store, limits: TimeLimits): Store {
     try {
       return await Promise.race([running, late]);
     } catch (error) {
-      // Does nothing where it is what failed.
+      // If the call itself failed, this does nothing.
       running.then(giveBack, () => {});
       throw error;
     } finally {
@@ -64,7 +65,7 @@ export function timeLimit(store: Store, limits: TimeLimits): Store {
   });
 }
 
-/** Closes what a call gave that nobody waits for any more: an opened file, bytes that were taken in. */
+/** Releases the late result of a call that timed out: closes an open file, discards a staged upload. */
 function giveBack(result: unknown): void {
   if (typeof result !== 'object' || result === null) return;
   if ('body' in result && isDestroyable(result.body)) result.body.destroy();
