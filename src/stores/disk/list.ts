@@ -11,8 +11,8 @@ import { isReservedName, type PackedNames, packNames, RESERVED_FOLDER } from './
 import type { Root } from './root.ts';
 
 /**
- * Lists folders. Leaves out entries that no path can name (names that are not UTF-8, or break a rule) and those that
- * are neither files nor folders (links, devices), and reports how many through `warn`.
+ * Lists folders. Omits entries that no path can name (not UTF-8, or an invalid name) and those that are neither files
+ * nor folders (symbolic links, devices). Reports the number of omitted entries through `warn`.
  */
 export function createLister(root: Root, warn: (message: string, details: object) => void): Store['list'] {
   const readCachedChildren = createChildrenReader();
@@ -56,30 +56,30 @@ async function completeAll(
 export interface Children {
   /** Paths relative to the folder, in the order of listings. */
   readonly names: PackedNames;
-  /** How many entries of the folder were left out. */
+  /** Number of omitted entries. */
   readonly leftOut: number;
 }
 
-/** Bytes of the names of all folders that are cached: some two million names. */
+/** Maximum bytes of cached names, of all folders: some two million names. */
 const CACHE_SIZE = 64 * 1024 * 1024;
 
-/** Milliseconds after the last page for which names are cached. A client that pages through a folder asks sooner. */
+/** Milliseconds after the last request for which names are cached. A client that reads page after page is faster. */
 const TIME_TO_LIVE = 30_000;
 
 /**
- * Milliseconds that a folder must have been unchanged before its names are cached. Its time has a granularity of up to
- * 10 ms: a later change within that would not show.
+ * Milliseconds that a folder must have been unchanged before its names are cached. Folder times have a granularity of
+ * up to 10 ms: a second change within that would not show.
  */
 const SETTLED = 1_000;
 
 /**
- * Reads the children of folders. The names of an unchanged folder are cached, so that a page of a folder of a million
- * costs what any page costs. Requests at the same time share one read.
+ * Reads the children of folders. Caches the names of unchanged folders, so that each page costs the same even in a
+ * folder with a million names. Concurrent requests share one read.
  */
 export function createChildrenReader(): (folder: Folder, path: FolderPath) => Promise<Children> {
   const cache = new LRUCache<string, Children & { readonly state: string }>({
     maxSize: CACHE_SIZE,
-    // Each folder also has a path, and objects around its names.
+    // The constant covers the path of each folder and the objects that hold its names.
     sizeCalculation: ({ names }) => names.size + 1000,
     ttl: TIME_TO_LIVE,
     ttlAutopurge: true,
@@ -103,7 +103,7 @@ export function createChildrenReader(): (folder: Folder, path: FolderPath) => Pr
   };
 }
 
-/** Bytes of a folder on the disk above which it has thousands of names. Threads read such a folder. */
+/** Size of a folder in bytes above which it has thousands of names. The thread pool reads such a folder. */
 const LARGE = 256 * 1024;
 
 async function readChildren(folder: Folder, path: FolderPath, options: { isLarge: boolean }): Promise<Children> {
@@ -120,7 +120,7 @@ async function readChildren(folder: Folder, path: FolderPath, options: { isLarge
   return { names: await packNames(names), leftOut };
 }
 
-/** What follows the name of an entry in its path: `/` for a folder. Undefined if no path can name the entry. */
+/** Returns the suffix of an entry's name in its path: `/` for a folder. Undefined if no path can name the entry. */
 function suffixOfChild(
   folder: FolderPath,
   name: string,

@@ -5,7 +5,7 @@ import { openDirHandle } from './folder.ts';
 
 /**
  * Removes a folder and everything in it, file by file, so that it can report progress. Removes names relative to the
- * opened folder: of a link that another program puts there, it removes the link and never the target.
+ * opened folder. If another program creates a symbolic link there, only the link is removed, never its target.
  */
 export async function removeTree(folder: string, { onProgress }: Reporting = {}): Promise<void> {
   let [done, bytes] = [0, 0];

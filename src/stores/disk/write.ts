@@ -32,7 +32,7 @@ export interface Writer {
   requirePossible(file: FilePath, condition?: WriteCondition): Promise<void>;
   /**
    * Renames a durable temporary file to its final name, with the modification time `modified` if the file system can
-   * hold that. The file is gone from `temporary` afterwards, also on failure.
+   * hold that. Removes the temporary file in any case, also on failure.
    */
   publish(received: Received, file: FilePath, options?: Conditional & { modified?: Date }): Promise<FileEntry>;
 }
@@ -212,7 +212,7 @@ const COPY_MODE = constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL;
 /** Maximum body size in bytes that is written to a temporary file without a prior check of the destination. */
 const SMALL = 64 * 1024;
 
-/** Maximum attempts to place a file in a folder that other programs remove meanwhile. */
+/** Maximum attempts to publish a file in a folder that other programs remove meanwhile. */
 const PLACE_ATTEMPTS = 5;
 
 function requireHonoured(condition: WriteCondition | undefined): void {

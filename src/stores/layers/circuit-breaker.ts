@@ -65,7 +65,7 @@ export function circuit(store: Store, options: CircuitOptions): Store {
       clearTimeout(outage?.timer);
       return run();
     }
-    // Signing a URL sends no request.
+    // Signing a URL of a bucket sends no request.
     if (member === 'presign') return run();
     if (outage) {
       bodyIn(args)?.destroy();

@@ -5,7 +5,7 @@ import type { Store } from '../../model/store.ts';
 export type Effect = 'reads' | 'writes' | 'neither';
 
 /**
- * Every member and its effect, for wrappers. A new member of `Store` does not compile until it is listed here. No layer
+ * The effect of every member, for layers. A new member of `Store` does not compile until it is listed here. No layer
  * can therefore pass on a member that it does not know.
  */
 export const EFFECTS = {
