@@ -45,10 +45,9 @@ const TIME_TO_LIVE = 15_000;
 const SETTLED_FILE_MS = 1_000;
 
 /**
- * Milliseconds that a file must have been unchanged before its content is cached. When a program writes through a
- * memory map, only the first write to a page updates the file's times, until the system has written the page back.
- * Linux does so after 30 s (`dirty_expire_centisecs`) plus up to 5 s (`dirty_writeback_centisecs`). The next write
- * updates the times again.
+ * Milliseconds that a file must have been unchanged before its content is cached. Of several writes to a page through a
+ * memory map, only the first updates the file's times, until the system has written the page back. Linux does so after
+ * 30 s (`dirty_expire_centisecs`) plus up to 5 s (`dirty_writeback_centisecs`). The next write updates the times again.
  */
 const WRITTEN_BACK = 60_000;
 

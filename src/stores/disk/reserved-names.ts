@@ -96,9 +96,9 @@ export interface PackedNames {
 const RUN = 16_384;
 
 /**
- * Sorts and packs the names of a folder. Each name is a string with one character for each byte of its UTF-8
- * (`latin1`), because such strings sort by bytes without a compare function, five times as fast. Yields to the event
- * loop every few milliseconds.
+ * Sorts and packs the names of a folder. Each name is a string with one character per byte of its UTF-8 (`latin1`).
+ * Such strings sort by bytes without a compare function, five times as fast. Yields to the event loop every few
+ * milliseconds.
  */
 export async function packNames(names: readonly string[]): Promise<PackedNames> {
   let runs: string[][] = [];
