@@ -11,24 +11,24 @@ import { version } from '../../../system.ts';
 import { type StoreLog, shuttingDown } from '../../network.ts';
 import type { GitHubOptions } from '../settings.ts';
 
-/** Milliseconds until the head of an answer, and all of one in JSON. */
+/** Timeout of an ordinary request, in milliseconds: until the response headers, and until the end of a JSON body. */
 export const QUICK = 30_000;
 
-/** The same for what moves megabytes. */
+/** Timeout of a request that transfers megabytes, in milliseconds. */
 export const LONG = 10 * 60_000;
 
-/** The same for an upload, which takes as long as its sender does. */
+/** Timeout of an upload, in milliseconds. An upload takes as long as its client needs to send it. */
 export const UPLOAD = 6 * 60 * 60_000;
 
-/** Milliseconds before the second attempt of what failed in passing. */
+/** Milliseconds before the first retry of a transient failure. */
 const RETRY_AFTER = 250;
 
-/** Attempts behind the first. */
+/** Retries after the first attempt. */
 const RETRIES = 3;
 
 /**
- * Requests under way, as the host allows. The plugin's own ten, for all clients of the process together, would be held
- * by ten uploads whose senders are slow.
+ * Maximum concurrent requests that GitHub allows. The plugin's default of ten is shared by all clients of the process;
+ * ten uploads from slow clients would occupy it.
  */
 const MOST_AT_ONCE = 100;
 
@@ -38,25 +38,30 @@ export type Client = InstanceType<typeof WithPlugins>;
 
 /** How `timedFetch` handles a request and its response. */
 export interface FetchOptions {
-  /** Milliseconds until the response headers arrive; until the end of the body where the body is buffered. */
+  /** Milliseconds until the response headers arrive; if the body is buffered, until the end of the body. */
   readonly timeout: number;
-  /** Whether the body of a success is handed on as it arrives. Every other body is read here, up to a limit. */
+  /** Whether to stream the body of a successful response. All other bodies are buffered, up to a limit. */
   readonly streamsBody?: boolean;
-  /** Called with the URL of the response where that is another one than was asked for. */
+  /** Called with the final URL if the response was redirected. */
   readonly onRedirect?: (url: URL) => void;
 }
 
-/** Which of the writing requests goes first: those of a commit, for which many may wait, or any other. */
+/**
+ * Priority of a write request: `first` for requests of a commit, for which many changes may wait, `usual` for all
+ * others.
+ */
 export type Urgency = 'first' | 'usual';
 
-/** In the words of Bottleneck, which counts from 0, the most urgent, to 9. */
+/** Bottleneck's priorities: 0 is the most urgent, 9 the least. */
 const PRIORITIES: Readonly<Record<Urgency, number>> = { first: 1, usual: 5 };
 
-/** The client, and whoever has to be asked before each writing request: `turn` settles when it may be sent. */
+/**
+ * The client and its write throttle. Await `turn` before each write request; it resolves when the request can be sent.
+ */
 export interface PacedClient {
   readonly client: Client;
   turn(urgency: Urgency): Promise<void>;
-  /** Ends the waiting: no turn comes any more. */
+  /** Stops the throttle: pending and later calls of `turn` throw `unavailable`. */
   close(): void;
 }
 
@@ -75,14 +80,15 @@ export function createClient({
     log: {
       debug: () => {},
       info: () => {},
-      // What the client has to say: that an endpoint is going to be withdrawn, say.
+      // The client logs deprecated endpoints, for example.
       warn: (message: string) => log.warn(message, {}),
       error: (message: string) => log.warn(message, {}),
     },
     retry: {
       retries: RETRIES,
       retryAfterBaseValue: retryAfter,
-      // Besides what it leaves out itself: what would be answered the same, and limits, which are kept by `quota.ts`.
+      // Extends the plugin's own list with statuses that a retry would not change, and with rate limits, which the
+      // quota keeper handles.
       doNotRetry: [400, 401, 403, 404, 409, 410, 412, 413, 422, 429, 451],
     },
     throttle: pace ? throttle() : { enabled: false },
@@ -101,8 +107,8 @@ export function createClient({
 }
 
 /**
- * What is left to the plugin: how many requests are under way. Its own pace for writes, one a second, would have a single
- * upload take three seconds, and knows of nothing more urgent; what limits say is kept by `quota.ts`.
+ * Settings of the throttling plugin: it only limits concurrent requests. Its own write throttle, one request per
+ * second, would delay a single upload by three seconds and has no priorities. The quota keeper handles rate limits.
  */
 function throttle() {
   const ignore = () => {};
@@ -114,7 +120,7 @@ function throttle() {
   };
 }
 
-/** At most so many in any minute: a quarter of them at once, the rest one by one. */
+/** A throttle of `perMinute` requests per minute: a quarter of them in a burst, the others at regular intervals. */
 function paceOf(perMinute: number): Bottleneck {
   const atOnce = Math.ceil(perMinute / 4);
   const interval = 60_000 / Math.max(1, perMinute - atOnce);
@@ -122,22 +128,22 @@ function paceOf(perMinute: number): Bottleneck {
     reservoir: atOnce,
     reservoirIncreaseAmount: 1,
     reservoirIncreaseMaximum: atOnce,
-    // Bottleneck counts in quarters of a second.
+    // Bottleneck's interval must be a multiple of 250 ms.
     reservoirIncreaseInterval: Math.ceil(interval / 250) * 250,
   });
 }
 
 /**
- * The responses of bodies that nobody has begun to read. Node.js cancels a body when its response is collected as garbage
- * (lib/web/fetch/response.js of undici), and the client hands on the body alone: it would end short.
+ * Holds the responses whose bodies are not yet read. Node.js cancels a body when its response is garbage-collected
+ * (lib/web/fetch/response.js of undici). The client passes on only the body, which would then be truncated.
  */
 const holders = new WeakMap<ReadableStream, Response>();
 
-/** Bytes of a body that is read here: a tree of 100,000 entries takes about 35 MB, an error far less. */
+/** Maximum bytes of a buffered body. A tree of 100,000 entries takes about 35 MB, an error far less. */
 const MAX_BUFFERED_BYTES = 64 * 2 ** 20;
 const MAX_ERROR_BYTES = 64 * 2 ** 10;
 
-/** A fetch that ends in time, or fails. */
+/** Returns a `fetch` with a timeout. */
 export function timedFetch({ timeout, streamsBody = false, onRedirect }: FetchOptions): typeof fetch {
   return async (input, init) => {
     const late = new AbortController();
@@ -151,7 +157,7 @@ export function timedFetch({ timeout, streamsBody = false, onRedirect }: FetchOp
       if (response.body) holders.set(response.body, response);
       return response;
     } catch (error) {
-      // By this name, the client knows that there is nothing to try again.
+      // The client does not retry an error with this name.
       if (given?.aborted) throw new DOMException('The request was given up.', 'AbortError');
       throw error;
     } finally {
@@ -160,15 +166,15 @@ export function timedFetch({ timeout, streamsBody = false, onRedirect }: FetchOp
   };
 }
 
-/** The same response with its body in memory, in a form that the client can read whatever the host sent. */
+/** Returns the same response with its body in memory and a `Content-Type` that the client can parse. */
 async function readWhole(response: Response): Promise<Response> {
   const bytes = await readBody(response);
   const headers = new Headers(response.headers);
-  // The client knows one name of JSON only, and throws for a malformed type.
+  // The client recognises only one JSON media type, and throws for a malformed one.
   headers.set('content-type', isJson(response) ? 'application/json' : 'text/plain; charset=utf-8');
   const isEmpty = NULL_BODY_STATUSES.has(response.status);
   const whole = new Response(isEmpty ? null : bytes, { headers });
-  // `new Response` takes neither a status that has no body together with one, nor a status above 599.
+  // `new Response` rejects a body with a null body status, and any status above 599.
   return Object.defineProperties(whole, {
     url: { value: response.url },
     status: { value: response.status },
@@ -176,10 +182,12 @@ async function readWhole(response: Response): Promise<Response> {
   });
 }
 
-/** Statuses whose responses have no body, whatever their headers announce (fetch.spec.whatwg.org, "null body status"). */
+/**
+ * Statuses whose responses have no body, whatever their headers declare (fetch.spec.whatwg.org, "null body status").
+ */
 const NULL_BODY_STATUSES: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
 
-/** Reads a body up to the limit. A longer one fails the request; of an error, the beginning is enough. */
+/** Reads a body up to the limit. Throws if a successful body is longer; truncates the body of an error. */
 async function readBody({ ok, body, url }: Response): Promise<Buffer<ArrayBuffer>> {
   const most = ok ? MAX_BUFFERED_BYTES : MAX_ERROR_BYTES;
   const chunks: Uint8Array[] = [];
@@ -194,41 +202,47 @@ async function readBody({ ok, body, url }: Response): Promise<Buffer<ArrayBuffer
   return Buffer.concat(chunks, Math.min(size, most));
 }
 
-/** Whether a response is JSON: of any of GitHub's media types, except those of raw bytes, which end with `+json` as well. */
+/**
+ * Returns whether a response is JSON. Accepts GitHub's media types, except those of raw bytes, which also end with
+ * `+json`.
+ */
 export function isJson({ headers }: Pick<Response, 'headers'>): boolean {
   const type = headers.get('content-type') ?? '';
   return /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type) && !/\braw\b/i.test(type);
 }
 
-/** Headers of an answer, by their names in lower case. */
+/** Response headers by lower-case name. */
 export type Headers = Readonly<Record<string, string | number | undefined>>;
 
-/** What the host lets us ask, as its answers tell, and when it wants to be left alone. */
+/** Tracks GitHub's rate limit from response headers and delays requests accordingly. */
 export interface QuotaKeeper {
   current(): Quota | undefined;
-  /** Takes in what an answer tells. */
+  /** Updates the quota from the headers of a response. */
   note(headers: Headers): void;
-  /** Sends nothing for so many seconds from now, and for one at least. */
+  /** Delays all requests by `seconds` from now, at least 1. */
   hold(seconds: number): void;
   /**
-   * Settles when a request may be sent. Throws `unavailable`, with the time when it may, if that is behind `deadline`,
-   * which is in milliseconds of `Date.now`.
+   * Resolves when a request can be sent. Throws `unavailable`, with the time to retry, if that is after `deadline`
+   * (milliseconds of `Date.now`).
    */
   admit(deadline: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The share of the limit below which an operator is told. */
+/** Share of the limit below which a warning is logged. */
 const SCARCE = 0.1;
 
-/** Seconds by which the clocks of the host and of this machine may differ. */
+/** Seconds by which the clocks of GitHub and of this machine may differ. */
 const SLACK = 1;
 
-/** Seconds behind a refusal, also where its reset is over by our clock: else we would ask again at once, and again. */
+/**
+ * Minimum seconds to wait after a rate-limited response. If the reset has passed by the local clock, requests would
+ * otherwise repeat in a tight loop.
+ */
 const LEAST_HOLD = 1;
 
 export function createQuotaKeeper(log: StoreLog): QuotaKeeper {
   let quota: Quota | undefined;
-  /** When the quota was told last, in milliseconds of `Date.now`. */
+  /** When the quota was last updated, in milliseconds of `Date.now`. */
   let toldAt = 0;
   let heldUntil = 0;
   let told: { reset: number; isSpent: boolean } | undefined;
@@ -251,14 +265,14 @@ export function createQuotaKeeper(log: StoreLog): QuotaKeeper {
     current: () => quota,
 
     note(headers) {
-      // The host counts searches and the like apart.
+      // GitHub counts searches and some other requests in separate quotas.
       if ((headers['x-ratelimit-resource'] ?? 'core') !== 'core') return;
       const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => headers[`x-ratelimit-${name}`]);
-      // `Number('')` is 0, which would be a spent quota.
+      // `Number('')` is 0, which would mean an exhausted quota.
       if (![limit, remaining, reset].every((value) => /^\d{1,12}$/.test(String(value)))) return;
       const next = { limit: Number(limit), remaining: Number(remaining), reset: new Date(Number(reset) * 1000) };
       if (!Object.values(next).every((value) => Number.isFinite(Number(value)))) return;
-      // Answers overtake each other: within one span the smaller number is the later one.
+      // Responses can arrive out of order. Within one rate-limit window, the smaller number is the newer one.
       if (quota && quota.reset.getTime() > next.reset.getTime()) return;
       if (quota?.reset.getTime() === next.reset.getTime() && quota.limit === next.limit) {
         next.remaining = Math.min(next.remaining, quota.remaining);

@@ -3,13 +3,13 @@ import { quoted, StoreError } from '../../../model/error.ts';
 import { networkProblem, RETRY_LATER_SECONDS, RETRY_SOON_SECONDS } from '../../network.ts';
 import type { Headers } from './client.ts';
 
-/** An answer of the host that is no success, as the client throws it. */
+/** An error response of GitHub, as the client throws it. */
 export interface Refusal extends Error {
   readonly status: number;
   readonly response: { readonly headers: Headers; readonly data: unknown };
 }
 
-/** What was asked, as far as an error has to say it. */
+/** The context of a failed request, for error messages. */
 export interface Asked {
   readonly apiUrl: string;
   /** `owner/name` */
@@ -19,7 +19,7 @@ export interface Asked {
   readonly hasToken: boolean;
 }
 
-/** The most bytes that a file of a repository may have (docs.github.com, "About large files on GitHub"). */
+/** Maximum bytes of a file in a repository (docs.github.com, "About large files on GitHub"). */
 export const MAX_FILE = 100 * 1024 * 1024;
 
 export function isRefusal(error: unknown, ...statuses: readonly number[]): error is Refusal {
@@ -28,8 +28,8 @@ export function isRefusal(error: unknown, ...statuses: readonly number[]): error
 }
 
 /**
- * Seconds for which the host wants to be left alone, if that is what a refusal says: docs.github.com, "Rate limits for
- * the REST API". 0 where the headers about the quota say it.
+ * Returns the seconds to wait if an error is a rate limit (docs.github.com, "Rate limits for the REST API"), otherwise
+ * undefined. Returns 0 if the quota headers contain the time.
  */
 export function limitOf(error: unknown): number | undefined {
   if (!isRefusal(error, 403, 429)) return undefined;
@@ -37,27 +37,28 @@ export function limitOf(error: unknown): number | undefined {
   const seconds = retryAfterOf(error);
   if (seconds !== undefined) return Math.max(1, seconds);
   if (String(headers['x-ratelimit-remaining']) === '0') return 0;
-  // The documentation asks for a minute where nothing is said. Only a limit has the header, also one that can't be read.
+  // GitHub documents a wait of one minute if the response gives no time. Only rate limits have `Retry-After`, so the
+  // header counts even if it can't be parsed.
   const isLimit = error.status === 429 || headers['retry-after'] !== undefined;
   return isLimit || /rate limit|abuse detection/i.test(error.message) ? 60 : undefined;
 }
 
-/** The seconds after which the host wants to be asked again, where it says so. */
+/** Returns the seconds of `Retry-After`, if the response has a valid one. */
 function retryAfterOf({ response: { headers } }: Refusal): number | undefined {
   return parseRetryAfter(headers['retry-after'], headers['date']);
 }
 
-/** Whether the file was too large for the host: it says so with several statuses. */
+/** Returns whether GitHub rejected a file as too large. GitHub uses several statuses for it. */
 export function isTooLarge(error: unknown): boolean {
   return isRefusal(error, 413) || (isRefusal(error, 403, 422) && /too.large/i.test(textOf(error)));
 }
 
-/** Whether the host does not take a list of edits to a tree: for one of them, or for their size. */
+/** Returns whether GitHub rejected the edits of a tree, because one of them is invalid or all are too large. */
 export function isRefusedTree(error: unknown): error is Refusal {
   return isRefusal(error, 422) || isTooLarge(error);
 }
 
-/** Whether a refusal to move a branch says that no commit can be put on it so: retries would change nothing. */
+/** Returns whether GitHub refused to move the branch because of a rule or permission. A retry would not help. */
 export function isForbidden(error: unknown): boolean {
   return (
     isRefusal(error) &&
@@ -67,22 +68,22 @@ export function isForbidden(error: unknown): boolean {
   );
 }
 
-/** Whether a refusal says that a branch does not have the head any more that a commit follows. */
+/** Returns whether GitHub refused to move the branch because the commit does not follow the current head. */
 export function isOutrun(error: unknown): boolean {
   return isRefusal(error, 422) && /fast.?forward/i.test(error.message);
 }
 
-/** Whether a refusal says that a repository has no commit yet. */
+/** Returns whether an error means that the repository has no commits. */
 export function isEmpty(error: unknown): boolean {
   return isRefusal(error, 409) && /empty/i.test(error.message);
 }
 
-/** Whether the outcome of a request is unknown: it may have been done although its answer was lost. */
+/** Returns whether the outcome of a request is unknown: GitHub may have applied it although the response was lost. */
 export function isUncertain(error: unknown): boolean {
   return error instanceof Error && 'status' in error && Number(error.status) >= 500;
 }
 
-/** Whether a request that failed had been sent before, and may have been done then. */
+/** Returns whether a failed request was a retry. An earlier attempt may have succeeded. */
 export function wasRepeated(error: unknown): boolean {
   if (!isRefusal(error) || !('request' in error)) return false;
   const { request } = error as { request?: { request?: { retryCount?: number } } };
@@ -90,8 +91,8 @@ export function wasRepeated(error: unknown): boolean {
 }
 
 /**
- * The error that callers act on, for one of the client or the host. An error that an operator has to set right names the
- * setting to look at. A status that is not known here is `unavailable`, with the words of the host.
+ * Converts an error of the client or of GitHub to a `StoreError`. An error that the operator must fix names the
+ * setting. An unknown status becomes `unavailable` with GitHub's message.
  */
 export function toStoreError(error: unknown, asked: Asked): unknown {
   if (error instanceof StoreError) return error;
@@ -102,8 +103,8 @@ export function toStoreError(error: unknown, asked: Asked): unknown {
 }
 
 /**
- * Whether a proxy demanded authentication: `fetch` gives no response for a 407, but a network error, in Node.js one without
- * a reason (fetch.spec.whatwg.org, "HTTP-network-or-cache fetch"), or, for a tunnel, an error with the status in its text.
+ * Returns whether a proxy requires authentication. `fetch` reports a 407 as a network error (fetch.spec.whatwg.org,
+ * "HTTP-network-or-cache fetch"): in Node.js without a reason, or, for a tunnel, with the status in the message.
  */
 function isProxyAuthentication(error: unknown): boolean {
   for (let current = error; current instanceof Error; current = current.cause) {
@@ -115,7 +116,7 @@ function isProxyAuthentication(error: unknown): boolean {
   return false;
 }
 
-/** A refusal that is not GitHub's, which always says why in JSON. */
+/** Converts an error response that is not GitHub's. GitHub's own always contain a JSON message. */
 function fromProxy(status: number, apiUrl: string, cause: unknown): StoreError {
   const reasons: Readonly<Record<number, string>> = {
     407: 'demands a username and password (407): allow this machine to pass without',
@@ -130,12 +131,12 @@ function fromProxy(status: number, apiUrl: string, cause: unknown): StoreError {
   });
 }
 
-/** Whether a refusal is GitHub's own: JSON with a message. */
+/** Returns whether an error response is GitHub's own: JSON with a message. */
 function isGitHubs({ response: { data } }: Refusal): boolean {
   return typeof data === 'object' && data !== null && 'message' in data && typeof data.message === 'string';
 }
 
-/** What the client could not even ask: fetch refuses some ports, say. */
+/** Converts the error of a request that the client could not send, for example to a port that `fetch` blocks. */
 function unasked(cause: unknown, { name, setting }: { name: string; setting: string }): StoreError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   const message = `${name} can't be asked (${reason}): look at ${setting}.`;
@@ -162,7 +163,7 @@ function ofAnswer(error: Refusal, asked: Asked): unknown {
         `The host refuses ${repository} to the token in GITHUB_TOKEN, with these words: ${quoted(error.message)}.`,
       );
     case 404:
-      // The host tells nobody that there is what they may not see, nor that they may not write to it.
+      // GitHub returns 404 instead of 403 for repositories that the token can't read or write.
       return effect === 'writes' ? denied(mayNotWrite(repository)) : misset(noRepository(asked));
     case 422:
       if (effect !== 'writes') break;
@@ -199,7 +200,7 @@ function limited(cause: Refusal): StoreError {
   return new StoreError('unavailable', message, { cause, retryAfter: limitOf(cause) || RETRY_SOON_SECONDS });
 }
 
-/** A file that the host does not take. */
+/** The error for a file that exceeds GitHub's limit. */
 export function tooLarge(cause?: unknown): StoreError {
   const said =
     cause === undefined
@@ -208,20 +209,23 @@ export function tooLarge(cause?: unknown): StoreError {
   return new StoreError('too-large', said, { cause });
 }
 
-/** The host redirects a request to where it can't be sent. The query of a URL may hold a secret. */
+/** The error for a redirect that can't be followed. Omits the query of the URL, which may contain a secret. */
 export function leadsElsewhere(apiUrl: string, location: URL | null): StoreError {
   if (!location) return noHost(apiUrl);
   const message = `${apiUrl} redirects requests to ${quoted(location.origin + location.pathname)}: look at GITHUB_API_URL.`;
   return new StoreError('unavailable', message, { retryAfter: RETRY_LATER_SECONDS });
 }
 
-/** What answers is something else than the interface of GitHub. */
+/** The error for a response that is not from the GitHub API. */
 export function noHost(apiUrl: string, cause?: unknown): StoreError {
   const message = `${apiUrl} does not answer as GitHub does: look at GITHUB_API_URL.`;
   return new StoreError('unavailable', message, { cause, retryAfter: RETRY_LATER_SECONDS });
 }
 
-/** All that a refusal says in words. The client gives large integers as `bigint`, which JSON does not have. */
+/**
+ * Returns the message and the body of an error as text. The client parses large integers as `bigint`, which JSON does
+ * not support.
+ */
 function textOf({ message, response }: Refusal): string {
   const data = JSON.stringify(response.data, (_key, value: unknown) =>
     typeof value === 'bigint' ? String(value) : value,

@@ -12,19 +12,19 @@ import { bytesOf, createAsking, isSha, webUrlIn } from './requests.ts';
 /** The head of the branch. */
 export interface BranchState {
   readonly head: string;
-  /** The sha of the head's tree. */
+  /** SHA of the head's tree. */
   readonly root: string;
   readonly etag: string | undefined;
 }
 
-/** What the host tells of a tree, of all that is below it where that was asked for. */
+/** A tree as GitHub lists it; if requested, with everything below it. */
 export interface ToldTree {
-  /** Whether some is missing. */
+  /** Whether GitHub omitted entries. */
   readonly truncated: boolean;
   readonly entries: readonly (TreeEntry & { readonly path: string })[];
 }
 
-/** One change to a tree: an entry, a text to make one of, or a removal. */
+/** One edit of a tree: an existing object (`sha`), a new text file (`content`), or a removal (`sha: null`). */
 export interface TreeEdit {
   readonly path: string;
   readonly mode: string;
@@ -38,7 +38,7 @@ export interface NewCommit {
   readonly parents: readonly string[];
 }
 
-/** What there is to know of the repository itself. */
+/** Properties of the repository. */
 export interface RepositoryState {
   readonly defaultBranch: string;
   readonly mayWrite: boolean;
@@ -46,56 +46,59 @@ export interface RepositoryState {
 }
 
 /**
- * The host of the repository, and the one way to ask it: by its REST interface (docs.github.com/rest). Every error is
- * what the host said where a member tells of it, else a `StoreError` where it was foreseen.
+ * A repository on GitHub, accessed by the REST API (docs.github.com/rest). Members throw a `StoreError` for expected
+ * failures, except where they document that the original error is thrown.
  */
 export interface Host {
   readonly quota: QuotaKeeper;
-  /** `owner/name` as it is now: a repository that was renamed is followed. */
+  /** `owner/name`, updated when the repository is renamed. */
   repository(): string;
   describe(options: Cancellable): Promise<RepositoryState>;
-  /** The state of a branch, or `same` where `etag` is still that of the host. A 404 is thrown as it is. */
+  /** Returns the state of a branch, or `same` if GitHub confirms `etag`. Throws the original error for a 404. */
   branch(name: string, etag: string | undefined, options: Cancellable): Promise<BranchState | 'same'>;
-  /** Looks for a reference; what the host refuses is thrown as it is. */
+  /** Checks that a branch exists. Throws the original error if GitHub refuses. */
   reference(branch: string, options: Cancellable): Promise<void>;
   createReference(branch: string, commit: string, options: Cancellable): Promise<void>;
   tree(sha: string, depth: 'one' | 'all', options: Cancellable): Promise<ToldTree>;
   blob(sha: string, options: Cancellable): Promise<Readable>;
-  /** Makes a blob of a JSON body. A refusal is thrown as it is; one that is a stream is sent once. */
+  /** Creates a blob from a JSON body and returns its SHA. Throws the original error. A stream is sent only once. */
   createBlob(body: string | Readable, options: Cancellable): Promise<string>;
-  /** Makes a tree, and gives its sha. That the host does not take the edits is thrown as it is: `isRefusedTree`. */
+  /** Creates a tree and returns its SHA. Throws the original error if GitHub rejects the edits (`isRefusedTree`). */
   createTree(base: string, edits: readonly TreeEdit[]): Promise<string>;
   createCommit(commit: NewCommit): Promise<string>;
-  /** The parents of a commit. */
+  /** Returns the parents of a commit. */
   parentsOf(commit: string): Promise<readonly string[]>;
   /**
-   * Moves the branch on to a commit that follows its head. Returns whether the response confirms it: any other response
-   * of success is not of GitHub, and tells nothing of the branch. What fails is thrown as it is.
+   * Moves the branch to a commit that follows its head. Returns whether the response confirms it: any other successful
+   * response is not GitHub's, so the branch may not have moved. Throws the original error.
    */
   moveBranch(commit: string): Promise<boolean>;
-  /** Makes a file on the default branch, the one way to the first commit of a repository; false where it has one. */
+  /**
+   * Creates a file on the default branch, the only way to create the first commit of a repository. Returns false if the
+   * repository already has one.
+   */
   createFirstFile(path: string, message: string): Promise<boolean>;
-  /** Where the host itself gives a file to whoever has the URL; undefined where it gives none. */
+  /** Returns a URL of GitHub that serves a file without authentication; undefined if GitHub gives none. */
   downloadUrl(path: string, commit: string, options: Cancellable): Promise<string | undefined>;
-  /** The error that stands for one that was thrown as it is. */
+  /** Converts an error that was thrown unchanged to a `StoreError`. */
   translate(error: unknown, effect: Asked['effect']): unknown;
-  /** The error for a response of the right form that is wrong nevertheless; `reason` is for the log. */
+  /** Returns the error for a well-formed response with wrong content; `reason` is for the log. */
   invalidResponse(reason: string): StoreError;
-  /** Ends what still waits for its turn. */
+  /** Rejects the requests that wait for the write throttle. */
   close(): void;
 }
 
 export function connect(options: GitHubOptions): Host {
   const { client, quota, here, ask, tell, translate, close } = createAsking(options);
 
-  /** What an answer has to have. */
+  /** Returns a valid SHA; otherwise throws `unavailable`. */
   const requireSha = (sha: unknown): string => {
     if (isSha(sha)) return sha;
     throw noHost(options.apiUrl);
   };
 
   const reads = ({ signal }: Cancellable) => ({ effect: 'reads', signal }) as const;
-  /** Of an object that the branch was seen to have. */
+  /** As `tell`, for an object that the branch contained: a 404 means that the branch was rewritten. */
   const tellObject: typeof tell = async (how, send) => {
     try {
       return (await ask(how, send)).data;
@@ -158,14 +161,14 @@ export function connect(options: GitHubOptions): Host {
       const data = await tellObject({ ...reads(given), limit: LONG }, (request) =>
         client.rest.git.getTree({ ...here(), tree_sha: sha, ...(depth === 'all' && { recursive: '1' }), request }),
       );
-      // One without entries is never told of: every repository has it.
+      // GitHub never lists an empty tree; the store knows it without a request.
       if (!Array.isArray(data?.tree) || data.tree.length === 0 || typeof data.truncated !== 'boolean') {
         throw noHost(options.apiUrl);
       }
       const entries = data.tree.map(({ path, mode, sha: entry, size = 0 }) => {
         const isSize = Number.isSafeInteger(size) && size >= 0;
         if (typeof path !== 'string' || typeof mode !== 'string' || !isSize) throw noHost(options.apiUrl);
-        // Its listing would show a file of another folder, past the grants of that folder.
+        // A name with a slash would list a file of another folder, whose permissions may differ.
         if (depth === 'one' && path.includes('/')) throw noHost(options.apiUrl);
         return { path, mode, sha: requireSha(entry), size };
       });
@@ -189,7 +192,7 @@ export function connect(options: GitHubOptions): Host {
       const { data } = await ask({ effect: 'writes', signal, limit: once ? UPLOAD : LONG, once }, (request) =>
         client.request('POST /repos/{owner}/{repo}/git/blobs', {
           ...here(),
-          // In the place of the parameters, which the client would have to hold.
+          // Replaces the parameters, which the client would buffer.
           ...({ data: body } as unknown as { content: string }),
           headers: { 'content-type': 'application/json; charset=utf-8' },
           request,
@@ -254,7 +257,8 @@ export function connect(options: GitHubOptions): Host {
         );
         return true;
       } catch (error) {
-        // Somebody was first: the file is there, which wants its sha told, or it and its branch are being made.
+        // The repository has a first commit if the file exists (GitHub requires its `sha`), or if another client is
+        // creating it.
         const isThere = isRefusal(error, 422) && /\bsha\b/.test(error.message);
         const isBeingMade = isRefusal(error, 409) || (isRefusal(error, 404) && /^branch\b/i.test(error.message));
         if (isThere || isBeingMade) return false;
@@ -278,7 +282,7 @@ export function connect(options: GitHubOptions): Host {
   };
 }
 
-/** An edit in the words of the interface. */
+/** Converts an edit to the parameters of the REST API. */
 function asTold({ path, mode, ...change }: TreeEdit) {
   const type = mode === FOLDER ? ('tree' as const) : mode === SUBMODULE ? ('commit' as const) : ('blob' as const);
   return { path, mode: mode as '100644' | '100755' | '040000' | '160000' | '120000', type, ...change };
@@ -289,7 +293,9 @@ function renamedBranch(before: string, now: string): StoreError {
   return new StoreError('unavailable', message, { retryAfter: RETRY_LATER_SECONDS });
 }
 
-/** An object was there a moment ago: the branch was moved by force, and the host has cleaned up. */
+/**
+ * The error for an object that has disappeared: someone force-pushed the branch, and GitHub removed the old objects.
+ */
 function rewritten(cause: unknown): StoreError {
   const message = 'The branch was rewritten while it was read.';
   return new StoreError('unavailable', message, { cause, retryAfter: 1 });

@@ -17,56 +17,56 @@ import {
 } from './client.ts';
 import { type Asked, isRefusal, leadsElsewhere, limitOf, noHost, toStoreError } from './errors.ts';
 
-/** What the host answers. */
+/** A response of GitHub. */
 export interface Answer<Body> {
   readonly status: number;
   readonly headers: Headers;
   readonly data: Body;
 }
 
-/** What each request is given beside its parameters. */
+/** Options of each request, besides its parameters. */
 export interface RequestOptions {
   readonly signal?: AbortSignal;
   readonly fetch: typeof fetch;
   readonly retries?: number;
-  /** How often the same was sent before, as the client itself counts: see `wasRepeated`. */
+  /** How often the request was sent before, under the name that the retry plugin uses: see `wasRepeated`. */
   readonly retryCount?: number;
   readonly redirect?: 'manual';
   readonly parseSuccessResponseBody?: false;
 }
 
-/** How a request is to be sent. */
+/** How to send a request. */
 export interface How extends Cancellable {
   readonly effect: Asked['effect'];
-  /** Which of the writing requests that wait for their turn goes first. */
+  /** Priority among the write requests that wait for the throttle. */
   readonly urgency?: Urgency;
-  /** Milliseconds. */
+  /** Timeout in milliseconds. */
   readonly limit?: number;
-  /** Whether the request can be sent once only, because its body is a stream. */
+  /** Whether the body is a stream, so that the request can't be retried. */
   readonly once?: boolean;
-  /** Whether the body of a success is handed on as it arrives. */
+  /** Whether to stream the body of a successful response. */
   readonly streamsBody?: boolean;
 }
 
-/** How often a request is sent again because the repository was found under another name. */
+/** Maximum retries of a request after the repository was renamed. */
 const MAX_RENAMES = 3;
 
-/** Redirects that a writing request follows one after the other, as many as browsers do. */
+/** Maximum consecutive redirects of a write request, as in browsers. */
 const MAX_REDIRECTS = 20;
 
-/** The one way to ask the host: in its pace, within its quota, and wherever the repository is by now. */
+/** Sends all requests to GitHub: throttles writes, respects the quota, and follows a renamed repository. */
 export interface Asking {
   readonly client: Client;
   readonly quota: QuotaKeeper;
-  /** The repository as it is called now, as every request has to name it. */
+  /** The repository's current owner and name, for the parameters of every request. */
   here(): { readonly owner: string; readonly repo: string };
-  /** Sends a request until it is answered; what the host refuses is thrown as it is. */
+  /** Sends a request, and retries it when it is rate-limited. Throws the original error of GitHub. */
   ask<Body>(how: How, send: Send<Body>): Promise<Answer<Body>>;
-  /** As `ask`, with the error that callers act on. */
+  /** As `ask`, but returns the data and throws a `StoreError`. */
   tell<Body>(how: How, send: Send<Body>): Promise<Body>;
-  /** The error that stands for one that was thrown as it is. */
+  /** Converts an error that was thrown unchanged to a `StoreError`. */
   translate(error: unknown, effect: Asked['effect']): unknown;
-  /** Ends what still waits for its turn. */
+  /** Rejects the requests that wait for the write throttle. */
   close(): void;
 }
 
@@ -76,12 +76,12 @@ export function createAsking(options: GitHubOptions): Asking {
   const { client, turn, close } = createClient(options);
   const quota = createQuotaKeeper(options.log);
   let here = { owner: options.owner, repo: options.repository };
-  /** Whether requests are led on to elsewhere although the repository has its name: by a proxy, say. */
+  /** Whether requests are redirected although the repository was not renamed, for example by a proxy. */
   let isLedOn = false;
 
   /**
-   * After a redirect that could not be followed: returns where the repository was found under another name, so that the
-   * request can be sent again. Throws an error that names the `Location` otherwise.
+   * Called after a redirect that could not be followed. Returns if the repository was found under a new name, so that
+   * the request can be retried. Otherwise throws an error with the `Location`.
    */
   const requireRenamed = async (location: URL | null, { once, signal }: Pick<How, 'once' | 'signal'>) => {
     const isHere = location?.origin === new URL(options.apiUrl).origin;
@@ -99,7 +99,10 @@ export function createAsking(options: GitHubOptions): Asking {
       hasToken: options.token !== undefined,
     });
 
-  /** A repository that was renamed: reads are led on by the host, writes are not. Gives whether it was. */
+  /**
+   * Looks up the repository's current name, and returns whether it changed. GitHub redirects reads of a renamed
+   * repository, but not writes.
+   */
   const findAgain = async (signal: AbortSignal | undefined): Promise<boolean> => {
     const request = {
       signal,
@@ -118,7 +121,7 @@ export function createAsking(options: GitHubOptions): Asking {
     return true;
   };
 
-  /** As `findAgain`. What was written is written, also where the look for the name of the repository fails. */
+  /** As `findAgain`, but returns true if the lookup fails after a write: the write itself succeeded. */
   const findAgainAfter = async (effect: Asked['effect'], signal: AbortSignal | undefined): Promise<boolean> => {
     try {
       return await findAgain(signal);
@@ -149,20 +152,20 @@ export function createAsking(options: GitHubOptions): Asking {
             (url) => (elsewhere = url),
           ),
           () => {
-            // The client comes back here each time that it tries again by itself.
+            // The client calls `fetch` again for each retry of its own.
             if (attempts++ > 0) options.log.retried();
             return quota.admit(deadline, signal);
           },
         ),
         ...(once && { retries: 0 }),
-        // `fetch` turns a POST into a GET as it follows some redirects, and follows others to any origin.
+        // `fetch` changes POST to GET for some redirects, and follows others to any origin.
         ...(effect === 'writes' && { redirect: 'manual' }),
       };
       await quota.admit(deadline, signal);
       if (effect === 'writes') await untilAborted(turn(urgency), signal);
       signal?.throwIfAborted();
       try {
-        // It may wait for its turn, where nobody looks at the signal.
+        // The client may queue the request, and does not observe the signal while it is queued.
         const answer = await untilAborted(send(request), signal);
         quota.note(answer.headers);
         if (answer.status >= 200 && answer.status < 300) {
@@ -209,14 +212,18 @@ export function createAsking(options: GitHubOptions): Asking {
   };
 }
 
-/** Whether an error is one of ours or of a request. Anything else is what the client throws for data that it can't read. */
+/**
+ * Returns whether an error is a `StoreError` or has a status. The client throws any other error for data that it can't
+ * parse.
+ */
 function isFailure(error: unknown): boolean {
   return error instanceof StoreError || (error instanceof Error && 'status' in error);
 }
 
 /**
- * The same fetch, which follows 307 and 308 with method and body, within one origin, so that the token goes nowhere else
- * (RFC 9110, sections 15.4.8 and 15.4.9). A body that is a stream can't be sent twice. What can't be followed is returned.
+ * Returns a `fetch` that follows 307 and 308 with method and body (RFC 9110, sections 15.4.8 and 15.4.9). It follows
+ * them only within the origin, so that the token is not sent elsewhere. A streamed body can't be sent twice. A redirect
+ * that can't be followed is returned.
  */
 function followWrites(send: typeof fetch, onRedirect: (url: URL) => void): typeof fetch {
   return async (input, init) => {
@@ -234,7 +241,7 @@ function followWrites(send: typeof fetch, onRedirect: (url: URL) => void): typeo
   };
 }
 
-/** The same fetch, which tells of each request. */
+/** Returns a `fetch` that reports each request to the observer. */
 function telling(send: typeof fetch, asked: RequestObserver | undefined): typeof fetch {
   return (input, init) => {
     const { method = 'GET' } = init ?? {};
@@ -252,12 +259,12 @@ function telling(send: typeof fetch, asked: RequestObserver | undefined): typeof
   };
 }
 
-/** That a request may not be sent. By this name, the client knows that there is nothing to try again. */
+/** The quota does not admit a request. The client does not retry an error with this name. */
 class NotAdmitted extends Error {
   override readonly name = 'AbortError';
 }
 
-/** The same fetch, which waits until a request may be sent: also the second and third time, which the client decides. */
+/** Returns a `fetch` that awaits `admit` before each attempt, including the client's own retries. */
 function admitted(send: typeof fetch, admit: () => Promise<void>): typeof fetch {
   return async (input, init) => {
     await admit().catch((cause: unknown) => {
@@ -268,26 +275,26 @@ function admitted(send: typeof fetch, admit: () => Promise<void>): typeof fetch 
 }
 
 /*
- * What is taken out of the host's answers. What does not have it is no answer of GitHub's.
+ * Validation of response data. A response without valid data is not GitHub's.
  */
 
-/** Whether this is the sha of an object. */
+/** Returns whether a value is the SHA of an object. */
 export function isSha(value: unknown): value is string {
   return typeof value === 'string' && /^[0-9a-f]{40}$/.test(value);
 }
 
-/** A URL of http or https as a header can hold it; undefined for every other value. */
+/** Returns an http or https URL in a form that is valid in a header; undefined for every other value. */
 export function webUrlIn(value: unknown): string | undefined {
   const url = typeof value === 'string' ? URL.parse(value) : null;
   return url && /^https?:$/.test(url.protocol) ? url.href : undefined;
 }
 
-/** The bytes of an answer, whose errors are what `translated` makes of them. */
+/** Returns a response body as a stream. `translated` converts its errors. */
 export function bytesOf(body: ReadableStream<Uint8Array> | null, translated: (error: unknown) => unknown): Readable {
   const bytes = new PassThrough({
     destroy: (error, done) => done(error && asError(translated(error))),
   });
-  // Whichever of the two ends early ends the other.
+  // Destroys each stream when the other one ends early.
   pipeline(body ? Readable.fromWeb(body) : Readable.from([]), bytes, () => {});
   return bytes;
 }
