@@ -24,18 +24,18 @@ import {
 import type { Draft } from './draft.ts';
 
 /**
- * One change to the branch. It looks at the draft that it is applied to, throws what is against it, and else makes its
- * change: it may be applied again, to another draft, when the branch moved meanwhile.
+ * One change to the branch. `apply` checks its preconditions, throws if one fails, and otherwise modifies the draft. It
+ * can be applied again to a newer draft if the branch moved meanwhile.
  */
 export interface Change<Result> {
-  /** As a commit tells it. */
+  /** Line for the commit message. */
   readonly summary: string;
-  /** Bytes of text that go along with it. */
+  /** Bytes of text content that the commit request contains. */
   readonly text?: number;
   apply(draft: Draft): Promise<Result>;
 }
 
-/** The bytes of a file, which the host has already, or `content`, a text that goes along. */
+/** The content of a file: a blob that GitHub already has, or a text (`content`) that is sent with the tree. */
 export interface StoredBlob {
   readonly sha: string;
   readonly size: number;
@@ -103,7 +103,8 @@ export function createFolder(folder: FolderPath): Change<void> {
       for (let path = folder; path !== ROOT; path = parentOf(path)) {
         const entry = await draft.find(path);
         if (entry && !isFolder(entry)) throw kindConflict(path);
-        // Whoever asks for a folder wants it to stay; its parents stay as they are.
+        // The requested folder gets a marker, so that it remains when it becomes empty. Existing parents stay
+        // unchanged.
         const isWanted = path === folder && !(await draft.find(markerOf(path)));
         if (!entry || isWanted) unmarked.push(path);
       }
@@ -125,7 +126,7 @@ export function removeFolder(folder: FolderPath): Change<void> {
   };
 }
 
-/** With everything in it, whatever that is. */
+/** Removes a folder and everything in it. */
 export function removeTree(folder: FolderPath, weigh: (folder: TreeEntry) => Promise<void>): Change<void> {
   return {
     summary: `Delete ${folder}`,
@@ -136,7 +137,7 @@ export function removeTree(folder: FolderPath, weigh: (folder: TreeEntry) => Pro
   };
 }
 
-/** `weigh` throws where the copy could not be held, such as for a path that would be too long. */
+/** `weigh` throws if the copy is impossible, for example because a path would be too long. */
 export function copyFolder(
   from: FolderPath,
   to: FolderPath,
@@ -170,12 +171,15 @@ export function moveFolder(...[from, to, options]: Parameters<typeof copyFolder>
   };
 }
 
-/** A branch on which nothing is left keeps a marker: the host is not known to take a tree without entries. */
+/** Adds a marker if the root is empty, because GitHub does not document whether it accepts an empty tree. */
 export async function keepRoot(draft: Draft): Promise<void> {
   if ((await draft.count(ROOT)) === 0) await draft.put(markerOf(ROOT), MARKER_ENTRY, MARKER_CONTENT);
 }
 
-/** What is at the path of a file that is to be written, if a file is; throws where it can't be written. */
+/**
+ * Returns the file to be replaced, if any. Throws `wrong-kind` if a folder is at the path or a file is among its
+ * parents.
+ */
 async function findPlace(draft: Draft, file: FilePath): Promise<TreeEntry | undefined> {
   await requireParents(draft, file);
   const present = await draft.find(file);
@@ -183,7 +187,7 @@ async function findPlace(draft: Draft, file: FilePath): Promise<TreeEntry | unde
   return present;
 }
 
-/** Throws where something on the way to a path is no folder. */
+/** Throws `wrong-kind` if a parent of a path is not a folder. */
 async function requireParents(draft: Draft, path: FilePath | FolderPath): Promise<void> {
   const names = withoutSlash(path).split('/').slice(0, -1);
   let folder = ROOT;
@@ -207,5 +211,5 @@ async function requireFolder(draft: Draft, folder: FolderPath): Promise<TreeEntr
   return entry;
 }
 
-/** The mode that a file keeps, or has as a new one. */
+/** Returns the mode of a file that is written: executable files remain executable. */
 const modeOf = (entry: TreeEntry | undefined) => (entry?.mode === EXECUTABLE ? EXECUTABLE : FILE);

@@ -11,57 +11,57 @@ import { createDraft, type Draft, NeedsOwnCommit } from './draft.ts';
 import { type Begin, commitMessage } from './first-commit.ts';
 import { createPush, createTurns } from './push.ts';
 
-/** Changes on their way to the branch. Those that come while a commit is made go out together in the next one. */
+/** Queue of changes to the branch. Changes that arrive during a commit share the next one. */
 export interface CommitQueue {
   /**
-   * Settles when the change is on the branch, or can't be made. Aborted while it waits, it is not made; once it is part
-   * of a commit, it is.
+   * Applies a change. Resolves when it is on the branch, rejects if it can't be made. `signal` cancels the change only
+   * until it is part of a commit.
    */
   run<Result>(change: Change<Result>, signal?: AbortSignal): Promise<Result>;
-  /** Throws `unavailable` when it was closed. */
+  /** Throws `unavailable` if the queue is closed. */
   requireOpen(): void;
-  /** Takes no more changes. Settles when no commit is under way; what waits is made first. */
+  /** Rejects new changes, commits the queued ones, and resolves when no commit is in progress. */
   close(): Promise<void>;
 }
 
-/** Milliseconds for which the first change waits for others: few beside the three requests of a commit. */
+/** Milliseconds for which the first change waits for others. Short compared with the three requests of a commit. */
 const GATHER = 50;
 
-/** The most changes in one commit, and bytes of text in them: the host gives up over what takes it long. */
+/** Maximum changes in one commit, and bytes of text in them. GitHub cancels requests that take too long. */
 const MOST_CHANGES = 500;
 const MOST_TEXT = 4 * 1024 * 1024;
 
-/** How many commits the host may refuse before those that are left of a batch are not parted any more. */
+/** Maximum commits of a batch that GitHub may reject. After that, the batch is not split further. */
 const MOST_REFUSALS = 20;
 
-/** How many refusals are left. */
+/** Remaining rejected commits of a batch. */
 interface Budget {
   left: number;
 }
 
-/** How often in a row a commit is made because others moved the branch meanwhile. */
+/** Maximum consecutive attempts that fail because other clients moved the branch. */
 const ATTEMPTS = 30;
 
-/** A change that waits, and how it ends for its caller. */
+/** A queued change with its caller's promise. */
 interface Waiting {
   readonly change: Change<unknown>;
   readonly signal: AbortSignal | undefined;
-  /** Whether it is in a commit that is being made, and can't be taken back. */
+  /** Whether the change is part of a commit in progress and can't be cancelled. */
   isUnderWay: boolean;
   resolve(result: unknown): void;
   reject(reason: unknown): void;
 }
 
-/** What changes come to in a draft. */
+/** Result of applying changes to a draft. */
 interface Applied {
   readonly made: readonly Waiting[];
-  /** Tells every caller but those of `deferred`. */
+  /** Settle the promises of all changes except `deferred`. */
   readonly settle: readonly (() => void)[];
-  /** Those that have to go into a commit behind this one. */
+  /** Changes that must go into a later commit. */
   readonly deferred: readonly Waiting[];
 }
 
-/** Which changes are to be tried again, and whether because others moved the branch. */
+/** Changes to retry, and whether the reason is that other clients moved the branch. */
 interface Attempt {
   readonly again: readonly Waiting[];
   readonly hasMoved: boolean;
@@ -83,15 +83,15 @@ export function createCommitQueue(
   const work = async () => {
     if (gatherFor > 0) await delay(gatherFor);
     while (waiting.length > 0) {
-      // What comes meanwhile goes along.
+      // Changes that arrive during the wait join the batch.
       await turns.next();
       await bring(takeBatch(waiting), { left: MOST_REFUSALS });
     }
-    // In the same moment as the look at what waits: a change that comes now finds nobody at work.
+    // No `await` between the check of the queue and this line, so that a new change always starts the work again.
     working = undefined;
   };
 
-  /** Brings changes onto the branch, however often that moves meanwhile, and settles them all. */
+  /** Commits changes, retries when other clients move the branch, and settles all of them. */
   const bring = async (batch: readonly Waiting[], refusals: Budget): Promise<void> => {
     let left = batch;
     try {
@@ -108,20 +108,20 @@ export function createCommitQueue(
       const isRefused = isStoreError(reason) && reason.kind !== 'unavailable';
       refusals.left--;
       if (isRefused && left.length > 1 && refusals.left > 0) return halve(left, refusals);
-      // Of those that were not tried alone, nobody knows whether they are what was refused.
+      // Changes that were not tried alone may not be the cause of the rejection.
       const told = isRefused && left.length > 1 ? refusedTogether(reason) : reason;
       for (const { reject } of left) reject(told);
     }
   };
 
-  /** One of the changes is one that the host does not take: it must not fail those beside it. */
+  /** Splits a batch that GitHub rejects, so that one invalid change does not fail the others. */
   const halve = async (batch: readonly Waiting[], refusals: Budget): Promise<void> => {
     const middle = batch.length >>> 1;
     await bring(batch.slice(0, middle), refusals);
     await bring(batch.slice(middle), refusals);
   };
 
-  /** Makes one commit of as many changes as can be in it. */
+  /** Commits as many of the changes as fit into one commit. */
   const attemptCommit = async (batch: readonly Waiting[]): Promise<Attempt> => {
     if (batch.length === 0) return { again: [], hasMoved: false };
     const began = performance.now();
@@ -196,7 +196,7 @@ export function createCommitQueue(
   };
 }
 
-/** Takes from the front as many as go into one commit. */
+/** Removes from the front as many changes as fit into one commit. */
 function takeBatch(waiting: Waiting[]): Waiting[] {
   let text = 0;
   const end = waiting.findIndex(({ change }, index) => {
@@ -208,13 +208,13 @@ function takeBatch(waiting: Waiting[]): Waiting[] {
 
 const isWanted = ({ signal }: Waiting) => !signal?.aborted;
 
-/** What is in no commit yet, or was in one that came to nothing, can be given up again, or has been meanwhile. */
+/** Makes a change cancellable again, and rejects it if it was cancelled during the attempt. */
 function takeBack(item: Waiting): void {
   item.isUnderWay = false;
   if (item.signal?.aborted) item.reject(item.signal.reason);
 }
 
-/** Applies changes one behind the other. What each comes to is told when the commit is on the branch, refusals too. */
+/** Applies changes in order. Results and errors are reported only when the commit is on the branch. */
 async function applyAll(draft: Draft, batch: readonly Waiting[]): Promise<Applied> {
   const made: Waiting[] = [];
   const settle: (() => void)[] = [];
@@ -224,7 +224,7 @@ async function applyAll(draft: Draft, batch: readonly Waiting[]): Promise<Applie
       made.push(item);
       settle.push(() => item.resolve(result));
     } catch (error) {
-      // Those behind it as well: they may have been meant for what it leaves.
+      // Defers all later changes as well, because they may depend on this one.
       if (error instanceof NeedsOwnCommit && index > 0) return { made, settle, deferred: batch.slice(index) };
       settle.push(() => item.reject(error));
     }

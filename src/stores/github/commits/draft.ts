@@ -5,63 +5,68 @@ import type { Trees } from '../branch/trees.ts';
 import type { TreeEdit } from '../host/host.ts';
 
 /**
- * A change that can't go into the same commit as those before it: the host takes a list of edits in no order, so that
- * a folder which they put somewhere can't be changed by them as well. It goes into the next commit.
+ * Thrown if a change can't share a commit with earlier ones. GitHub applies the edits of a tree in no defined order, so
+ * a folder can't be both added and modified. The change goes into the next commit.
  */
 export class NeedsOwnCommit extends Error {
   override readonly name = 'NeedsOwnCommit';
 }
 
-/** What a draft comes to. */
+/** Result of a draft. */
 export interface Drafted {
   readonly edits: readonly TreeEdit[];
-  /** The sha that the tree will have; undefined where the host could not tell all names, so that it can't be known. */
+  /**
+   * Expected SHA of the new tree. Undefined if GitHub could not return all names, so that the SHA can't be computed.
+   */
   readonly root: string | undefined;
-  /** The trees that are new. */
+  /** The new trees. */
   readonly trees: readonly Tree[];
 }
 
-/**
- * A tree of the branch that is being changed, in memory. Every member that changes it looks first, and where it throws
- * it changed nothing.
- */
+/** A modified copy of a tree, in memory. A member that throws has changed nothing. */
 export interface Draft {
-  /** What is at a path: an entry with an up-to-date mode and size; of a folder that is being changed, not the sha. */
+  /** Returns the entry at a path, with current mode and size. The SHA of a modified folder is not current. */
   find(path: FilePath | FolderPath): Promise<TreeEntry | undefined>;
-  /** How many entries a folder has, also of names that the host could not tell; undefined where there is none. */
+  /**
+   * Returns the number of entries in a folder, including names that are not UTF-8; undefined if the folder does not
+   * exist.
+   */
   count(folder: FolderPath): Promise<number | undefined>;
-  /** A folder's entry with its sha, to be put elsewhere; undefined where there is none. */
+  /**
+   * Returns a folder's entry with its current SHA, for a copy; undefined if the folder does not exist. Throws
+   * `NeedsOwnCommit` if the folder was modified.
+   */
   folder(path: FolderPath): Promise<TreeEntry | undefined>;
   /**
-   * Puts a file or folder at a path, in the place of what is there; folders on the way are made. `content` is the text
-   * of a blob that the host does not have yet. Throws `wrong-kind` where a file is on the way.
+   * Writes an entry, replaces an existing one, and creates parent folders. `content` is the text of a blob that GitHub
+   * does not have yet. Throws `wrong-kind` if a parent is a file, and `NeedsOwnCommit`.
    */
   put(path: FilePath | FolderPath, entry: TreeEntry, content?: string): Promise<void>;
-  /** Throws where what is at a path can't be removed in the same commit, for changes that do more than that. */
+  /** Throws if the entry at a path can't be removed in the same commit. For changes that remove and do more. */
   requireRemovable(path: FilePath | FolderPath): Promise<void>;
-  /** Removes what is at a path, and the folders above it that hold nothing any more. */
+  /** Removes the entry at a path and all parent folders that become empty. */
   remove(path: FilePath | FolderPath): Promise<void>;
   finish(): Drafted;
 }
 
-/** A folder that was looked into. */
+/** A folder whose tree was read. */
 interface OpenFolder {
-  /** What it is on the branch; undefined for one that is new. */
+  /** The tree on the branch; undefined for a new folder. */
   readonly base: Tree | undefined;
   readonly entries: Map<string, TreeEntry>;
   readonly children: Map<string, OpenFolder>;
-  /** Whether anything in it, at any depth, is another than in `base`. */
+  /** Whether anything below differs from `base`. */
   isChanged: boolean;
 }
 
-/** Stands for the sha of a folder until it is known. */
+/** Placeholder for a folder whose SHA is not known yet. */
 const UNKNOWN: TreeEntry = { mode: FOLDER, sha: '', size: 0 };
 
 export function createDraft(trees: Trees, base: Tree): Draft {
   const root = opened(base);
   const contents = new Map<string, string>();
 
-  /** Opens the child of a folder; undefined where it has none of that name that is a folder. */
+  /** Opens a child folder; returns undefined if it does not exist or is not a folder. */
   const open = async (parent: OpenFolder, name: string): Promise<OpenFolder | undefined> => {
     const child = parent.children.get(name);
     if (child) return child;
@@ -84,8 +89,8 @@ export function createDraft(trees: Trees, base: Tree): Draft {
   };
 
   /**
-   * The folders from the root down to the one that has, or takes, the last of the names. Those that are new are not
-   * joined to theirs yet. Throws where one can't be changed.
+   * Returns the folders from the root to the parent of the last name. New folders are not linked to their parents yet.
+   * Throws if one can't be modified.
    */
   const chainAbove = async (names: readonly string[]): Promise<OpenFolder[]> => {
     const chain = [root];
@@ -148,12 +153,12 @@ export function createDraft(trees: Trees, base: Tree): Draft {
 }
 
 /**
- * Throws unless what is in the child can be changed: it is no folder, or one that the same commit puts there or takes
- * away.
+ * Throws unless the entries below a child can be modified. The child must be an unchanged folder, a folder that this
+ * draft created entry by entry, or absent from both the branch and the draft.
  */
 function requireChangeable(parent: OpenFolder, name: string, path: FolderPath): void {
   const [before, now] = [parent.base?.entries.get(name), parent.entries.get(name)];
-  // One of the names that stand for others: nobody knows what is there.
+  // GitHub returned this name in place of one that is not UTF-8, so its entry is unknown.
   if (parent.base?.untold.has(name)) throw kindConflict(path);
   if (now && !isFolder(now)) throw kindConflict(path);
   if (now === UNKNOWN) return;
@@ -171,7 +176,7 @@ function join(parent: OpenFolder, name: string, child: OpenFolder): void {
   if (!parent.entries.has(name)) parent.entries.set(name, UNKNOWN);
 }
 
-/** What makes of a folder as the branch has it the one that is wanted. */
+/** Yields the edits that turn a folder's tree on the branch into the new one. */
 function* editsOf(folder: OpenFolder, prefix: string, contents: ReadonlyMap<string, string>): Generator<TreeEdit> {
   if (!folder.isChanged) return;
   const before = folder.base?.entries ?? EMPTY_TREE.entries;
@@ -188,7 +193,7 @@ function* editsOf(folder: OpenFolder, prefix: string, contents: ReadonlyMap<stri
   }
 }
 
-/** The tree that a folder becomes; undefined where it can't be told. Those that are new are added to `made`. */
+/** Returns the new tree of a folder; undefined if it can't be computed. Adds new trees to `made`. */
 function settle(folder: OpenFolder, made: Tree[]): Tree | undefined {
   if (!folder.isChanged && folder.base) return folder.base;
   const entries = new Map(folder.entries);

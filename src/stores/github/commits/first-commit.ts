@@ -7,17 +7,17 @@ import type { Snapshot, Snapshots } from '../branch/snapshots.ts';
 import type { Host } from '../host/host.ts';
 import type { GitHubOptions } from '../settings.ts';
 
-/** A branch that has a commit. */
+/** A snapshot of a branch with at least one commit. */
 export interface BegunSnapshot extends Snapshot {
   readonly head: string;
 }
 
-/** How often the branch is looked at while somebody else makes the first commit. */
+/** Maximum reads of the branch while another client makes the first commit. */
 const ATTEMPTS = 10;
 
 /**
- * The branch as it is now, with a first commit if it had none: a marker in its root. Before that, the host takes
- * neither blobs nor trees.
+ * Returns the latest snapshot. In an empty repository, first commits a marker to the root, because GitHub accepts
+ * neither blobs nor trees before the first commit.
  */
 export type Begin = (options?: Cancellable) => Promise<BegunSnapshot>;
 
@@ -35,12 +35,12 @@ export function createBegin(host: Host, snapshots: Snapshots, { commitMessage: t
   };
 }
 
-/** The most changes that a message lists. */
+/** Maximum changes that a commit message lists. */
 const MOST_LISTED = 100;
 
 /**
- * The message of a commit: the template's line and, where there are several changes, a list of them. In the template,
- * `{summary}` stands for the change, or how many there are, and `{count}` for their number.
+ * Returns a commit message: the title and, for several changes, a list of them. In the template, `{summary}` stands for
+ * the change, or for the number of files and folders; `{count}` for the number of changes.
  */
 export function commitMessage(template: string, given: readonly string[]): string {
   const summaries = given.map(harmless);
@@ -56,9 +56,9 @@ export function commitMessage(template: string, given: readonly string[]): strin
 }
 
 /**
- * A summary in which no file name speaks to the host: `closes #1`, `GH-1`, `@team` and `[skip ci]` in a message close
- * issues, call people and stop workflows (docs.github.com, "Autolinked references", "Skipping workflow runs"). A space
- * without width keeps them apart, and is not seen. What terminals take for commands (C1 controls) is left out.
+ * Inserts zero-width spaces so that file names do not trigger actions of GitHub. `closes #1`, `GH-1`, `@team` and
+ * `[skip ci]` close issues, mention users and skip workflows (docs.github.com, "Autolinked references", "Skipping
+ * workflow runs"). Replaces C1 control characters, which terminals interpret.
  */
 function harmless(summary: string): string {
   return summary.replace(/[\u0080-\u009f]/g, '\ufffd').replace(/[#@[]|\bGH-(?=\d)/gi, '$&\u200b');

@@ -12,24 +12,25 @@ import type { BegunSnapshot } from './first-commit.ts';
 import { createBlob } from './upload.ts';
 
 /**
- * Brings what was drafted onto the branch, as one commit behind `base`. Gives what the branch is then; undefined where
- * others moved it before, and nothing was done. That the host does not take the edits is thrown as it is: see
- * `isRefusedTree`.
+ * Commits a draft on top of `base` and moves the branch. Returns the new snapshot; undefined if another client moved
+ * the branch first, so that nothing changed. Throws the original error if GitHub rejects the edits (`isRefusedTree`).
  */
 export type Push = (base: BegunSnapshot, drafted: Drafted, message: string) => Promise<BegunSnapshot | undefined>;
 
-/** The most commits of others that are looked through for one whose fate is not known. */
+/** Maximum commits of other clients that are searched for a commit whose outcome is unknown. */
 const MOST_LOOKED_THROUGH = 100;
 
-/** How often the branch is looked at where it is known to have moved and still told as it was, and milliseconds between. */
+/**
+ * Attempts to read a head that is known to have moved but is still reported unchanged, and milliseconds between them.
+ */
 const LOOKS = 5;
 const LOOK_AGAIN = 200;
 
-/** How often one commit is put on a branch that did not move, and that the host does not move either. */
+/** Maximum attempts to move a branch that did not move, if GitHub refuses without a known reason. */
 const MAX_REFUSED_MOVES = 3;
 
 export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log }: Pick<GitHubOptions, 'log'>): Push {
-  /** Moves the branch. Gives what it is then; undefined where others moved it before. */
+  /** Moves the branch. Returns its new snapshot; undefined if another client moved it first. */
   const moveOn = async (to: BegunSnapshot, base: string): Promise<BegunSnapshot | undefined> => {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -37,26 +38,29 @@ export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log
         const error = host.invalidResponse(`The host did not confirm that the branch has commit ${to.head}.`);
         return await findOut(to, base, error);
       } catch (error) {
-        // The response to an earlier try may have been lost, though the branch was moved by it.
+        // An earlier attempt may have moved the branch although its response was lost.
         const isLost = isUncertain(error) || wasRepeated(error);
         if (!isRefusal(error, 409, 422) && !isLost) throw error;
         if (isLost) return findOut(to, base, error);
         const { head, root } = await snapshots.latest();
         if (isOutrun(error)) return undefined;
-        // Refused in words that are not known, whatever they say: the branch itself tells whether it moved.
+        // The reason is not recognised. The branch itself shows whether it moved.
         if (head !== undefined && head !== base) {
           const isDone = await isOnBranch(to.head, head, base);
           if (isDone === 'unknown') throw unknownOutcome(error);
           return isDone === 'yes' ? { head, root } : undefined;
         }
-        // It may have moved, and what answers has not heard of it yet.
+        // The branch may have moved, but the replica that answered lags behind.
         if (isForbidden(error) || attempt === MAX_REFUSED_MOVES) throw host.translate(error, 'writes');
         await delay(LOOK_AGAIN * attempt);
       }
     }
   };
 
-  /** Whether the branch was moved although that was not told. Throws `unavailable` where nobody knows. */
+  /**
+   * Finds out whether the branch was moved although no response confirmed it. Throws `unavailable` if that remains
+   * unknown.
+   */
   const findOut = async (to: BegunSnapshot, base: string, error: unknown): Promise<BegunSnapshot | undefined> => {
     for (let look = 1; look <= LOOKS; look++) {
       const { head, root } = await snapshots.latest();
@@ -66,13 +70,13 @@ export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log
         return isDone === 'yes' ? { head, root } : undefined;
       }
       if (!isOutrun(error)) throw host.translate(error, 'writes');
-      // It has moved, to ours or to another's, and what answers has not heard of it yet.
+      // The branch has moved, to our commit or another one, but the replica that answered lags behind.
       await delay(LOOK_AGAIN * look);
     }
     throw unknownOutcome(error);
   };
 
-  /** Makes the tree, and sees to it that it is the one that was meant, as far as that is known. */
+  /** Creates the tree and verifies its SHA where the expected one is known. */
   const makeTree = async (base: string, edits: readonly TreeEdit[], expected: string | undefined): Promise<string> => {
     const tree = await host.createTree(base, edits);
     if (expected === undefined || tree === expected) return tree;
@@ -88,7 +92,7 @@ export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log
     return { ...edit, sha: await createBlob(host, body, {}) };
   };
 
-  /** Whether a commit is on the branch, behind `base`: somebody may have gone on from it. */
+  /** Returns whether a commit is on the branch after `base`, possibly below newer commits. */
   const isOnBranch = async (commit: string, head: string, base: string): Promise<'yes' | 'no' | 'unknown'> => {
     const seen = new Set<string>([base]);
     const open = [head];
@@ -112,8 +116,8 @@ export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log
 }
 
 /**
- * The message with a line that no other has. Without it, two services that make the same change in the same second make
- * one and the same commit, and both would take it for theirs.
+ * Adds a unique line to a message. Otherwise, two services that make the same change in the same second create the same
+ * commit, and both consider it theirs.
  */
 function identified(message: string): string {
   return `${message}\n\nHoldall-Id: ${randomBytes(8).toString('hex')}`;
@@ -125,45 +129,52 @@ function unknownOutcome(cause: unknown): StoreError {
 }
 
 /**
- * When a process may begin its next commit, among others that commit to the same branch and that it can't ask. The
- * branch goes to whoever moves it first, and whoever is late begins anew. Without pauses it would always be the same
- * one: who has won is at his next commit already when the others hear that they have lost.
+ * Back-off between commits when other processes commit to the same branch. The first to move the branch wins; the
+ * others must start again. Without pauses, the same process would always win: it starts its next commit before the
+ * others learn that they lost.
  */
 export interface CommitBackoff {
-  /** Settles when the next commit may be begun. */
+  /** Resolves when the next commit can start. */
   next(): Promise<void>;
-  /** The commit that was begun at `began` of `performance.now()`, on `base`, is on the branch, which is at `head` now. */
+  /**
+   * Records that a commit started at `began` (`performance.now()`) on `base` succeeded; `head` is now the head of the
+   * branch.
+   */
   won(base: string, head: string, began: number): void;
-  /** The commit that was begun at `began` came to nothing: others moved the branch before. */
+  /** Records that a commit started at `began` failed because another process moved the branch first. */
   lost(began: number): void;
-  /** From now on nobody waits any more. */
+  /** Ends all waits, now and later. */
   end(): void;
 }
 
-/** How much of the guess how many others there are is left behind each commit, and below what there are none. */
+/**
+ * Factor by which the estimate of other processes decays with each commit, and the value below which it counts as 0.
+ */
 const REMEMBERED = 7 / 8;
 const FORGOTTEN = 1 / 2;
 
-/** The most others that there are taken to be: who loses all the time may have lost to one alone, who makes no pauses. */
+/** Maximum estimate of other processes. Consecutive losses can all be caused by a single process that never pauses. */
 const MOST_OTHERS = 4;
 
-/** Milliseconds for which a push of others counts as one of somebody who is at work now. */
+/** Milliseconds for which a push of another process counts as current activity. */
 const RECENT = 60_000;
 
-/** How many commits are made without a pause while nobody else is seen: one who always loses is not seen. */
+/**
+ * Maximum commits without a pause while no other process is seen, because a process that always loses is never seen.
+ */
 const IN_A_ROW = 6;
 
-/** The longest pause, in milliseconds: a commit whose requests were repeated for long says nothing about the next. */
+/** Maximum pause in milliseconds. A commit that was slow because of retries says nothing about the next one. */
 const LONGEST = 10_000;
 
 export function createTurns(): CommitBackoff {
   const ended = new AbortController();
-  /** The head that our last commit left, and when. */
+  /** Head and time of the last successful commit. */
   let last: { head: string; time: number } | undefined;
-  /** Commits since the branch was left alone for as long as one takes. */
+  /** Consecutive commits without an idle period as long as a commit. */
   let inARow = 0;
   let losses = 0;
-  /** About how many others commit to the branch. */
+  /** Estimated number of other processes that commit to the branch. */
   let others = 0;
   let free = 0;
 
@@ -181,7 +192,7 @@ export function createTurns(): CommitBackoff {
   return {
     async next() {
       const { signal } = ended;
-      // A timer may be early by a fraction of a millisecond.
+      // Timers can fire a fraction of a millisecond early.
       for (let left = free - performance.now(); left > 0 && !signal.aborted; left = free - performance.now()) {
         await delay(left, undefined, { signal }).catch(() => {});
       }
@@ -194,14 +205,15 @@ export function createTurns(): CommitBackoff {
       inARow = last === undefined || began - last.time > took ? 1 : inARow + 1;
       losses = 0;
       last = { head, time };
-      // Another's commit takes a little longer, as he has to read first what ours changed; and several who pause must
-      // not come back at the same moment.
+      // Another process needs slightly longer, because it must first read the changes. The random factor keeps several
+      // paused processes from resuming at the same time.
       if (others > 0 || inARow >= IN_A_ROW) pause(took * Math.max(1, others) * (1 + Math.random()));
     },
 
     lost(began) {
       losses++;
-      // At once, while the winner pauses; then at different times, for those who lose to each other.
+      // Retries at once after the first loss, while the winner pauses. After that, waits a random time, so that several
+      // losers do not collide again.
       if (losses > 1) pause((performance.now() - began) * Math.random());
     },
 

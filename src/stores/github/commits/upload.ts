@@ -11,31 +11,33 @@ import { MAX_FILE, tooLarge } from '../host/errors.ts';
 import type { Host } from '../host/host.ts';
 import type { StoredBlob } from './changes.ts';
 
-/** Bytes up to which a text goes along with the commit, and needs no request of its own. */
+/** Maximum bytes of a text that is sent with the tree instead of in its own request. */
 export const INLINE = 32 * 1024;
 
-/** How many files are streamed at once: half of what the host takes, so that slow senders never hold up who reads. */
+/**
+ * Maximum concurrent streamed uploads: half of GitHub's concurrency limit, so that slow clients do not block reads.
+ */
 const MOST_UPLOADS = 50;
 
-/** Where a file is to go, and under which condition. */
+/** Destination of a file, and the condition of the write. */
 export interface Place {
   readonly file: FilePath;
   readonly condition: WriteCondition | undefined;
 }
 
-/** Bytes on their way in, before anything is changed on the branch. */
+/** The body of an upload, before anything changes on the branch. */
 export interface Incoming {
   /** Ends or is destroyed. */
   readonly body: Readable;
-  /** Where it is known already. */
+  /** The destination, if it is already known. */
   readonly place?: Place;
-  /** Throws where the file may not have so many bytes. */
+  /** Throws if the file may not have this size. */
   readonly checkSize?: (bytes: number) => void;
 }
 
 export type TakeIn = (incoming: Incoming, options: Cancellable) => Promise<StoredBlob>;
 
-/** `prepare` is called before the host is given bytes. */
+/** Creates the function that stores the body of an upload. It awaits `prepare` before it sends bytes to GitHub. */
 export function createTakeIn(
   host: Host,
   prepare: (place: Place | undefined, options: Cancellable) => Promise<void>,
@@ -43,7 +45,7 @@ export function createTakeIn(
   const uploads = new Bottleneck({ maxConcurrent: MOST_UPLOADS });
   return async ({ body, place, checkSize = () => {} }, { signal }) => {
     const abort = () => body.destroy(asError(signal?.reason));
-    // Between two parts nobody reads it, and its error would be nobody's; who reads on is told.
+    // Between two reads the body has no error listener. The next read still reports the error.
     body.on('error', ignore);
     signal?.addEventListener('abort', abort, { once: true });
     try {
@@ -74,16 +76,17 @@ export function createTakeIn(
   };
 }
 
-/** Bytes of a file in which git-lfs looks for a pointer. */
+/** Bytes in which git-lfs looks for a pointer. */
 const MAX_POINTER_BYTES = 1024;
 
-/** Every character at which some program ends a line. */
+/** All characters that some program treats as a line break. */
 const LINE_END = /[\r\n\v\f\u0085\u2028\u2029]/;
 
 /**
- * Whether git-lfs or this store may take the file that begins with `bytes` for a pointer: a line that names its
- * specification, under any of the names that it had, and one that names an object (github.com/git-lfs/git-lfs, docs/spec.md).
- * Of a longer file, git-lfs reads the beginning alone, and trims white space (lfs/pointer.go, `DecodeFrom`).
+ * Returns whether git-lfs or this store may treat a file that begins with `bytes` as a pointer. A pointer has a line
+ * with the specification, under any of its historical names, and a line with an object (github.com/git-lfs/git-lfs,
+ * docs/spec.md). In a longer file, git-lfs reads only the beginning and trims white space (lfs/pointer.go,
+ * `DecodeFrom`).
  */
 function isPointer(bytes: Buffer): boolean {
   const lines = bytes.subarray(0, MAX_POINTER_BYTES).toString().trim().split(LINE_END);
@@ -93,13 +96,13 @@ function isPointer(bytes: Buffer): boolean {
   return namesObject && /^\s*version\s+https?:\/\/[^\s]*(git-lfs|hawser|git-media)/i.test(lines[0] ?? '');
 }
 
-/** A pointer serves the object that it names, which may belong to a folder that the user can't read. */
+/** A pointer serves the object that it names, which may be in a folder that the user can't read. */
 function isPointerUpload(): StoreError {
   const message = 'The file is a pointer of Git LFS, which stands for another file. Upload the file itself.';
   return new StoreError('invalid-request', message);
 }
 
-/** Makes a blob of a JSON body; errors are those that callers act on. */
+/** Creates a blob from a JSON body. Throws a `StoreError`. */
 export async function createBlob(host: Host, body: string | Readable, options: Cancellable): Promise<string> {
   try {
     return await host.createBlob(body, options);
@@ -109,7 +112,7 @@ export async function createBlob(host: Host, body: string | Readable, options: C
   }
 }
 
-/** Streams a file to the host: as base64 within JSON, as its interface wants it. */
+/** Streams a file to GitHub as base64 inside JSON, the format of its blob API. */
 async function send(
   host: Host,
   uploads: Bottleneck,
@@ -133,7 +136,7 @@ async function send(
   });
   const json = toJson();
   let failure: unknown;
-  // A request that still waits for its turn would not notice.
+  // Cancels the request when the body fails. A queued request would not notice.
   const broken = new AbortController();
   const flowing = pipeline(bytes, count, json).catch((error: unknown) => {
     failure ??= error;
@@ -148,7 +151,7 @@ async function send(
     await flowing;
     return { sha, size: sent };
   } catch (error) {
-    // Why the body failed, if that is why the request did: it is noted before the request can know.
+    // If the body failed first, its error is the cause. It is recorded before the request fails.
     const reason = failure ?? error;
     failure = reason;
     json.destroy();
@@ -157,7 +160,7 @@ async function send(
   }
 }
 
-/** The JSON of a blob around the base64 of the bytes. */
+/** Returns a transform from bytes to the JSON body of a blob. */
 function toJson(): Transform {
   let carried: Buffer = Buffer.alloc(0);
   let isBegun = false;
@@ -169,7 +172,7 @@ function toJson(): Transform {
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
       const bytes = carried.length > 0 ? Buffer.concat([carried, chunk]) : chunk;
-      // Three bytes make four characters: what is left over goes with the next chunk.
+      // Base64 encodes three bytes as four characters. The remainder is encoded with the next chunk.
       const whole = bytes.length - (bytes.length % 3);
       carried = bytes.subarray(whole);
       done(null, begin() + bytes.toString('base64', 0, whole));
@@ -180,7 +183,7 @@ function toJson(): Transform {
   });
 }
 
-/** Reads until the body ends or is longer than what goes along with a commit. */
+/** Reads until the body ends or exceeds `INLINE`. */
 async function readBeginning(body: Readable): Promise<{ chunks: Buffer[]; isWhole: boolean }> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -198,7 +201,7 @@ async function* concatenated(beginning: readonly Buffer[], rest: Readable): Asyn
   yield* rest;
 }
 
-/** Whether a text comes back byte for byte from a JSON string: no byte order mark, no NUL, nothing that is not UTF-8. */
+/** Returns whether a text survives a JSON string byte for byte: valid UTF-8 without a byte order mark or NUL. */
 function isPlainText(bytes: Buffer): boolean {
   return isUtf8(bytes) && !bytes.includes(0) && !bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
 }
