@@ -5,33 +5,33 @@ import { comparePaths, type FilePath, type FolderPath, nameOf, parentOf, ROOT } 
 import type { FileEntry } from '../../../model/store.ts';
 import { hashOfBlob } from '../blobs/kept-blobs.ts';
 
-/** The modes of entries (gitformat-index, git-fast-import): six octal digits, as the host writes them. */
+/** Modes of tree entries (gitformat-index, git-fast-import), as the GitHub API writes them: six octal digits. */
 export const FILE = '100644';
 export const EXECUTABLE = '100755';
 export const FOLDER = '040000';
 export const LINK = '120000';
 export const SUBMODULE = '160000';
 
-/** One name in a tree, and what it leads to. */
+/** An entry of a tree. */
 export interface TreeEntry {
   readonly mode: string;
   readonly sha: string;
-  /** Bytes of a file; 0 of anything else. */
+  /** Bytes of a file; otherwise 0. */
   readonly size: number;
 }
 
-/** A folder as git keeps it: what is under its names, by the sha of exactly that. */
+/** A git tree: the immutable content of a folder, identified by its SHA. */
 export interface Tree {
   readonly sha: string;
   readonly entries: ReadonlyMap<string, TreeEntry>;
   /**
-   * What the host told in the place of names that are not UTF-8. They are not among the entries; with any, `sha` can't be
-   * computed.
+   * Names that GitHub returned in place of names that are not UTF-8. They are not in `entries`. If there are any, the
+   * SHA can't be recomputed.
    */
   readonly untold: ReadonlySet<string>;
 }
 
-/** The tree without entries, which every repository has without having been given it. */
+/** The empty tree, which every repository contains implicitly. */
 export const EMPTY_TREE: Tree = {
   sha: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
   entries: new Map(),
@@ -40,18 +40,18 @@ export const EMPTY_TREE: Tree = {
 
 export const isFolder = ({ mode }: TreeEntry): boolean => mode === FOLDER;
 
-/** Whether an entry is a file, executable or not; 100664 stands in repositories of git's first years. */
+/** Returns whether an entry is a file, executable or not. Early versions of git also wrote mode 100664. */
 export const isFile = ({ mode }: TreeEntry): boolean => mode.startsWith('100');
 
-/** The sha of a blob of these bytes. */
+/** Returns the SHA of a blob with these bytes. */
 export function shaOfBlob(bytes: Buffer): string {
   return hashOfBlob(bytes.length).update(bytes).digest('hex');
 }
 
-/** The sha of the tree that has these entries. */
+/** Returns the SHA of a tree with these entries. */
 export function shaOfTree(entries: ReadonlyMap<string, TreeEntry>): string {
   const lines = [...entries]
-    // Git's order: by bytes, a folder compared with a "/" behind its name.
+    // Git sorts by bytes and compares folders as if their names ended with "/".
     .map(([name, entry]) => ({ name, entry, key: isFolder(entry) ? `${name}/` : name }))
     .toSorted((left, right) => comparePaths(left.key, right.key))
     .flatMap(({ name, entry }) => [
@@ -62,31 +62,31 @@ export function shaOfTree(entries: ReadonlyMap<string, TreeEntry>): string {
   return hash('sha1', Buffer.concat([Buffer.from(`tree ${content.length}\0`), content]));
 }
 
-/** What is known of a file. Git keeps neither its type nor when it was written. */
+/** Returns the metadata of a file. Git stores neither media type nor modification time. */
 export function fileEntry(path: FilePath, { sha, size }: Pick<TreeEntry, 'sha' | 'size'>): FileEntry {
   return { kind: 'file', path, size, etag: sha, modified: null, type: mediaTypeOf(path) };
 }
 
 /**
- * The file that keeps a folder of a repository which holds nothing else: git keeps no empty folders. The name is what
- * people have agreed on; it is never listed, and can't be asked for.
+ * Name of the file that represents an empty folder, because git does not store empty folders. `.gitkeep` is the common
+ * convention. Markers are not listed and can't be requested.
  */
 export const MARKER = '.gitkeep';
 
-/** A marker as it is made: an empty file. Its blob may be new to the repository, and so goes along as a text. */
+/** A new marker: an empty file. It is sent as text, because the repository may not contain its blob yet. */
 export const MARKER_ENTRY: TreeEntry = { mode: FILE, sha: 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391', size: 0 };
 export const MARKER_CONTENT = '';
 
 export const markerOf = (folder: FolderPath) => `${folder}${MARKER}` as FilePath;
 
-/** Whether a path has a segment with the name of markers, so that nothing is served there. */
+/** Returns whether a path contains the name of markers. Such paths are not served. */
 export function isReserved(path: FilePath | FolderPath): boolean {
   return path.split('/').includes(MARKER);
 }
 
 /**
- * Throws `invalid-path` for what no repository takes: a name that git keeps for itself, in the spellings that file
- * systems take for it (`verify_path` of git's read-cache.c), and the name of markers, which is ours.
+ * Throws `invalid-path` for names that a repository can't contain: git's own names in all spellings that file systems
+ * accept (`verify_path` in git's read-cache.c), and the name of markers.
  */
 export function requireWritable(path: FilePath | FolderPath): void {
   for (const name of path.split('/')) {
@@ -96,13 +96,16 @@ export function requireWritable(path: FilePath | FolderPath): void {
   }
 }
 
-/** `.git`, with what NTFS passes over, and its short name there; also behind a backslash, which parts names there. */
+/**
+ * `.git` with the suffixes that NTFS ignores, and its NTFS short name. Also after a backslash, which is a separator on
+ * Windows.
+ */
 const GIT = /(^|\\)(\.git|git~1)[ .]*($|[\\:])/i;
 
 /**
- * Whether git or Git LFS reads its settings from a file of this name: `.gitattributes` in any folder, which decides for which
- * pointers an object of Git LFS is served, and in the root `.lfsconfig` and `.gitmodules`, which name servers that clones ask.
- * In every spelling that a file system takes for one of them (`is_ntfs_dot_generic` and `is_hfs_dot_str` of git).
+ * Returns whether git or Git LFS reads settings from a file of this name, in any spelling that a file system accepts
+ * (`is_ntfs_dot_generic` and `is_hfs_dot_str` of git). `.gitattributes` in any folder selects the pointers that are
+ * served as Git LFS objects. `.lfsconfig` and `.gitmodules` in the root name servers that clones contact.
  */
 export function isGitSettings(path: FilePath): boolean {
   const name = nameOf(path).replace(IGNORED, '');
@@ -112,7 +115,7 @@ export function isGitSettings(path: FilePath): boolean {
 const ATTRIBUTES = /^(\.gitattributes|gitatt~[1-4]|gi7d29~\d)[ .]*(:|$)/i;
 const ROOT_SETTINGS = /^(\.gitmodules|gitmod~[1-4]|gi7eba~\d|\.lfsconfig|lfscon~[1-4])[ .]*(:|$)/i;
 
-/** Characters that HFS+ passes over in names. */
+/** Characters in names that HFS+ ignores. */
 const IGNORED = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 
 function refused(path: FilePath | FolderPath, what: string): StoreError {

@@ -9,40 +9,40 @@ import type { GitHubOptions } from '../settings.ts';
 import { EMPTY_TREE, isFile, isFolder, MARKER, type Tree } from './objects.ts';
 import type { Trees } from './trees.ts';
 
-/** The branch at one moment. Nothing of it ever changes. */
+/** The branch at one moment. Immutable. */
 export interface Snapshot {
-  /** The sha of the head; undefined in a repository without a commit. */
+  /** SHA of the head; undefined in a repository without commits. */
   readonly head: string | undefined;
-  /** The sha of its tree. */
+  /** SHA of the root tree. */
   readonly root: string;
 }
 
 export interface Snapshots {
-  /** The branch as it was seen at most as long ago as is trusted. */
+  /** Returns a snapshot that is at most `trust` seconds old. */
   current(options?: Cancellable): Promise<Snapshot>;
-  /** The branch as it was after this was called. */
+  /** Returns a snapshot that is not older than the call. */
   latest(options?: Cancellable): Promise<Snapshot>;
-  /** Takes in that a commit of ours moved the branch. */
+  /** Records that a commit of this process moved the branch. */
   moved(from: Snapshot, to: Snapshot): void;
 }
 
-/** Milliseconds for which the host may still tell of a head that we replaced: its replicas lag a little. */
+/** Milliseconds for which GitHub may still return a replaced head, because its replicas lag behind. */
 const LAG = 5_000;
 
 export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions): Snapshots {
   const { branch, createBranch, readOnly, trust } = options;
   const flights = createSingleFlight<void>();
-  /** Heads that we replaced or that were behind those, and when. */
+  /** Heads that this process replaced, and their predecessors, with the time of the replacement. */
   const replaced = new Map<string, number>();
-  /** Heads that the branch had before others moved it on, and until when it was seen there. */
+  /** Heads that other clients replaced, with the time when they were last seen. */
   const former = new Map<string, number>();
   let known: { snapshot: Snapshot; etag: string | undefined; seen: number } | undefined;
 
   const isReplaced = (head: string) => performance.now() - (replaced.get(head) ?? Number.NEGATIVE_INFINITY) < LAG;
 
-  /** Of a repository that was too large for one answer once, folders are read one by one, as they are asked for. */
+  /** Once a repository was too large for one response, its folders are read individually on demand. */
   let fitsOneAnswer = true;
-  /** Never rejects: only waited for. */
+  /** The request in progress. Never rejects. */
   let looking: Promise<void> | undefined;
 
   const look = (signal: AbortSignal): Promise<void> => {
@@ -58,7 +58,7 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
     const before = known;
     const seen = performance.now();
     const told = await askForBranch(before?.etag, signal);
-    // A commit of ours was faster than this answer.
+    // A commit of this process finished before this response arrived.
     if (known !== before) return;
     if (before && (told === 'same' || (told.head !== undefined && isReplaced(told.head)))) {
       known = { ...before, seen };
@@ -82,7 +82,7 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
     }
   };
 
-  /** What it means that there is no branch: no commit yet, no branch of the name, or no repository. */
+  /** Handles a missing branch: an empty repository, a wrong branch name, or a missing repository. */
   const withoutBranch = async (cause: unknown, signal: AbortSignal) => {
     const { defaultBranch } = await host.describe({ signal });
     const hasCommits = await host.reference(defaultBranch, { signal }).then(
@@ -109,7 +109,7 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
     try {
       await host.createReference(branch, state.head, { signal });
     } catch (error) {
-      // Somebody else may have been first: another process of ours, say.
+      // Another client, such as another process of this service, may have created the branch first.
       return await stateOf(branch, signal).catch(() => {
         throw error;
       });
@@ -118,7 +118,7 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
     return { ...state, etag: undefined };
   };
 
-  /** The state of a branch that somebody may have made since it was not there. */
+  /** Returns the state of a branch that may have been created meanwhile. */
   const stateOf = async (name: string, signal: AbortSignal) => {
     const state = await host.branch(name, undefined, { signal });
     requireTold(state);
@@ -128,13 +128,14 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
   const see = async ({ signal }: Cancellable): Promise<Snapshot> => {
     for (;;) {
       await flights.run('branch', look, signal);
-      // A commit of ours may have made nothing of what was seen (`moved`).
+      // `moved` may have discarded the result.
       if (known) return known.snapshot;
     }
   };
 
   const latest: Snapshots['latest'] = async ({ signal } = {}) => {
-    // What is under way may have been answered already: it is waited for, and then asked anew, once for all who wait.
+    // A request in progress may have been answered before this call. Wait for it, then send one new request for all
+    // callers.
     if (looking) await untilAborted(looking, signal);
     return see({ signal });
   };
@@ -155,7 +156,7 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
       for (const head of former.keys()) replaced.set(head, now);
       former.clear();
       if (from.head !== undefined) replaced.set(from.head, now);
-      // Seen meanwhile by a look at it, and moved on by others: nobody knows which of the two is the newer one.
+      // Another client moved the branch meanwhile and a read saw it. Which of the two heads is newer is unknown.
       const isOutdated = known !== undefined && known.snapshot.head !== from.head && known.snapshot.head !== to.head;
       known = isOutdated ? undefined : { snapshot: to, etag: undefined, seen: now };
     },
@@ -164,7 +165,7 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
 
 const ignore = () => {};
 
-/** An answer that says something: that nothing changed is one to those alone who said since when. */
+/** Throws if GitHub responds "not modified" to a request without an ETag. */
 function requireTold<State>(told: State | 'same'): asserts told is State {
   if (told === 'same') throw new Error('The host says that nothing changed, and was not told since when.');
 }
@@ -184,20 +185,20 @@ function noBranch(
   return new StoreError('unavailable', message, { cause, retryAfter: RETRY_LATER_SECONDS });
 }
 
-/** What a folder comes to, with everything below it. */
+/** Totals of a folder and everything below it. */
 export interface Measure {
   readonly files: number;
-  /** Of the files. */
+  /** Total bytes of the files. */
   readonly bytes: number;
-  /** The longest path below it, in bytes; empty where it holds nothing. */
+  /** The longest path below the folder, by bytes; empty for an empty folder. */
   readonly longest: string;
 }
 
 const EMPTY: Measure = { files: 0, bytes: 0, longest: '' };
 
 /**
- * Measures trees. What was found of one is kept with it, as it never changes. Gives undefined for a tree that the host
- * does not tell in one answer, unless it has to be known `atAnyCost`: then its folders are read one by one.
+ * Measures a tree and caches the result, because trees are immutable. Returns undefined if GitHub can't list the tree
+ * in one response, unless `atAnyCost` is set: then its folders are read individually.
  */
 export type Measuring = (sha: string, options: { atAnyCost: boolean } & Cancellable) => Promise<Measure | undefined>;
 
@@ -228,7 +229,7 @@ export function createMeasuring(trees: Trees): Measuring {
   };
 }
 
-/** Throws `invalid-path` where a path below `from` would be too long below `to`. */
+/** Throws `invalid-path` if a path below `from` would be too long below `to`. */
 export function requireLengths({ longest }: Measure, from: FolderPath, to: FolderPath): void {
   rebase((from + longest) as FilePath, from, to);
 }

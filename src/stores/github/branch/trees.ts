@@ -7,23 +7,23 @@ import type { StoreLog } from '../../network.ts';
 import type { Host, ToldTree } from '../host/host.ts';
 import { EMPTY_TREE, isFile, isFolder, LINK, SUBMODULE, shaOfTree, type Tree, type TreeEntry } from './objects.ts';
 
-/** Trees by their sha, of which nothing ever changes: what was read once is not asked for again. */
+/** Cache of trees by SHA. Trees are immutable, so each is requested only once while it is cached. */
 export interface Trees {
-  /** The tree of this sha; from the host where it is not known. */
+  /** Returns a tree from the cache or from GitHub. */
   read(sha: string, options?: Cancellable): Promise<Tree>;
   /**
-   * Reads a tree with everything below it in one request. Gives whether the host can: it tells only so much at once.
-   * Asks nothing where all of it is known.
+   * Reads a tree and everything below it with one request, or with none if all of it is cached. Returns whether the
+   * response was complete: GitHub limits its size.
    */
   readAll(sha: string, options?: Cancellable): Promise<boolean>;
-  /** Takes in a tree that was made here. */
+  /** Adds a tree that this process created. */
   keep(tree: Tree): void;
 }
 
-/** How many entries are kept in memory: some hundred bytes each. */
+/** Maximum cached entries, at some hundred bytes each. */
 const MOST_ENTRIES = 400_000;
 
-/** What takes the place of a byte that is not UTF-8, and stands in few names by itself. */
+/** Replacement character that GitHub returns for bytes that are not UTF-8. Few names contain a real one. */
 const REPLACEMENT = '\ufffd';
 
 export function createTrees(host: Host, log: StoreLog): Trees {
@@ -34,11 +34,13 @@ export function createTrees(host: Host, log: StoreLog): Trees {
   const reading: SingleFlight<Tree> = createSingleFlight();
   const readingAll: SingleFlight<boolean> = createSingleFlight();
   const tell = createTeller(log);
-  /** Whether no answer was cut short so far, so that one about the whole branch has all that there is to tell of. */
+  /**
+   * Whether no response was truncated so far, so that a response about the whole branch counts all omitted entries.
+   */
   let isToldWhole = true;
 
   const take = (trees: readonly Tree[]) => {
-    // A tree is used after those below it, so that it is the last to be forgotten.
+    // Parents are added after their children, so that they are evicted last.
     for (const tree of trees) known.set(tree.sha, tree);
     tell(trees, isToldWhole);
   };
@@ -64,7 +66,7 @@ export function createTrees(host: Host, log: StoreLog): Trees {
     return !told.truncated;
   };
 
-  /** A few trees can name each other so often that nobody could follow every path: each is looked at once. */
+  /** Visits each tree once, because a few trees that refer to each other can form exponentially many paths. */
   const isWhole = (sha: string, seen = new Set<string>()): boolean => {
     if (seen.has(sha) || sha === EMPTY_TREE.sha) return true;
     seen.add(sha);
@@ -87,7 +89,9 @@ export function createTrees(host: Host, log: StoreLog): Trees {
   };
 }
 
-/** The trees of a whole answer, those further down first. Below a name that the host could not tell, none is known. */
+/**
+ * Returns the trees of a recursive response, children before parents. Trees below a name that is not UTF-8 are omitted.
+ */
 function treesOf(root: string, { entries }: ToldTree): Tree[] {
   const folders = new Map<string, { sha: string; entries: [string, TreeEntry][] }>([['', { sha: root, entries: [] }]]);
   for (const { path, ...entry } of entries) {
@@ -106,8 +110,8 @@ function treesOf(root: string, { entries }: ToldTree): Tree[] {
 }
 
 /**
- * A tree as the host told it. A name that is not UTF-8 comes with replacement characters in it; one that has such a
- * character by itself is told from it by the sha, which only the true names give.
+ * Builds a tree from a response. A replacement character in a name may be real or may stand for bytes that are not
+ * UTF-8. Only with the real names does the SHA match.
  */
 function treeOf(sha: string, told: readonly (readonly [string, TreeEntry])[]): Tree {
   const entries = new Map(told);
@@ -120,8 +124,8 @@ function treeOf(sha: string, told: readonly (readonly [string, TreeEntry])[]): T
 }
 
 /**
- * Tells how many entries are left out of listings, whenever that is another number. Of folders that are read one by one,
- * each has a number of its own: only the first is told.
+ * Logs how many entries listings omit, whenever the numbers change. If folders are read individually, only the first
+ * numbers are logged, because each folder has its own.
  */
 function createTeller(log: StoreLog): (trees: readonly Tree[], isAll: boolean) => void {
   let last: string | undefined;
