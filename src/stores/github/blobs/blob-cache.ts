@@ -10,24 +10,26 @@ import { shuttingDown } from '../../network.ts';
 import { createGrowingFile, download, onDisk, type TailableFile } from './download.ts';
 import { type Blob, createKeptBlobs } from './kept-blobs.ts';
 
-/** Blobs, fetched from their host when first asked for and kept in a folder, which processes and restarts share. */
+/** Cache of blobs in a folder that processes share and that survives restarts. Blobs are downloaded on first use. */
 export interface BlobCache {
   /**
-   * The bytes of a blob, or those of `range`. Settles when the file is open or `fetch` has settled, so that what can't
-   * be had is known before any byte goes out. Readers of a blob that is on its way share one download; each goes at its
-   * own pace, and `fetch` and what it gave are ended when no reader is left. The last byte of a blob comes when its sha
-   * was found right.
+   * Opens a blob, or a `range` of it. Resolves when the file is open or `fetch` has settled, so that a missing blob is
+   * an error before the first byte is sent. Concurrent readers share one download, each at its own speed. When the last
+   * reader leaves, the download is aborted. The last byte is delivered only after the SHA was verified.
    *
-   * Rejects, or the stream fails, with what `fetch` rejects with; with `unavailable` when the host breaks off, stalls or
-   * sends other bytes, when the folder is full or can't be written to, and after `close`; with the reason of `signal` at
-   * once. The next reader after a failure starts anew.
+   * Rejects, or fails the stream, with the error of `fetch`. Fails with `unavailable` if GitHub ends the response
+   * early, stalls or sends different bytes; if the folder is full or not writable; and after `close`. Aborting `signal`
+   * fails at once with its reason. The first reader after a failure starts a new download.
    *
-   * The stream has a file open until it has ended or is destroyed.
+   * The stream holds an open file until it ends or is destroyed.
    */
   open(blob: Blob, fetch: Fetch, options?: Cancellable & { readonly range?: ResolvedRange }): Promise<Readable>;
-  /** Throws `unavailable` where nothing can be read, because the folder can't be written to. */
+  /** Throws `unavailable` if the folder is not writable, because then nothing can be read. */
   check(): Promise<void>;
-  /** Ends what is under way, whose readers get `unavailable`. When it resolves, no file is open and nothing runs. */
+  /**
+   * Aborts all downloads; their readers get `unavailable`. Resolves when all files are closed and nothing is in
+   * progress.
+   */
   close(): Promise<void>;
 }
 
@@ -35,10 +37,10 @@ export type BlobCacheOptions = Omit<BlobFilesOptions, 'stallAfter'> & Partial<Pi
 
 const STALL_AFTER = 60_000;
 
-/** A blob that somebody reads or waits for. */
+/** A blob with at least one reader. */
 interface BlobInUse {
   readonly opened: Promise<TailableFile>;
-  /** Aborts when no reader is left or the file failed. Nobody may begin to read it then. */
+  /** Aborted when the last reader leaves or the file fails. New readers can't join after that. */
   readonly over: AbortController;
   readers: number;
 }
@@ -96,7 +98,10 @@ export function createBlobCache({ stallAfter = STALL_AFTER, ...options }: BlobCa
   };
 }
 
-/** The size is part of it, so that nobody waits for bytes behind the end of a blob that was called smaller by others. */
+/**
+ * Includes the size, so that an entry with a wrong, smaller size does not make readers wait for bytes that never
+ * arrive.
+ */
 function keyOf({ sha, size }: Blob): string {
   return `${sha} ${size}`;
 }
@@ -106,9 +111,10 @@ function leave(use: BlobInUse): void {
   if (use.readers === 0) use.over.abort(new DOMException('Nobody reads the file any more.', 'AbortError'));
 }
 
-/** The same stream, which fails with the reason of `signal` when that aborts. */
+/** Returns the same stream, which fails with the reason of `signal` when that aborts. */
 function endedBy(signal: AbortSignal | undefined, readable: Readable): Readable {
-  // It may fail before whoever asked listens to it, who learns of that all the same: no reason to end the process.
+  // The stream may fail before the caller listens to it. The caller still gets the error; without a listener, it would
+  // end the process.
   readable.on('error', () => {});
   if (!signal) return readable;
   const abort = () => readable.destroy(asError(signal.reason));
@@ -117,36 +123,36 @@ function endedBy(signal: AbortSignal | undefined, readable: Readable): Readable 
   return readable;
 }
 
-/** Asks the host for all bytes of a blob. Has time limits of its own, and settles soon after `signal` aborts. */
+/** Requests all bytes of a blob from GitHub. Has its own timeouts, and settles soon after `signal` aborts. */
 export type Fetch = (signal: AbortSignal) => Promise<Readable>;
 
-/** The files that blobs are read from: those that were kept, and new ones that are filled while they are read. */
+/** The files that blobs are read from: cached files, and new files that are read during the download. */
 export interface BlobFiles {
   /**
-   * Has a blob in an open file until `over` aborts, and gives that to `opened` as soon as it is known that it can be
-   * read. Aborts `over` with the error itself when something fails. Resolves when the file is closed, and never rejects.
+   * Opens a blob in a file until `over` aborts, and passes the file to `opened` as soon as it is readable. On failure,
+   * aborts `over` with the error. Resolves when the file is closed; never rejects.
    */
   lend(blob: Blob, fetch: Fetch, lent: Lent): Promise<void>;
-  /** Throws `unavailable` where the folder can't be written to. */
+  /** Throws `unavailable` if the folder is not writable. */
   check(): Promise<void>;
-  /** Resolves when the folder is left alone. */
+  /** Resolves when the folder is no longer used. */
   close(): Promise<void>;
 }
 
-/** How the one who lends a file and the readers hear of each other. */
+/** The connection between a lent file and its readers. */
 interface Lent {
   readonly over: AbortController;
   readonly opened: (file: TailableFile) => void;
 }
 
 export interface BlobFilesOptions {
-  /** Made when missing, for its owner alone. */
+  /** Created if missing, accessible only to its owner. */
   readonly folder: string;
-  /** Bytes that are kept in `folder`; 0 keeps nothing. What comes near to it or is larger is not kept either. */
+  /** Maximum bytes in `folder`; 0 caches nothing. Blobs close to this size or larger are not cached. */
   readonly size: number;
-  /** Is told when the cache can't be read, written or swept though no request fails for it. */
+  /** Called when the cache can't be read, written or swept although no request fails because of it. */
   readonly warn: (message: string, details: object) => void;
-  /** Milliseconds without a byte after which a download is given up. */
+  /** Milliseconds without data after which a download is aborted. */
   readonly stallAfter: number;
 }
 
@@ -160,7 +166,7 @@ export function createBlobFiles({ folder, size, warn, stallAfter }: BlobFilesOpt
   const kept = createKeptBlobs(folder, warn);
 
   const createFile = async () => {
-    // The folder may have been removed by hand since the start.
+    // The folder may have been deleted since the start.
     await cache.make();
     return cache.create();
   };
@@ -213,7 +219,7 @@ export function createBlobFiles({ folder, size, warn, stallAfter }: BlobFilesOpt
   };
 }
 
-/** Lets a file be read, while `fill` fills it and then until `over` aborts, and closes it. */
+/** Makes a file readable while `fill` writes it and until `over` aborts, then closes it. */
 async function lendFile(
   file: FileHandle,
   { size }: Blob,
@@ -229,7 +235,7 @@ async function lendFile(
     growing.finish();
     if (!signal.aborted) await once(signal, 'abort');
   } catch (error) {
-    // Before the file is closed: nobody may read from it then.
+    // Abort before the file is closed, so that no reader uses it afterwards.
     over.abort(error);
   } finally {
     await file.close();

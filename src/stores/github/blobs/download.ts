@@ -7,16 +7,16 @@ import { RETRY_LATER_SECONDS, RETRY_SOON_SECONDS } from '../../network.ts';
 import { type Blob, hashOfBlob } from './kept-blobs.ts';
 
 export interface DownloadOptions {
-  /** Ends the download. */
+  /** Aborts the download. */
   readonly signal: AbortSignal;
-  /** Milliseconds without a byte after which the host is given up. */
+  /** Milliseconds without data after which the download is aborted. */
   readonly stallAfter: number;
 }
 
 /**
- * Writes what the host sends into `file`, at the pace of the disk, and resolves when it was all of the blob and
- * nothing else. Rejects with `unavailable` when it is not, breaks off or stalls, or can't be written, and with the reason
- * of `signal`; an error of the body that is a `StoreError` stays as it is. The body is destroyed in any case.
+ * Writes a response body to `file`, with back-pressure, and resolves when the bytes match the blob's SHA. Rejects with
+ * `unavailable` if the bytes differ, the body ends early or stalls, or the file can't be written; with the reason of
+ * `signal` if that aborts. A `StoreError` of the body is thrown unchanged. Always destroys the body.
  */
 export async function download(
   body: Readable,
@@ -45,11 +45,11 @@ export async function download(
   } finally {
     clearTimeout(timer);
   }
-  // The sha covers the size as well.
+  // The SHA also covers the size.
   if (hash.digest('hex') !== blob.sha) throw otherBytes();
 }
 
-/** The outcome of something done in the folder of the cache; a failure is one that a person can act on. */
+/** Awaits an operation in the cache folder. Converts errors to `unavailable` with advice for the operator. */
 export async function onDisk<Result>(operation: Promise<Result>): Promise<Result> {
   try {
     return await operation;
@@ -81,25 +81,27 @@ function stalled(): StoreError {
   });
 }
 
-/** A file that is read while it is written. Nobody reads its last byte before all of it was found right. */
+/** A file that can be read while it is written. Its last byte is readable only after its content was verified. */
 export interface TailableFile {
-  /** Writes behind what is there, and resolves when that can be read. One call at a time. */
+  /** Appends a chunk; resolves when the chunk is readable. One call at a time. */
   append(chunk: Uint8Array): Promise<void>;
-  /** All of it is there, and right. */
+  /** Marks the file as complete and verified. */
   finish(): void;
-  /** Whoever still reads fails with `reason` when it asks for more. Once this was called, the file may be closed. */
+  /** Fails all readers with `reason` on their next read. After this call, the file can be closed. */
   fail(reason: unknown): void;
   /**
-   * Bytes of the file, each as soon as it is there. `left` is called once, when the reader has come to its end or was
-   * destroyed.
+   * Reads a range, each byte as soon as it is available. `left` is called once, when the reader ends or is destroyed.
    */
   read(range: ResolvedRange, left: () => void): Readable;
 }
 
-/** Bytes that are read at once. A reader holds two such pieces at the most. */
+/** Maximum bytes per read. A reader buffers at most two chunks of this size. */
 const PIECE = 64 * 1024;
 
-/** A file that will have `size` bytes, and is empty now unless it is finished at once. Whoever opened it closes it. */
+/**
+ * Creates a tailable file that will have `size` bytes. It must be empty now, or be finished at once. The caller closes
+ * it.
+ */
 export function createGrowingFile(file: FileHandle, size: number): TailableFile {
   let written = 0;
   let isFinished = false;
@@ -111,7 +113,7 @@ export function createGrowingFile(file: FileHandle, size: number): TailableFile 
     changed = Promise.withResolvers();
   };
 
-  /** Waits until there are bytes from `start` on, and gives some of them. */
+  /** Waits until bytes from `start` on are available, and returns some of them. */
   const take = async ({ start, end }: ResolvedRange): Promise<Buffer> => {
     for (;;) {
       if (failure) throw failure;
@@ -170,7 +172,7 @@ function createReader(
   });
 }
 
-/** Bytes of the file, one at least and `length` at the most. */
+/** Reads between 1 and `length` bytes. */
 async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
   const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, position);
   if (bytesRead > 0) return buffer.subarray(0, bytesRead);

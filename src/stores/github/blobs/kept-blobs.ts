@@ -6,32 +6,34 @@ import { LRUCache } from 'lru-cache';
 import { isMissing, noteUse } from '../../../cache/cache-folder.ts';
 import { maxEntries } from '../../../cache/lru-options.ts';
 
-/** Blobs in the folder of the cache, each in a file that is called by its sha. */
+/** The cached blobs, each in a file named by its SHA. */
 export interface StoredBlobs {
-  /** The blob, open for reading, if it is there and right. One that is damaged is removed. Notes that it was used. */
+  /**
+   * Opens a cached blob and records its use. Returns undefined if it is missing or damaged; removes a damaged file.
+   */
   open(blob: Blob): Promise<FileHandle | undefined>;
-  /** Notes that a blob is right, as long as it is in this file and nobody writes to that. */
+  /** Marks the content of a file as verified, until the file is replaced or modified. */
   trust(blob: Blob, file: FileHandle): Promise<void>;
 }
 
 /**
- * Nothing waits for the disk when a blob is kept, so that a machine that loses power may leave one that is not whole.
- * Up to this size, in bytes, each is read through before it is used, unless its file is the one that was found right
- * before: some 20 ms. Of a larger one the size has to do.
+ * Maximum bytes of a file that is verified on open, which takes about 20 ms, unless the same file was verified before.
+ * Cached files are not flushed to disk, so a power failure can truncate them. Of larger files, only the size is
+ * checked.
  */
 const VERIFIED_UP_TO = 8 * 1024 * 1024;
 
-/** How many blobs are remembered to be right: a megabyte or two. */
+/** Maximum blobs remembered as verified. They need one or two megabytes. */
 const MOST_TRUSTED = 10_000;
 
-/** No link is followed, and what is no file does not hold up who opens it. */
+/** Does not follow symbolic links, and does not block on a FIFO. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Bytes that are read at once. */
+/** Bytes per read. */
 const PIECE = 64 * 1024;
 
 export function createKeptBlobs(folder: string, warn: (message: string, details: object) => void): StoredBlobs {
-  /** Which file of a blob is known to be right. */
+  /** Identity of the verified file of each blob, by SHA. */
   const trusted = new LRUCache<string, string>(maxEntries(MOST_TRUSTED));
 
   const isRight = async (file: FileHandle, { sha, size }: Blob): Promise<boolean> => {
@@ -69,13 +71,13 @@ export function createKeptBlobs(folder: string, warn: (message: string, details:
   };
 }
 
-/** A file as it is: another one, and one that was written to, is told otherwise. */
+/** Returns the identity of a file's content. It changes when the file is replaced or modified. */
 async function identityOf(file: FileHandle): Promise<string> {
   const { dev, ino, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
   return `${dev} ${ino} ${mtimeNs} ${ctimeNs}`;
 }
 
-/** The sha of the first `size` bytes of a file. */
+/** Returns the blob SHA of the first `size` bytes of a file. */
 async function shaOf(file: FileHandle, size: number): Promise<string> {
   const hash = hashOfBlob(size);
   const piece = Buffer.allocUnsafe(PIECE);
@@ -88,7 +90,7 @@ async function shaOf(file: FileHandle, size: number): Promise<string> {
   return hash.digest('hex');
 }
 
-/** A file as git keeps it: bytes that never change, by the sha of exactly those. */
+/** A git blob: the immutable content of a file, identified by its SHA. */
 export interface Blob {
   /** 40 hexadecimal digits. */
   readonly sha: string;
@@ -96,7 +98,7 @@ export interface Blob {
   readonly size: number;
 }
 
-/** The hash whose digest is the sha of a blob of `size` bytes, once it was given those (gitformat-pack). */
+/** Returns a hash that yields the SHA of a blob of `size` bytes after an update with them (gitformat-pack). */
 export function hashOfBlob(size: number): Hash {
   return createHash('sha1').update(`blob ${size}\0`);
 }

@@ -14,7 +14,7 @@ import { webUrlIn } from '../host/requests.ts';
 import type { GitHubOptions } from '../settings.ts';
 import type { BlobCache } from './blob-cache.ts';
 
-/** An object of Git LFS, in whose place the repository has a pointer. */
+/** A Git LFS object. The repository contains a pointer to it. */
 export interface LargeObject {
   /** Its SHA-256. */
   readonly id: string;
@@ -22,26 +22,29 @@ export interface LargeObject {
   readonly size: number;
 }
 
-/** Where the host gives an object. */
+/** Download URL of an object, with the headers to send. */
 interface Download {
   readonly href: string;
   readonly header: Readonly<Record<string, string>>;
 }
 
-/** The objects of Git LFS (github.com/git-lfs/git-lfs, docs/spec.md and docs/api/batch.md). */
+/** Access to Git LFS objects (github.com/git-lfs/git-lfs, docs/spec.md and docs/api/batch.md). */
 export interface LargeObjects {
-  /** The object that a blob points to. Undefined where it is a file like any other, or the host does not have it. */
+  /**
+   * Returns the object that a blob points to. Returns undefined if the blob is an ordinary file or GitHub does not have
+   * the object.
+   */
   find(blob: TreeEntry, chain: readonly Tree[], options: Cancellable): Promise<LargeObject | undefined>;
   open(object: LargeObject, options: Cancellable & { range?: ResolvedRange }): Promise<Readable>;
-  /** A URL that gives it to whoever has it, asked for anew; undefined where the host gives none. */
+  /** Requests a download URL that needs no authentication; undefined if GitHub gives none. */
   downloadUrl(object: LargeObject, options: Cancellable): Promise<string | undefined>;
 }
 
-/** Bytes of a pointer: no file that is longer or shorter is one. */
+/** Minimum and maximum bytes of a pointer. */
 const SHORTEST = 100;
 const LONGEST = 1024;
 
-/** Milliseconds for which it is believed that the host has an object, or has not. */
+/** Milliseconds for which the presence or absence of an object is cached. */
 const FRESH = 60_000;
 
 const LFS_JSON = 'application/vnd.git-lfs+json';
@@ -56,7 +59,10 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
     return (await buffer(await blobs.open({ sha, size }, fetchBlob, { ...(signal && { signal }) }))).toString();
   };
 
-  /** Whether the attributes of one of the folders have files go to Git LFS. Without, nothing has to be read. */
+  /**
+   * Returns whether a `.gitattributes` file in one of the folders enables Git LFS. If none does, no blob has to be
+   * read.
+   */
   const isUsedIn = async (chain: readonly Tree[], options: Cancellable): Promise<boolean> => {
     for (const { entries } of chain) {
       const file = entries.get('.gitattributes');
@@ -75,7 +81,7 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
     return known.object;
   };
 
-  /** Where the host gives an object; undefined where it does not. */
+  /** Requests the download of an object; undefined if GitHub does not offer one. */
   const ask = async ({ id, size }: LargeObject, { signal }: Cancellable): Promise<Download | undefined> => {
     const url = `${webOf(apiUrl)}/${host.repository()}.git/info/lfs/objects/batch`;
     const credentials = Buffer.from(`x-access-token:${token ?? ''}`).toString('base64');
@@ -89,7 +95,7 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
       body: JSON.stringify({ operation: 'download', transfers: ['basic'], objects: [{ oid: id, size }] }),
       ...(signal && { signal }),
     });
-    // A web page is an answer of something else than Git LFS.
+    // A response that is not JSON, such as a web page, does not come from a Git LFS server.
     if (answer.ok && isJson(answer)) return downloadIn(parseJson(await answer.text()), id);
     const isPassing = [408, 429].includes(answer.status) || answer.headers.has('retry-after');
     if (answer.status >= 500 || isPassing) throw busy(answer);
@@ -129,7 +135,7 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
     async open(object, { range, signal }) {
       const download = await askSafely(object, { signal });
       if (!download) throw gone(object);
-      // A reader who leaves ends what the host sends, also where it has stopped sending.
+      // Aborts the download when the reader leaves, even if GitHub has stalled.
       const left = new AbortController();
       try {
         const answer = await timedFetch({ timeout: QUICK, streamsBody: true })(download.href, {
@@ -150,16 +156,17 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
 
     async downloadUrl(object, options) {
       const download = await askSafely(object, options);
-      // Whoever follows a redirect sends no headers of ours.
+      // A client that follows the redirect can't send these headers.
       return download && Object.keys(download.header).length === 0 ? download.href : undefined;
     },
   };
 }
 
-/** The object that a pointer names, if that is what the text is. */
+/** Parses a pointer; returns undefined if the text is not one. */
 function parsePointer(text: string): LargeObject | undefined {
   if (!text.startsWith('version https://git-lfs.github.com/spec/v1\n')) return undefined;
-  // Not by the flag "m": with it, a line also ends at U+2028 and U+2029, and text is a pointer that git-lfs takes for none.
+  // With the flag "m", a line would also end at U+2028 and U+2029, and the text could match although git-lfs rejects
+  // it.
   const lines = text.split('\n');
   const id = firstMatch(lines, /^oid sha256:([0-9a-f]{64})$/);
   const size = firstMatch(lines, /^size (\d{1,15})$/);
@@ -170,7 +177,7 @@ function firstMatch(lines: readonly string[], pattern: RegExp): string | undefin
   return lines.map((line) => pattern.exec(line)?.[1]).find((found) => found !== undefined);
 }
 
-/** The value of a JSON text; undefined where it is none. */
+/** Parses JSON; returns undefined if the text is not valid. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -179,7 +186,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The download that the answer of the batch endpoint offers. */
+/** Returns the download that a response of the batch endpoint offers. */
 function downloadIn(answer: unknown, id: string): Download | undefined {
   const { objects } = asRecord(answer);
   const found = Array.isArray(objects) ? objects.map(asRecord).find(({ oid }) => oid === id) : undefined;
@@ -189,7 +196,7 @@ function downloadIn(answer: unknown, id: string): Download | undefined {
   return url === undefined || !headers ? undefined : { href: url, header: headers };
 }
 
-/** The headers that the host wants sent; undefined where a name or value can't be one. */
+/** Returns the headers that GitHub requires; undefined if a name or value is invalid. */
 function headersIn(header: unknown): Readonly<Record<string, string>> | undefined {
   try {
     return Object.fromEntries(new Headers(asRecord(header) as Record<string, string>));
@@ -201,7 +208,7 @@ function headersIn(header: unknown): Readonly<Record<string, string>> | undefine
 const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 
-/** The part of an object that was asked for. Throws where the host gives fewer bytes than the pointer says. */
+/** Yields the requested range of an object. Throws `unavailable` if the body is shorter than the pointer's size. */
 async function* slice(
   body: AsyncIterable<Uint8Array> | null,
   range: ResolvedRange | undefined,
@@ -224,7 +231,10 @@ async function* slice(
     throw new StoreError('unavailable', 'The host gave a part of the file only.', { retryAfter: RETRY_SOON_SECONDS });
 }
 
-/** Where the host's web pages are, and Git LFS with them: beside the interface of GitHub, around that of Enterprise. */
+/**
+ * Returns the base URL of the host's web pages and Git LFS: github.com for api.github.com, the URL without `/api/v3`
+ * for an Enterprise server.
+ */
 function webOf(apiUrl: string): string {
   return apiUrl.replace(/\/api\/v3$/, '').replace(/^https:\/\/api\./, 'https://');
 }
