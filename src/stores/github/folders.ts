@@ -10,7 +10,7 @@ type FolderOperations = Required<
   Pick<Store, 'createFolder' | 'removeFolder' | 'copyFolder' | 'moveFolder' | 'removeTree'>
 >;
 
-/** The operations on folders: each is one change, and so part of one commit, however much is in the folder. */
+/** Creates the folder operations. Each is one change in one commit, whatever the size of the folder. */
 export function createFolderOperations(queue: CommitQueue, trees: Trees): FolderOperations {
   const measure = createMeasuring(trees);
 
@@ -18,7 +18,7 @@ export function createFolderOperations(queue: CommitQueue, trees: Trees): Folder
     (change: typeof copyFolder) =>
     async (from: FolderPath, to: FolderPath, { replace, signal, onProgress }: Replacing & Reporting & Cancellable) => {
       const progress = reporting({ onProgress });
-      // No path below a shorter one gets too long.
+      // A path can only become too long if the new folder path is longer than the old one.
       const mayBeTooLong = Buffer.byteLength(to) > Buffer.byteLength(from);
       const weigh = async ({ sha }: TreeEntry) => {
         if (!mayBeTooLong && !onProgress) return;
@@ -47,7 +47,7 @@ export function createFolderOperations(queue: CommitQueue, trees: Trees): Folder
   };
 }
 
-/** Progress of what is done in one step: nothing, and then all. */
+/** Reports the progress of a single-step operation: nothing at the beginning, everything at the end. */
 function reporting({ onProgress }: Reporting) {
   let known: Measure | undefined;
   const report = (done: number, bytes: number) => onProgress?.({ done, total: known?.files ?? null, bytes });

@@ -19,7 +19,7 @@ import { connect, type Host } from './host/host.ts';
 import { createReader } from './read.ts';
 import type { GitHubOptions } from './settings.ts';
 
-/** A branch of a repository on GitHub, or on a GitHub Enterprise server. Every change is in a commit. */
+/** Opens a branch of a repository on GitHub or on a GitHub Enterprise server. Every change is part of a commit. */
 export function openGitHub(options: GitHubOptions): Store {
   const { log } = options;
   const host = connect(options);
@@ -31,7 +31,10 @@ export function openGitHub(options: GitHubOptions): Store {
   const largeObjects = createLargeObjects(host, blobs, options);
   const reader = createReader(host, trees, snapshots, blobs, largeObjects);
 
-  /** Before the bytes of a file go to the host: nothing that could be known now is found only behind them. */
+  /**
+   * Checks the write and its condition before any bytes are sent to GitHub, so that an upload that must fail does so
+   * early.
+   */
   const prepare = async (place: Place | undefined, { signal }: Cancellable): Promise<void> => {
     queue.requireOpen();
     const { root } = await begin({ signal });
@@ -63,7 +66,7 @@ export function openGitHub(options: GitHubOptions): Store {
       }
     },
 
-    // What is not published is nowhere on the branch, and the host forgets it.
+    // GitHub removes blobs that no commit refers to, so `discard` has nothing to do.
     async stage({ body }, { signal } = {}) {
       const blob = await takeIn({ body }, { signal });
       return { publish: (file, _upload, { condition } = {}) => put(file, blob, condition), discard: async () => {} };
@@ -95,10 +98,13 @@ export function openGitHub(options: GitHubOptions): Store {
   };
 }
 
-/** Stands for a blob that is still to be made. */
+/** Placeholder for a blob that does not exist yet. */
 const UNKNOWN_BLOB: StoredBlob = { sha: '', size: 0 };
 
-/** The first look is at the repository, what the token may do, and the cache; those after it are at the branch alone. */
+/**
+ * Creates the health check. The first successful check verifies the repository, the token's permissions and the cache;
+ * later ones only the branch.
+ */
 function createCheck(
   host: Host,
   snapshots: Snapshots,
@@ -137,18 +143,18 @@ function givesNoUrl({ path, size }: FileEntry): StoreError {
   return new StoreError('too-large', message);
 }
 
-/** Where the URLs lead that the host of a repository gives of its files, and of those that Git LFS has. */
+/** Returns the origins of the download URLs that GitHub gives for files and for Git LFS objects. */
 export function repositoryOrigins(apiUrl: string): readonly string[] {
   const { protocol, host, origin } = new URL(apiUrl);
   if (host === 'api.github.com') return GITHUB;
-  // An Enterprise server gives files under its own name, or under names below it ("Enabling subdomain isolation" in
-  // its documentation), which an address in numbers has not.
+  // An Enterprise server uses its own hostname or subdomains of it ("Enabling subdomain isolation" in its
+  // documentation). An IP address has no subdomains.
   const web = host.replace(/^api\./, '');
   const others = [web, `raw.${web}`, `media.${web}`].map((name) => `${protocol}//${name}`);
   return [...new Set([origin, ...others.filter((url) => URL.canParse(url))])];
 }
 
-/** Of GitHub itself: the first is where `download_url` leads, the others where files of Git LFS are. */
+/** Origins of github.com. The first is that of `download_url`, the others serve Git LFS objects. */
 const GITHUB = [
   'https://raw.githubusercontent.com',
   'https://media.githubusercontent.com',

@@ -20,12 +20,12 @@ import type { Snapshot, Snapshots } from './branch/snapshots.ts';
 import type { Trees } from './branch/trees.ts';
 import type { Host } from './host/host.ts';
 
-/** A file as the branch has it. */
+/** A file on the branch. */
 export interface FoundFile {
   readonly file: FileEntry;
   readonly snapshot: Snapshot;
   readonly blob: TreeEntry;
-  /** The object that the blob only points to, if it does, and if the host has it. */
+  /** The Git LFS object, if the blob is a pointer and GitHub has its object. */
   readonly object: LargeObject | undefined;
 }
 
@@ -42,7 +42,7 @@ export function createReader(
 ): Reader {
   const entriesIn = rememberLast(entriesOf);
 
-  /** The trees from the root to a folder; undefined where there is none. */
+  /** Returns the trees from the root to a folder; undefined if the folder does not exist. */
   const treesTo = async ({ root }: Snapshot, folder: FolderPath, options: Cancellable): Promise<Tree[] | undefined> => {
     const chain = [await trees.read(root, options)];
     for (const name of withoutSlash(folder).split('/').filter(Boolean)) {
@@ -89,7 +89,7 @@ export function createReader(
   };
 }
 
-/** What a folder has to list, in the order of listings: files and folders that a path can name, and no marker. */
+/** Returns the files and folders of a tree that a valid path can name, except the marker, in listing order. */
 function entriesOf(tree: Tree, folder: FolderPath): readonly Entry[] {
   const entries: Entry[] = [];
   for (const [name, entry] of tree.entries) {
@@ -101,7 +101,7 @@ function entriesOf(tree: Tree, folder: FolderPath): readonly Entry[] {
   return entries.toSorted((left, right) => comparePaths(left.path, right.path));
 }
 
-/** Pages of one folder are asked for one after the other: what was made of its tree is kept for the next. */
+/** Caches the last result per tree, because clients request the pages of a folder one after the other. */
 function rememberLast(make: typeof entriesOf): typeof entriesOf {
   const made = new WeakMap<Tree, { folder: FolderPath; entries: readonly Entry[] }>();
   return (tree, folder) => {

@@ -1,33 +1,33 @@
 import type { StoreLog } from '../network.ts';
 
-/** Which branch of which repository, who we are to its host, and how commits are to look. */
+/** Options of a GitHub store: the repository and branch, the credentials, and the form of commits. */
 export interface GitHubOptions {
-  /** The address of the host's REST interface, without a `/` at its end. */
+  /** Base URL of the REST API, without a trailing slash. */
   readonly apiUrl: string;
   readonly owner: string;
   readonly repository: string;
   readonly branch: string;
-  /** Without one, only public repositories are read, and those seldom. */
+  /** Without a token, only public repositories can be read, at a low rate limit. */
   readonly token: string | undefined;
-  /** Whether a branch that is not there is made, from the default branch. */
+  /** Whether to create a missing branch from the default branch. */
   readonly createBranch: boolean;
-  /** Whether nothing will be written, so that the token need not be able to. */
+  /** Whether the store is read-only, so that the token needs no write permission. */
   readonly readOnly: boolean;
-  /** Seconds for which the branch is believed to be as it was last seen. */
+  /** Seconds for which the last known state of the branch is used without a request. */
   readonly trust: number;
-  /** Seconds for which a request waits at the most when the host takes no more of them. */
+  /** Maximum seconds that a request waits for the rate limit to reset. */
   readonly quotaWait: number;
-  /** How many writing requests are sent in a minute at the most; unlimited where undefined. */
+  /** Maximum write requests per minute. Unlimited if undefined. */
   readonly writesPerMinute: number | undefined;
-  /** The first line of commits, with `{summary}` and `{count}` in it. */
+  /** Title of commits. `{summary}` and `{count}` are replaced. */
   readonly commitMessage: string;
-  /** Who commits are by; whom the token belongs to where undefined. */
+  /** Author of commits. Default: the owner of the token. */
   readonly author: { readonly name: string; readonly email: string } | undefined;
-  /** Where files that were read are kept, and how many bytes of them. */
+  /** Folder of the blob cache, and its maximum size in bytes. */
   readonly cache: { readonly folder: string; readonly size: number };
   readonly log: StoreLog;
-  /** Milliseconds for which the first change waits for others to go out with. */
+  /** Milliseconds for which the first change waits for others, to share one commit. */
   readonly gatherFor?: number;
-  /** Milliseconds before a request that failed in passing is sent again; four and nine times as long for the next two. */
+  /** Milliseconds before the first retry of a transient failure; the next two wait four and nine times as long. */
   readonly retryAfter?: number;
 }
