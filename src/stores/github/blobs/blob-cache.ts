@@ -139,7 +139,7 @@ export interface BlobFiles {
   close(): Promise<void>;
 }
 
-/** The connection between a lent file and its readers. */
+/** Signals between `lend` and the readers of its file. */
 interface Lent {
   readonly over: AbortController;
   readonly opened: (file: TailableFile) => void;
