@@ -7,21 +7,21 @@ import { type Check, type Finding, failed, ok, warning } from './check.ts';
 import { type RequestOptions, type Response, sendRequest } from './requests.ts';
 import type { StoreSubject } from './store.ts';
 
-/** The address by which people reach the service, and what is asked of it there. */
+/** The public URL of the service, and how to send requests to it. */
 export interface AddressSubject {
   readonly config: Config;
-  /** Without a `/` at its end. */
+  /** Without a trailing slash. */
   readonly url: string;
-  /** The token that requests carry, if there is one. */
+  /** Access token of the requests, if any. */
   readonly token: string | undefined;
   readonly version: string;
 }
 
-/** What a service says that has too much to do for a moment, and how often it is asked then. */
+/** Error of an overloaded service, and the maximum attempts in that case. */
 const OVERLOADED = 'The service is overloaded';
 const ATTEMPTS = 5;
 
-/** Asks the service for a path below its address, with the token. */
+/** Sends a request with the token to a path of the service. */
 export async function call({ url, token }: AddressSubject, path: string, asked: RequestOptions): Promise<Response> {
   const { origin } = new URL(url);
   const authorization: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -37,13 +37,13 @@ export async function call({ url, token }: AddressSubject, path: string, asked: 
   }
 }
 
-/** An answer in words: its status, and what the service says in it. */
+/** Describes a response: its status and the error of the service. */
 export function sayAnswer({ status, envelope }: Response): string {
   if (envelope?.error !== undefined) return `${status}: ${envelope.error}`;
   return envelope === undefined ? `${status}, which is not of the service` : String(status);
 }
 
-/** What is looked at before any file is asked for. */
+/** Checks before any file is requested. */
 export const ADDRESS_CHECKS: readonly Check<AddressSubject>[] = [
   {
     name: 'url-live',
@@ -112,7 +112,7 @@ export const ADDRESS_CHECKS: readonly Check<AddressSubject>[] = [
   },
 ];
 
-/** What to do where the address could not be asked at all. */
+/** Returns advice for a URL that can't be reached. */
 export function explainAddress(error: unknown, { url, config }: AddressSubject): string {
   const { message } = error instanceof Error ? error : { message: '' };
   const { host } = new URL(url);
@@ -153,7 +153,7 @@ function adviceOnHost({ envelope }: Response, { url }: AddressSubject): string {
   return `Let the proxy pass on all that is below ${url}/, with the host ${host}.`;
 }
 
-/** Days before its end at which a certificate should have been renewed. */
+/** Days before expiry at which a certificate should have been renewed. */
 const RENEWED_BY = 14;
 
 async function lookAtCertificate({ hostname, port }: URL, signal: AbortSignal): Promise<Finding> {
@@ -175,10 +175,10 @@ async function lookAtCertificate({ hostname, port }: URL, signal: AbortSignal): 
   }
 }
 
-/** The service at its address, and the store with the probe: for how files pass what is before the service. */
+/** The public URL, and the store with the probe. For checks of how the reverse proxy passes files. */
 export type PassageSubject = AddressSubject & StoreSubject;
 
-/** The path of a file of the probe behind a route. */
+/** Returns the request path of a probe file for a route. */
 export function pathOf(route: string, { probe }: PassageSubject, name: string): string {
   return `${route}${escapePath(probe + name)}`;
 }
@@ -189,7 +189,7 @@ export const ADVICE_ON_TOKEN =
 export const PATHS =
   'Have the proxy pass paths on as they are: in nginx proxy_pass with nothing behind the port, not even a "/"; in Apache AllowEncodedSlashes NoDecode and ProxyPass with nocanon; and no rewrite that decodes them.';
 
-/** What to do where a request is refused that should not be. */
+/** Returns advice for a request that should succeed but was refused. */
 export function adviceOnRefusal({ status, envelope }: Response): string {
   if (status === 401 || status === 403) return envelope === undefined ? 'Let the proxy pass it on.' : ADVICE_ON_TOKEN;
   return 'Look for the answer in the log of the proxy and, by its X-Request-Id, in that of the service.';

@@ -1,12 +1,14 @@
 import type { Config } from '../config/config.ts';
 import { isStoreError } from '../model/error.ts';
 
-/** What to do where a store refuses or fails, as far as it depends on the settings alone. */
+/** The settings, which the advice depends on. */
 interface Configured {
   readonly config: Config;
 }
 
-/** What to do about an error of the store in a check that needs these permissions of a bucket's key. */
+/**
+ * Returns a function that gives advice for a store error. `permissions` are those that the check needs on a bucket.
+ */
 export function adviceFor(permissions: string): (error: unknown, subject: Configured) => string {
   return (error, { config }) => {
     const { message } = error instanceof Error ? error : { message: '' };
@@ -29,7 +31,7 @@ function grant({ STORAGE_TYPE, S3_BUCKET: bucket, DISK_ROOT }: Config, permissio
   }
 }
 
-/** Parts of what stores say, and what to do then. */
+/** Parts of error messages of stores, with the advice for each. */
 const KNOWN: readonly (readonly [string, string])[] = [
   [
     'There is no bucket',

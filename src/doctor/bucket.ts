@@ -19,22 +19,22 @@ import { HOSTILE_NAME, readProbe, writeProbe } from './probe.ts';
 import { sendRequest } from './requests.ts';
 import { LARGE, LARGE_NAME, OTHER_ETAG, PLAIN_NAME, SMALL, type StoreSubject } from './store.ts';
 
-/** A bucket, asked without what the store does around its requests. */
+/** A bucket, accessed without the rules and layers of the store. */
 export interface BucketSubject extends StoreSubject {
   readonly bucket: Bucket;
-  /** Where people open the page, where that is known. */
+  /** Origin of the web UI, if it is known. */
   readonly pageOrigin: string | undefined;
 }
 
-/** Seconds by which clocks may differ without anybody noticing; stores refuse from 15 minutes on. */
+/** Seconds of clock difference that are tolerated. Stores refuse requests from 15 minutes on. */
 const CLOCKS = 60;
 
-/** What is looked at before the bucket is opened as a store, since it may be why that fails. */
+/** Runs before the bucket is opened as a store, because a wrong clock may be the reason that opening fails. */
 export const CLOCK_CHECK: Check<{ readonly origin: string; readonly bucket: string } & Pick<StoreSubject, 'config'>> = {
   name: 'bucket-clock',
   timeout: 10_000,
   async run({ origin, bucket }, signal) {
-    // Refused, as nobody signed it; the time is told all the same.
+    // The request is unsigned and refused; the response still contains the time.
     const answer = await sendRequest(origin, `/${bucket}`, { method: 'HEAD', signal }).catch(() => undefined);
     const ahead = Math.round((Date.parse(answer?.headers.date ?? '') - Date.now()) / 1000);
     if (Number.isNaN(ahead)) return notTried('The store does not tell its time, or does not answer.');
@@ -47,7 +47,7 @@ export const CLOCK_CHECK: Check<{ readonly origin: string; readonly bucket: stri
   explain: adviceFor(''),
 };
 
-/** What a bucket has to do, or should, on the probe that is there. */
+/** Checks of a bucket that need the probe. */
 export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
   {
     name: 'bucket-conditions',
@@ -107,7 +107,7 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     async run(subject, signal) {
       const { files, probe } = subject;
       const [from, to] = ['odd a+b%25 & é', 'odd copy'] as const;
-      // Of several files, because a store without key order can copy a folder of one.
+      // Copies several files, because a store without key order can still copy a folder of one file.
       for (const name of [HOSTILE_NAME, PLAIN_NAME]) await writeProbe(subject, `${from}/${name}`, SMALL, { signal });
       await files.copyFolder(childFolder(probe, from), childFolder(probe, to), { replace: false, signal });
       if (SMALL.equals(await readProbe(subject, `${to}/${HOSTILE_NAME}`, { signal }))) {
@@ -145,7 +145,7 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
         Key,
         Body: SMALL,
         ContentLength: SMALL.length,
-        // Of other bytes.
+        // The checksum of different content.
         ContentMD5: 'AAAAAAAAAAAAAAAAAAAAAA==',
       });
       try {
@@ -291,7 +291,7 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
   },
 ];
 
-/** What to do where a copy fails: of a store that can't copy, or as for every other request. */
+/** Returns advice for a failed copy: for stores that can't copy, or the usual advice. */
 function explainCopy(error: unknown, subject: StoreSubject): string {
   return isStoreError(error, 'unsupported') || isStoreError(error, 'not-found')
     ? COPIES
@@ -312,7 +312,7 @@ async function presign(store: StoreSubject['store'], file: Awaited<ReturnType<ty
   return { origin: url.origin, target: url.pathname + url.search };
 }
 
-/** Whether a host is this machine, or one of a network of its own, by its name or address alone. */
+/** Returns whether a hostname or IP address is this machine or in a private network. */
 function isInternal(host: string): boolean {
   if (isLoopback(host)) return true;
   return /^(10\.|192\.168\.|172\.(1[6-9]|2\d|3[01])\.|\[f[cd]|[^.]+$)|\.(local|internal|lan|svc)$/.test(host);

@@ -1,30 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { untilAborted } from '../concurrency/single-flight.ts';
 
-/** What a check found. */
+/** Result of a check. */
 export interface Finding {
-  /** `failed`: something does not work; `warning`: it works, and is not as it should be. */
+  /** `failed`: something does not work. `warning`: it works, but its configuration should change. */
   readonly status: 'ok' | 'warning' | 'failed' | 'not tried';
-  /** What was tried, and what came of it, or why it was not tried. */
+  /** What was tried and its result, or why the check did not run. */
   readonly found: string;
-  /** What to do about it: which setting, which permission, which line of another program's configuration. */
+  /** What to do: the setting, the permission, or the line of another program's configuration. */
   readonly advice?: string;
 }
 
-/** One thing that is looked at. What it finds goes out under its name, which docs/troubleshooting.md speaks of. */
+/** A check. Its name identifies it in reports and in docs/troubleshooting.md. */
 export interface Check<Subject> {
   readonly name: string;
-  /** The check without whose success this one says nothing. */
+  /** The check that must succeed first; otherwise this one is not tried. */
   readonly needs?: string;
-  /** Whether it is about settings like these; it is left out where it is not. */
+  /** Returns whether the check applies to the subject. Checks that don't apply are omitted from the report. */
   readonly concerns?: (subject: Subject) => boolean;
-  /** Whether it writes to the store. */
+  /** Whether the check writes to the store. */
   readonly writes?: true;
-  /** Milliseconds after which it is given up. */
+  /** Timeout in milliseconds. Default: 30,000. */
   readonly timeout?: number;
-  /** What it throws is a failure, as `explain` tells it. */
+  /** Runs the check. An error counts as `failed`, with the advice of `explain`. */
   readonly run: (subject: Subject, signal: AbortSignal) => Promise<Finding>;
-  /** What to do where `run` throws. */
+  /** Returns advice for an error of `run`. */
   readonly explain: (error: unknown, subject: Subject) => string;
 }
 
@@ -33,25 +33,25 @@ export const warning = (found: string, advice: string): Finding => ({ status: 'w
 export const failed = (found: string, advice: string): Finding => ({ status: 'failed', found, advice });
 export const notTried = (found: string): Finding => ({ status: 'not tried', found });
 
-/** Runs checks one after the other. */
+/** Runs checks in order. */
 export interface Runner {
-  /** Runs those that concern the subject. Once `signal` is aborted, it runs none. */
+  /** Runs the checks that apply to the subject. None starts after `signal` is aborted. */
   run<Subject>(checks: readonly Check<Subject>[], subject: Subject): Promise<void>;
-  /** Tells of a check that is none of a list. */
+  /** Reports a finding that does not come from a list of checks. */
   tell(name: string, finding: Finding): void;
   hasSucceeded(name: string): boolean;
-  /** Settles when what was given up has ended as well, or milliseconds are over. */
+  /** Resolves when all timed-out checks have ended, or after `milliseconds`. */
   settled(milliseconds: number): Promise<void>;
 }
 
 export interface RunnerOptions {
   readonly tell: (name: string, finding: Finding) => void;
-  /** Whether checks that write are not tried. */
+  /** Returns whether to skip checks that write. */
   readonly readOnly: () => boolean;
   readonly signal: AbortSignal;
 }
 
-/** Milliseconds for a check that says nothing else. */
+/** Default timeout of a check, in milliseconds. */
 const TIMEOUT = 30_000;
 
 export function createRunner({ tell, readOnly, signal }: RunnerOptions): Runner {
@@ -77,7 +77,7 @@ export function createRunner({ tell, readOnly, signal }: RunnerOptions): Runner 
     );
     pending.add(tracked);
     try {
-      // Not everything that is waited for minds a signal: a disk that does not answer, for one.
+      // Some operations ignore the signal, such as system calls on a disk that does not respond.
       return await untilAborted(work, ending);
     } catch (error) {
       if (signal.aborted) return notTried('It was interrupted.');

@@ -10,7 +10,7 @@ import { type Check, failed, ok, warning } from './check.ts';
 import { nearestFolder, writeProbe } from './probe.ts';
 import { PLAIN_NAME, type StoreSubject } from './store.ts';
 
-/** What is looked at before a folder is opened as a store. */
+/** Checks before the folder is opened as a store. */
 export const ROOT_CHECKS: readonly Check<Config>[] = [
   {
     name: 'disk-root',
@@ -77,7 +77,7 @@ export const ROOT_CHECKS: readonly Check<Config>[] = [
   },
 ];
 
-/** What is looked at in the probe, once it is there. */
+/** Checks of a disk that need the probe. */
 export const DISK_CHECKS: readonly Check<StoreSubject>[] = [
   {
     name: 'disk-names',
@@ -122,11 +122,11 @@ function isOnDisk({ STORAGE_TYPE }: Config): boolean {
   return STORAGE_TYPE === 'disk';
 }
 
-/** As statfs(2) tells it on Linux. */
+/** Type of a tmpfs file system in statfs(2) on Linux. */
 const TMPFS = 0x01021994;
 
 const LEAST_FREE = 2 ** 30;
 const LEAST_INODES = 10_000;
 
-/** In one form of Unicode (NFC), which has another. */
+/** A name in NFC, which has a different NFD form. */
 const COMPOSED = 'case-é';

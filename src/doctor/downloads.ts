@@ -15,7 +15,7 @@ import { HOSTILE_NAME } from './probe.ts';
 import { type Response, sendRequest } from './requests.ts';
 import { LARGE, LARGE_NAME, PLAIN_NAME, SMALL } from './store.ts';
 
-/** Whether files come out as they are, through what is before the service. */
+/** Checks that downloads pass through the reverse proxy unchanged. */
 export const FETCH_CHECKS: readonly Check<PassageSubject>[] = [
   {
     name: 'url-credential',
@@ -153,7 +153,9 @@ function adviceOnRedirect({ status, envelope }: Response, isOfStore: boolean): s
   return 'Have the proxy leave Location as it is (nginx: proxy_redirect off;), and pass /-/signed/ on; look at CONTENT_ORIGIN.';
 }
 
-/** Fetches a file that was just written, until the service sees it or should have: of a branch, it trusts what it saw. */
+/**
+ * Fetches a file that was just written, and retries for a branch until its cached state has expired (`GITHUB_TRUST`).
+ */
 async function untilSeen(subject: PassageSubject, signal: AbortSignal): Promise<Response> {
   const seconds = subject.config.STORAGE_TYPE === 'github' ? subject.config.GITHUB_TRUST + 1 : 0;
   const deadline = performance.now() + seconds * 1000;

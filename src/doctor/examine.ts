@@ -16,19 +16,19 @@ import { UPLOAD_CHECKS } from './uploads.ts';
 
 export interface Examination {
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** In the place of `PUBLIC_URL`, without a `/` at its end. */
+  /** Overrides `PUBLIC_URL`. Without a trailing slash. */
   readonly url: string | undefined;
   readonly token: string | undefined;
   readonly json: boolean;
   readonly version: string;
   readonly print: (text: string) => void;
-  /** Ends the checks; what was written is removed all the same. */
+  /** Aborts the checks. The probe is still removed. */
   readonly signal: AbortSignal;
-  /** Ends that as well. */
+  /** Also aborts the removal. */
   readonly impatient: AbortSignal;
 }
 
-/** Looks at everything that a service with these settings needs, tells what it finds, and says whether nothing failed. */
+/** Runs all checks that apply to the settings and reports the findings. Returns whether none failed. */
 export async function examine(examination: Examination): Promise<boolean> {
   const { environment, token, signal } = examination;
   const report = createReport({ ...examination, secrets: secretsOf(environment, token) });
@@ -90,7 +90,7 @@ async function openSubject(
     name: 'store-open',
     ...(config.STORAGE_TYPE === 'disk' && { needs: 'disk-root' }),
     async run(_subject, signal) {
-      // With a key of its own, so that none is made and kept where there is none yet.
+      // Uses a temporary signing key, so that opening the store does not create and save one.
       const store = await openStore({ ...config, SIGNING_KEY: config.SIGNING_KEY ?? randomBytes(32) }, log);
       resources.defer(async () => store.store.close?.());
       await store.store.check?.({ signal });
@@ -106,7 +106,7 @@ async function openSubject(
   return { config, opened, store: opened.store, files, probe: nameProbe(), warnings };
 }
 
-/** The clock comes first, as a wrong one may be why nothing else works. */
+/** Checks the clock first, because a wrong clock can cause all later failures. */
 async function examineClock(config: Config, runner: Runner): Promise<void> {
   if (!isBucket(config)) return;
   const { CLOCK_CHECK } = await import('./bucket.ts');
@@ -135,10 +135,10 @@ async function examineStore(
   }
 }
 
-/** Milliseconds for what was given up to come to its end, so that it writes nothing behind the removal. */
+/** Milliseconds to wait for timed-out checks, so that they write nothing after the removal. */
 const SETTLING = 5000;
 
-/** Milliseconds for the removal. */
+/** Timeout of the removal, in milliseconds. */
 const REMOVING = 60_000;
 
 async function clearAway({ files, probe }: StoreSubject, runner: Runner, impatient: AbortSignal): Promise<void> {
@@ -151,5 +151,5 @@ async function clearAway({ files, probe }: StoreSubject, runner: Runner, impatie
 
 const isBucket = ({ STORAGE_TYPE }: Config) => STORAGE_TYPE === 's3' || STORAGE_TYPE === 'r2';
 
-/** What stores tell of by the way is told by the checks. */
+/** Discards the log of the store, because the checks report the problems. */
 const SILENT: StoreLog = { info() {}, warn() {}, retried() {}, committed() {} };

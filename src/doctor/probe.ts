@@ -11,21 +11,24 @@ import { type FolderPath, parseFile, parseFolder } from '../model/path.ts';
 import type { FileEntry, Store, WriteCondition } from '../model/store.ts';
 import { type Finding, failed, ok } from './check.ts';
 
-/** A folder that nobody else has a name for. */
+/** Returns a random folder name, which is free in every store. */
 export function nameProbe(): FolderPath {
   return parseFolder(`holdall-doctor-${randomBytes(8).toString('hex')}`);
 }
 
-/** A store, and the folder in it that is ours. */
+/** A store, and the probe folder in it. */
 interface Probed {
   readonly store: Store;
   readonly probe: FolderPath;
 }
 
-/** A name with what stores and proxies are known to get wrong, in a folder that has it too. */
+/** A name with characters that stores and proxies often mishandle, in a folder and a file. */
 export const HOSTILE_NAME = "a b+c%2Fd%25 é 中 🙂 #&?=;'(1).txt";
 
-/** The bytes of a probe: lines of 64 bytes that tell where each is, and that a repository keeps in little room. */
+/**
+ * Returns the bytes of a probe file: numbered lines of 64 bytes, which reveal their position and compress well in a
+ * repository.
+ */
 export function probeBytes(length: number): Buffer {
   const line = (index: number) => `${String(index).padStart(10, '0')}${' holdall doctor'.repeat(4).slice(0, 53)}\n`;
   return Buffer.from(Array.from({ length: Math.ceil(length / 64) }, (_, index) => line(index)).join('')).subarray(
@@ -44,7 +47,7 @@ export async function writeProbe(
   return store.write(parseFile(probe + name), upload, options);
 }
 
-/** The bytes of a file, or of a range of it. */
+/** Reads a file or a range of it. */
 export async function readProbe(
   { store, probe }: Probed,
   name: string,
@@ -54,7 +57,7 @@ export async function readProbe(
   return content.bytes ? Buffer.from(content.bytes) : buffer(content.body);
 }
 
-/** Removes the probe with all that is in it, and looks whether it is gone. */
+/** Removes the probe folder, and verifies that it is gone. */
 export async function removeProbe(files: Files, probe: FolderPath, signal: AbortSignal): Promise<Finding> {
   try {
     await untilAborted(undefinedIfNotFound(files.deleteFolder(probe, { signal })), signal);
@@ -73,7 +76,7 @@ function leftBehind(probe: FolderPath, reason: string): Finding {
   );
 }
 
-/** The folder itself, or where it is missing the nearest one above it, in which it would be made. */
+/** Returns the folder, or its nearest existing ancestor if it is missing. */
 export async function nearestFolder(folder: string): Promise<string> {
   for (let current = resolve(folder); ; current = dirname(current)) {
     const isThere = await stat(current).then(

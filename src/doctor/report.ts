@@ -1,10 +1,10 @@
 import { SETTINGS, type Setting } from '../config/settings.ts';
 import type { Finding } from './check.ts';
 
-/** What was found, as it is told to a person or to a program. */
+/** Report of the findings, as text or as JSON. */
 export interface Report {
   tell(name: string, finding: Finding): void;
-  /** Tells the end of it, and whether nothing failed. */
+  /** Prints the summary, and returns whether no check failed. */
   end(): boolean;
 }
 
@@ -12,7 +12,7 @@ export interface ReportOptions {
   readonly json: boolean;
   readonly print: (text: string) => void;
   readonly version: string;
-  /** Texts that are never printed, wherever they turn up. */
+  /** Texts to redact everywhere. */
   readonly secrets: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export function createReport({ json, print, version, secrets }: ReportOptions): 
   };
 }
 
-/** What others say may have characters that terminals obey. */
+/** Text from other systems may contain control characters, which terminals interpret. */
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f]+/g;
 
 const STATUS_WIDTH = 'not tried'.length + 2;
@@ -56,10 +56,10 @@ function describe({ check, status, found, advice }: Finding & { readonly check: 
   return advice === undefined ? line : `${line}${' '.repeat(STATUS_WIDTH + NAME_WIDTH)}To do: ${advice}\n`;
 }
 
-/** Characters of a secret below which it would be found in words that have nothing to do with it. */
+/** Minimum length of a secret to redact. A shorter one also occurs in unrelated words. */
 const LEAST_SECRET = 6;
 
-/** The secrets among the settings, and this one. */
+/** Returns `token` and the values of secret settings, if they are long enough to redact. */
 export function secretsOf(
   environment: Readonly<Record<string, string | undefined>>,
   token: string | undefined,

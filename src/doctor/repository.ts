@@ -5,7 +5,7 @@ import { adviceFor } from './advice.ts';
 import { type Check, notTried, ok, warning } from './check.ts';
 import type { StoreSubject } from './store.ts';
 
-/** What is looked at of a branch. */
+/** Checks of a branch. */
 export const REPOSITORY_CHECKS: readonly Check<StoreSubject>[] = [
   {
     name: 'repository-quota',

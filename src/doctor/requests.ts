@@ -2,14 +2,14 @@ import http, { type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
 import https from 'node:https';
 import { asError } from '../model/error.ts';
 
-/** What came back. */
+/** A response. */
 export interface Response {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** The envelope of the service, if it is one: of a proxy's own answers it is none. */
+  /** The parsed JSON body, if it is an envelope of the service. Responses of a proxy have none. */
   readonly envelope: { readonly success: boolean; readonly error?: string; readonly message?: string } | undefined;
-  /** Milliseconds from the request to each piece of the body. */
+  /** Milliseconds from the request to each chunk of the body. */
   readonly arrivals: readonly number[];
 }
 
@@ -17,14 +17,14 @@ export interface RequestOptions {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Buffer;
-  /** Bytes that the body is said to have; the request is not ended where it has fewer. */
+  /** `Content-Length` of the request. If the body is shorter, the request is left incomplete. */
   readonly length?: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Sends a request with the path as it stands: nothing is normalised, no redirect is followed, nothing is decoded, as
- * `fetch` would do. An answer that comes before all of the body was sent counts.
+ * Sends a request with the path unchanged. Unlike `fetch`, it does not normalise the path, follow redirects or decode
+ * the body. Accepts a response that arrives before the whole body was sent.
  */
 export async function sendRequest(
   origin: string,
@@ -71,7 +71,7 @@ export async function sendRequest(
   }
 }
 
-/** The body of a form that uploads a file, and the type of it. */
+/** Returns the multipart body of an upload, and its media type. */
 export function uploadForm(prefix: string, name: string, bytes: Buffer): { type: string; body: Buffer } {
   const boundary = 'holdall-doctor-holdall-doctor';
   const part = (disposition: string) => `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`;
@@ -85,7 +85,7 @@ export function uploadForm(prefix: string, name: string, bytes: Buffer): { type:
 
 function envelopeIn(body: Buffer): Response['envelope'] {
   try {
-    // The last line is the envelope of an answer in lines.
+    // In an NDJSON response, the envelope is the last line.
     const value: unknown = JSON.parse(body.toString().trimEnd().split('\n').at(-1) ?? '');
     const isEnvelope = typeof value === 'object' && value !== null && 'success' in value;
     return isEnvelope ? (value as Response['envelope']) : undefined;

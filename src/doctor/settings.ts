@@ -10,7 +10,7 @@ import { isLoopback } from '../system.ts';
 import { type Check, failed, ok, warning } from './check.ts';
 import { isWritable, nearestFolder } from './probe.ts';
 
-/** What can be told of the settings, and of the machine, without the store. */
+/** Checks of the settings and the machine that don't need the store. */
 export const SETTINGS_CHECKS: readonly Check<Config>[] = [
   {
     name: 'private-paths',
@@ -105,7 +105,7 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
     async run({ MAX_CONNECTIONS }) {
       const limits = await readFile('/proc/self/limits', 'utf8');
       const most = Number(/^Max open files\s+\S+\s+(\S+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY);
-      // Each connection takes one, and so does what is fetched from the store for it.
+      // Each connection uses a file descriptor, and so does each file or request that it opens in the store.
       const wanted = MAX_CONNECTIONS + 1000;
       if (Number.isNaN(most) || most >= wanted) return ok(`A process may have ${most} files open at once.`);
       return warning(

@@ -8,19 +8,19 @@ import { adviceFor } from './advice.ts';
 import { type Check, failed, ok } from './check.ts';
 import { HOSTILE_NAME, probeBytes, readProbe, writeProbe } from './probe.ts';
 
-/** A store that is open, and the folder in it that is ours. */
+/** An open store, and the probe folder in it. */
 export interface StoreSubject {
   readonly config: Config;
   readonly opened: OpenedStore;
   readonly store: Store;
   readonly files: Files;
   readonly probe: FolderPath;
-  /** What the store logged as warnings so far. */
+  /** Warnings that the store has logged so far. */
   readonly warnings: readonly string[];
 }
 
 export const PLAIN_NAME = 'plain.txt';
-/** The folder of the large file, which is copied as one. */
+/** Folder of the large file. It is copied as a folder. */
 export const LARGE_FOLDER = 'large';
 export const LARGE_NAME = `${LARGE_FOLDER}/large.txt`;
 const EMPTY_NAME = 'empty.txt';
@@ -28,16 +28,16 @@ const MOVED_NAME = 'moved é+%.txt';
 
 export const SMALL = probeBytes(4096);
 
-/** Over 6 MB, from where on files come by a redirect; and over the 8 MiB that one part of an upload to a bucket has. */
+/** Larger than 6 MB, above which downloads are redirects, and than 8 MiB, the part size of multipart uploads. */
 export const LARGE = probeBytes(9 * 2 ** 20);
 
-/** One that no file has. */
+/** An ETag that matches no file. */
 export const OTHER_ETAG = '0123456789abcdef0123456789abcdef';
 
 const WRONG_BYTES =
   'What is read is not what was written: nothing is safe in this store. Look for a proxy before it that changes bodies.';
 
-/** What every store has to do, on a probe. */
+/** Checks of every store that need the probe. */
 export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
   {
     name: 'store-read',
@@ -56,7 +56,7 @@ export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
         [HOSTILE_NAME, SMALL],
         [EMPTY_NAME, Buffer.alloc(0)],
       ] as const;
-      // At once, so that they are one commit on a branch.
+      // Written in parallel, so that a branch gets one commit.
       await Promise.all(files.map(([name, bytes]) => writeProbe(subject, name, bytes, { signal })));
       for (const [name, bytes] of files) {
         if (!bytes.equals(await readProbe(subject, name, { signal }))) {
@@ -123,7 +123,7 @@ export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
     async run(subject, signal) {
       const { config, store, probe } = subject;
       const write = (condition: WriteCondition) => writeProbe(subject, PLAIN_NAME, SMALL, { condition, signal });
-      // A disk knows no condition on an etag.
+      // The disk store does not support conditions on an ETag.
       const takesEtags = config.STORAGE_TYPE !== 'disk';
       const broken: WriteCondition[] = ['absent', ...(takesEtags ? [{ etag: OTHER_ETAG }] : [])];
       for (const condition of broken) {

@@ -6,7 +6,7 @@ import { LARGE_FOLDER, SMALL } from './store.ts';
 
 const UPLOADED = 'up a+b%2F é.txt';
 
-/** Whether files, and all that changes them, come in as they are sent, through what is before the service. */
+/** Checks that uploads and all other changes pass through the reverse proxy unchanged. */
 export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
   {
     name: 'url-upload',
@@ -16,7 +16,7 @@ export const UPLOAD_CHECKS: readonly Check<PassageSubject>[] = [
       const answer = await upload(subject, UPLOADED, SMALL, signal);
       if (answer.status !== 200)
         return failed(`An upload of 4 KiB is answered with ${sayAnswer(answer)}`, adviceOnUpload(answer));
-      // By the service, which alone knows at once what it has written to a branch.
+      // Reads through the service, because only the service sees its own commit at once.
       const { body } = await call(subject, pathOf('/file/', subject, UPLOADED), { signal });
       if (body.equals(SMALL)) return ok('Uploaded a file of 4 KiB, and fetched the same bytes.');
       return failed('A file of 4 KiB was uploaded, and fetched with other bytes.', PATHS);
@@ -120,13 +120,13 @@ function upload(subject: PassageSubject, name: string, bytes: Buffer, signal: Ab
   return call(subject, '/upload', { method: 'POST', headers: { 'content-type': type }, body, signal });
 }
 
-/** Milliseconds for an answer that waits for no body, and how many times as long as with the whole body it may take. */
+/** Time limit of an early response: the minimum in milliseconds, and a multiple of the time of a complete request. */
 const EARLY = { least: 2000, times: 20 };
 
 /**
- * Returns whether an upload that is never sent to its end gets a response: the service refuses one that a foreign site seems
- * to send as soon as it has the headers. Nothing is stored of it. Undefined behind Apache, which sends the whole body to the
- * service before it reads the response.
+ * Returns whether an upload that is never completed gets a response: the service refuses a cross-site upload as soon as
+ * it has the headers. Nothing is stored. Returns undefined behind Apache, which sends the whole body to the service
+ * before it reads the response.
  */
 async function answersEarly(subject: PassageSubject, signal: AbortSignal): Promise<boolean | undefined> {
   const { type, body } = uploadForm('', '', Buffer.alloc(0));
@@ -145,7 +145,9 @@ async function answersEarly(subject: PassageSubject, signal: AbortSignal): Promi
   }
 }
 
-/** Milliseconds of work after which lines that all come at its end were held back. */
+/**
+ * Milliseconds. If an operation takes longer and all its progress lines arrive at the end, a proxy has buffered them.
+ */
 const LONG = 500;
 
 async function lookAtProgress(subject: PassageSubject, signal: AbortSignal): Promise<Finding> {
