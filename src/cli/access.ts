@@ -6,7 +6,7 @@ import { isStoreError, quoted } from '../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, parseFile, parseFolder, ROOT } from '../model/path.ts';
 import { type CommandContext, CommandFailed, readArguments, UsageError } from './command.ts';
 
-/** `holdall access check FILE`: says that an access file is right, or every mistake in it. */
+/** `holdall access check FILE`: validates an access file, and prints every mistake in it. */
 export async function checkAccess({ args, print }: CommandContext): Promise<number> {
   const { positionals } = readArguments('access check', args, { options: {}, names: ['FILE'] });
   const [file = ''] = positionals;
@@ -24,8 +24,8 @@ function count(number: number, one: string, many = `${one}s`): string {
 }
 
 /**
- * `holdall access explain NAME VERB PATH`: whether somebody may do something, and by which grants. 0 when they may, 1
- * when they may not, and 2 when that can't be told.
+ * `holdall access explain NAME VERB PATH`: prints whether a user can do something, and the grants that decide it. Exit
+ * codes: 0 if allowed, 1 if denied, 2 if that can't be determined.
  */
 export async function explainAccess({ args, environment, print }: CommandContext): Promise<number> {
   const { values, positionals } = readArguments('access explain', args, {
@@ -57,7 +57,7 @@ export async function explainAccess({ args, environment, print }: CommandContext
 
 const isVerb = (text: string): text is Verb => Object.hasOwn(NEEDS, text);
 
-/** A file or, with a `/` at its end, a folder; what is done to folders alone needs no `/`. */
+/** Parses a path. A folder ends with `/`, except for verbs that apply only to folders. */
 function readPath(text: string, verb: Verb): FilePath | FolderPath {
   const isOfFolder = NEEDS[verb].file === undefined || text === '' || text.endsWith('/');
   if (isOfFolder && NEEDS[verb].folder === undefined) throw usage(`PATH must be that of a file for "${verb}".`);
@@ -69,7 +69,7 @@ function readPath(text: string, verb: Verb): FilePath | FolderPath {
   }
 }
 
-/** What has to be given, and where. */
+/** Returns the permissions that an operation needs, and the paths where it needs them. */
 function questionsOf(verb: Verb, path: FilePath | FolderPath): Omit<Question, 'who'>[] {
   const { file = [], folder = [], throughout = false, beside = [] } = NEEDS[verb];
   if (!isFolder(path)) return file.map((right) => ({ right, path, throughout, where: 'there' }));
@@ -91,19 +91,19 @@ async function readAccess(file: string): Promise<AccessFile> {
   try {
     return parseAccessFile((await readAccessFile(file)).text, file);
   } catch (error) {
-    // 1 would say that something is not allowed.
+    // Exit code 1 would mean that access is denied.
     if (error instanceof AccessFileError) throw new CommandFailed(error.message, { code: 2 });
     throw error;
   }
 }
 
-/** Somebody by name; undefined for `everyone`, who is not signed in. */
+/** Returns the identity of a user; undefined for `everyone`, the anonymous user. */
 function identify(name: string, groups: readonly string[], { policy }: AccessFile): Identity | undefined {
   if (name === 'everyone') {
     if (groups.length > 0) throw usage('--group is for somebody who is signed in.');
     return undefined;
   }
-  // Those whom a provider tells of need not be in the file.
+  // Users of an identity provider need not be in the file.
   if (policy.person(name) || groups.length > 0) return { name, groups };
   throw usage(`There is no ${quoted(name)} in the file. For somebody whom a provider tells of, say a --group.`);
 }
@@ -112,18 +112,18 @@ function usage(problem: string): UsageError {
   return new UsageError('access explain', problem);
 }
 
-/** Whether somebody has a right somewhere. */
+/** A question whether a user has a permission on a path. */
 export interface Question {
   readonly who: Identity | undefined;
   readonly right: Right;
   readonly path: FilePath | FolderPath;
-  /** Whether it is about all that is below a folder, too. */
+  /** Whether the permission is also needed everywhere below the folder. */
   readonly throughout: boolean;
-  /** The place in words. */
+  /** Describes the path, for the output. */
   readonly where: string;
 }
 
-/** Whether somebody has a right, and the grants that say so, in lines of text. */
+/** Decides whether a user has a permission, and lists the grants that decide it as lines of text. */
 export function explainRight(
   access: AccessFile,
   { who, right, path, throughout, where }: Question,
@@ -174,23 +174,23 @@ function describeSubject({ to }: Grant): string {
   }
 }
 
-/** What one does to a file or a folder, in a word, and the rights that it needs there. */
+/** The permissions that an operation needs on a file or a folder. */
 export interface Need {
-  /** Undefined for what is not done to files. */
+  /** Undefined if the operation does not apply to files. */
   readonly file?: readonly Right[];
   readonly folder?: readonly Right[];
-  /** Whether it needs them in all that is below a folder, too. */
+  /** Whether the permissions are also needed everywhere below the folder. */
   readonly throughout?: true;
-  /** What a folder needs besides where its new name will be, in the folder that it is in. */
+  /** Additional permissions for a folder, needed in its parent folder, which will contain the new name. */
   readonly beside?: readonly Right[];
-  /** Whether nobody can do it to the root, whatever they are given. */
+  /** Whether the operation is denied on the root, whatever the grants. */
   readonly notToRoot?: true;
 }
 
-/** What is done to a folder as a whole. */
+/** Properties of operations on whole folders. */
 const WHOLE = { throughout: true, notToRoot: true } as const;
 
-/** The rights themselves, and what people do, as docs/access.md has it: of a copy or move, what it needs at either end. */
+/** Permissions and operations by verb, as in docs/access.md. A copy or move has one verb for each end. */
 const needs = {
   read: { file: ['read'], folder: ['read'] },
   write: { file: ['write'], folder: ['write'] },
@@ -212,7 +212,7 @@ export type Verb = keyof typeof needs;
 
 export const NEEDS: Readonly<Record<Verb, Need>> = needs;
 
-/** What somebody may do, in words before a path: `copy to the folder`. */
+/** Returns a verb with its object, to precede a path: `copy to the folder`. */
 export function sayVerb(verb: Verb, path: FilePath | FolderPath): string {
   if (!isFolder(path)) return `${WORDS[verb] ?? verb} the file`;
   return `${WORDS_OF_FOLDERS[verb] ?? WORDS[verb] ?? verb} the folder`;

@@ -4,22 +4,22 @@ import { COMMANDS, type CommandName } from '../config/help.ts';
 /** A terminal, a pipe or a file. */
 export type Input = NodeJS.ReadableStream & { readonly isTTY?: boolean };
 
-/** What a command has of the world. */
+/** The environment of a command. */
 export interface CommandContext {
-  /** What follows the command's name. */
+  /** Arguments after the command's name. */
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: Input;
-  /** For what the command was asked for, so that it can be used by programs. */
+  /** Prints the result to stdout, for other programs. */
   readonly print: (text: string) => void;
-  /** For all else that a person should know. */
+  /** Prints hints for the user to stderr. */
   readonly explain: (text: string) => void;
 }
 
-/** Does what a command is for, and gives its exit code. */
+/** Runs a command and returns its exit code. */
 export type Command = (context: CommandContext) => Promise<number>;
 
-/** A command was not written as it has to be. */
+/** Invalid arguments. The message includes the usage. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 
@@ -28,7 +28,7 @@ export class UsageError extends Error {
   }
 }
 
-/** A command can't do what it was asked for, for a reason that a person needs to know. */
+/** An expected failure. The message is shown to the user. */
 export class CommandFailed extends Error {
   override readonly name = 'CommandFailed';
   readonly code: number;
@@ -39,7 +39,7 @@ export class CommandFailed extends Error {
   }
 }
 
-/** As `parseArgs`, for a command with a fixed number of arguments beside its options. Throws `UsageError`. */
+/** Calls `parseArgs` for a command with a fixed number of positional arguments. Throws `UsageError`. */
 export function readArguments<const Options extends NonNullable<ParseArgsConfig['options']>>(
   command: CommandName,
   args: readonly string[],

@@ -2,12 +2,12 @@ import { url as readUrl } from '../config/readers.ts';
 import { version } from '../system.ts';
 import { type CommandContext, readArguments, UsageError } from './command.ts';
 
-/** The exit code of a program that Ctrl+C ended, as shells have it. */
+/** Exit code after Ctrl+C, as shells define it. */
 const INTERRUPTED = 130;
 
 /**
- * `holdall doctor`: looks at the settings, the store and the address of the service, and says what to do about what is not
- * as it should be. 0 where nothing failed, 1 where something did.
+ * `holdall doctor`: checks the settings, the store and the public URL, and prints advice for each problem. Exit codes:
+ * 0 if no check failed, otherwise 1.
  */
 export async function runDoctor({ args, environment, print }: CommandContext): Promise<number> {
   const { values } = readArguments('doctor', args, {
@@ -16,7 +16,7 @@ export async function runDoctor({ args, environment, print }: CommandContext): P
   });
   const given = values.url === undefined ? undefined : readUrl({ path: true })(values.url);
   if (given && 'problem' in given) throw new UsageError('doctor', `--url ${given.problem}.`);
-  // Loaded here, since it is much, and of no use to the other commands.
+  // Loaded on demand, because it is large and other commands don't need it.
   const { examine } = await import('../doctor/examine.ts');
   using interrupts = watchInterrupts();
   const isWell = await examine({
@@ -33,7 +33,7 @@ export async function runDoctor({ args, environment, print }: CommandContext): P
   return isWell ? 0 : 1;
 }
 
-/** Signals that are aborted by the first and by the second request to end. */
+/** Returns two signals: the first interrupt aborts the first one, the second interrupt the other one. */
 function watchInterrupts() {
   const [first, second] = [new AbortController(), new AbortController()];
   const end = () => (first.signal.aborted ? second : first).abort(new Error('It was interrupted.'));

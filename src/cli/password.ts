@@ -4,8 +4,8 @@ import { hashPassword, isUsablePassword, MAX_PASSWORD_BYTES } from '../access/cr
 import { type CommandContext, CommandFailed, type Input, readArguments } from './command.ts';
 
 /**
- * `holdall password`: prints the hash of a password. On a terminal it is asked for twice and not shown; else it is all
- * that comes on stdin, but for one line break at its end.
+ * `holdall password`: prints the hash of a password. On a terminal, it prompts twice without echo. Otherwise it reads
+ * all of stdin and removes one trailing line break.
  */
 export async function makePassword({ args, stdin, print, explain }: CommandContext): Promise<number> {
   readArguments('password', args, { options: {}, names: [] });
@@ -24,7 +24,7 @@ export async function makePassword({ args, stdin, print, explain }: CommandConte
   return 0;
 }
 
-/** The least that NIST SP 800-63B-3 (section 5.1.1.2) takes; they are counted as code points, as it does. */
+/** Minimum length in NIST SP 800-63B-3 (section 5.1.1.2), which also counts code points. */
 const LEAST_CHARACTERS = 8;
 
 async function askTwice(stdin: Input, explain: (text: string) => void): Promise<string> {
@@ -39,7 +39,7 @@ async function readAll(stdin: Input): Promise<string> {
   for await (const chunk of stdin as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     length += chunk.length;
-    // No more is read than shows that it is too long.
+    // Stops reading as soon as the password is known to be too long.
     if (length > MAX_PASSWORD_BYTES + LINE_BREAK) throw tooLong();
   }
   try {
@@ -51,25 +51,25 @@ async function readAll(stdin: Input): Promise<string> {
   }
 }
 
-/** The bytes that a line break has at the most. */
+/** Maximum bytes of a line break. */
 const LINE_BREAK = 2;
 
 function tooLong(): CommandFailed {
   return new CommandFailed(`The password has more than ${MAX_PASSWORD_BYTES} bytes.`);
 }
 
-/** The exit code of a program that Ctrl+C ended, as shells have it. */
+/** Exit code after Ctrl+C, as shells define it. */
 const INTERRUPTED = 130;
 
-/** Asks for lines on a terminal, one after the other, and shows nothing of what is typed. */
+/** Prompts for lines on a terminal, in order, without echo. */
 export async function promptHidden(
   stdin: NodeJS.ReadableStream,
   show: (text: string) => void,
   questions: readonly string[],
 ): Promise<string[]> {
-  // What readline writes is what was typed: it edits a line as people are used to, and nobody sees it.
+  // readline provides line editing and echoes the input. This stream discards the echo.
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // Before the first question, so that the terminal shows nothing that is typed at once.
+  // Created before the first prompt, so that early input is not echoed either.
   const lines = createInterface({ input: stdin, output: hidden, terminal: true, historySize: 0 });
   let isInterrupted = false;
   lines.on('SIGINT', () => {

@@ -14,7 +14,7 @@ const RUNS: Readonly<Record<CommandName, Command>> = {
   'token new': makeToken,
 };
 
-/** Runs the command that begins with the words of `args`, and gives its exit code: 2 for one that is not written right. */
+/** Runs the command that `args` begins with, and returns its exit code. Returns 2 for invalid arguments. */
 export async function runCommand({ args, ...context }: CommandContext): Promise<number> {
   const found = findCommand(args);
   try {
@@ -33,7 +33,7 @@ export async function runCommand({ args, ...context }: CommandContext): Promise<
   }
 }
 
-/** The commands that begin with the same word as one that is none. */
+/** Lists the commands that begin with the same word as an unknown command. */
 function describeAlike([first = '']: readonly string[]): string {
   return `"${first}" is the first word of:\n${describeCommands(commandsOf(first)).trimEnd()}`;
 }

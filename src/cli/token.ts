@@ -3,7 +3,7 @@ import { isName } from '../access/identity.ts';
 import { parseInstant } from '../model/dates.ts';
 import { type CommandContext, readArguments, UsageError } from './command.ts';
 
-/** `holdall token new`: prints a new token, which is kept nowhere, and what to put into the access file for it. */
+/** `holdall token new`: prints a new token and its entry for the access file. The token is not stored. */
 export async function makeToken({ args, print, explain }: CommandContext): Promise<number> {
   const { values } = readArguments('token new', args, {
     options: { expires: { type: 'string' }, name: { type: 'string' } },
@@ -24,8 +24,8 @@ export async function makeToken({ args, print, explain }: CommandContext): Promi
 }
 
 /**
- * When a token is to expire, as it stands in the access file: from a span of time such as `90d`, a day (UTC), or an
- * instant. Throws `UsageError` for any other text, and for what is not in the future.
+ * Parses an expiry and returns it in the form of the access file. Accepts a duration such as `90d`, a day (UTC) or an
+ * instant. Throws `UsageError` for any other text, and for a time in the past.
  */
 export function readExpiry(text: string, now: Date): string {
   const expires = endOfSpan(text, now) ?? parseInstant(`${text}T00:00:00Z`) ?? parseInstant(text);
@@ -44,7 +44,7 @@ function endOfSpan(text: string, now: Date): Date | undefined {
   const hours = HOURS.get(unit ?? '');
   if (hours === undefined) return undefined;
   const end = new Date(now.getTime() + Number(count) * hours * 3_600_000);
-  // Later years have more than four digits, which the access file does not take.
+  // Years after 9999 have five digits, which the access file does not accept.
   return end.getTime() < LAST ? end : new Date(Number.NaN);
 }
 
