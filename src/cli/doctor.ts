@@ -7,7 +7,7 @@ const INTERRUPTED = 130;
 
 /**
  * `holdall doctor`: checks the settings, the store and the public URL, and prints advice for each problem. Exit codes:
- * 0 if no check failed, otherwise 1.
+ * 0 if no check failed, 1 if one failed, 130 if interrupted.
  */
 export async function runDoctor({ args, environment, print }: CommandContext): Promise<number> {
   const { values } = readArguments('doctor', args, {

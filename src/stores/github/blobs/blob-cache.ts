@@ -13,9 +13,9 @@ import { type Blob, createKeptBlobs } from './kept-blobs.ts';
 /** Cache of blobs in a folder that processes share and that survives restarts. Blobs are downloaded on first use. */
 export interface BlobCache {
   /**
-   * Opens a blob, or a `range` of it. Resolves when the file is open or `fetch` has settled, so that a missing blob is
-   * an error before the first byte is sent. Concurrent readers share one download, each at its own speed. When the last
-   * reader leaves, the download is aborted. The last byte is delivered only after the SHA was verified.
+   * Opens a blob, or a `range` of it. Resolves when the file is open or `fetch` has settled, so that errors of GitHub
+   * are reported before the first byte is sent. Concurrent readers share one download, each at its own speed. When the
+   * last reader leaves, the download is aborted. The last byte is delivered only after the SHA was verified.
    *
    * Rejects, or fails the stream, with the error of `fetch`. Fails with `unavailable` if GitHub ends the response
    * early, stalls or sends different bytes; if the folder is full or not writable; and after `close`. Aborting `signal`
@@ -139,7 +139,7 @@ export interface BlobFiles {
   close(): Promise<void>;
 }
 
-/** Signals between `lend` and the readers of its file. */
+/** Connects `lend` with the readers of its file. */
 interface Lent {
   readonly over: AbortController;
   readonly opened: (file: TailableFile) => void;

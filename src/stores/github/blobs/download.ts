@@ -15,8 +15,8 @@ export interface DownloadOptions {
 
 /**
  * Writes a response body to `file`, with back-pressure, and resolves when the bytes match the blob's SHA. Rejects with
- * `unavailable` if the bytes differ, the body ends early or stalls, or the file can't be written; with the reason of
- * `signal` if that aborts. A `StoreError` of the body is thrown unchanged. Always destroys the body.
+ * `unavailable` if the bytes differ, the body ends early or stalls, or the file can't be written. Rejects with the
+ * reason of `signal` if that aborts. A `StoreError` of the body is thrown unchanged. Always destroys the body.
  */
 export async function download(
   body: Readable,

@@ -85,8 +85,8 @@ export function isReserved(path: FilePath | FolderPath): boolean {
 }
 
 /**
- * Throws `invalid-path` for names that a repository can't contain: git's own names in all spellings that file systems
- * accept (`verify_path` in git's read-cache.c), and the name of markers.
+ * Throws `invalid-path` for names that a repository can't contain: git's own names and the name of markers. Covers all
+ * spellings of git's names that file systems accept (`verify_path` in git's read-cache.c).
  */
 export function requireWritable(path: FilePath | FolderPath): void {
   for (const name of path.split('/')) {
@@ -103,7 +103,7 @@ export function requireWritable(path: FilePath | FolderPath): void {
 const GIT = /(^|\\)(\.git|git~1)[ .]*($|[\\:])/i;
 
 /**
- * Returns whether git or Git LFS reads settings from a file of this name, in any spelling that a file system accepts
+ * Returns whether git or Git LFS reads settings from a file of this name. Covers all spellings that file systems accept
  * (`is_ntfs_dot_generic` and `is_hfs_dot_str` of git). `.gitattributes` in any folder selects the pointers that are
  * served as Git LFS objects. `.lfsconfig` and `.gitmodules` in the root name servers that clones contact.
  */

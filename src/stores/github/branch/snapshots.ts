@@ -34,7 +34,7 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
   const flights = createSingleFlight<void>();
   /** Heads that this process replaced, and their predecessors, with the time of the replacement. */
   const replaced = new Map<string, number>();
-  /** Heads that other clients replaced, with the time when they were last seen. */
+  /** Heads that other clients replaced, with the time when the new head was read. */
   const former = new Map<string, number>();
   let known: { snapshot: Snapshot; etag: string | undefined; seen: number } | undefined;
 

@@ -55,7 +55,7 @@ interface Waiting {
 /** Result of applying changes to a draft. */
 interface Applied {
   readonly made: readonly Waiting[];
-  /** Settle the promises of all changes except `deferred`. */
+  /** Callbacks that settle the promises of all changes except `deferred`. */
   readonly settle: readonly (() => void)[];
   /** Changes that must go into a later commit. */
   readonly deferred: readonly Waiting[];

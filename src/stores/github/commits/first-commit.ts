@@ -16,8 +16,8 @@ export interface BegunSnapshot extends Snapshot {
 const ATTEMPTS = 10;
 
 /**
- * Returns the latest snapshot. In an empty repository, first commits a marker to the root, because GitHub accepts
- * neither blobs nor trees before the first commit.
+ * Returns the latest snapshot. In an empty repository, creates a first commit with a marker in the root, because GitHub
+ * accepts neither blobs nor trees before the first commit.
  */
 export type Begin = (options?: Cancellable) => Promise<BegunSnapshot>;
 

@@ -104,7 +104,7 @@ export function toStoreError(error: unknown, asked: Asked): unknown {
 
 /**
  * Returns whether a proxy requires authentication. `fetch` reports a 407 as a network error (fetch.spec.whatwg.org,
- * "HTTP-network-or-cache fetch"): in Node.js without a reason, or, for a tunnel, with the status in the message.
+ * "HTTP-network-or-cache fetch"). In Node.js, the error has no reason or, for a tunnel, the status in its message.
  */
 function isProxyAuthentication(error: unknown): boolean {
   for (let current = error; current instanceof Error; current = current.cause) {
