@@ -23,7 +23,7 @@ export interface Authenticators {
    * ended session counts as no credentials, and its cookie is cleared. Returns the same result for the same request.
    */
   authenticate(request: FastifyRequest, reply: FastifyReply): Promise<Authentication | undefined>;
-  /** Authenticates again, against the current state. */
+  /** Authenticates the request again, against the current policy and sessions. */
   authenticateAnew(request: FastifyRequest, reply: FastifyReply): Promise<Authentication | undefined>;
   /** Returns the sign-in methods of the web UI. */
   signIn(): SignIn;
@@ -63,7 +63,7 @@ export interface AuthenticatorsOptions {
   readonly warn: (message: string, details: Record<string, unknown>) => void;
 }
 
-/** Prefix of the keys of attempts in Redis. */
+/** Prefix of the Redis keys for sign-in attempts. */
 const ATTEMPTS = 'holdall:attempts:';
 
 export function createAuthenticators(options: AuthenticatorsOptions): Authenticators {
@@ -76,7 +76,10 @@ export function createAuthenticators(options: AuthenticatorsOptions): Authentica
   const checkJwt = options.jwt && createJwtCheck(options.jwt);
   const cookie = createSessionCookie({ ...options, sessions });
 
-  /** Returns the user of these credentials. Records the attempt; for a program, not every request. */
+  /**
+   * Returns the user of these credentials and records the attempt. For Basic, records a success only if the password
+   * was not remembered.
+   */
   const signInWith = async (
     action: 'password' | 'basic',
     credentials: Credentials,
@@ -143,8 +146,8 @@ export function createAuthenticators(options: AuthenticatorsOptions): Authentica
 }
 
 /**
- * Returns the challenges. Browsers get no Basic challenge, because they would show their own dialog instead of the
- * page.
+ * Returns the `WWW-Authenticate` challenges. Browsers get no Basic challenge: they would open their own dialog instead
+ * of the web UI.
  */
 function challengesFor(request: FastifyRequest): string[] {
   const { headers } = request;
@@ -155,15 +158,17 @@ function challengesFor(request: FastifyRequest): string[] {
   return [`Bearer realm="Holdall"${error}`, ...basic];
 }
 
-/** Who may reach the service, and what they may do. */
+/** The access control of the service: its mode, policy and authenticators. */
 export interface AccessControl {
   /**
-   * `local`: everybody on this machine may everything, and nobody else anything. `open`: whoever reaches the port may
-   * everything. `file`: people may what an access file says.
+   * The access mode.
+   * - `local`: requests from this machine have all permissions; all others are refused.
+   * - `open`: every client has all permissions.
+   * - `file`: the access file grants permissions.
    */
   readonly mode: 'local' | 'open' | 'file';
-  /** What holds at this moment: the file may change while the service runs. */
+  /** Returns the current policy. It can change while the service runs, because the access file is reloaded. */
   policy(): Policy;
-  /** How people prove who they are; undefined where there is nobody to be. */
+  /** The authenticators; undefined if access control has no users. */
   readonly authenticators: Authenticators | undefined;
 }

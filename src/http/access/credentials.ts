@@ -8,7 +8,10 @@ import type { JwtCheck } from './jwt.ts';
 import type { Credentials } from './password-check.ts';
 import { isLoopbackClient } from './request-origin.ts';
 
-/** The name and password of `Authorization: Basic` (RFC 7617), of which this is what follows the scheme. */
+/**
+ * Parses the credentials of `Authorization: Basic` (RFC 7617). `encoded` is the part after the scheme. Throws 401 if it
+ * is not Base64 of UTF-8 text with a colon.
+ */
 export function readBasic(encoded: string): Credentials {
   const bytes = Buffer.from(encoded, 'base64');
   const text = bytes.toString();
@@ -20,7 +23,7 @@ export function readBasic(encoded: string): Credentials {
   return { name: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-/** Throws for a request that came over a network in the clear, where others may have read the password. */
+/** Throws 403 for a request over an unencrypted network, where others could have read the password. */
 export function requireConfidential(request: FastifyRequest): void {
   if (isConfidential(request)) return;
   throw new HttpError(
@@ -30,14 +33,15 @@ export function requireConfidential(request: FastifyRequest): void {
   );
 }
 
-/** Whether nobody on the way could read the request: it came by HTTPS, or from this machine itself. */
+/** Returns whether the request was confidential: it came over HTTPS or from this machine. */
 export function isConfidential(request: FastifyRequest): boolean {
   return request.protocol === 'https' || isLoopbackClient(request);
 }
 
 /**
- * Whom the token of `Authorization: Bearer` (RFC 6750) stands for: one of the access file, or where `checkJwt` is given
- * one of an issuer.
+ * Returns the user of a token in `Authorization: Bearer` (RFC 6750).
+ * Accepts tokens of the access file and, if `checkJwt` is given, JSON Web Tokens. Throws 401 if the token is invalid or
+ * expired.
  */
 export async function readBearer(
   token: string,

@@ -135,7 +135,7 @@ async function discoverKeys(issuer: string, timeout: number): Promise<URL> {
   if (!response.ok || typeof found !== 'object' || found === null) throw new Error('The answer is no such document.');
   if (!('issuer' in found) || found.issuer !== issuer) throw new Error('The document is of another issuer.');
   const url = 'jwks_uri' in found && typeof found.jwks_uri === 'string' ? URL.parse(found.jwks_uri) : null;
-  // An issuer on loopback can also have its keys there, without HTTPS.
+  // An issuer with an HTTP URL (on loopback) can also serve its keys over HTTP.
   if (!url || (url.protocol !== 'https:' && !issuer.startsWith('http:'))) {
     throw new Error('The document does not say where the keys are, by an address of https.');
   }
@@ -143,8 +143,9 @@ async function discoverKeys(issuer: string, timeout: number): Promise<URL> {
 }
 
 /**
- * The name of a person in the claims of a provider: a text of 1 to 200 characters without control characters. An
- * `email` counts only where the provider says that it is verified: who could enter any would be anybody.
+ * Returns the username in the claims of an identity provider; undefined if there is none.
+ * A username has 1 to 200 characters, none of them control characters. An `email` counts only if the provider has
+ * verified it: otherwise a user could enter the address of another user.
  */
 export function nameIn(claims: JWTPayload, claim: string): string | undefined {
   if (claim === 'email' && claims['email_verified'] !== true) return undefined;
@@ -152,7 +153,7 @@ export function nameIn(claims: JWTPayload, claim: string): string | undefined {
   return isName(value) ? value : undefined;
 }
 
-/** The groups in the claims: those of a list, or the one that stands alone. What can't be a name of one is left out. */
+/** Returns the groups in the claims, from a list or a single string. Drops values that are not valid group names. */
 export function groupsIn(claims: JWTPayload, claim: string): string[] {
   const value = Object.hasOwn(claims, claim) ? claims[claim] : undefined;
   return [...new Set([value].flat().filter(isName))];

@@ -8,18 +8,18 @@ import { HttpError } from '../errors.ts';
 import { clientNetwork } from '../limits/connections.ts';
 import type { Throttle } from './throttle.ts';
 
-/** A name and a password, as somebody gave them. */
+/** A username and password, as the client sent them. */
 export interface Credentials {
   readonly name: string;
   readonly password: string;
 }
 
-/** Tells whose password it is. */
+/** Checks usernames and passwords. */
 export interface PasswordCheck {
   /**
-   * The person's entry of the access file as it was checked, and whether it was checked just now. Throws 401 where there
-   * is no such person, or the password is another one, at the same cost; 429 with `Retry-After` after too many
-   * attempts; and 400 for a password that is longer than any can be.
+   * Returns the user's entry of the access file, and whether this request checked the password (`isNew`).
+   * Throws 401 for an unknown user or a wrong password, at the same cost; 429 with `Retry-After` after too many
+   * attempts; 400 if the password is longer than `MAX_PASSWORD_BYTES`.
    */
   personOf(
     credentials: Credentials,
@@ -33,17 +33,20 @@ export interface PasswordCheckOptions {
   readonly throttle: Throttle;
 }
 
-/** Milliseconds for which a password that was right is not hashed again: programs send it with each request. */
+/** Milliseconds for which a correct password is not hashed again, because programs send it with each request. */
 const REMEMBERED_FOR = 5 * 60 * 1000;
 
-/** How many of them are remembered. */
+/** Maximum number of remembered credentials. */
 const REMEMBERED = 1000;
 
 export function createPasswordCheck({ policy, throttle }: PasswordCheckOptions): PasswordCheck {
   const ownKey = randomBytes(32);
-  /** Until when credentials hold. Those that are altered in the access file have another key at once. */
+  /**
+   * Expiry times of correct credentials. The key includes the password hash of the access file, so a change there takes
+   * effect at once.
+   */
   const remembered = new LRUCache<string, number>(maxEntries(REMEMBERED));
-  /** Requests with the same credentials, of which a program sends many at once, are one attempt. */
+  /** Checks in progress. Concurrent requests with the same credentials count as one attempt. */
   const underWay = new Map<string, Promise<boolean>>();
 
   const attempt = async (
@@ -54,11 +57,12 @@ export function createPasswordCheck({ policy, throttle }: PasswordCheckOptions):
     const { retryAfter } = await throttle.take({ name, from: ip });
     if (retryAfter !== undefined) throw new TooManyAttempts(retryAfter);
     const isRight = await verifyPassword(password, person?.password).catch(async (error: unknown) => {
-      // Nobody looked at the password, so it was no guess: a crowd must not use up the attempts of those who know theirs.
+      // The password was not checked, so this was not a guess. Overload must not use up the attempts of legitimate
+      // users.
       await throttle.giveBack({ name, from: ip });
       throw error;
     });
-    // A check of no password at all must not be taken for one.
+    // Without a stored password, `verifyPassword` hashes only to equalize the time; its result is no match.
     if (!isRight || person?.password === undefined) return false;
     await throttle.giveBack({ name, from: ip });
     return true;
@@ -69,7 +73,8 @@ export function createPasswordCheck({ policy, throttle }: PasswordCheckOptions):
       const { name, password } = credentials;
       requirePossible(password);
       const person = policy().person(name);
-      // By client too: a correct password of one client must not let others past the limits.
+      // The key includes the client's network: a correct password from one client must not exempt other clients from
+      // the limits.
       const id = createHmac('sha256', ownKey)
         .update(JSON.stringify([name, password, person?.password ?? null, clientNetwork(request.ip)]))
         .digest('base64url');
@@ -93,14 +98,14 @@ export function createPasswordCheck({ policy, throttle }: PasswordCheckOptions):
   };
 }
 
-/** Before anything is done with it: hashing takes time by the length. */
+/** Throws 400 for a password that is too long. Called before hashing, whose time grows with the length. */
 function requirePossible(password: string): void {
   if (Buffer.byteLength(password) <= MAX_PASSWORD_BYTES) return;
   throw new HttpError(400, `The password is longer than ${MAX_PASSWORD_BYTES} bytes, which no password is.`);
 }
 
 class TooManyAttempts extends HttpError {
-  /** Seconds. */
+  /** Seconds until the next attempt is allowed. */
   readonly retryAfter: number;
 
   constructor(retryAfter: number) {

@@ -7,11 +7,17 @@ import { HttpError } from '../errors.ts';
 import { createProvider, type Departure, type ProviderSettings, returnUrl } from './provider.ts';
 import { createCookie, type SessionCookie } from './session-cookie.ts';
 
-/** Signing in by a provider, from the page and back to it. */
+/** Sign-in with an identity provider, from the redirect to the OIDC callback. */
 export interface ProviderSignIn {
-  /** Where to send somebody who is to come back to `place`, which is relative to the root of the service. */
+  /**
+   * Returns the URL of the provider to redirect to. `place` is the location to return to, relative to the root of the
+   * service.
+   */
   begin(request: FastifyRequest, reply: FastifyReply, place: string): Promise<URL>;
-  /** Begins a session for somebody whom the provider sent back, and says where they were. */
+  /**
+   * Handles the OIDC callback: begins a session, and returns the user and the URL to return to. Throws 400 if the
+   * sign-in did not begin in this browser, or expired.
+   */
   finish(request: FastifyRequest, reply: FastifyReply): Promise<{ readonly who: Identity; readonly url: URL }>;
 }
 
@@ -24,10 +30,10 @@ export interface ProviderSignInOptions {
   readonly warn: (message: string, details: Record<string, unknown>) => void;
 }
 
-/** Seconds that somebody may take at the provider. */
+/** Seconds that a user has to sign in at the provider. */
 const PATIENCE = 600;
 
-/** Undefined where no provider is set up. */
+/** Creates the sign-in; undefined if no identity provider is configured. */
 export function createProviderSignIn({
   key,
   publicUrl,
@@ -43,7 +49,7 @@ export function createProviderSignIn({
 
   return {
     async begin(request, reply, place) {
-      // Before anything is asked of the provider.
+      // Validates the return location before any request to the provider.
       const back = returnUrl(publicUrl, place);
       const { url, departure } = await provider.begin();
       const kept = await seal.close({ ...departure, back: back.href }, new Date(Date.now() + PATIENCE * 1000));
@@ -53,7 +59,7 @@ export function createProviderSignIn({
 
     async finish(request, reply) {
       const departed = departureIn(await seal.open(cookie.read(request) ?? ''));
-      // Whatever comes of it, it is good for one time.
+      // The cookie is valid for one callback, even if that fails.
       if (cookie.isSent(request)) cookie.forget(request, reply);
       if (!departed) {
         throw new HttpError(

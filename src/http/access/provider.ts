@@ -185,8 +185,7 @@ const MAX_LENGTH = 2000;
 
 /**
  * Returns the URL to open after sign-in, from a location relative to the root of the service. Throws 400 for a location
- * outside the service, because anyone can create such links. Returns the root for a location that is too long for a
- * cookie.
+ * outside the service, because anyone can create such links. Returns the root if the location is too long for a cookie.
  */
 export function returnUrl(publicUrl: string, place: string): URL {
   const root = new URL(`${publicUrl.replace(/(?<!\/)\/+$/, '')}/`);

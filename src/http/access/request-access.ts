@@ -21,7 +21,7 @@ export type RouteAccess = 'files' | 'signature' | 'public' | 'health';
 export interface RequestAccess {
   readonly who: Identity | undefined;
   readonly way: AuthenticationMethod | undefined;
-  /** The only way from a request to the files. */
+  /** The files, with permission checks. Routes have no other access to files. */
   readonly files: GuardedFiles;
   /** Returns the user's permissions for a folder; undefined if access control has no users. */
   rightsAt(folder: FolderPath): Right[] | undefined;

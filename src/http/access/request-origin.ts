@@ -4,11 +4,11 @@ import { isLoopback } from '../../system.ts';
 import { HttpError } from '../errors.ts';
 
 /**
- * Refuses a request that is for another host than the service: a page whose name was made to point here (DNS rebinding)
- * would else be of the service's own origin in the eyes of a browser.
+ * Throws 403 for a request whose Host header names another host than the service. This prevents DNS rebinding: a page
+ * under an attacker's name that resolves to this service would be same-origin to a browser.
  *
- * This machine's own names always pass. Where only this machine may reach the service (`isLocal`) nothing else does, nor
- * what a proxy passes on; else where some hosts are `known`, nothing but these.
+ * With `isLocal`, only requests from this machine to a loopback name pass, and none through a proxy. Otherwise,
+ * loopback names and the `known` hosts pass. If `known` is empty, every host passes.
  */
 export function requireKnownHost(
   request: FastifyRequest,
@@ -23,7 +23,7 @@ export function requireKnownHost(
   );
 }
 
-/** The name of a host as URLs have it: without its port, in small letters, without the dot of the root. */
+/** Returns the host name without port and trailing dot, in lower case. */
 export function nameOf(host: string): string {
   return host.replace(/:\d*$/, '').toLowerCase().replace(/\.$/, '');
 }
@@ -45,28 +45,32 @@ function requireThisMachine(name: string, request: FastifyRequest): void {
 }
 
 /**
- * Whether a page of another origin makes a browser send this request: by what the browser says of it
- * (`Sec-Fetch-Site`, Fetch Metadata), or where it says nothing, since it does so on secure addresses only, by `Origin`.
- * Programs send neither. A page of the service's own in a sandbox, which uploaded files are shown in, is foreign too.
+ * Returns whether a page of another origin made the browser send this request. Uses `Sec-Fetch-Site` (Fetch Metadata).
+ * Browsers send that only to secure origins, so `Origin` decides if it is missing.
+ * Programs send neither header. A sandboxed page of the service, which shows an uploaded file, counts as another
+ * origin.
  */
 export function isCrossSite(
   { headers, host }: Pick<FastifyRequest, 'headers' | 'host'>,
   publicUrl: string | undefined,
 ) {
   const site = headers['sec-fetch-site'];
-  // "none" is a person: an address that was typed, a bookmark.
+  // "none" means that the user started the request, with a typed URL or a bookmark.
   if (site !== undefined) return site !== 'same-origin' && site !== 'none';
   const { origin } = headers;
   return origin !== undefined && !isOwn(origin, host, publicUrl);
 }
 
-/** Whether a browser goes to a page in sight of a person, as by a link: what it gets, the foreign page can't read. */
+/**
+ * Returns whether the request is a top-level navigation, such as a click on a link. A page of another origin can't read
+ * the response.
+ */
 export function isNavigation({ method, headers }: Pick<FastifyRequest, 'method' | 'headers'>): boolean {
   const isReading = method === 'GET' || method === 'HEAD';
   return isReading && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
 }
 
-/** Throws for a request that a foreign site may not have sent: one that changes something, or is not meant for it. */
+/** Throws 403 for a cross-site request that changes something or reads private data. Navigations pass. */
 export function rejectCrossSite(
   request: FastifyRequest,
   { publicUrl, isPrivate }: { readonly publicUrl: string | undefined; readonly isPrivate: boolean },
@@ -82,8 +86,9 @@ export function rejectCrossSite(
 }
 
 /**
- * Where the address of the service is known, it is that, or this machine by itself. Else it is the host of the request: a
- * proxy that ends TLS makes `https` of what is `http` here, so that the scheme says nothing.
+ * Returns whether `origin` is the service's own. With a public URL, that URL's origin and loopback are.
+ * Without one, the host of the request is. The scheme is then ignored, because a reverse proxy that terminates TLS
+ * turns `https` into `http`.
  */
 function isOwn(origin: string, host: string, publicUrl: string | undefined): boolean {
   const parsed = URL.parse(origin);
@@ -93,14 +98,17 @@ function isOwn(origin: string, host: string, publicUrl: string | undefined): boo
   return parsed.origin === new URL(publicUrl).origin || (isForHost && isLoopback(parsed.hostname));
 }
 
-/** Whether the request comes from a program on this machine, and was not passed on for somebody elsewhere. */
+/** Returns whether the request comes from a program on this machine, and not through a proxy. */
 export function isLoopbackClient(request: FastifyRequest): boolean {
   const { remoteAddress } = request.socket;
-  // Of a connection that is gone already there is no address, nor an `ip`.
+  // A closed connection has no address and no `ip`.
   return remoteAddress !== undefined && isLoopback(remoteAddress) && isLoopback(request.ip) && !isPassedOn(request);
 }
 
-/** Whether a proxy says that it passes the request on which is not in TRUST_PROXY: of others, `ip` is right already. */
+/**
+ * Returns whether headers show that a proxy forwarded the request, if TRUST_PROXY is not set. With TRUST_PROXY,
+ * `request.ip` is already the client's address.
+ */
 function isPassedOn({ headers, ips }: FastifyRequest): boolean {
   return ips === undefined && PASSED_ON.some((name) => headers[name] !== undefined);
 }

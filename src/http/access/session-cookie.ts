@@ -4,17 +4,20 @@ import type { Person, Policy } from '../../access/policy.ts';
 import type { Session, Sessions } from '../../access/sessions.ts';
 import { HttpError } from '../errors.ts';
 
-/** Sessions, kept by browsers in a cookie. */
+/** Sessions that browsers store in a cookie. */
 export interface SessionCookie {
-  /** The session that the request belongs to: none if it has several cookies. One that proves none is taken away. */
+  /**
+   * Returns the session of the request; undefined if it has no session cookie, or several. Clears a cookie without a
+   * valid session.
+   */
   sessionOf(request: FastifyRequest, reply: FastifyReply): Promise<Session | undefined>;
-  /** Begins a new session, and ends those that the request has proofs of. */
+  /** Begins a new session, and ends all sessions whose cookies the request has. */
   begin(request: FastifyRequest, reply: FastifyReply, beginning: Beginning): Promise<void>;
-  /** Ends every session that the request has a proof of, everywhere, and returns the first. */
+  /** Ends every session whose cookie the request has, on all servers. Returns the first one. */
   end(request: FastifyRequest, reply: FastifyReply): Promise<Session | undefined>;
 }
 
-/** Who signed in, how, and by which entry of the access file. */
+/** The user of a new session, the sign-in method, and the user's entry of the access file. */
 export interface Beginning {
   readonly who: Identity;
   readonly by: Session['by'];
@@ -29,7 +32,10 @@ export interface SessionCookieOptions {
   readonly sessionLifetime: number;
 }
 
-/** Characters of a value that browsers keep for sure, with its name and attributes: RFC 6265, section 6.1. */
+/**
+ * Maximum characters of the cookie value. With its name and attributes, it fits the 4096 bytes that browsers support
+ * (RFC 6265, section 6.1).
+ */
 const MAX_LENGTH = 3900;
 
 export function createSessionCookie({
@@ -42,7 +48,7 @@ export function createSessionCookie({
 
   const endAllOf = async (request: FastifyRequest) => {
     const proofs = cookie.all(request).filter((proof) => proof.length <= MAX_LENGTH);
-    // One that can't be ended keeps no other from being so.
+    // If one session can't be ended, the others still are.
     const endings = await Promise.allSettled(proofs.map((proof) => sessions.end(proof)));
     return endings.flatMap((ending) => {
       if (ending.status === 'rejected') throw ending.reason;
@@ -53,8 +59,9 @@ export function createSessionCookie({
   return {
     async sessionOf(request, reply) {
       const [proof, ...others] = cookie.all(request);
-      // By plain HTTP, another host of the same domain can have set a second one. Which is ours can't be known, so nobody is
-      // signed in by either; but ours is good again once the other is gone, and nobody can have the browser forget it.
+      // Over plain HTTP, another host of the same domain can set a second cookie. It is unknown which one is ours, so
+      // neither signs the user in. Neither is cleared either: ours is valid again once the other is gone, and no other
+      // host can delete it.
       if (proof === undefined || others.length > 0) return undefined;
       const session = proof.length > MAX_LENGTH ? undefined : await sessions.find(proof, policy());
       if (!session) cookie.forget(request, reply);
@@ -67,7 +74,7 @@ export function createSessionCookie({
       cookie.keep(request, reply, proof, sessionLifetime);
     },
     async end(request, reply) {
-      // Whatever comes of it, this browser is signed out.
+      // Even if revoking the session fails, this browser is signed out.
       if (cookie.isSent(request)) cookie.forget(request, reply);
       const [first] = await endAllOf(request);
       return first;
@@ -82,27 +89,31 @@ function describeTooLarge({ groups }: Identity): string {
   );
 }
 
-/** A cookie of the service's own, which no script reads, and which other sites send by links alone. */
+/**
+ * A cookie of the service. Scripts can't read it (`HttpOnly`), and other sites send it only with navigations
+ * (`SameSite=Lax`).
+ */
 export interface Cookie {
-  /** What the request has; undefined where it has none, or several, of which nobody knows which is ours. */
+  /** Returns the value; undefined if the request has no such cookie, or several, of which any can be foreign. */
   read(request: FastifyRequest): string | undefined;
-  /** All that the request has of that name, each once. */
+  /** Returns all distinct values that the request has for this name. */
   all(request: FastifyRequest): readonly string[];
-  /** Whether the request has anything of that name. */
+  /** Returns whether the request has a cookie of this name. */
   isSent(request: FastifyRequest): boolean;
-  /** Has the browser keep a value for so many seconds. */
+  /** Sets the cookie for `seconds` seconds. */
   keep(request: FastifyRequest, reply: FastifyReply, value: string, seconds: number): void;
-  /** Has the browser forget it. */
+  /** Clears the cookie. */
   forget(request: FastifyRequest, reply: FastifyReply): void;
 }
 
 /**
- * By HTTPS the name begins with `__Host-`, so that no other host can set it (RFC 6265bis, section 4.1.3.2), and the
- * browser never sends it in the clear.
+ * Creates a cookie with this name. Over HTTPS, the name has the prefix `__Host-`. Other hosts then can't set it (RFC
+ * 6265bis, section 4.1.3.2), and browsers never send it unencrypted.
  */
 export function createCookie(name: string, publicUrl: string | undefined): Cookie {
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
-  // A proxy that ends HTTPS and is not trusted does not make the request one by HTTPS, but it is for the same host.
+  // Behind an untrusted proxy that terminates TLS, the request appears as HTTP, but its host is that of the public
+  // HTTPS URL.
   const isSecure = ({ protocol, host }: FastifyRequest) =>
     protocol === 'https' || (known?.protocol === 'https:' && known.host === host);
   const nameFor = (request: FastifyRequest) => (isSecure(request) ? `__Host-${name}` : name);

@@ -51,10 +51,10 @@ function limitClients(app: App, { connectionsPerClient, trustProxy }: Connection
   });
 }
 
-/** What the name stands for in the framework, which is given the same list. */
+/** The addresses of `loopback`, as Fastify's `trustProxy` defines that name. */
 const LOOPBACK = ['127.0.0.0/8', '::1'];
 
-/** Whether the address of a connection is that of a proxy that is trusted. */
+/** Returns a function that checks whether the address of a connection belongs to a trusted proxy. */
 export function trustedPeers(trustProxy: Limits['trustProxy']): (address: string) => boolean {
   if (trustProxy === false) return () => false;
   const list = new BlockList();

@@ -49,18 +49,18 @@ export async function limitRequests(app: App, limits: Limits): Promise<void> {
 /** Milliseconds over which the delay is averaged. */
 const SAMPLE = 1000;
 
-/** Seconds for `Retry-After`: a sample later it is known whether it got better. */
+/** Seconds for `Retry-After`. The next sample, after one second, shows whether the delay has decreased. */
 const RETRY_AFTER = 2;
 
 /**
- * Answers with 503 at once while the process lags behind: requests that it takes on then make all of them slower. The
- * work of starting is not held against it.
+ * Responds with 503 at once while the event loop delay exceeds the limit, because more requests would slow down all of
+ * them. Ignores the delay of the start.
  */
 export async function shedLoad(app: App, { eventLoopDelay }: Pick<Limits, 'eventLoopDelay'>): Promise<void> {
   if (eventLoopDelay === 0) return;
   let settled = Number.POSITIVE_INFINITY;
   app.addHook('onListen', async () => {
-    // The first sample has what was before in it.
+    // The first sample includes the work of starting.
     settled = performance.now() + 2 * SAMPLE;
   });
   const warn = throttleLog((requests) =>
@@ -78,13 +78,13 @@ export async function shedLoad(app: App, { eventLoopDelay }: Pick<Limits, 'event
   });
 }
 
-/** Listings at once in a process: more than that of folders with many files only wait for each other. */
+/** Maximum concurrent listings of a process. With more, listings of large folders only wait for each other. */
 const LISTINGS = 32;
 
-/** How many wait for their turn. */
+/** Maximum number of listings that wait. */
 const WAITING = 256;
 
-/** Runs listings, only so many of them at once; throws `unavailable` for those beyond the queue. */
+/** Runs a listing within the concurrency limit. Throws `unavailable` if the queue is full. */
 export type ListInTurn = <Listing>(list: () => Promise<Listing>, signal: AbortSignal) => Promise<Listing>;
 
 export function limitListings(): ListInTurn {

@@ -1,9 +1,9 @@
-/** Milliseconds between two lines of one kind: what comes by the thousand must not fill the log. */
+/** Minimum milliseconds between two log lines of one kind, so that frequent events don't flood the log. */
 const INTERVAL = 60_000;
 
 /**
- * A function to call whenever something happens: `tell` is called for the first time at once, and then at most once a
- * minute, with how often it happened since it was last told, and what there is to say of the latest.
+ * Returns a function to call for each event. It calls `tell` for the first event at once, then at most once a minute.
+ * `tell` gets the number of events since its last call, and the details of the latest one.
  */
 export function throttleLog<Details extends readonly unknown[] = []>(
   tell: (times: number, ...latest: Details) => void,

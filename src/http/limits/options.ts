@@ -26,10 +26,13 @@ export interface Limits {
   readonly trustProxy: readonly string[] | false;
 }
 
-/** The route by which a supervisor asks whether the process answers: one that does not is killed. */
+/** The liveness route. A supervisor kills a process that does not respond to it. */
 export const LIVENESS = '/-/health/live';
 
-/** Whether a request is for that. It is answered whatever the load: to be killed for being busy helps nobody. */
+/**
+ * Returns whether a request is a liveness check. Load limits exempt these, because killing a busy process helps no
+ * user.
+ */
 export function isLivenessCheck({ routeOptions }: FastifyRequest): boolean {
   return routeOptions.url === LIVENESS;
 }

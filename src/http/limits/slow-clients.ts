@@ -5,51 +5,56 @@ import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
 import type { Limits } from './options.ts';
 
-/** Milliseconds for the answer to who was told off: what was begun is undone before it. */
+/** Milliseconds to send the 408 response. The failed operation is undone first. */
 const ANSWER_TIME = 10_000;
 
 /**
- * Ends requests whose client does not go on: one that announced a body and sends nothing of it any more is answered
- * with 408; one that does not take what it asked for is cut off, so that nothing is held open for it. Both after
- * `idleTimeout` seconds in which not a byte went either way.
+ * Ends requests whose client makes no progress: after `idleTimeout` seconds without a byte in either direction.
+ * A client that stops sending its body gets 408. A client that stops reading the response is disconnected, to free its
+ * resources.
  *
- * A request is left alone, however long it takes, when it is this side that is slow: it has arrived whole and is being
- * worked on, or its next bytes are here and not read yet. Uploads and downloads that go on may take hours.
+ * Requests that wait for the service are not ended: their body has arrived whole, or its next bytes are not read yet.
+ * Uploads and downloads that make progress can take hours.
  */
 export function endStalledConnections(app: App, { idleTimeout }: Pick<Limits, 'idleTimeout'>): void {
   const toldOff = new WeakSet<ServerResponse>();
-  // One function for all requests, as each of them has to have a listener.
+  // One function is shared by all requests, because each needs a listener.
   function endStalled(this: ServerResponse, socket: Socket): void {
     const stalled = stalledBy(this.req, socket);
     if (stalled === 'taking' || (stalled === 'sending' && toldOff.has(this))) return void socket.destroy();
-    // It fires once, and is set again only by bytes.
+    // The timeout fires once. Only bytes on the connection restart it.
     socket.setTimeout(stalled === 'sending' ? ANSWER_TIME : idleTimeout * 1000);
     if (stalled !== 'sending') return;
     toldOff.add(this);
     sendTimeout(this.req, this, `did not go on for ${idleTimeout} seconds`);
   }
   app.addHook('onRequest', (_request, { raw }, done) => {
-    // Node tells the response that is in turn on its connection. Connections without one it closes by itself.
+    // Node.js emits `timeout` on the current response of the connection. It closes connections without a response
+    // itself.
     raw.on('timeout', endStalled);
     done();
   });
 }
 
-/** What the client of a silent connection should do and does not; undefined where it has nothing to do but wait. */
+/**
+ * Returns what the client of an idle connection fails to do: read the response (`taking`) or send its body (`sending`).
+ * Returns undefined if the client waits for the service.
+ */
 function stalledBy(request: IncomingMessage, socket: Socket): 'taking' | 'sending' | undefined {
-  // Bytes that the system takes no more of, as the client has not taken those before.
+  // The socket buffer is full, because the client has not read earlier bytes.
   if (socket.writableLength > 0) return 'taking';
   return isRequestPending(request) ? 'sending' : undefined;
 }
 
-/** Whether there is more to come of a body, and somebody who has read all that has come. */
+/** Returns whether the body is incomplete and its reader has read everything that arrived. */
 export function isRequestPending(request: IncomingMessage): boolean {
   return !request.complete && request.readableFlowing === true && request.readableLength === 0;
 }
 
 /**
- * Fails whoever reads the body, who then answers with 408, and what the body did; the connection is closed behind the
- * answer, or at once where there was one already.
+ * Fails the reader of the body with a 408 error, and closes the connection after the response. `what` completes the
+ * sentence "The body of the request …". Closes the connection at once if the response has begun, or if nothing reads
+ * the body.
  */
 export function sendTimeout(request: IncomingMessage, response: ServerResponse, what: string): void {
   if (response.headersSent || request.listenerCount('error') === 0) return void request.destroy();
@@ -85,15 +90,15 @@ export function endSlowBodies(app: App, { bodyTimeout }: Pick<Limits, 'bodyTimeo
   });
 }
 
-/** Headers that a request may have: more than any browser and any row of proxies sends. */
+/** Maximum number of headers of a request. Browsers and chains of proxies send fewer. */
 const MAX_HEADERS = 200;
 
 /**
- * Refuses requests with too many headers, which cost more than their bytes. Node would leave out those beyond a number
- * without a word: also the ones that a proxy appended to say whom the request is from.
+ * Rejects requests with too many headers with 431, because each header costs more than its bytes. Node.js would
+ * silently drop headers over its limit, including those that a proxy appended to identify the client.
  */
 export function limitHeaders(app: App): void {
-  // Without a limit of its own: 16 KiB have at most 4,096 of them.
+  // No limit in Node.js: 16 KiB hold at most 4,096 headers.
   app.server.maxHeadersCount = 0;
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     const count = raw.rawHeaders.length / 2;
@@ -103,18 +108,18 @@ export function limitHeaders(app: App): void {
   });
 }
 
-/** Refuses bodies that are compressed: nothing here unpacks them, and their bytes would be taken for what they hold. */
+/** Rejects compressed bodies with 415. The service does not decompress them, and would store the compressed bytes. */
 export function refuseEncodedBodies(app: App): void {
   app.addHook('preParsing', ({ headers }, reply, _payload, done) => {
     const coding = headers['content-encoding'];
     if (coding === undefined || coding.toLowerCase() === 'identity' || !hasBody(headers)) return done();
-    // RFC 9110, section 12.5.3: what would have been taken.
+    // RFC 9110, section 12.5.3: a 415 response lists the accepted codings.
     reply.header('accept-encoding', 'identity');
     throw new HttpError(415, `The body is sent with Content-Encoding: ${quoted(coding)}; send it as it is, without.`);
   });
 }
 
-/** Whether a request of these headers has a body, of any length: RFC 9112, section 6.3. */
+/** Returns whether these headers announce a body (RFC 9112, section 6.3). */
 export function hasBody(headers: IncomingHttpHeaders): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0';
 }
