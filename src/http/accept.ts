@@ -1,14 +1,12 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-/*
- * What a client would rather have, by the weights that it gives (RFC 9110, sections 12.4.2 to 12.5.3).
- */
+/* Content negotiation by the weights of request headers (RFC 9110, sections 12.4.2 to 12.5.3). */
 
 /**
- * Whether a client that sends this `Accept` prefers `type` to `other`: by the weights of the ranges that fit them
- * most closely. Of equal weights, the type wins that is fitted more closely, so that `text/html, *\/*` prefers HTML.
- * Who says nothing, or takes anything, prefers neither.
+ * Returns whether a client with this `Accept` prefers `type` to `other`.
+ * Each type gets the weight of the most specific range that matches it. If the weights are equal, the more specific
+ * match wins, so `text/html, *\/*` prefers HTML. Without the header, or with `*\/*` alone, neither is preferred.
  */
 export function prefers(accept: string | undefined, type: string, other: string): boolean {
   const ranges = parseWeighted(accept);
@@ -17,14 +15,14 @@ export function prefers(accept: string | undefined, type: string, other: string)
   return wanted.weight > 0 && wanted.closeness > rival.closeness;
 }
 
-/** Whether a client that sends this `Accept` names `type` itself, and does not rule it out with `q=0`. */
+/** Returns whether this `Accept` names `type` itself with a weight above 0. */
 export function acceptsExplicitly(accept: string | undefined, type: string): boolean {
   return parseWeighted(accept).some(({ name, weight }) => name === type && weight > 0);
 }
 
 /**
- * The one of `codings` that a client that sends this `Accept-Encoding` gives the most weight, the first of equal ones;
- * undefined where it takes none of them.
+ * Returns the coding with the highest weight in this `Accept-Encoding`, the first one of equal weights; undefined if
+ * the client accepts none of them.
  */
 export function preferredCoding<Coding extends string>(
   acceptEncoding: string | undefined,
@@ -39,11 +37,11 @@ export function preferredCoding<Coding extends string>(
 
 interface Weighted {
   readonly name: string;
-  /** From 0, "not acceptable", to 1. */
+  /** From 0 (not acceptable) to 1. */
   readonly weight: number;
 }
 
-/** The elements of a list with weights. One whose weight is none is left out. */
+/** Parses a list with weights. Drops elements with an invalid weight. */
 function parseWeighted(header = ''): Weighted[] {
   return header
     .split(',')
@@ -56,12 +54,12 @@ function parseWeighted(header = ''): Weighted[] {
 }
 
 /**
- * The weight of the range that fits a type most closely, the largest of several; no weight where none fits. Other
- * parameters of a range say which variant of the type is meant, and there is one only.
+ * Returns the highest weight among the most specific ranges that match a type; 0 if none matches. Ignores other range
+ * parameters, because each type has only one variant.
  */
 function closestFit(ranges: readonly Weighted[], type: string): { weight: number; closeness: number } {
   const [kind = ''] = type.split('/');
-  // Programs write a lone `*` as well.
+  // Some clients send a lone `*`.
   const fitting: readonly (readonly string[])[] = [['*/*', '*'], [`${kind}/*`], [type]];
   for (const closeness of [2, 1, 0]) {
     const weights = ranges.filter(({ name }) => fitting[closeness]?.includes(name)).map(({ weight }) => weight);
@@ -70,10 +68,10 @@ function closestFit(ranges: readonly Weighted[], type: string): { weight: number
   return { weight: 0, closeness: 0 };
 }
 
-/** How hard Brotli tries, of 11: beyond, a long listing takes longer to compress than it saves on its way. */
+/** Brotli quality, 0 to 11. Above this, compressing a long listing takes longer than the transfer time it saves. */
 const BROTLI_QUALITY = 4;
 
-/** A body as a client that sends this `Accept-Encoding` would like it best, and its `Content-Encoding`, if any. */
+/** Compresses a body with the client's preferred coding. Returns the body and its `Content-Encoding`, if any. */
 export async function compress(
   text: string,
   acceptEncoding: string | undefined,

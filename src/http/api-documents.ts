@@ -4,12 +4,12 @@ import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
 import { version } from '../system.ts';
 import { setsItsCompilers } from './fastify-app.ts';
 
-/** A route as far as it is told of. */
+/** The parts of a route that the API documentation describes. */
 export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'>;
 
 /**
- * An application of its own that knows of these routes, and answers none of them but what is below `prefix`: the pages
- * about them. `swagger()` of it is the OpenAPI document.
+ * Creates a separate application that serves the documentation of these routes below `prefix`. It does not serve the
+ * routes themselves. Its `swagger()` returns the OpenAPI document.
  */
 export async function createApiDocuments(routes: readonly DescribedRoute[], prefix: string): Promise<FastifyInstance> {
   const documents = fastify({ exposeHeadRoutes: false, ...setsItsCompilers });
@@ -25,7 +25,7 @@ export async function createApiDocuments(routes: readonly DescribedRoute[], pref
         license: { name: 'MIT', identifier: 'MIT' },
       },
       components: { securitySchemes: SECURITY_SCHEMES },
-      // One of them is enough, and none is needed for what everybody may.
+      // Any one of these is sufficient. Public routes need none, hence the empty object.
       security: [{}, { bearer: [] }, { basic: [] }, { session: [] }],
       tags: ['Files', 'Folders', 'Files and folders', 'Signing in', 'The service'].map((name) => ({ name })),
     },
@@ -50,7 +50,7 @@ export async function createApiDocuments(routes: readonly DescribedRoute[], pref
   return documents;
 }
 
-/** How a request says who sends it. */
+/** The authentication methods of the HTTP API. */
 const SECURITY_SCHEMES = {
   bearer: { type: 'http', scheme: 'bearer', description: 'A token of the service, or a JSON Web Token of JWT_ISSUER.' },
   basic: { type: 'http', scheme: 'basic', description: 'A name and a password, over HTTPS or from the same machine.' },
@@ -65,7 +65,7 @@ const SECURITY_SCHEMES = {
 const LOGO =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 32"><text x="0" y="24" fill="white" font-family="system-ui, sans-serif" font-size="24" font-weight="600">Holdall</text></svg>';
 
-/** The router calls what a `*` stands for `*`; a document calls it `path`. */
+/** Renames the wildcard parameter from `*`, the router's name, to `path`, which OpenAPI can use. */
 function nameWildcard<Schema extends { params?: unknown } | undefined>(schema: Schema): Schema {
   const properties = (schema?.params as { properties?: Record<string, unknown> } | undefined)?.properties;
   if (!schema || !properties?.['*']) return schema;

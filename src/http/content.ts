@@ -8,22 +8,22 @@ import { contentHeaders, refuseToRun, relativeTo, type Showing } from './headers
 import { clientSignal } from './long-operations.ts';
 import { allowsRange, evaluate, hasPreconditions, parseRange, quote } from './preconditions.ts';
 
-/** Where the bytes of one file come from. */
+/** The source of one file's metadata and bytes. */
 export interface ContentSource {
   stat(): Promise<FileEntry>;
   fetch(options: ReadOptions): Promise<Fetched>;
-  /** The whole file, where it is in memory. */
+  /** Returns the whole file if it is in memory. */
   readCached?(): Content | undefined | Promise<Content | undefined>;
-  /** A URL that is to be answered instead of the bytes; undefined for the bytes. */
+  /** Returns a URL to redirect to; undefined if the response contains the bytes. */
   locate(file: FileEntry): Promise<string | undefined>;
 }
 
-/** How often a file that changes between the look at it and its opening is looked at again. */
+/** Maximum number of attempts for a file that changes between `stat` and opening. */
 const ATTEMPTS = 5;
 
 /**
- * Answers GET and HEAD for a file: conditions, range, redirect and all. What is asked for as a whole and is in memory is
- * sent on the spot, without a promise on the way.
+ * Responds to GET and HEAD for a file: preconditions, ranges and redirects. A whole file in memory is sent
+ * synchronously, without a promise.
  */
 export function sendContent(
   request: FastifyRequest,
@@ -42,7 +42,10 @@ function asksForWhole({ method, headers }: FastifyRequest): boolean {
   return method === 'GET' && headers.range === undefined && !hasPreconditions(headers);
 }
 
-/** A condition costs a look at the file first; without one, it is opened at once. */
+/**
+ * Sends a file from its source. HEAD, preconditions and `If-Range` need a `stat` first; otherwise the file is opened at
+ * once.
+ */
 async function openAndSend(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -77,13 +80,13 @@ async function openAndSend(
         const { size } = file ?? (await source.stat());
         reply.header('content-range', `bytes */${size}`);
       }
-      // Replaced since the look: what the conditions are about is looked at again.
+      // The file was replaced after `stat`: evaluate the preconditions again.
       if (!file || !isStoreError(error, 'condition-failed') || attempt === ATTEMPTS) throw error;
     }
   }
 }
 
-/** 304, with the headers that the reply has: those that a 200 would have had of the file. */
+/** Sends 304. The caller has set the headers that a 200 response would have. */
 export function sendNotModified(reply: FastifyReply): FastifyReply {
   return reply.code(304).send();
 }
@@ -107,8 +110,8 @@ function describe(reply: FastifyReply, file: FileEntry, showing: Showing): Fasti
 }
 
 /**
- * Has a body release each piece that it pipes when that is written; the next one comes then. For what is done with bytes
- * when it says so, as a response is: the system has them.
+ * Makes `pipe` release each chunk once it is written, and read the next one only then. The destination must be finished
+ * with a chunk when its write callback runs, as HTTP responses are: the system has the bytes.
  */
 export function recycleBuffers(body: Readable, release: Release): Readable {
   return Object.assign(body, {

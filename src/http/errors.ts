@@ -2,7 +2,7 @@ import type { FastifyError } from 'fastify';
 import { AccessDenied } from '../access/guard.ts';
 import { type ErrorKind, isStoreError, quoted } from '../model/error.ts';
 
-/** An error as a client gets to see it. */
+/** An error as the client sees it. */
 export interface Problem {
   readonly status: number;
   readonly message: string;
@@ -10,7 +10,7 @@ export interface Problem {
   readonly retryAfter?: number;
 }
 
-/** A mistake in HTTP itself, of which the domain knows nothing. */
+/** An error of HTTP itself, without a kind in the domain. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly status: number;
@@ -21,7 +21,7 @@ export class HttpError extends Error {
   }
 }
 
-/** RFC 9110, section 15, but for 416 (14.4) and 412 (13). */
+/** The HTTP status of each error kind (RFC 9110, section 15; 416: section 14.4; 412: section 13). */
 export const STATUS_OF_KIND: Readonly<Record<ErrorKind, number>> = {
   'not-found': 404,
   'already-exists': 409,
@@ -36,10 +36,10 @@ export const STATUS_OF_KIND: Readonly<Record<ErrorKind, number>> = {
   unavailable: 503,
 };
 
-/** Seconds after which to ask again, where the error does not say. */
+/** Default seconds for `Retry-After`, if the error has none. */
 const RETRY_AFTER = 1;
 
-/** What to tell the client of an error that a request ended with. */
+/** Returns the status and message for the error of a request. */
 export function problemOf(error: unknown, requestId: string): Problem {
   if (isStoreError(error)) {
     const status = STATUS_OF_KIND[error.kind];
@@ -56,7 +56,10 @@ export function problemOf(error: unknown, requestId: string): Problem {
   );
 }
 
-/** What Fastify finds wrong with a request before it reaches a route, in the words and statuses of the interface. */
+/**
+ * Returns Fastify's own errors about a request with the messages and statuses of the HTTP API; undefined for other
+ * errors.
+ */
 function ofFastify(error: unknown): Problem | undefined {
   if (!isFastifyError(error)) return undefined;
   if (error.validation) return { status: 400, message: describeValidation(error) };
@@ -87,7 +90,7 @@ function isFastifyError(error: unknown): error is FastifyError {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('FST_');
 }
 
-/** The first mistake that the schema found: the field, the rule, and the value that broke it. */
+/** Describes the first schema violation: the field, the rule, and the invalid value. */
 function describeValidation({ validation, validationContext }: FastifyError): string {
   const [mistake] = validation ?? [];
   const place = validationContext === 'querystring' ? 'query' : (validationContext ?? 'request');

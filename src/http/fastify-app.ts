@@ -17,8 +17,8 @@ export type App = FastifyInstance<
 >;
 
 /**
- * Options of an application that sets the compilers of schemas by itself: the framework has none of its own loaded then,
- * which are not there where the service is installed without them.
+ * Options of an application that sets its own schema compilers. Fastify then does not load its default compilers, which
+ * the built service does not contain.
  */
 export const setsItsCompilers = {
   schemaController: { compilersFactory: { buildValidator: notLoaded, buildSerializer: notLoaded } },

@@ -57,7 +57,7 @@ function extendedForm(parameters: ReadonlyMap<string, string>, name: string): st
 /** Only encoded words (RFC 2047, section 2). */
 const ENCODED_WORDS = /^=\?[^?\s]+\?[bq]\?[^?\s]*\?=(?:\s+=\?[^?\s]+\?[bq]\?[^?\s]*\?=)*$/i;
 
-/** Decodes an extended value (RFC 8187, section 3.2.1) in UTF-8 or Latin-1. Returns undefined for everything else. */
+/** Decodes an extended value (RFC 8187, section 3.2.1) in UTF-8 or Latin-1. Returns undefined for any other value. */
 function decodeExtended(value: string): string | undefined {
   const [, charset = '', encoded = ''] = /^(utf-8|iso-8859-1)'[^']*'((?:[^%]|%[\da-f]{2})*)$/i.exec(value) ?? [];
   if (charset === '') return undefined;

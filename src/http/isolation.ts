@@ -6,10 +6,10 @@ import { GENERAL_HEADERS } from './headers.ts';
 import type { Service } from './service.ts';
 
 /**
- * Keeps what is served apart from the pages of others, and the contents of files from everything else where they have
- * an origin of their own: there are contents there, and nothing else, and none elsewhere.
+ * Sets the headers that isolate responses from other sites. With a `contentOrigin`, that origin serves file contents
+ * only, and no other host serves them.
  *
- * Before whoever asks is looked for: no credentials are ever looked at on the origin of contents.
+ * Runs before authentication, so that credentials are never evaluated on the content origin.
  */
 export function isolateAnswers(app: App, { contentOrigin }: Pick<Service, 'contentOrigin'>): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -33,8 +33,8 @@ export function isolateAnswers(app: App, { contentOrigin }: Pick<Service, 'conte
 }
 
 /**
- * On the origin of contents: whoever has a URL may read it, as any program could, and nothing more is given to a browser
- * that would send credentials.
+ * Headers on the content origin. Any page may read a file with its signed URL, as any program can. `*` excludes
+ * requests with credentials.
  */
 const SHARED_HEADERS = {
   'cross-origin-resource-policy': 'cross-origin',
@@ -43,14 +43,17 @@ const SHARED_HEADERS = {
     'Accept-Ranges, Content-Disposition, Content-Length, Content-Range, ETag, Last-Modified, Retry-After, X-Request-Id',
 } as const;
 
-/** For browsers that ask before they send a range (Fetch, section 2.2.2: newer ones do not). */
+/** For browsers that send a preflight request before a range request. Newer ones don't (Fetch, section 2.2.2). */
 const PREFLIGHT_HEADERS = {
   'access-control-allow-methods': 'GET, HEAD',
   'access-control-allow-headers': 'Range, If-Match, If-None-Match, If-Modified-Since, If-Range, If-Unmodified-Since',
   'access-control-max-age': '86400',
 } as const;
 
-/** By the name alone: what is asked for under it by another port is no page either. */
+/**
+ * Returns whether a request is for this origin. Compares only host names, so that no other port of the content host
+ * serves the web UI.
+ */
 function isFor(origin: string, { host }: FastifyRequest): boolean {
   return nameOf(new URL(origin).host) === nameOf(host);
 }

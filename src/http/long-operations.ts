@@ -8,22 +8,22 @@ import { problemOf } from './errors.ts';
 
 const NDJSON = 'application/x-ndjson';
 
-/** Milliseconds between two lines of progress: ten a second are smooth to look at and nothing to send. */
+/** Minimum milliseconds between two progress lines. Ten per second look smooth and cost little. */
 const INTERVAL = 100;
 
-/** Runs the long operations on folders, and answers in the way that the request asks for. */
+/** Runs long folder operations and responds in the format that the client accepts. */
 export interface LongOperations {
   /**
-   * Answers with what `operation` gives when it is done, whether the client waits or not. A client that accepts
-   * `application/x-ndjson` is answered at once, with lines of progress and the same envelope as the last one; the
-   * operation is cancelled when it leaves.
+   * Runs `operation` and responds with its result. The operation continues if the client disconnects.
+   * For clients that accept `application/x-ndjson`, the response begins at once: lines of progress, then the result as
+   * the last line. The operation is then cancelled if the client disconnects.
    */
   answer<Envelope extends { success: true }>(
     request: FastifyRequest,
     reply: FastifyReply,
     operation: (options: Reporting & Cancellable) => Promise<Envelope>,
   ): Promise<Envelope | FastifyReply>;
-  /** Settles when all that runs has ended. */
+  /** Settles when all operations in progress have ended. */
   finished(): Promise<void>;
 }
 
@@ -57,7 +57,10 @@ export function createLongOperations(): LongOperations {
   };
 }
 
-/** Throws what was found at once to be no request that this asker may send: it has no progress to tell of. */
+/**
+ * Throws `AccessDenied` if the operation is refused at once, so that the response has that status instead of progress
+ * lines.
+ */
 async function throwIfRefused(work: Promise<unknown>): Promise<void> {
   const ended = work.then(
     () => undefined,
@@ -67,19 +70,19 @@ async function throwIfRefused(work: Promise<unknown>): Promise<void> {
   if (error instanceof AccessDenied) throw error;
 }
 
-/** Writes a line of progress from time to time. */
+/** Returns a function that writes progress lines at a limited rate. */
 function progressTo(lines: PassThrough): (progress: Progress) => void {
   let last = Number.NEGATIVE_INFINITY;
   return (progress) => {
     const now = performance.now();
-    // A client that reads slowly gets fewer lines, not later ones.
+    // A client that reads slowly gets fewer lines instead of late ones.
     if (now - last < INTERVAL || lines.writableNeedDrain) return;
     last = now;
     lines.write(`${JSON.stringify({ progress })}\n`);
   };
 }
 
-/** Writes the last line when the work has ended. Never rejects: a failure is that line. */
+/** Writes the last line when the operation has ended. Never rejects: an error is written as the last line. */
 async function writeEnd(
   lines: PassThrough,
   request: FastifyRequest,
@@ -95,7 +98,7 @@ async function writeEnd(
   }
 }
 
-/** Aborted when the client leaves before its answer was sent whole. */
+/** Returns a signal that aborts if the client disconnects before the whole response is sent. */
 export function clientSignal(reply: FastifyReply): AbortSignal {
   const controller = new AbortController();
   reply.raw.once('close', () => {

@@ -29,7 +29,7 @@ const MAX_HEADERS = 50;
 /** Minimum size of a chunk in bytes for which freeing its memory is worthwhile. */
 const WORTH_FREEING = 4 * 1024;
 
-/** Maximum bytes of a form that is parsed at once if it has arrived whole. */
+/** Maximum bytes of a form that is parsed in one step, if it has arrived whole. */
 const SMALL = 64 * 1024;
 
 /** Maximum bytes of an unknown part. */
@@ -232,7 +232,10 @@ const encodedField = (name: string | undefined, encoding: string) =>
     `The field ${quoted(name ?? '')} has Content-Transfer-Encoding ${quoted(encoding.trim())}. Send its bytes as they are, without this header.`,
   );
 
-/** Returns the boundary of a form's `Content-Type`. Throws `invalid-request` for anything else than a form. */
+/**
+ * Returns the boundary of a form's `Content-Type`. Throws `invalid-request` for other media types or a missing
+ * boundary.
+ */
 export function boundaryOf(contentType: string | undefined): string {
   const match = /^multipart\/form-data\s*;(?:.*;)?\s*boundary=(?:"([^"]{1,70})"|([^\s";]{1,70}))/i.exec(
     contentType ?? '',

@@ -104,8 +104,8 @@ function isUnmodifiedSince(version: Version, header: string | undefined): boolea
 const seconds = (date: Date) => Math.floor(date.getTime() / 1000);
 
 /**
- * The one range that a `Range` header asks for (RFC 9110, section 14.2), or undefined where the whole file is to
- * be given: no header, another unit, a malformed one, or several ranges, which a server is free to ignore.
+ * Returns the single range of a `Range` header (RFC 9110, section 14.2). Returns undefined if the whole file must be
+ * sent: no header, another unit, invalid syntax, or several ranges, which a server is free to ignore.
  */
 export function parseRange(header: string | undefined): ByteRange | undefined {
   const [, first = '', last = ''] = /^bytes=\s*(\d*)-(\d*)\s*$/i.exec(header ?? '') ?? [];
@@ -120,12 +120,13 @@ export function parseRange(header: string | undefined): ByteRange | undefined {
 }
 
 /*
- * The modification time that a client sets for a file: in the `X-OC-Mtime` header of ownCloud and Nextcloud, which
- * rclone, Cyberduck and their own clients send, or in a form field.
+ * The modification time that a client sets for a file: in the `X-OC-Mtime` header of ownCloud and Nextcloud, or in a
+ * form field. rclone, Cyberduck, and the ownCloud and Nextcloud clients send the header.
  */
 
 /**
- * Returns the time of `X-OC-Mtime`: Unix seconds with an optional fraction. Throws `invalid-request` for anything else.
+ * Returns the time of `X-OC-Mtime`: Unix seconds with an optional fraction; undefined without the header. Throws
+ * `invalid-request` if the value is not such a time.
  */
 export function modifiedInHeader(headers: IncomingHttpHeaders): Date | undefined {
   const header = headers['x-oc-mtime']?.toString();
@@ -139,7 +140,7 @@ export function modifiedInHeader(headers: IncomingHttpHeaders): Date | undefined
   );
 }
 
-/** Parses the field `modified`: an RFC 3339 date and time. Throws `invalid-request` for anything else. */
+/** Parses the field `modified`: an RFC 3339 date and time. Throws `invalid-request` for any other value. */
 export function parseModified(text: string): Date {
   const time = parseInstant(text);
   if (time && isInRange(time)) return time;

@@ -96,15 +96,15 @@ export function rejectOtherMethods(app: App, methodsOf: ReadonlyMap<string, Read
   }
 }
 
-/** Where URLs are led that the router can't read. Who asks for it by its name finds nothing. */
+/** Internal route for requests whose URL the router can't parse. Direct requests for it get 404. */
 const MALFORMED = '/-/malformed';
 
-/** What is wrong with the URL of a request, and how it was written. */
+/** The URL error of a request, and its original URL. */
 const malformed = new WeakMap<IncomingMessage, { readonly error: Error; readonly url: string }>();
 
 /**
- * Has requests whose URL can't be read go through all that others go through, as the router would answer them before
- * any hook, and so before any check. To be called before every hook that looks at the URL; `malformedRoute` answers.
+ * Routes requests with a malformed URL to `malformedRoute`, so that all hooks and checks run. The router would respond
+ * to them before any hook. Call before every hook that reads the URL.
  */
 export function routeMalformedUrls(app: App): void {
   app.addHook('onRequest', ({ raw }, _reply, done) => {
@@ -114,7 +114,7 @@ export function routeMalformedUrls(app: App): void {
   });
 }
 
-/** What the framework has to be told when it is made. */
+/** Options of the framework for URLs that the router rejects. */
 routeMalformedUrls.options = {
   frameworkErrors: (error, { raw, server }, reply) => {
     malformed.set(raw, { error, url: raw.url ?? '' });
@@ -123,7 +123,7 @@ routeMalformedUrls.options = {
   },
 } satisfies FastifyHttpOptions<Server>;
 
-/** Answers them, as a listing that can't be given where their URL could have been one. */
+/** Responds to malformed URLs, in the format of a listing if the URL could have named a folder. */
 export function malformedRoute(app: App, service: Service): void {
   app.setErrorHandler((error, request, reply) => {
     const isReading = request.method === 'GET' || request.method === 'HEAD';
@@ -135,7 +135,7 @@ export function malformedRoute(app: App, service: Service): void {
     url: MALFORMED,
     config: { access: 'public' },
     schema: { hide: true },
-    // Before a body is looked at.
+    // Before the body is read.
     onRequest: async ({ raw }) => {
       const known = malformed.get(raw);
       if (known) throw known.error;

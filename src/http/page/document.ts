@@ -3,8 +3,8 @@ import type { Embedded, Listing } from '../schemas.ts';
 import type { WebPage } from './web-page.ts';
 
 /**
- * The document that the web page comes in, with the first answer embedded, so that it shows without asking again.
- * Without scripts, it is a plain list of links.
+ * Returns the HTML document of the web UI. It embeds the JSON response, so that the web UI needs no further request.
+ * Without scripts, the document is a list of links.
  */
 export function renderDocument(page: WebPage, embedded: Embedded): string {
   const { base, folder } = embedded;
@@ -31,7 +31,7 @@ function titleOf(folder: string): string {
   return name === undefined ? 'Holdall' : `${name} – Holdall`;
 }
 
-/** What a person without scripts gets. */
+/** Returns the content for browsers without scripts. */
 function renderPlain({ base, answer }: Embedded): string {
   const needed = '<p>This page needs JavaScript for everything but looking.</p>';
   if (!answer.success) return `${needed}<p>${escapeText(answer.error)}</p>`;
@@ -39,7 +39,7 @@ function renderPlain({ base, answer }: Embedded): string {
   return `${needed}<ul>${items.join('')}</ul>${renderNext(base, answer)}`;
 }
 
-/** Names are kept from turning the direction of what stands beside them (`bdi`). */
+/** Returns the link of an entry. `bdi` keeps a name from changing the text direction around it. */
 function renderLink(base: string, { type, name, path }: Listing['entries'][number]): string {
   return type === 'folder'
     ? `<a href="${escapeText(folderUrl(base, path))}"><bdi>${escapeText(name)}</bdi>/</a>`
@@ -53,12 +53,12 @@ function renderNext(base: string, { prefix, cursor }: Listing): string {
   return `<p><a href="${escapeText(next)}">More</a></p>`;
 }
 
-/** Text as it stands in an element or in a quoted attribute. */
+/** Escapes text for an element or a quoted attribute. */
 function escapeText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** JSON in which no name can end the element that it stands in, or begin a comment there. */
+/** Returns JSON for a script element. Escapes `<`, so that no name can close the element or begin a comment. */
 function escapeJson(embedded: Embedded): string {
   return JSON.stringify(embedded).replace(
     /[<\u2028\u2029]/g,
@@ -111,20 +111,17 @@ export function isSource(origin: string): boolean {
   return /^https?:\/\/[\w.-]+(:\d+)?$/.test(origin);
 }
 
-/*
- * URLs for the web page. All are relative, so that they hold too where a proxy serves the service below a path of its
- * own.
- */
+/* URLs of the web UI. All are relative, so that they also work behind a reverse proxy with a path prefix. */
 
-/** The first segments of routes that hide the folders of the same name, and those below it. */
+/** First segments of routes that hide folders of the same name, and everything below them. */
 const HIDING = ['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder'];
 
-/** The root of the service, relative to the URL that was asked for, with a `/` at its end. */
+/** Returns the root of the service relative to the URL of the request, with a trailing `/`. */
 export function baseOf(requestUrl: string): string {
   return relativeTo(requestUrl, '/') || './';
 }
 
-/** Whether a GET of this URL is one of a folder, be it there or not. */
+/** Returns whether GET of this URL lists a folder, even if that folder does not exist. */
 export function isListed(requestUrl: string): boolean {
   return !HIDING.some((segment) => requestUrl.startsWith(`/${segment}/`));
 }

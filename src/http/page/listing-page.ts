@@ -10,8 +10,8 @@ import type { Service } from '../service.ts';
 import { baseOf, fileUrl, folderUrl, isListed, pageHeaders, renderDocument } from './document.ts';
 
 /**
- * Answers a listing, or why there is none, with the status that `reply` has: as the web page for a client that
- * prefers HTML, else as JSON. `folder` is the one that was asked for, empty where that can't be told.
+ * Sends a listing or its error with the status of `reply`: as the web UI if the client prefers HTML, otherwise as JSON.
+ * `folder` is the requested folder; empty if it is unknown.
  */
 export async function answerListing(
   service: Service,
@@ -37,12 +37,12 @@ export async function answerListing(
   return reply.headers(pageHeaders(originsOf(service))).send(body);
 }
 
-/** Whether who asks would rather have the web page than JSON. */
+/** Returns whether the client prefers the web UI to JSON. */
 export function prefersPage({ headers }: FastifyRequest): boolean {
   return prefers(headers.accept, 'text/html', 'application/json');
 }
 
-/** Where the contents of files are, as far as they are not at the service itself. */
+/** Returns the origins of file contents, except the service's own. */
 function originsOf({ contentOrigin, contentOrigins }: Service): readonly string[] {
   return contentOrigin === undefined ? contentOrigins : [contentOrigin, ...contentOrigins];
 }

@@ -4,29 +4,29 @@ import { type Static, Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { PACKAGE_FOLDER } from '../../system.ts';
 
-/** Where `npm run build` puts the web page. */
+/** The folder to which `npm run build` writes the web UI. */
 export const BUILT_PAGE = join(PACKAGE_FOLDER, 'web/dist');
 
-/** The web page as it was built: the names, in the folder `assets`, of what its document loads. */
+/** The built web UI: the names of its files in the folder `assets`. */
 export interface WebPage {
-  /** The folder of everything that the page loads, now or later. */
+  /** The folder of all files that the web UI loads, at once or lazily. */
   readonly assets: string;
-  /** The module that makes the page. */
+  /** The entry module. */
   readonly script: string;
-  /** The modules that it can't begin without. */
+  /** Modules that the entry module imports statically. */
   readonly imports: readonly string[];
   readonly styles: readonly string[];
-  /** A script, and no module, that runs before anything is shown. */
+  /** A classic script that runs before the first paint. */
   readonly early: string | undefined;
   readonly icon: string | undefined;
 }
 
-/** There is no page to serve, it can't be read, or it is not what a build leaves. */
+/** Thrown if the web UI is missing, unreadable, or not a valid build. */
 export class PageNotBuilt extends Error {
   override readonly name = 'PageNotBuilt';
 }
 
-/** Reads what a build left in `folder`. Throws `PageNotBuilt` with what to do about it. */
+/** Reads the build in `folder`. Throws `PageNotBuilt`, whose message contains the remedy. */
 export async function readWebPage(folder: string): Promise<WebPage> {
   const manifest = await readManifest(join(folder, '.vite/manifest.json'));
   const chunks = chunksOf(manifest, 'src/main.tsx');
@@ -44,7 +44,7 @@ export async function readWebPage(folder: string): Promise<WebPage> {
 
 const ASSETS = 'assets/';
 
-/** What Vite writes of each source that became a file, as far as it is of use here. */
+/** The used fields of a chunk in Vite's manifest. */
 const Chunk = Type.Object({
   file: Type.String({ pattern: `^${ASSETS}` }),
   css: Type.Optional(Type.Array(Type.String({ pattern: `^${ASSETS}` }))),
@@ -75,7 +75,10 @@ function describeUnread(file: string, error: unknown): string {
   return `The web page can't be read by this user (${file}): let the user who runs the service read it.`;
 }
 
-/** A source's own chunk, and those that it imports, directly or not; none where it was not built. */
+/**
+ * Returns the chunk of a source and all chunks that it imports, directly or indirectly; empty if the source was not
+ * built.
+ */
 function chunksOf(manifest: Manifest, source: string): Chunk[] {
   const found = new Map<string, Chunk>();
   const follow = (key: string) => {

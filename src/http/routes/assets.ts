@@ -4,12 +4,15 @@ import { sendFailure } from '../failures.ts';
 import type { App } from '../fastify-app.ts';
 import type { Service } from '../service.ts';
 
-/** Seconds of a year, the longest that caches are told. */
+/** Seconds of a year, the longest cache lifetime in common use. */
 const YEAR = 365 * 24 * 60 * 60;
 
-/** What the web page loads. The names tell the contents, so that nothing is ever asked for again. */
+/**
+ * Serves the files of the web UI. Their names contain a hash of the content, so browsers cache them without
+ * revalidation.
+ */
 export async function assetRoutes(app: App, { page }: Pick<Service, 'page'>): Promise<void> {
-  // A path that leads elsewhere is one where nothing is.
+  // A path that leaves the folder gets 404, like any other missing asset, instead of 403.
   app.setErrorHandler((error, request, reply) => {
     const isForbidden = error instanceof Error && 'statusCode' in error && error.statusCode === 403;
     return sendFailure(isForbidden ? new HttpError(404, 'There is no such asset.') : error, request, reply);

@@ -15,7 +15,7 @@ import { asPageToo, failListing } from './listing.ts';
 const Bytes = { description: 'The bytes of the file.', content: { '*/*': { schema: Type.Any() } } };
 const Nothing = Type.Null();
 
-/** The statuses of an answer with the bytes of a file, for the OpenAPI document. */
+/** The responses with the bytes of a file, for the OpenAPI document. */
 export const CONTENT_RESPONSES = {
   200: Bytes,
   206: Bytes,
@@ -25,7 +25,7 @@ export const CONTENT_RESPONSES = {
 };
 
 export function fetchRoute(app: App, service: Service): void {
-  // A person who opened a link gets to the page, where they can sign in, or see why not.
+  // A user who opened a link gets the web UI, where they can sign in or read the reason.
   app.setErrorHandler((error, request, reply) =>
     error instanceof AccessDenied && prefersPage(request)
       ? failListing(service, error, request, reply)
@@ -68,7 +68,10 @@ export function fetchRoute(app: App, service: Service): void {
   });
 }
 
-/** The presigned URLs of stores that have none of their own: whoever has one gets the file, until it expires. */
+/**
+ * Serves the signed URLs for stores without presigned URLs of their own. A URL grants access to its file, without
+ * authentication, until it expires.
+ */
 export function signedRoute(app: App, service: Service, signer: UrlSigner): void {
   const { files } = service;
   const framedBy = framesOf(service);
@@ -100,7 +103,7 @@ export function signedRoute(app: App, service: Service, signer: UrlSigner): void
   });
 }
 
-/** Where the page is that shows files in frames, as a policy names that. */
+/** Returns the origin of the web UI, which may embed files in frames, as a Content-Security-Policy source. */
 function framesOf({ contentOrigin, publicUrl }: Service): string {
   if (contentOrigin === undefined) return "'self'";
   const origin = publicUrl === undefined ? undefined : new URL(publicUrl).origin;

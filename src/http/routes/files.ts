@@ -14,7 +14,7 @@ import {
   withProgress,
 } from '../schemas.ts';
 
-/** The removal of a file. Its requests have no body; what is sent as one is not looked at. */
+/** Registers the deletion of a file. Ignores the body of its requests. */
 export function deleteFileRoute(app: App): void {
   app.route({
     method: ['DELETE', 'POST'],
@@ -57,12 +57,12 @@ export function renameFileRoute(app: App): void {
   );
 }
 
-/** What a folder operation says beside its result: how to follow and to cancel it. */
+/** OpenAPI text about progress and cancellation of folder operations. */
 export const PROGRESS =
   'With `Accept: application/x-ndjson` it answers at once with lines of progress, the last one being the usual ' +
   'answer and its `status`; leaving the request cancels the operation.';
 
-/** The removal of a folder. Its requests have no body; what is sent as one is not looked at. */
+/** Registers the deletion of a folder. Ignores the body of its requests. */
 export function deleteFolderRoute(app: App, operations: LongOperations): void {
   app.route({
     method: ['DELETE', 'POST'],
@@ -130,7 +130,7 @@ export function folderRoutes(app: App, operations: LongOperations): void {
   );
 }
 
-/** `/copy` and `/move`, which differ in nothing but what is done. */
+/** Registers `/copy` and `/move`, which differ only in the called operation. */
 export function transferRoutes(app: App, operations: LongOperations): void {
   const routes = [
     {

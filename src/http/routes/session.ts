@@ -10,7 +10,7 @@ import { asPageToo, failListing } from './listing.ts';
 
 const config = { access: 'public' } as const;
 
-/** Who one is, and the form by which one signs in. */
+/** Registers the routes that return the current user and sign in with a password. */
 export function sessionRoutes(app: App, { access }: Service): void {
   app.get(
     '/-/session',
@@ -35,7 +35,7 @@ export function sessionRoutes(app: App, { access }: Service): void {
     '/-/session',
     {
       config,
-      // The usual answer to a mistake would show the password.
+      // The default validation error would contain the password.
       attachValidation: true,
       schema: {
         tags: ['Signing in'],
@@ -60,7 +60,7 @@ export function sessionRoutes(app: App, { access }: Service): void {
   );
 }
 
-/** The end of a session. Its requests have no body; what is sent as one is not looked at. */
+/** Registers sign-out. Ignores the body of its requests. */
 export function endSessionRoutes(app: App, { access }: Service): void {
   const schema = {
     tags: ['Signing in'],
@@ -113,12 +113,12 @@ const SignedIn = Type.Object(
   { title: 'Signed in' },
 );
 
-/** Signing in by a provider: the way to it, and the way back. */
+/** Registers sign-in with the identity provider: the redirect to it and the OIDC callback. */
 export function signInRoutes(app: App, service: Service): void {
   const { access } = service;
   const response = { 302: Type.Null(), '4xx': asPageToo(Failure), '5xx': asPageToo(Failure) };
 
-  // It is people who come here: they get the page, which says what went wrong and how to go on.
+  // Users open these URLs in a browser: on an error, they get the web UI, which shows the reason and lets them retry.
   app.setErrorHandler((error, request, reply) => failListing(service, error, request, reply));
   app.get(
     '/-/sign-in',
