@@ -6,8 +6,8 @@ import { GENERAL_HEADERS } from './headers.ts';
 import type { Service } from './service.ts';
 
 /**
- * Sets the headers that isolate responses from other sites. With a `contentOrigin`, that origin serves file contents
- * only, and no other host serves them.
+ * Sets the headers that isolate responses from other sites. With a `contentOrigin`, that origin serves only file
+ * contents and health checks, and no other host serves file contents by signed URL.
  *
  * Runs before authentication, so that credentials are never evaluated on the content origin.
  */
