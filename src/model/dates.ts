@@ -1,12 +1,13 @@
 /**
- * An instant of ISO 8601 with seconds and its zone, as `2027-01-01T00:00:00Z` or `2027-01-01T01:00:00.5+01:00`;
- * undefined for any other text, and for a day that its month does not have.
+ * Parses an ISO 8601 instant with seconds and time zone, such as `2027-01-01T00:00:00Z` or
+ * `2027-01-01T01:00:00.5+01:00`. Returns undefined for any other text, and for a day that does not exist in its
+ * month.
  */
 export function parseInstant(text: string): Date | undefined {
   const day = FORM.exec(text)?.groups?.['day'];
   if (day === undefined) return undefined;
   const instant = new Date(text);
-  // `Date` takes the 31st of February for the 3rd of March.
+  // `Date` parses 31 February as 3 March.
   const isReal = !Number.isNaN(instant.getTime()) && new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
   return isReal ? instant : undefined;
 }
@@ -16,7 +17,10 @@ const FORM =
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-/** The three date formats of RFC 9110, section 5.6.7: the current one and two obsolete ones that recipients must accept. */
+/**
+ * The three date formats of RFC 9110, section 5.6.7: the current one, and two obsolete ones that recipients must
+ * accept.
+ */
 const FORMS = [
   /^\w{3}, (?<day>\d\d) (?<month>\w{3}) (?<year>\d{4}) (?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d) GMT$/,
   /^\w{6,9}, (?<day>\d\d)-(?<month>\w{3})-(?<year>\d\d) (?<hour>\d\d):(?<minute>\d\d):(?<second>\d\d) GMT$/,
@@ -36,18 +40,18 @@ export function parseDate(header: string | undefined): Date | undefined {
   return isReal ? date : undefined;
 }
 
-/** Seconds of the longest wait that a `Retry-After` can ask for here. A larger value is taken for a mistake. */
+/** Maximum delay of a `Retry-After` header, in seconds. Larger values are probably mistakes. */
 export const MAX_RETRY_AFTER_SECONDS = 3600;
 
 /**
- * Returns the whole seconds that a `Retry-After` header asks for: 0 to `MAX_RETRY_AFTER_SECONDS`; undefined for an
- * invalid or missing one (RFC 9110, section 10.2.3). A date is compared with the `Date` of the same response where that
- * is known, so that a wrong clock on either side does not change the wait.
+ * Parses a `Retry-After` header (RFC 9110, section 10.2.3). Returns whole seconds from 0 to
+ * `MAX_RETRY_AFTER_SECONDS`; undefined for an invalid or missing header. A date is compared with the `Date` header of
+ * the same response, if present, so that a wrong clock does not change the delay.
  */
 export function parseRetryAfter(header: unknown, date?: unknown): number | undefined {
   if (typeof header !== 'string') return undefined;
   const text = header.trim();
-  // The grammar has whole seconds only, but some servers send fractions.
+  // The grammar allows only whole seconds, but some servers send fractions.
   const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : secondsUntil(text, date);
   return seconds === undefined ? undefined : Math.min(MAX_RETRY_AFTER_SECONDS, Math.max(0, Math.ceil(seconds)));
 }

@@ -1,41 +1,44 @@
 /**
- * What went wrong, in terms of files and folders. Every way of answering (HTTP today) maps these to its own
- * statuses; a store never knows which.
+ * The kind of an error, in terms of files and folders. Each protocol (today only HTTP) maps kinds to its own status
+ * codes; stores don't know them.
  */
 export type ErrorKind =
-  /** The file or folder named does not exist, or only the other kind does. */
+  /** The file or folder does not exist, or the path is of the other kind. */
   | 'not-found'
-  /** Something of the same kind is at the destination, and replacing it was not asked for. */
+  /** The destination has an entry of the same kind, and the caller did not ask to replace it. */
   | 'already-exists'
-  /** A new path would run through a file, or take the name of a folder, and the store can't hold both. */
+  /** A parent in the path is a file, or an entry of the other kind has the path, and the store can't hold both. */
   | 'wrong-kind'
-  /** The text is no path: see `path.ts` for the rules, and the store's own limits. */
+  /** The text is not a valid path. See the rules in `path.ts`; a store can have further limits. */
   | 'invalid-path'
-  /** The request contradicts itself or a rule: a folder into itself, a thumbnail of a text. */
+  /**
+   * The request contradicts itself or breaks a rule, such as a move of a folder into itself or a thumbnail of a text
+   * file.
+   */
   | 'invalid-request'
-  /** The file is not in the state that the caller made a condition of. */
+  /** The file does not meet a condition of the request. */
   | 'condition-failed'
-  /** The range asked for starts behind the file's last byte. */
+  /** The range starts after the last byte of the file. */
   | 'range-unsatisfiable'
-  /** Over a limit on size. */
+  /** The content exceeds a size limit. */
   | 'too-large'
   /** The backend refuses access. */
   | 'denied'
-  /** The store can't do this, or can't honour a condition. */
+  /** The store does not support the operation, or can't enforce a condition. */
   | 'unsupported'
-  /** Not now: overloaded, full or out of reach. `retryAfter` says when to ask again. */
+  /** The backend is overloaded, full or unreachable. `retryAfter` is the time until the next attempt. */
   | 'unavailable';
 
 /**
- * The one error that stores and rules throw on purpose. Its message is written for the person who asked: it
- * says what was wrong and with which value, and nothing of internals. The foreign error behind it is `cause`.
+ * The error that stores and rules throw for expected failures. Its message is written for users: it names the problem
+ * and the value, and contains no internals. `cause` is the original error.
  */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
   readonly kind: ErrorKind;
-  /** Seconds until another try makes sense; only with `unavailable`. */
+  /** Seconds until a retry is useful. Only set with `unavailable`. */
   readonly retryAfter: number | undefined;
-  /** Whether there was no answer at all: nothing is known of what was asked for. Only with `unavailable`. */
+  /** The backend did not respond, so the outcome of the request is unknown. Only true with `unavailable`. */
   readonly isUnreachable: boolean;
 
   constructor(
@@ -50,12 +53,12 @@ export class StoreError extends Error {
   }
 }
 
-/** Whether `error` is a StoreError, of the kind given if one is. */
+/** Returns whether `error` is a `StoreError`, and of the given kind if `kind` is set. */
 export function isStoreError(error: unknown, kind?: ErrorKind): error is StoreError {
   return error instanceof StoreError && (kind === undefined || error.kind === kind);
 }
 
-/** What a look at something finds: undefined for `not-found`, while any other error is thrown on. */
+/** Resolves to the result of `look`, or to undefined if it rejects with `not-found`. Rejects with any other error. */
 export async function undefinedIfNotFound<Found>(look: Promise<Found>): Promise<Found | undefined> {
   try {
     return await look;
@@ -65,32 +68,38 @@ export async function undefinedIfNotFound<Found>(look: Promise<Found>): Promise<
   }
 }
 
-/** Whether a look at something finds it, as `undefinedIfNotFound`. */
+/** Resolves to whether `look` finds its target: false for `not-found`. Rejects with any other error. */
 export async function exists(look: Promise<unknown>): Promise<boolean> {
   return (await undefinedIfNotFound(look.then(() => true))) ?? false;
 }
 
-/** An error in any case: streams fail with nothing else, while a signal may have any reason. */
+/**
+ * Returns `reason` if it is an `Error`, otherwise a new `Error`. Abort signals can have any reason, but streams need
+ * an `Error`.
+ */
 export function asError(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
-/** A value as it may stand in an error text: quoted, control characters escaped, shortened to be readable. */
+/** Returns a value for use in an error message: quoted, with control characters escaped, at most 120 characters. */
 export function quoted(value: string): string {
   const characters = Array.from(value.toWellFormed());
   const text = characters.length > 120 ? `${characters.slice(0, 120).join('')}…` : characters.join('');
   return escapeInvisible(JSON.stringify(text));
 }
 
-/** Escapes the characters of JSON that can steer a terminal or hide a part of a line. */
+/** Escapes characters in JSON that can control a terminal or hide part of a line. */
 export function escapeInvisible(json: string): string {
   return json.replace(UNSEEN, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** What JSON leaves as it is: further control characters, and those that end a line or turn the direction of a text. */
+/**
+ * Characters that JSON does not escape: DEL and C1 control characters, line separators, and bidirectional formatting
+ * characters.
+ */
 const UNSEEN = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** The code of a system error, or undefined for every other. */
+/** Returns the `code` of a system error; undefined for any other error. */
 export function errorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

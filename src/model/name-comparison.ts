@@ -1,30 +1,30 @@
 /**
- * How a store compares names. Paths are compared segment by segment: neither function adds or removes a `/`.
- * Access control needs both functions: a grant gives rights only to paths that are certain to be in its folder, and closes
- * every path that may be in it.
+ * How a store compares names. Paths are compared segment by segment: neither function adds or removes a `/`. Access
+ * control needs both functions: a grant gives permissions only for paths that are certain to be in its folder, and
+ * denies access to every other path that may be in it.
  */
 export interface NameComparison {
-  /** Returns equal keys only for paths that the store is certain to treat as one. */
+  /** Returns equal keys only for paths that the store certainly treats as the same. */
   certain(path: string): string;
-  /** Returns equal keys for all paths that the store may treat as one. */
+  /** Returns equal keys for all paths that the store may treat as the same. */
   possible(path: string): string;
 }
 
 const identical = (path: string) => path;
 
-/** Names differ when their code points differ: buckets, repositories, and most file systems of Linux. */
+/** Compares names by code points, as buckets, repositories and most Linux file systems do. */
 export const EXACT_NAMES: NameComparison = { certain: identical, possible: identical };
 
 export interface NameFolding {
-  /** The store treats `a` and `A` as one letter. */
+  /** The store treats `a` and `A` as the same letter. */
   readonly ignoresCase: boolean;
-  /** The store treats a letter with an accent (NFC) and the letter followed by the accent (NFD) as one. */
+  /** The store treats an accented letter (NFC) and the letter followed by a combining accent (NFD) as the same. */
   readonly ignoresForm: boolean;
 }
 
 /**
- * Returns the comparison of a store that folds names. File systems have different tables beyond ASCII, so only ASCII
- * letters and the Unicode normalization forms are certain.
+ * Returns the comparison of a store that folds names. File systems have different folding tables beyond ASCII, so
+ * only ASCII letters and the Unicode normalization forms are certain.
  */
 export function foldingNames({ ignoresCase, ignoresForm }: NameFolding): NameComparison {
   if (!ignoresCase && !ignoresForm) return EXACT_NAMES;
@@ -38,13 +38,13 @@ export function foldingNames({ ignoresCase, ignoresForm }: NameFolding): NameCom
 }
 
 /**
- * Folds case and normalization as widely as any file system does: full Unicode case folding (`ß` is `ss`, the Kelvin sign is
- * `k`), and code points that ext4 and HFS+ ignore, such as U+200D.
+ * Folds case and normalization as broadly as any file system does. Uses full Unicode case folding (`ß` is `ss`, the
+ * Kelvin sign is `k`), and removes code points that ext4 and HFS+ ignore, such as U+200D.
  */
 export function foldNames(path: string): string {
   const decomposed = path.normalize('NFD').replaceAll(/\p{Default_Ignorable_Code_Point}/gu, '');
-  // `İ` is `i` with a dot in full case folding, and a plain `i` for file systems that fold letter by letter.
+  // Full case folding maps `İ` to `i` and a combining dot. File systems that fold single letters map it to `i`.
   const dotless = decomposed.replaceAll(/i\p{M}+/giu, (letter) => letter.replaceAll('\u0307', ''));
-  // Lower case first, so that letters without a capital letter of their own (`ſ`, `ı`, `ß`, `ς`) meet in upper case.
+  // Letters without an uppercase form of their own (`ſ`, `ı`, `ß`, `ς`) become equal only if lowercasing comes first.
   return dotless.toLowerCase().toUpperCase().normalize('NFD');
 }

@@ -1,18 +1,21 @@
 import { quoted, StoreError } from './error.ts';
 import { comparePaths, type FolderPath } from './path.ts';
 
-/** Where a listing goes on: behind the last path that it gave, and with the token of a store that has such. */
+/** The position at which a listing continues: after the path `last`, and with the store's own token if it has one. */
 export interface ListingPosition {
   readonly token?: string | undefined;
   readonly last: string;
 }
 
-/** Base64url of JSON, so that it survives a URL as it is. */
+/** Returns the cursor for a position: JSON in base64url, which needs no escaping in a URL. */
 export function encodeCursor({ token, last }: ListingPosition): string {
   return Buffer.from(JSON.stringify([last, ...(token === undefined ? [] : [token])])).toString('base64url');
 }
 
-/** Throws `invalid-request` for what no listing of `folder` can have given: else it would pass for the end of one. */
+/**
+ * Returns the position of a cursor. Throws `invalid-request` if no listing of `folder` can have issued it. Otherwise
+ * an invalid cursor would look like the end of the listing.
+ */
 export function decodeCursor(cursor: string, folder: FolderPath): ListingPosition {
   const [last, token] = parse(cursor);
   if (isText(last) && (token === undefined || isText(token))) {
@@ -27,7 +30,10 @@ export function invalidCursor(cursor: string, cause?: unknown): StoreError {
   return new StoreError('invalid-request', message, { cause });
 }
 
-/** Whether the place is behind a child; a page on which nothing was found goes on behind the folder, by token alone. */
+/**
+ * Returns whether the position is after a direct child of `folder`. After a page without entries, `last` is the
+ * folder itself and the token alone gives the position.
+ */
 function isBehind({ last, token }: ListingPosition, folder: FolderPath): boolean {
   if (last === folder) return token !== undefined;
   return last.startsWith(folder) && !last.slice(folder.length, -1).includes('/');
@@ -44,7 +50,7 @@ function parse(cursor: string): unknown[] {
   }
 }
 
-/** Sorted items: an array, or something that makes them when asked. */
+/** Sorted items: an array, or an object that creates them on demand. */
 export interface Items<Item> {
   readonly length: number;
   at(index: number): Item | undefined;
@@ -52,8 +58,9 @@ export interface Items<Item> {
 }
 
 /**
- * Returns one page of `items`: at most `limit` of those after `cursor`. The items are in the order of `comparePaths` by
- * `pathOf`. For stores that have all items of a folder. Items added or removed between two pages shift nothing.
+ * Returns one page of `items`: at most `limit` items after `cursor`. For stores that have all items of a folder.
+ * `items` are in the order of `comparePaths` by `pathOf`. Items that are added or removed between two pages don't
+ * shift the others.
  */
 export function pageOf<Item>(
   folder: FolderPath,

@@ -2,21 +2,21 @@ import { quoted, StoreError } from './error.ts';
 
 declare const kind: unique symbol;
 
-/** The path of a file: segments joined by `/`, without a leading or trailing one. */
+/** The path of a file: segments separated by `/`, without a leading or trailing slash. */
 export type FilePath = string & { readonly [kind]: 'file' };
 
-/** The path of a folder: like a file's with a `/` at its end; the root is the empty string. */
+/** The path of a folder: segments that each end with `/`. The root is the empty string. */
 export type FolderPath = string & { readonly [kind]: 'folder' };
 
-/** The folder that holds everything. */
+/** The root folder. */
 export const ROOT = '' as FolderPath;
 
-/** The longest path, in bytes of UTF-8, a folder's `/` included: the limit of an S3 key. */
+/** Maximum length of a path in UTF-8 bytes, including the trailing `/` of a folder. This is the limit of an S3 key. */
 export const MAX_PATH_BYTES = 1024;
 
 /**
- * Reads the path of a file. One leading `/` means the root and is dropped; nothing else is rewritten.
- * Throws `invalid-path` with the rule that `text` breaks.
+ * Parses a file path. One leading `/` stands for the root and is removed; nothing else is normalized. Throws
+ * `invalid-path` with the rule that `text` breaks.
  */
 export function parseFile(text: string): FilePath {
   const path = text.startsWith('/') ? text.slice(1) : text;
@@ -26,8 +26,8 @@ export function parseFile(text: string): FilePath {
 }
 
 /**
- * Reads the path of a folder, with or without its trailing `/`; `''` and `/` are the root.
- * Throws `invalid-path` with the rule that `text` breaks.
+ * Parses a folder path, with or without a trailing `/`. `''` and `/` are the root. Throws `invalid-path` with the
+ * rule that `text` breaks.
  */
 export function parseFolder(text: string): FolderPath {
   const path = text.startsWith('/') ? text.slice(1) : text;
@@ -39,64 +39,65 @@ export function parseFolder(text: string): FolderPath {
 }
 
 /**
- * The file called `name` in `folder`. Throws `invalid-path` when `name` is not one segment, or the path too long.
+ * Returns the path of the file `name` in `folder`. Throws `invalid-path` if `name` is not a single valid segment, or
+ * if the path is too long.
  */
 export function childFile(folder: FolderPath, name: string): FilePath {
   checkName(name);
   return parseFile(folder + name);
 }
 
-/** The folder called `name` in `folder`. Throws as `childFile` does. */
+/** Returns the path of the folder `name` in `folder`. Throws like `childFile`. */
 export function childFolder(folder: FolderPath, name: string): FolderPath {
   checkName(name);
   return parseFolder(folder + name);
 }
 
 /**
- * The path that a name found in a backend has, or undefined when it breaks the rules and no path can name it:
- * what is found can't be refused, only left out.
+ * Returns the path of a file that a backend lists in `folder`; undefined if it is not a valid path. Listings omit
+ * entries with such names.
  */
 export function foundFile(folder: FolderPath, name: string): FilePath | undefined {
   return isNameable(folder + name, name) ? ((folder + name) as FilePath) : undefined;
 }
 
-/** As `foundFile`, for a folder. */
+/** Returns the path of a folder that a backend lists in `folder`; undefined if it is not a valid path. */
 export function foundFolder(folder: FolderPath, name: string): FolderPath | undefined {
   return isNameable(`${folder}${name}/`, name) ? (`${folder}${name}/` as FolderPath) : undefined;
 }
 
-/** As `foundFile`, for a name in a backend that is a whole path. */
+/** Returns the file path for a full path from a backend; undefined if it is not valid. */
 export function foundPath(path: string): FilePath | undefined {
   return isNameable(path, path) ? (path as FilePath) : undefined;
 }
 
-/** The last segment, without a folder's `/`; empty for the root. */
+/** Returns the last segment, without a folder's trailing `/`; empty for the root. */
 export function nameOf(path: FilePath | FolderPath): string {
   const bare = withoutSlash(path);
   return bare.slice(bare.lastIndexOf('/') + 1);
 }
 
-/** The folder that a file or folder is in; the root is in itself. */
+/** Returns the parent folder. The parent of the root is the root. */
 export function parentOf(path: FilePath | FolderPath): FolderPath {
   return path.slice(0, withoutSlash(path).lastIndexOf('/') + 1) as FolderPath;
 }
 
-/** A folder's path without its `/`, as error texts and file systems want it. */
+/** Returns the path without a trailing `/`, for error messages and file systems. */
 export function withoutSlash(path: FilePath | FolderPath): string {
   return path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-/** Whether a path is that of a folder: the root, or one with a `/` at its end. */
+/** Returns whether a path is a folder path: the root, or a path that ends with `/`. */
 export function isFolder(path: FilePath | FolderPath): path is FolderPath {
   return path === '' || path.endsWith('/');
 }
 
-/** Whether `path` is `folder` or lies below it. Whole segments are compared: `ab/` is not within `a/`. */
+/** Returns whether `path` is `folder` or lies below it. Compares whole segments: `ab/` is not within `a/`. */
 export function isWithin(path: FilePath | FolderPath, folder: FolderPath): boolean {
   return path.startsWith(folder);
 }
 
-/** The path that has below `to` the place that `path` has below `from`. Throws `invalid-path` when it is too long. */
+/** Returns `path` with its prefix `from` replaced by `to`. Throws `invalid-path` if the result is too long. */
 export function rebase<Path extends FilePath | FolderPath>(path: Path, from: FolderPath, to: FolderPath): Path {
   const moved = to + path.slice(from.length);
   checkLength(moved, moved);
@@ -104,8 +105,8 @@ export function rebase<Path extends FilePath | FolderPath>(path: Path, from: Fol
 }
 
 /**
- * The order of listings: by the bytes of UTF-8, a folder compared with its `/`. UTF-8 keeps the order of code
- * points, which UTF-16 (and so `<`) does not: there surrogates come before U+E000–U+FFFF.
+ * Compares paths by their UTF-8 bytes, folders with their trailing `/`. This is the order of listings. UTF-8 keeps
+ * the order of code points. UTF-16, and so `<`, does not: it sorts surrogates before U+E000–U+FFFF.
  */
 export function comparePaths(left: string, right: string): number {
   const length = Math.min(left.length, right.length);
@@ -145,7 +146,7 @@ function segmentProblem(segment: string): string | undefined {
 }
 
 function checkLength(path: string, text: string): void {
-  // No character has more than three bytes for each of its units: most paths need not be counted.
+  // A UTF-16 code unit takes at most three bytes in UTF-8, so most paths need no byte count.
   if (path.length * 3 <= MAX_PATH_BYTES) return;
   const bytes = Buffer.byteLength(path);
   if (bytes > MAX_PATH_BYTES) throw invalid(text, `is ${bytes} bytes long, over the limit of ${MAX_PATH_BYTES}`);

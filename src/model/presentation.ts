@@ -2,23 +2,23 @@ import { mediaTypeOf, servedType } from './media-type.ts';
 import { type FilePath, nameOf } from './path.ts';
 import type { FileEntry } from './store.ts';
 
-/** How a file is given to browsers, wherever its bytes come from. */
+/** The headers with which a file is served to browsers, by the service or by a store. */
 export interface Presentation {
-  /** Its `Content-Type`. */
+  /** The `Content-Type` header. */
   readonly type: string;
-  /** Its `Content-Disposition`; undefined where a browser may show it. */
+  /** The `Content-Disposition` header; undefined if browsers may display the file. */
   readonly disposition: string | undefined;
-  /** What a browser shows it as; undefined where it may only be kept. */
+  /** The kind of content that browsers display; undefined if they may only download the file. */
   readonly shownAs: Shown | undefined;
 }
 
-/** Kinds of contents that browsers show by themselves, which need different things for it. */
+/** Kinds of content that browsers display. Each needs a different isolation. */
 export type Shown = 'image' | 'media' | 'text' | 'pdf';
 
 /**
- * Whether a file may be shown by browsers, and as which type. It is shown where both the type that is stored and the one
- * that its name tells are known to be inert: whoever stored it chose the one, and whoever renamed it the other. All
- * else is an attachment, with the type that it has. With `download`, everything is.
+ * Returns how browsers may receive a file. They may display it only if both the stored type and the type for its name
+ * are known to be inert, because different users can choose the two: one uploads the file, another renames it. All
+ * other files are attachments with their stored type. With `download`, every file is an attachment.
  */
 export function presentationOf(
   { path, type }: Pick<FileEntry, 'path' | 'type'>,
@@ -29,16 +29,16 @@ export function presentationOf(
   return { type: shownType(type), disposition: undefined, shownAs };
 }
 
-/** Whether the name of a file is that of one which may be shown, if its type is one too. */
+/** Returns whether browsers may display a file with this name, if its stored type is also inert. */
 export function mayBeShown(path: FileEntry['path']): boolean {
   return INERT.has(mediaTypeOf(nameOf(path)));
 }
 
 /**
- * Types of which no browser makes a document that does anything. Not here on purpose: whatever has scripts, styles or
- * links to other things (HTML, XML of all kinds and so SVG, EPUB, Flash), and texts other than plain ones, for which
- * browsers and their extensions have viewers of their own that make documents of them (JSON, Markdown, CSV, calendars,
- * source code). Archives and the files of offices are kept anyway.
+ * Media types for which no browser creates an active document. Excludes types that can contain scripts, styles or
+ * external references: HTML, all XML and so SVG, EPUB, Flash. Also excludes text other than plain text (JSON,
+ * Markdown, CSV, calendars, source code), because browsers and extensions have viewers that turn it into documents.
+ * Browsers download archives and office documents anyway.
  */
 const INERT: ReadonlyMap<string, Shown> = new Map([
   ...inert('image', 'image', 'jpeg jpg pjpeg png apng gif webp avif bmp x-ms-bmp x-icon vnd.microsoft.icon'),
@@ -53,12 +53,12 @@ function inert(shown: Shown, type: string, subtypes: string): [string, Shown][] 
   return subtypes.split(' ').map((subtype) => [`${type}/${subtype}`, shown]);
 }
 
-/** The type without its parameters, of which browsers would take hints. */
+/** Returns the media type without parameters, which could affect how browsers interpret the content. */
 function essenceOf(type: string): string {
   return (type.split(';', 1)[0] ?? '').trim().toLowerCase();
 }
 
-/** Of the parameters only the encoding of a text is kept. */
+/** Returns the type to display. Of the parameters, only the charset of a text remains. */
 function shownType(type: string): string {
   const essence = essenceOf(type);
   const charset = /;\s*charset\s*=\s*"?(?<name>[\w.:-]{1,40})"?\s*(?:;|$)/i.exec(type)?.groups?.['name'];
@@ -66,8 +66,8 @@ function shownType(type: string): string {
 }
 
 /**
- * `Content-Disposition: attachment` with the file's name, in ASCII for old clients and whole in UTF-8 (RFC 6266).
- * Presigned URLs of object stores carry it as well, so that a download is one wherever it comes from.
+ * Returns `Content-Disposition: attachment` with the file name, in ASCII for old clients and in UTF-8 (RFC 6266).
+ * Presigned URLs of object stores also send this header, so that browsers always download the file.
  */
 export function attachment(file: FilePath): string {
   const name = nameOf(file);

@@ -1,17 +1,21 @@
 import { StoreError } from './error.ts';
 
-/** Bytes asked for: from `start` up to and with `end` (to the last where there is none), or the last `suffix`. */
+/**
+ * A requested byte range: `start` to `end` inclusive (to the last byte if `end` is absent), or the last `suffix`
+ * bytes.
+ */
 export type ByteRange = { readonly start: number; readonly end?: number } | { readonly suffix: number };
 
-/** Bytes of a file of known size: `start` up to and with `end`. */
+/** A byte range of a file of known size: `start` to `end` inclusive. */
 export interface ResolvedRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * What `range` means in a file of `size` bytes (RFC 9110, section 14.1.2): an end behind the last byte is the
- * last byte, a suffix longer than the file is all of it. Throws `range-unsatisfiable` where no byte is left.
+ * Resolves `range` for a file of `size` bytes (RFC 9110, section 14.1.2). An `end` after the last byte means the last
+ * byte; a suffix longer than the file means the whole file. Throws `range-unsatisfiable` if the range contains no
+ * byte.
  */
 export function resolveRange(range: ByteRange, size: number): ResolvedRange {
   const start = 'suffix' in range ? Math.max(0, size - range.suffix) : range.start;

@@ -17,7 +17,7 @@ export function alreadyExists(path: FilePath | FolderPath, cause?: unknown): Sto
   return new StoreError('already-exists', message, { cause });
 }
 
-/** The conflict that nothing settles: `path` is wanted, and what is there is of the other kind. */
+/** Returns the error for a path that has an entry of the other kind. `overwrite` does not resolve this conflict. */
 export function kindConflict(path: FilePath | FolderPath, cause?: unknown): StoreError {
   const found = path.endsWith('/') ? 'something that is no folder' : 'something that is no file';
   const message = `There is ${found} at ${quoted(withoutSlash(path))}, where a ${kindOf(path)} is needed.`;
@@ -35,18 +35,18 @@ export function preconditionFailed(file: FilePath, cause?: unknown): StoreError 
   return new StoreError('condition-failed', message, { cause });
 }
 
-/** Throws unless the file has the etag that was asked for, if any was. */
+/** Throws `condition-failed` if `etag` is set and differs from the file's ETag. */
 export function requireEtag(file: FileEntry, etag: string | undefined): void {
   if (etag !== undefined && etag !== file.etag) throw versionReplaced(file.path);
 }
 
-/** Throws unless `condition` holds for what is at `path` now. */
+/** Throws `condition-failed` unless the file that exists at `path` meets `condition`. */
 export function requireCondition(path: FilePath, present: FileEntry | undefined, condition?: WriteCondition): void {
   if (condition === 'absent' && present) throw preconditionFailed(path);
   if (typeof condition === 'object' && present?.etag !== condition.etag) throw versionReplaced(path);
 }
 
-/** Throws unless a body had the size that was announced for it, if one was. */
+/** Throws `invalid-request` unless a body had its announced size, if it has one. */
 export function requireSize(file: FilePath, size: number, announced: number | undefined): void {
   if (announced === undefined || announced === size) return;
   throw new StoreError(
@@ -55,7 +55,7 @@ export function requireSize(file: FilePath, size: number, announced: number | un
   );
 }
 
-/** The service refuses every change, by READ_ONLY. */
+/** Returns the error for every change while READ_ONLY is set. */
 export function readOnlyError(): StoreError {
   return new StoreError('denied', 'This service is read-only.');
 }
@@ -65,13 +65,15 @@ export function versionReplaced(file: FilePath): StoreError {
   return new StoreError('condition-failed', `The file ${quoted(file)} is not the version that the request is about.`);
 }
 
-/** The store returned 404 for a request about something that is there: to believe it would lose files. */
+/**
+ * Returns the error for a store that returned 404 for an existing file or folder. Trusting that 404 would lose files.
+ */
 export function inconsistentStore(path: string, cause?: unknown): StoreError {
   const message = `The store says that ${quoted(path)} does not exist, and it does. Run "holdall doctor" to test the store.`;
   return new StoreError('unsupported', message, { cause });
 }
 
-/** A folder was copied, and the store does not list the copy of an item. */
+/** Returns the error for a copied folder in which the store does not list the copy of an item. */
 export function copyNotFound(path: string): StoreError {
   const message = `The store does not list the copy of ${quoted(path)}. Nothing was removed. Send the request again; if it fails again, run "holdall doctor" to test the store.`;
   return new StoreError('unavailable', message, { retryAfter: 5 });
@@ -83,7 +85,7 @@ export function listingIncomplete(path: string): StoreError {
   return new StoreError('unavailable', message, { retryAfter: 5 });
 }
 
-/** For a file that other programs change so often that it can't be read as it is at any moment. */
+/** Returns the error for a file that other programs change so often that no consistent version can be read. */
 export function concurrentlyModified(cause?: unknown): StoreError {
   return new StoreError('unavailable', 'The file is being changed.', { retryAfter: 1, cause });
 }

@@ -3,29 +3,33 @@ import type { FilePath, FolderPath } from './path.ts';
 import type { ByteRange, ResolvedRange } from './range.ts';
 
 /**
- * What is known of a file. A store gives the same entry from `list`, `stat`, `read` and `write`, but for what its
- * backend does not tell everywhere: `list` may give the type that the name tells, `write` no time.
+ * The metadata of a file. `list`, `stat`, `read` and `write` return the same entry, except for values that a backend
+ * does not always know: `list` may return the media type for the name, and `write` may return no modification time.
  */
 export interface FileEntry {
   readonly kind: 'file';
   readonly path: FilePath;
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number;
   /**
-   * A strong validator without its quotes: it changes whenever the bytes do. Two files of one store that have
-   * the same size and etag hold the same bytes.
+   * A strong ETag without quotes. It changes whenever the content changes. Two files of one store with the same size
+   * and ETag have the same content.
    */
   readonly etag: string;
-  /** When the file was last modified: written, or as its uploader said (`Upload.modified`). Null if the store does not know. */
+  /**
+   * The modification time: the time of the last write, or the time in `Upload.modified`. Null if the store does not
+   * know it.
+   */
   readonly modified: Date | null;
   /**
-   * When this version came to its path, if that is another time than `modified`: the uploader set that, or a copy or move
-   * kept it. It proves what `modified` then can't: that nothing has changed since some date. `write` may give an earlier one.
+   * The time at which this version appeared at its path, if it differs from `modified`. They differ if the client set
+   * `modified`, or if a copy or move preserved it. Only this time then proves that the file has not changed since a
+   * date. `write` may return an earlier time.
    */
   readonly changed?: Date;
-  /** A media type, parameters included. */
+  /** The media type with its parameters. */
   readonly type: string;
-  /** Where everybody may read the file, if the store is public. */
+  /** The URL at which anyone can read the file, if the store is public. */
   readonly publicUrl?: string;
 }
 
@@ -38,54 +42,58 @@ export type Entry = FileEntry | FolderEntry;
 
 export interface Listing {
   readonly entries: readonly Entry[];
-  /** Where the next page begins; absent on the last one. Opaque to everyone but the store. */
+  /** The start of the next page; absent on the last page. Only the store interprets it. */
   readonly cursor?: string;
 }
 
-/** A file that was opened: its bytes are those of `range`, or of the whole file when there is none. */
+/** An open file. Its body is the range `range`, or the whole file if `range` is absent. */
 export interface Content {
   readonly file: FileEntry;
   readonly range?: ResolvedRange;
   /**
-   * The bytes, where they were at hand in one piece, as those of a small file may be. Whoever takes them leaves `body`
-   * alone; a stream of one piece costs more than to read the piece.
+   * The content in one buffer, if it was already in memory, as for a small file. Callers that use it ignore `body`,
+   * because a stream with a single chunk costs more than its read.
    */
   readonly bytes?: Buffer;
-  /** Gives the bytes. Whoever gets it reads it to the end or destroys it; beside `bytes`, it may be left alone. */
+  /**
+   * The content as a stream. The caller reads it to the end or destroys it. If `bytes` is set, the caller may ignore
+   * it.
+   */
   readonly body: Readable;
-  /** Takes back a piece of `body`. */
+  /** Recycles a chunk of `body`. */
   readonly release?: Release;
 }
 
 /**
- * Takes back a piece that was read of a stream, once, from whoever is done with its bytes and never looks at them again: its
- * memory is freed, or used anew. Nobody has to release anything; but what is left to be found as garbage costs more.
+ * Recycles a chunk of a stream: its memory is freed or reused. Call at most once, after the last access to the chunk.
+ * Calling it is optional, but garbage collection of the chunks costs more.
  */
 export type Release = (piece: Buffer) => void;
 
-/** Bytes on their way in. */
+/** A file to be written. */
 export interface Upload {
-  /** Ends when all bytes were given; an error on it fails the write and leaves the old file. */
+  /** Ends after the last byte. An error on it fails the write, and the old file remains. */
   readonly body: Readable;
-  /** Takes back a piece of `body` that was stored. */
+  /** Recycles a stored chunk of `body`. */
   readonly release?: Release | undefined;
-  /** Bytes, where known beforehand. A body of another size fails the write with `invalid-request`. */
+  /** Size in bytes, if known in advance. A body of another size fails the write with `invalid-request`. */
   readonly size?: number | undefined;
-  /** Bytes that the body may have at the most, where that is known: such as the length of the request around it. */
+  /** Maximum size of the body in bytes, if known, such as the length of the request that contains it. */
   readonly sizeAtMost?: number | undefined;
-  /** The media type to keep. A store that can't keep one derives it from the name. */
+  /** The media type to store. A store that can't store types derives them from the name. */
   readonly type: string;
   /**
-   * Returns the modification time to keep, if any. Call it after the end of `body`: a form may say it behind its file. Only
-   * some stores keep times, and some only in a range; `modified` of the entry that `write` returns is the time that was kept.
+   * Returns the modification time to store, if any. Call it after the end of `body`, because a form can contain the
+   * time after the file. Some stores don't store times, or only in a limited range. The entry that `write` returns
+   * has the stored time in `modified`.
    */
   readonly modified?: (() => Date | undefined) | undefined;
 }
 
-/** `absent`: write only where no file is. An etag: only over the file that has it. */
+/** `absent`: the write succeeds only if no file exists. With an ETag: only if the file has this ETag. */
 export type WriteCondition = 'absent' | { readonly etag: string };
 
-/** How far a long operation is: files done, files in all (null while unknown), bytes done. */
+/** The progress of a long operation: finished files, all files (null while unknown), and finished bytes. */
 export interface Progress {
   readonly done: number;
   readonly total: number | null;
@@ -93,68 +101,75 @@ export interface Progress {
 }
 
 export interface Cancellable {
-  /** Ends the work; what was begun is undone where the operation says so. */
+  /** Aborts the operation. Each operation documents whether it undoes partial work. */
   readonly signal?: AbortSignal;
 }
 
 export interface Reporting {
-  /** Called as the work goes on, never after it ended. */
+  /** Called during the operation, and never after its end. */
   readonly onProgress?: (progress: Progress) => void;
 }
 
 export interface Replacing {
-  /** Whether what is at the destination may be replaced. Without it, its presence is `already-exists`. */
+  /**
+   * Whether the operation may replace an existing destination. If false, an existing destination is `already-exists`.
+   */
   readonly replace: boolean;
 }
 
-/** How many requests a backend takes of us in a span of time, as it told last. */
+/** The request limit of a backend for a period, as of its last response. */
 export interface Quota {
   readonly limit: number;
   readonly remaining: number;
-  /** When `remaining` is `limit` again. */
+  /** The time at which `remaining` returns to `limit`. */
   readonly reset: Date;
 }
 
-/** Bytes that were taken in before their destination was known. Ends with one of the two calls, whichever is first. */
+/**
+ * A staged upload, whose destination was unknown when its content arrived. Call one of the two functions exactly
+ * once.
+ */
 export interface StagedUpload {
-  /** As `write`, with the bytes that wait here. */
+  /** Writes the staged content to `file`. Same guarantees and errors as `Store.write`. */
   publish(
     file: FilePath,
     upload: Pick<Upload, 'type' | 'modified'>,
     options?: { condition?: WriteCondition },
   ): Promise<FileEntry>;
-  /** Forgets the bytes. Does nothing after `publish`. */
+  /** Discards the staged content. Does nothing after `publish`. */
   discard(): Promise<void>;
 }
 
 /**
- * A backend. The members without a question mark are what every backend has; the others are there only where a
- * backend does better than what `Files` composes from those. That a member is there says that it works: there
- * are no flags beside it.
+ * A storage backend. Required members exist in every backend. An optional member is a capability: it is present only
+ * if the backend does better than what `Files` composes from the required members. There are no flags for
+ * capabilities.
  *
- * Paths are valid before they come here (`path.ts`). A store refuses only what it can't hold itself, such as a
- * segment that is too long for its file system, with `invalid-path`.
+ * All paths are valid (`path.ts`). A store throws `invalid-path` only for its own limits, such as a segment that is
+ * too long for its file system.
  *
- * Every error on purpose is a `StoreError`; the kinds that a member names are those that callers act on. Any
- * member may besides throw `denied` and `unavailable`. Whatever else is thrown is a fault of ours.
+ * Every expected error is a `StoreError`. Each member documents the kinds that callers handle. Any member can also
+ * throw `denied` and `unavailable`. Any other error is a bug in Holdall.
  */
 export interface Store {
   /**
-   * The children of `folder`, files and folders, in the order of `comparePaths`, at most `limit` of them (a
-   * page may be shorter while there is more). Markers and keys that no path can name are left out.
-   * `not-found` for a missing folder; the root always exists. `invalid-request` for a cursor that is none.
+   * Lists the direct children of `folder` in the order of `comparePaths`, at most `limit` of them. A page can be
+   * shorter although more entries follow. Omits markers and keys that are not valid paths. The root always exists.
+   * Throws `not-found` if the folder does not exist, and `invalid-request` if the cursor is invalid.
    */
   list(folder: FolderPath, options?: { cursor?: string; limit?: number } & Cancellable): Promise<Listing>;
 
-  /** What is known of a file. `not-found` when there is none, also where a folder has the name. */
+  /** Returns the metadata of a file. Throws `not-found` if it does not exist, also if a folder has the name. */
   stat(file: FilePath, options?: Cancellable): Promise<FileEntry>;
 
   /**
-   * Opens a file. Settles once the source is open, so that what is missing is known before any byte goes out.
-   * The bytes are those of one version, the one that `file` describes, whatever is written meanwhile.
-   * `not-found`; `range-unsatisfiable`; `condition-failed` when `ifMatch` is another etag than the file's.
-   * With `ifBelow` the bytes are wanted only of a file that has fewer than so many: of another, `file` may be what was
-   * known of it seconds ago, and `body` gives any part of it, or nothing.
+   * Opens a file for reading. Resolves after the backend has confirmed that the file exists, so that a missing file
+   * never turns into a broken response body. All bytes belong to the version that `file` describes, even if the file
+   * is replaced during the read.
+   *
+   * Throws `not-found`, `range-unsatisfiable`, and `condition-failed` if `ifMatch` differs from the file's ETag.
+   * Callers that set `ifBelow` need the content only if the file is smaller than that many bytes. For larger files,
+   * returns metadata that can be seconds old, and `body` can be empty or incomplete.
    */
   read(
     file: FilePath,
@@ -162,11 +177,12 @@ export interface Store {
   ): Promise<Content>;
 
   /**
-   * Writes a whole file, its parent folders too. All or nothing: readers see the old bytes or the new, and when
-   * the promise resolves, the bytes are as safe as the backend can make them. Consumes `upload.body`; on any
-   * error the old file stays and the body is destroyed.
-   * `condition-failed`; `wrong-kind`; `too-large` over the store's limit; `unsupported` for a condition that
-   * the store can't honour.
+   * Writes a file atomically and creates its parent folders: readers see either the old or the new content. When the
+   * promise resolves, the content is as durable as the backend allows. Consumes `upload.body`. On any error, the old
+   * file remains and the body is destroyed.
+   *
+   * Throws `condition-failed`, `wrong-kind`, `too-large` if the content exceeds the store's limit, and `unsupported`
+   * if the store can't enforce the condition.
    */
   write(file: FilePath, upload: Upload, options?: { condition?: WriteCondition } & Cancellable): Promise<FileEntry>;
 
@@ -201,34 +217,35 @@ export interface Store {
   move?(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<void>;
 
   /**
-   * Copies a folder with everything in it. A copy that fails or is cancelled leaves no destination where none was
-   * before; one that was to be replaced stays as it was where the store does all in one step, and is completed by
-   * the same call elsewhere.
-   * `to` is not within `from`, nor `from` within `to`. `not-found`, `already-exists`, `wrong-kind`;
-   * `invalid-path` when a path in the copy would be too long.
+   * Copies a folder and everything in it. `to` and `from` are not inside each other. If a copy to a new destination
+   * fails or is cancelled, it leaves no destination. If it was to replace a folder, that folder remains unchanged in
+   * stores that copy in one step. In other stores, repeating the call completes the copy.
+   *
+   * Throws `not-found`, `already-exists`, `wrong-kind`, and `invalid-path` if a path in the copy would be too long.
    */
   copyFolder?(from: FolderPath, to: FolderPath, options: Replacing & Reporting & Cancellable): Promise<void>;
 
   /**
-   * Moves a folder with everything in it; at every moment each file is at one of the two places at least, and what
-   * arrives in the source meanwhile is not lost. Interrupted and called again, it completes. The rest as `copyFolder`.
+   * Moves a folder and everything in it. At any moment, each file exists at the source or at the destination. Files
+   * that arrive in the source during the move are not lost. An interrupted move completes when it is called again.
+   * Otherwise the same contract as `copyFolder`.
    */
   moveFolder?(from: FolderPath, to: FolderPath, options: Replacing & Reporting & Cancellable): Promise<void>;
 
-  /** Removes a folder with everything in it. `not-found`. */
+  /** Deletes a folder and everything in it. Throws `not-found`. */
   removeTree?(folder: FolderPath, options?: Reporting & Cancellable): Promise<void>;
 
   /**
-   * Everything below `folder`, at any depth, in the order of `comparePaths`: files, and the folders that would
-   * not be there without being named (empty ones, at least). Nothing for a missing folder.
+   * Lists everything below `folder`, at any depth, in the order of `comparePaths`. Yields files, and folders that
+   * exist only as entries of their own: at least the empty ones. Yields nothing for a missing folder.
    */
   walk?(folder: FolderPath, options?: Cancellable): AsyncIterable<Entry>;
 
   /**
-   * A URL that gives the file to whoever has it, for `expires` seconds: its bytes or, for `stat`, what is known of it
-   * alone (GET or HEAD, in terms of HTTP). It gives the file as `presentationOf` says,
-   * as far as the store can be told of it: as an attachment of its name with `download`, and where it may not be shown.
-   * Does not look whether the file still exists. A URL that starts with `/` is one of the service's own.
+   * Returns a URL that grants access to the file for `expires` seconds, without authentication: a GET of the content,
+   * or with the purpose `stat` only a HEAD. The response has the headers of `presentationOf`, as far as the store
+   * supports them: an attachment with the file's name if `download` is set, or if browsers may not display the file.
+   * Does not check whether the file still exists. A URL that starts with `/` belongs to the service.
    */
   presign?(
     file: FileEntry,
@@ -236,30 +253,31 @@ export interface Store {
   ): Promise<string>;
 
   /**
-   * The contents of a small file, whole and as `read` gives them, where the store remembers them and they still hold; else
-   * undefined, whatever the reason. Without a promise where that is known at once, as all that is done around one costs
-   * more than such a file. Never fails.
+   * Returns the whole content of a small file, like `read`, if the store has it cached and it is still valid;
+   * otherwise undefined. Never throws or rejects. Returns without a promise if possible, because a promise costs more
+   * than serving such a file.
    */
   readCached?(file: FilePath): Content | undefined | Promise<Content | undefined>;
 
-  /** Whether the store is reachable and usable; throws the reason. */
+  /** Checks that the store is reachable and usable. Throws the reason if it is not. */
   check?(options?: Cancellable): Promise<void>;
 
   /**
-   * What is left of the requests that the backend allows, as it told last; undefined before it told. Only where there is
-   * such a limit. Never throws.
+   * Returns the remaining requests that the backend allows, as of its last response; undefined before the first
+   * response. Present only if the backend has such a limit. Never throws.
    */
   quota?(): Quota | undefined;
 
   /**
-   * Whether a file at this path would change how the store treats other files, as `.gitattributes` does in a repository:
-   * only users who may manage the root may write it. Looks at the path alone. Never throws.
+   * Returns whether a file at this path changes how the store treats other files, as `.gitattributes` does in a
+   * repository. Only users with the manage permission for the root may write such files. Checks only the path. Never
+   * throws.
    */
   isPrivileged?(file: FilePath): boolean;
 
-  /** Gives back what the store holds: connections, temporary files. */
+  /** Releases the store's resources: connections and temporary files. */
   close?(): Promise<void>;
 }
 
-/** The most entries on one page of a listing, and their number where none is asked for. */
+/** Maximum and default number of entries on one page of a listing. */
 export const MAX_PAGE = 1000;

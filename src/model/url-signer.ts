@@ -2,29 +2,32 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { StoreError } from './error.ts';
 import type { FilePath } from './path.ts';
 
-/** What a signed URL grants: the reading of one file, until `expires` (seconds since 1970), as an attachment or not. */
+/**
+ * The access that a signed URL grants: reading one file until `expires` (seconds since 1970), as an attachment or
+ * not.
+ */
 export interface Grant {
   readonly file: FilePath;
   readonly expires: number;
   readonly download: boolean;
 }
 
-/** Makes and checks the query of URLs that carry their own permission, with an HMAC-SHA-256 over all that they say. */
+/** Creates and verifies the query of signed URLs: an HMAC-SHA-256 over the path and all parameters. */
 export interface UrlSigner {
   sign(grant: Grant): URLSearchParams;
   /**
-   * The grant in a query for `file`. Throws `denied` when it was not made by this key for this file, says
-   * anything else than what was signed, or has expired at `now` (milliseconds since 1970).
+   * Returns the grant in a query for `file`. Throws `denied` if the signature is not valid for this key, file and
+   * query, or if the URL has expired at `now` (milliseconds since 1970).
    */
   verify(file: FilePath, query: string, now: number): Grant;
 }
 
-/** The path and query at which the service gives a file to whoever has them. */
+/** Returns the path and query of a signed URL. It grants access without authentication. */
 export function signedPath(signer: UrlSigner, grant: Grant): string {
   return `/-/signed/${grant.file.split('/').map(encodeURIComponent).join('/')}?${signer.sign(grant).toString()}`;
 }
 
-/** The shortest key that is accepted, in bytes: that of the hash (RFC 2104, section 3). */
+/** Minimum length of a key in bytes: the output length of the hash (RFC 2104, section 3). */
 export const MIN_KEY_BYTES = 32;
 
 export function createUrlSigner(key: Buffer): UrlSigner {
@@ -41,7 +44,8 @@ export function createUrlSigner(key: Buffer): UrlSigner {
       const query = new URLSearchParams(text);
       const grant = { file, expires: Number(query.get('expires')), download: query.get('download') === '1' };
       const given = Buffer.from(text);
-      // What was signed is written anew and compared as a whole: nothing can be added, left out or written otherwise.
+      // Signs the parsed grant again and compares the whole query, so that parameters can't be added, removed or
+      // reordered.
       const expected = Buffer.from(sign(grant).toString());
       if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
         throw new StoreError('denied', 'The signature of this URL is not valid: ask for a new one under /file/.');
