@@ -1,6 +1,6 @@
 /**
- * Runs `task` for every item, at most `limit` at once, and settles when all are done. The first failure, and
- * `signal`, end the intake of items; what is running is waited for, and then the failure is thrown.
+ * Runs `task` for every item, at most `limit` in parallel. Resolves when all tasks have ended. After the first
+ * failure, or when `signal` aborts, no more items start. Rejects with that failure when the running tasks have ended.
  */
 export async function concurrently<Item>(
   items: AsyncIterable<Item>,
@@ -28,7 +28,8 @@ export async function concurrently<Item>(
 }
 
 /**
- * Every item with what `look` finds of it, in the order of the items; `look` runs for as many as `limit` of them ahead.
+ * Yields every item with the result of `look`, in the order of the items. Runs `look` for up to `limit` items in
+ * parallel.
  */
 export async function* mapAhead<Item, Found>(
   items: AsyncIterable<Item>,
@@ -38,7 +39,7 @@ export async function* mapAhead<Item, Found>(
   const ahead: { item: Item; found: Promise<Found> }[] = [];
   for await (const item of items) {
     const found = look(item);
-    // Its failure is thrown when its turn comes, if it does.
+    // The error is thrown when the result is awaited below. It may never be, if the caller stops early.
     found.catch(() => {});
     ahead.push({ item, found });
     const first = ahead.length >= limit ? ahead.shift() : undefined;

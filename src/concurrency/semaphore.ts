@@ -1,22 +1,23 @@
 import { StoreError } from '../model/error.ts';
 
-/** A bounded number of places for work, and a bounded queue before them. */
+/** Limits the number of concurrent tasks, with a bounded queue. */
 export interface Semaphore {
   /**
-   * Waits for a place, first come, first served, and gives the function that gives it back, to be called once.
-   * `unavailable` when the queue is full; rejects with the signal's reason when it aborts, and then takes no place.
+   * Waits for a free slot, in order of the calls. Resolves to a function that releases the slot; call it exactly
+   * once. Rejects with `unavailable` if the queue is full, and with the reason of `signal` if it aborts, without
+   * taking a slot.
    */
   acquire(signal?: AbortSignal): Promise<() => void>;
-  /** How many wait for a place. */
+  /** Returns the number of callers in the queue. */
   waiting(): number;
-  /** Resolves when all places are free. */
+  /** Resolves when no slot is taken. */
   idle(): Promise<void>;
 }
 
 export interface SemaphoreOptions {
   readonly places: number;
   readonly queue: number;
-  /** What there is too much of, as the message for those who find the queue full begins: `Too many … at once`. */
+  /** Start of the error message for a full queue: `Too many …`. The message continues with `at once`. */
   readonly busyMessage: string;
 }
 

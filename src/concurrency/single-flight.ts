@@ -1,12 +1,12 @@
-/** Work that is done once for all who want its result at the same time. */
+/** Shares the result of one task between all concurrent callers with the same key. */
 export interface SingleFlight<Result> {
   /**
-   * The result of `task`, or of the one that is under way for the same key. Two tasks of one key never run at once.
-   * An asker whose `signal` aborts gets its reason at once; the task's own signal aborts when no asker is left.
-   * Nothing is kept once a task settled: the next asker starts a new one.
+   * Returns the result of `task`, or of the task in progress for the same key. Two tasks of one key never run in
+   * parallel. If a caller's `signal` aborts, that call rejects at once with its reason. The signal of the task aborts
+   * when no caller is left. Results are not cached: after a task has settled, the next caller starts a new one.
    */
   run(key: string, task: (signal: AbortSignal) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
-  /** Aborts all tasks with `reason` and resolves when they have settled. */
+  /** Aborts all tasks with `reason`. Resolves when they have settled. */
   abort(reason: unknown): Promise<void>;
 }
 
@@ -62,7 +62,10 @@ export function createSingleFlight<Result>(): SingleFlight<Result> {
 
 const ignore = () => {};
 
-/** The result, or at once the reason of `signal` when that aborts. What `result` becomes then is nobody's concern. */
+/**
+ * Settles like `result`, or rejects at once with the reason of `signal` when that aborts. A later rejection of
+ * `result` is ignored.
+ */
 export function untilAborted<Result>(result: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (!signal) return result;
   const { promise, resolve, reject } = Promise.withResolvers<Result>();

@@ -5,8 +5,8 @@ import { alreadyExists, inconsistentStore, versionReplaced } from '../model/stor
 import { isSameFile } from './walk.ts';
 
 /**
- * Copies one file, by the store itself where it can, else through the service. Without `replace`, the presence
- * of a destination is found before a byte is read, and once more when the copy is put in its place.
+ * Copies one file: inside the store if it can, otherwise by reading and writing it. Without `replace`, checks for an
+ * existing destination before the read, and again when the copy is committed.
  */
 export async function copyFile(
   store: Store,
@@ -31,9 +31,9 @@ export async function copyFile(
 }
 
 /**
- * Moves one file, by the store itself where it can, else by a copy and the removal of the version copied: what
- * was written to the source meanwhile stays there. A copy that is there already is what an interrupted move leaves, and
- * is taken for the one to make.
+ * Moves one file: inside the store if it can, otherwise by a copy and the removal of the copied version. A version
+ * that is written to the source during the copy remains. An identical file at the destination counts as the copy of
+ * an interrupted move.
  */
 export async function moveFile(
   store: Store,

@@ -24,79 +24,90 @@ import { spool } from './spool.ts';
 import type { FolderOptions } from './tree-operations.ts';
 
 export interface FilesOptions {
-  /** The largest upload, in bytes; unlimited where undefined. */
+  /** Maximum size of an upload in bytes; undefined for no limit. */
   readonly maxUploadSize?: number | undefined;
-  /** Seconds that a presigned URL is good for. */
+  /** Lifetime of a presigned URL in seconds. */
   readonly presignExpires: number;
-  /** Where the contents of all files are given, by URLs that this signs, if not by the service itself. */
+  /**
+   * The origin that serves all file contents, and the signer of its URLs. Undefined if the service serves contents
+   * itself.
+   */
   readonly contents?: { readonly origin: string; readonly signer: UrlSigner } | undefined;
 }
 
-/** What a fetch gives: the file itself, or where to get it. */
+/** The result of a fetch: the content, or the URL to redirect to. */
 export type Fetched = { readonly content: Content } | { readonly location: string };
 
-/** Which part of a file is asked for, and which version of it. */
+/** The range and the version to read. */
 export type ReadOptions = { readonly range?: ByteRange; readonly ifMatch?: string } & Cancellable;
 
-/** A file on its way in: `declaredType` is what the uploader said of it. */
+/** A file to be uploaded. `declaredType` is the media type that the client sent. */
 export interface IncomingFile {
   readonly body: Readable;
   readonly release?: Release | undefined;
   readonly declaredType?: string | undefined;
-  /** Is called when all bytes have come, before anything is stored for good: what it throws fails the upload. */
+  /** Called after the last byte, before the file is committed. If it rejects, the upload fails. */
   readonly atEnd?: (() => Promise<void>) | undefined;
-  /** Bytes that it may have at the most, where that is known. */
+  /** Maximum size in bytes, if known. */
   readonly sizeAtMost?: number | undefined;
-  /** The modification time to keep; called after the end of `body` and `atEnd`. */
+  /** Returns the modification time to store. Called after the end of `body` and `atEnd`. */
   readonly modified?: Upload['modified'];
 }
 
 export type UploadOptions = { readonly condition?: WriteCondition | undefined } & Cancellable;
 
-/** An upload that was taken in before its place was known. One of the two ends it; a second call does nothing. */
+/**
+ * A staged upload, whose destination was unknown when its content arrived. Either function ends it; a second call
+ * does nothing.
+ */
 export interface StagedFile {
   commit(file: FilePath, options?: UploadOptions): Promise<FileEntry>;
   discard(): Promise<void>;
 }
 
 /**
- * What the service does with files and folders, on any store: the one home of its rules. All errors on purpose
- * are `StoreError`s, of the kinds that the store's members name.
+ * The operations on files and folders, with all rules, on any store. Every expected error is a `StoreError` of the
+ * kinds that the members of `Store` document.
  */
 export interface Files extends FolderOperations {
-  /** One page of a folder: at most `limit` entries, 1 to `MAX_PAGE`. */
+  /** Returns one page of a folder: at most `limit` entries, from 1 to `MAX_PAGE`. */
   list(folder: FolderPath, options?: { cursor?: string; limit?: number } & Cancellable): Promise<Listing>;
   stat(file: FilePath, options?: Cancellable): Promise<FileEntry>;
-  /** The file itself, whatever its size. */
+  /** Opens a file of any size. */
   read(file: FilePath, options?: ReadOptions): Promise<Content>;
   /**
-   * The file itself below the limit for that, else a presigned URL; `too-large` where the store has none to give. Where
-   * `contents` are elsewhere, always a URL.
+   * Opens a file that is smaller than the limit, or returns a presigned URL for a larger one. Throws `too-large` if
+   * the store has no presigned URLs. With `contents`, always returns a URL.
    */
   fetch(file: FilePath, options: ReadOptions & { download: boolean }): Promise<Fetched>;
-  /** The file itself, where `fetch` would give it and the store has it in memory (`Store.readCached`); else undefined. */
+  /**
+   * Returns the cached content if `fetch` would return the content itself (`Store.readCached`); otherwise undefined.
+   */
   readCached(file: FilePath): ReturnType<NonNullable<Store['readCached']>>;
-  /** The presigned URL that `fetch` gives for the file, or undefined where it gives the file itself. */
+  /** Returns the presigned URL that `fetch` returns for the file; undefined if `fetch` returns the content itself. */
   downloadUrl(
     file: FileEntry,
     options: { download: boolean; purpose: 'read' | 'stat' } & Cancellable,
   ): Promise<string | undefined>;
   upload(file: FilePath, incoming: IncomingFile, options?: UploadOptions): Promise<FileEntry>;
-  /** Takes in an upload whose place is told only after its bytes. */
+  /** Stages an upload whose destination is known only after its content. */
   stage(incoming: IncomingFile, options?: Cancellable): Promise<StagedFile>;
   deleteFile(file: FilePath, options?: Cancellable): Promise<void>;
-  /** Gives the file another name in its folder, and says its new path. */
+  /** Renames a file within its folder. Returns the new path. */
   renameFile(file: FilePath, name: string, options: Replacing & Cancellable): Promise<FilePath>;
   copyFile(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<void>;
   moveFile(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<void>;
   createFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
-  /** Gives the folder another name where it is, and says its new path. */
+  /** Renames a folder within its parent. Returns the new path. */
   renameFolder(folder: FolderPath, name: string, options: FolderOptions): Promise<FolderPath>;
-  /** Whether the store can be used; throws the reason. */
+  /** Checks that the store is usable. Throws the reason if it is not. */
   check(options?: Cancellable): Promise<void>;
-  /** What is left of the requests that the store's backend allows, where it does so and has told. */
+  /**
+   * Returns the remaining requests that the backend allows; undefined if the backend has no limit or has not reported
+   * one.
+   */
   quota(): Quota | undefined;
-  /** Whether writing this file takes the permission to manage the root (`Store.isPrivileged`). */
+  /** Returns whether writing this file requires the manage permission for the root (`Store.isPrivileged`). */
   isPrivileged(file: FilePath): boolean;
 }
 
@@ -177,10 +188,13 @@ function requireNewName(from: FilePath | FolderPath, to: FilePath | FolderPath):
   }
 }
 
-/** Files of this many bytes and more are not served directly, but by a presigned URL: the 6 MB of the interface. */
+/**
+ * Files of at least this many bytes are served by a presigned URL instead of directly. This is the 6 MB limit of the
+ * HTTP API.
+ */
 const DIRECT_LIMIT = 6 * 1024 * 1024;
 
-/** How files get to who asks for them: themselves, or by a URL. */
+/** Creates the members that serve contents, directly or by URL. */
 export function createDownloads(
   store: Store,
   { presignExpires, contents }: Pick<FilesOptions, 'presignExpires' | 'contents'>,
@@ -202,7 +216,7 @@ export function createDownloads(
   const fetchDirectly: Files['fetch'] = async (file, { download, ...options }): Promise<Fetched> => {
     const content = await store.read(file, { ...options, ifBelow: DIRECT_LIMIT }).catch(async (error: unknown) => {
       if (!isStoreError(error, 'range-unsatisfiable')) throw error;
-      // A file that is not given directly has no ranges here.
+      // Ranges apply only to files that the service serves directly. A larger file gets a redirect for any range.
       const entry = await store.stat(file, options);
       const location = await downloadUrl(entry, { download, purpose: 'read', signal: options.signal });
       if (location === undefined) throw error;
@@ -228,8 +242,8 @@ export function createDownloads(
 }
 
 /**
- * When a URL expires that is good for `seconds` at the most, in seconds since 1970: at a time of which there are few, so
- * that a file has the same URL for a while, by which browsers know what they have kept.
+ * Returns the expiry of a URL that is valid for at most `seconds`, in seconds since 1970. The expiry is rounded down
+ * to a few fixed times, so that a file has the same URL for a while and browsers can cache its content.
  */
 function expiryAfter(seconds: number, now: number): number {
   const step = Math.max(1, Math.floor(seconds / 4));

@@ -8,7 +8,10 @@ import { createTreeOperations, type FolderOptions } from './tree-operations.ts';
 /** The operations on a folder and everything in it. */
 export interface FolderOperations {
   deleteFolder(folder: FolderPath, options?: Reporting & Cancellable): Promise<void>;
-  /** See `Store.copyFolder`; where the store has none, the copy is composed (`tree-operations.ts`). */
+  /**
+   * Copies a folder as `Store.copyFolder` does. Without that capability, copies it item by item
+   * (`tree-operations.ts`).
+   */
   copyFolder(from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void>;
   moveFolder(from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void>;
 }

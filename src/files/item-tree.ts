@@ -6,61 +6,74 @@ import { copyFile } from './copy-and-move.ts';
 import { isSameFile, walk } from './walk.ts';
 
 /**
- * What lies in folders, as items that are copied and removed one by one: what a transfer needs of a backend that
- * can't copy or move a folder in one step. An item is a file, or a folder that has to be named to be there.
+ * The content of folders as items that are copied and removed one by one. This is what folder operations need from a
+ * backend that can't copy or move a folder in one step. An item is a file, or a folder that exists as an entry of its
+ * own.
  */
 export interface ItemTree<Item extends { readonly size: number }> {
-  /** How many items are copied, or looked at, at once. */
+  /** Maximum number of items that are copied or checked in parallel. */
   readonly concurrency: number;
   /**
-   * Whether folders hold what is in them: one is made before that, where something else may have its name, and goes
-   * after it. Else a folder is an item like any other.
+   * Whether folders contain their items. If true, a folder is created before its items, because another entry can
+   * have its name, and removed after them. If false, folders are items like files.
    */
   readonly isNested: boolean;
-  /** Throws `not-found` where the folder is not there. */
+  /** Throws `not-found` if the folder does not exist. */
   requireFolder(folder: FolderPath, options: Cancellable): Promise<void>;
-  /** The folder itself and everything in it, in the order of `comparePaths`; nothing for a missing one. */
+  /**
+   * Lists the folder itself and everything in it, in the order of `comparePaths`. Yields nothing for a missing
+   * folder.
+   */
   walk(folder: FolderPath, options: Cancellable): AsyncIterable<Item>;
-  /** The same for a look, as quickly as can be: what it gives may be seconds old. Present only where `walk` is slower. */
+  /**
+   * Lists the same items for comparisons, as fast as possible; they can be seconds old. Present only if `walk` is
+   * slower.
+   */
   readonly walkAhead?: ItemTree<Item>['walk'];
-  /** The same items in any order, for a removal. Present only where `walk` may find no order, and fail. */
+  /**
+   * Lists the same items in any order, for removals. Present only if `walk` can fail because the backend's order is
+   * wrong.
+   */
   readonly walkInAnyOrder?: ItemTree<Item>['walk'];
-  /** What the item is called below the folder; empty for the folder itself. */
+  /** Returns the path of an item relative to the folder; empty for the folder itself. */
   below(item: Item, folder: FolderPath): string;
   isFile(item: Item): boolean;
-  /** Tells one version of an item from another; the same for all folders. */
+  /** Returns an identifier of the item's version. It does not depend on the folder. */
   versionOf(item: Item): string;
-  /** Whether the item that has this path below the folder exists, by a request for it alone instead of a listing. */
+  /**
+   * Returns whether the item with this relative path exists. Sends a request for this item, because listings can be
+   * incomplete.
+   */
   isPresent(below: string, folder: FolderPath, options: Cancellable): Promise<boolean>;
-  /** Whether two files hold the same bytes. When in doubt, they do not. */
+  /** Returns whether two files have the same content. Returns false in case of doubt. */
   isSame(source: Item, copy: Item, options: Cancellable): Promise<boolean>;
   /**
-   * Copies an item of `from` to its path in `to`; what is there already, if anything, is `present`.
+   * Copies an item of `from` to its path in `to`. `present` is the existing item at that path, if any.
    *
-   * Throws `not-found` where the store finds no source: the caller checks that with `isPresent`.
+   * Throws `not-found` if the store finds no source. The caller verifies that with `isPresent`.
    */
   copy(
     source: Item,
     places: { from: FolderPath; to: FolderPath; present: Item | undefined },
     options: Replacing & Cancellable,
   ): Promise<void>;
-  /** Removes the items; those that are gone count as removed, and a folder stays while something else is in it. */
+  /** Removes the items. Missing items count as removed. A folder remains while it contains other items. */
   remove(items: AsyncIterable<Item>, options: Removal<Item>): Promise<void>;
 }
 
 export interface Removal<Item> extends Cancellable {
-  /** Whether an item that has changed since it was seen stays. */
+  /** Whether an item remains if it has changed since it was listed. */
   readonly asSeen: boolean;
   readonly onRemoved?: (item: Item) => void;
 }
 
-/** An entry of a store as an item of a tree: a folder has no size. */
+/** An entry of a store as an item of a tree. Folders have size 0. */
 type EntryItem = Entry & { readonly size: number };
 
-/** How many files are copied or removed at once, where the store has nothing better. */
+/** Number of files that are copied or removed in parallel in stores without a tree of their own. */
 const CONCURRENCY = 16;
 
-/** Folders as any store has them, made of nothing but its operations on single files and folders. */
+/** Creates the tree for any store, from operations on single files and folders. */
 export function fallbackTree(store: Store): ItemTree<EntryItem> {
   const put = async (
     source: EntryItem,
@@ -98,7 +111,7 @@ export function fallbackTree(store: Store): ItemTree<EntryItem> {
       try {
         await put(source, path, options);
       } catch (error) {
-        // A folder takes the place of a folder alone: what has the name of the whole is not put aside.
+        // A folder replaces an entry of the other kind only below the destination, never the destination itself.
         if (!options.replace || path === to || !isStoreError(error, 'wrong-kind')) throw error;
         await removeOtherKind(store, path, error);
         await put(source, path, options);
@@ -113,13 +126,16 @@ export function fallbackTree(store: Store): ItemTree<EntryItem> {
         options.onRemoved?.(item);
       };
       await concurrently(items, CONCURRENCY, remove, options.signal);
-      // What is in a folder comes behind it.
+      // A folder precedes its content in the order, so the reversed list removes the content first.
       for (const folder of folders.toReversed()) await removeFolderIfEmpty(store, folder);
     },
   };
 }
 
-/** Removes what is at `path` though it is of the other kind; what is in the way further up is not for us to remove. */
+/**
+ * Removes the entry at `path` that is of the other kind. Throws `conflict` if there is none, because then a parent in
+ * the path conflicts, and this function must not remove that.
+ */
 async function removeOtherKind(store: Store, path: FilePath | FolderPath, conflict: unknown): Promise<void> {
   try {
     if (path.endsWith('/')) {

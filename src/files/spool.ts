@@ -6,12 +6,12 @@ import { addAbortSignal, type Readable } from 'node:stream';
 import { StoreError } from '../model/error.ts';
 import type { Cancellable, StagedUpload, Store } from '../model/store.ts';
 
-/** Bytes that are read from the file at once. */
+/** Bytes per read of the temporary file. */
 const READ_AHEAD = 1024 * 1024;
 
 /**
- * Keeps an upload in a temporary file of the machine until its destination is known, for stores that can't stage
- * one themselves. The file has no name while it waits, so that nothing is left of it, however the process ends.
+ * Stages an upload in a temporary file, for stores without `stage`. The file is unlinked at once, so that the system
+ * frees it however the process ends.
  */
 export async function spool(store: Store, body: Readable, options: Cancellable = {}): Promise<StagedUpload> {
   const name = join(tmpdir(), `holdall-${randomUUID()}`);
@@ -41,7 +41,7 @@ export async function spool(store: Store, body: Readable, options: Cancellable =
   }
 }
 
-/** ENOSPC: no room left; EDQUOT: none left for us. */
+/** ENOSPC: the file system is full. EDQUOT: the user's quota is exhausted. */
 function isFull(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 }

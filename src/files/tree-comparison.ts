@@ -4,36 +4,42 @@ import { comparePaths, type FolderPath } from '../model/path.ts';
 import type { Cancellable } from '../model/store.ts';
 import type { ItemTree } from './item-tree.ts';
 
-/** What two folders were like at one time. */
+/** The result of a comparison of two folders. */
 export interface TreeSurvey<Item> {
   /**
-   * What the source held: two surveys with the same one found the same items in the same versions. Undefined where it
-   * was not there.
+   * A digest of the source's items and versions: equal for two surveys that found the same. Undefined if the source
+   * does not exist.
    */
   readonly source: string | undefined;
-  /** What only the destination held, by its path below it. Held in memory: it is what is to be replaced. */
+  /**
+   * Items that exist only at the destination, by their relative path. They are held in memory, because they are what
+   * the operation replaces.
+   */
   readonly extras: ReadonlyMap<string, Item>;
-  /** Whether the source held files, and all that it held was at the destination. */
+  /** Whether the source has files, and all its items are at the destination. */
   readonly isAllCopied: boolean;
-  /** The path below the source of an item that is not at the destination. */
+  /** The relative path of an item of the source that is missing at the destination. */
   readonly missing: string | undefined;
-  /** The path below the source of an item that was expected at the destination, and is not there. */
+  /** The relative path of an item that was expected at the destination and is missing there. */
   readonly notCopied: string | undefined;
 }
 
-/** Two folders held side by side, item by item. */
+/** A comparison of two folders, item by item. */
 export interface TreeComparison<Item> {
-  /** Every item of `from`, and what is at its place in `to`. */
+  /** Yields every item of `from` with the item at the same relative path in `to`. */
   pairs(from: FolderPath, to: FolderPath, options: Cancellable): AsyncIterable<Pair<Item>>;
-  /** Whether an item is at its place: a file with the same bytes, a folder as a folder. */
+  /** Returns whether the destination has the item: a file with the same content, or a folder for a folder. */
   isDone(pair: Pair<Item>, options: Cancellable): Promise<boolean>;
-  /** The pairs whose item is at both places. */
+  /** Yields the pairs whose item is in both folders. */
   done(from: FolderPath, to: FolderPath): AsyncIterable<Required<Pair<Item>>>;
-  /** Compares the folders. Items of the source are `expected` at the destination in the versions that are listed there. */
+  /**
+   * Compares the folders. `expected` lists items of the source, with their versions, that must be at the destination.
+   */
   survey(from: FolderPath, to: FolderPath, options: Cancellable & { expected?: SeenItems }): Promise<TreeSurvey<Item>>;
   /**
-   * Whether `to` looks as an interrupted operation leaves it: it holds copies from `from` and nothing else; or,
-   * when a move was already removing, all that `from` still has. A copy that is complete is no left-over.
+   * Returns whether `to` can be the result of an interrupted operation. Then it contains only copies of files from
+   * `from`; or, if a move was already removing sources, everything that `from` still contains. A complete copy is not
+   * an interrupted one.
    */
   isResumable(operation: 'copy' | 'move', from: FolderPath, to: FolderPath, options: Cancellable): Promise<boolean>;
 }
@@ -55,11 +61,11 @@ export function compareTrees<Item extends { readonly size: number }>(tree: ItemT
     return tree.isFile(copy) && tree.isSame(source, copy, options);
   };
 
-  /** Pairs with whether their item is at both places. */
+  /** Yields pairs with whether their item is in both folders. */
   const look = (found: AsyncIterable<Pair<Item>>, options: Cancellable) =>
     mapAhead(found, tree.concurrency, (pair) => isDone(pair, options));
 
-  /** All of both folders, which nothing is done on yet. */
+  /** Yields the pairs of both folders before any change, for which `walkAhead` is sufficient. */
   const lookAtAll = (from: FolderPath, to: FolderPath, options: Cancellable) =>
     look(join(tree.walkAhead ?? tree.walk, from, to, { ...options, extras: true }), options);
 
@@ -116,22 +122,22 @@ export function compareTrees<Item extends { readonly size: number }>(tree: ItemT
 
 type Walk<Item extends { readonly size: number }> = ItemTree<Item>['walk'];
 
-/** What two folders hold at one place below them: in either or in both. */
+/** The items of two folders at the same relative path. One can be missing. */
 export interface Pair<Item> {
   readonly source?: Item;
   readonly copy?: Item;
 }
 
-/** One of two folders that are held side by side: what it holds, and what each item is called below it. */
+/** One of two compared folders: its items, and their relative paths. */
 export interface Side<Item> {
   readonly items: AsyncIterable<Item>;
   below(item: Item): string;
 }
 
 /**
- * The contents of two folders side by side, joined on the path below each. Both come in the order of
- * `comparePaths`, so that neither is held in memory. Without `extras`, what only `copy` holds is left out, and nothing is
- * read behind the last item of `source`.
+ * Merges two sorted folders on the relative path of their items. Both are in the order of `comparePaths`, so neither
+ * is held in memory. Without `extras`, omits items that only `copy` has, and reads nothing after the last item of
+ * `source`.
  */
 export async function* mergeSorted<Item>(
   source: Side<Item>,
@@ -141,7 +147,7 @@ export async function* mergeSorted<Item>(
   const sources = source.items[Symbol.asyncIterator]();
   const copies = copy.items[Symbol.asyncIterator]();
   try {
-    // Both sides are asked at once: each may be waiting for its next page.
+    // Both sides advance in parallel, because each can be waiting for its next page.
     let [left, right] = await Promise.all([take(sources), take(copies)]);
     while (left !== undefined || (extras && right !== undefined)) {
       const order =
@@ -167,8 +173,8 @@ async function take<Item>(items: AsyncIterator<Item>): Promise<Item | undefined>
 }
 
 /**
- * The items of one listing, each as a hash of its path and version: 8 bytes for each, however many there are. Two items
- * share a hash once in 2^48, and then one that was not listed counts as listed.
+ * The items of a listing, each as a hash of its path and version, in 8 bytes per item. Two items have the same hash
+ * with a probability of 1 in 2^48. In that case, an unlisted item counts as listed.
  */
 export class SeenItems {
   #hashes = new Float64Array(64);

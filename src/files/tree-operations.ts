@@ -8,25 +8,30 @@ import { compareTrees, type Pair, SeenItems, type TreeSurvey } from './tree-comp
 
 export type FolderOptions = Replacing & Reporting & Cancellable;
 
-/** The operations on whole folders, item by item, as the members of `Store` with these names promise them. */
+/**
+ * The operations on whole folders, item by item. They fulfil the contracts of the members of `Store` with the same
+ * names.
+ */
 export interface TreeOperations {
   removeTree(folder: FolderPath, options?: Reporting & Cancellable): Promise<void>;
   /**
-   * Copies a folder. With `replace`, the destination becomes what the source is, and everything else in it is removed.
-   * A copy that fails or is cancelled is undone if the destination is new.
+   * Copies a folder. With `replace`, the destination becomes identical to the source, and all other items in it are
+   * removed. A copy to a new destination is undone if it fails or is cancelled.
    *
-   * An item that another client deletes before it is copied is skipped: a "not found" from the copy counts only if
-   * `isPresent` does not find the item either and the next listing lacks it. Nothing is removed on the strength of one
+   * An item that another client deletes before it is copied is skipped. A `not-found` from the copy counts only if
+   * `isPresent` does not find the item either and the next listing lacks it. No item is removed because of a single
    * listing: before the first removal, every item of the first listing that the source still has in the same version
-   * must be listed at the destination. Otherwise the operation fails with `unavailable`.
+   * must be listed at the destination. Otherwise the operation throws `unavailable`.
    */
   copyFolder(from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void>;
   /**
-   * Copies a folder as `copyFolder`, then removes from the source exactly what is listed at the destination: what
-   * arrived or changed in the source meanwhile stays. If an item of the first listing was not copied, no source is
-   * removed. Interrupted and called again, it completes. Once it removes, it can't be cancelled.
-   * It is never undone: its copies are what the same call continues from, and to remove them while that call removes
-   * their sources would lose both.
+   * Copies a folder as `copyFolder` does, then removes from the source exactly the items that are listed at the
+   * destination. Items that arrived or changed in the source meanwhile remain. If an item of the first listing was
+   * not copied, nothing is removed from the source. An interrupted move completes when it is called again. A move
+   * can't be cancelled after the first removal.
+   *
+   * A failed move is never undone, because repeating the call continues from its copies. If an undo removed the
+   * copies while the repeated call removes the sources, both would be lost.
    */
   moveFolder(from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void>;
 }
@@ -34,7 +39,7 @@ export interface TreeOperations {
 export function createTreeOperations<Item extends { readonly size: number }>(tree: ItemTree<Item>): TreeOperations {
   const comparison = compareTrees(tree);
 
-  /** Throws `invalid-path` where a path would be too long at the destination. */
+  /** Throws `invalid-path` if a path would be too long at the destination. */
   const requireRoom = async (from: FolderPath, to: FolderPath, { signal }: Cancellable): Promise<void> => {
     if (Buffer.byteLength(to) <= Buffer.byteLength(from)) return;
     for await (const item of tree.walk(from, { signal }))
@@ -42,8 +47,8 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
   };
 
   /**
-   * Settles the conflict rule for folders. Says whether the destination is new and, where it is to be replaced, what
-   * it was like.
+   * Checks the conflict rules for folders. Returns whether the destination is new and, if it is to be replaced, its
+   * survey.
    */
   const begin = async (operation: 'copy' | 'move', from: FolderPath, to: FolderPath, options: FolderOptions) => {
     const { replace, signal } = options;
@@ -51,7 +56,7 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
     if (!(await exists(tree.requireFolder(to, { signal })))) return { isNew: true };
     if (replace) {
       const before = await comparison.survey(from, to, { signal });
-      // Gone since it was looked for: nothing must be replaced by nothing.
+      // The source was deleted after the check above. An empty listing must not replace the destination.
       if (before.source === undefined) throw notFound(from);
       return { isNew: false, before };
     }
@@ -59,12 +64,12 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
     return { isNew: false };
   };
 
-  /** Throws if a folder exists in which a listing found nothing, not even its marker. */
+  /** Throws `unavailable` if a folder exists although its listing is empty, even without its marker. */
   const requireGone = async (folder: FolderPath, { signal }: Cancellable): Promise<void> => {
     if (await exists(tree.requireFolder(folder, { signal }))) throw listingIncomplete(folder);
   };
 
-  /** Copies one item. Returns false if it is gone. */
+  /** Copies one item. Returns false if it no longer exists. */
   const copyItem = async (
     source: Item,
     places: { from: FolderPath; to: FolderPath; present: Item | undefined },
@@ -85,8 +90,8 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
   };
 
   /**
-   * Makes `to` what `from` is, skipping what is there already, which is noted in `skipped` by its path below. Returns
-   * the items of the source, and whether one was gone.
+   * Makes `to` identical to `from`. Skips items that are already there, and adds their relative paths to `skipped`.
+   * Returns the items of the source, and whether one was missing.
    */
   const copyAll = async (
     from: FolderPath,
@@ -111,7 +116,8 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
       if (tree.isFile(source)) report.add(source.size);
     };
 
-    // A new destination that held folders alone could not be told from one that somebody made: so files come first.
+    // Copies files before folders to a new destination. A destination that contains only folders could not be
+    // recognized as that of an interrupted operation.
     const inOrder = async function* () {
       const waiting: Pair<Item>[] = [];
       let hasFiles = false;
@@ -133,14 +139,14 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
     return found;
   };
 
-  /** Throws unless everything that was copied, and that the source still has as it was, is listed at the destination. */
+  /** Throws unless every copied item that the source still has in the same version is listed at the destination. */
   const requireCopied = async (from: FolderPath, to: FolderPath, { items }: Copied, { signal }: Cancellable) => {
     const survey = await comparison.survey(from, to, { expected: items, signal });
     if (survey.notCopied !== undefined) throw copyNotFound(from + survey.notCopied);
     return survey;
   };
 
-  /** Removes a copy that was not complete, and nothing that was there without it. */
+  /** Removes an incomplete copy. Items that existed before it remain. */
   const undoCopy = async (from: FolderPath, to: FolderPath, skipped: ReadonlySet<string>): Promise<void> => {
     const ours = async function* () {
       for await (const { copy } of comparison.done(from, to)) if (!skipped.has(tree.below(copy, to))) yield copy;
@@ -149,10 +155,10 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
   };
 
   /**
-   * Removes what only the destination held before, as it was then: what arrived since stays. If the source has changed
-   * meanwhile, another client is at work on it, perhaps with the same move, and what is missing there now may be what
-   * arrived here: then everything stays. Throws, before it removes anything, if the source has one of the items though
-   * no listing shows it, or the destination lacks an item that the source had all the time.
+   * Removes items that only the destination had before, if they are unchanged. If the source has changed meanwhile,
+   * another client is working on it, perhaps with the same move. An item that is missing there may then have been
+   * moved here, so nothing is removed. Throws before the first removal if the source has one of these items although
+   * no listing contains it. Also throws if the destination lacks an item that the source had all the time.
    */
   const removeExtras = async (
     from: FolderPath,
@@ -172,12 +178,12 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
   };
 
   /**
-   * Removes from the source what is at the destination. Where folders are items like any other, the first file goes when
-   * all the rest is gone: a source that held nothing but folders could not be told from one that somebody made.
+   * Removes from the source the items that are at the destination. If folders are items like files, the first file is
+   * removed last. A source that contains only folders could not be recognized as that of an interrupted move.
    */
   const removeCopied = async (from: FolderPath, to: FolderPath): Promise<void> => {
     if (!tree.isNested) await tree.remove(copied(from, to, { withFirstFile: false }), { asSeen: true });
-    // What is left is looked at again: the first file may have changed since.
+    // This lists the rest again, because the first file can have changed since.
     await tree.remove(copied(from, to, { withFirstFile: true }), { asSeen: true });
   };
 
@@ -192,7 +198,7 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
   return {
     async copyFolder(from, to, options) {
       const { isNew, before } = await begin('copy', from, to, options);
-      // In a new destination that is what others put there just now: nearly always nothing.
+      // In a new destination, only items that other clients created a moment ago are skipped: nearly always none.
       const skipped = new Set<string>();
       const hasExtras = before !== undefined && before.extras.size > 0;
       let now: TreeSurvey<Item> | undefined;
@@ -214,10 +220,11 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
       const { isNew, before } = await begin('move', from, to, options);
       await requireRoom(from, to, options);
       const done = await copyAll(from, to, { ...options, isNew });
-      // The same move, sent twice, may have moved everything meanwhile.
+      // A second, identical move may have moved everything meanwhile.
       if (done.items.size === 0) await requireGone(from, options);
       const now = await requireCopied(from, to, done, options);
-      // A destination that had all of the source may have been left by this very move while it was removing.
+      // If the destination had everything that the source has, it can be the result of this move, interrupted while
+      // removing.
       if (before && !before.isAllCopied) await removeExtras(from, { before, now });
       await removeCopied(from, to);
     },
@@ -240,10 +247,10 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
   };
 }
 
-/** How often a copy is tried whose source exists though the store says that it does not. */
+/** Attempts to copy an item whose source exists although the store returns 404 for it. */
 const COPY_ATTEMPTS = 3;
 
-/** What was copied: the items of the first listing, and whether one of them was gone by then. */
+/** The result of copying: the items of the first listing, and whether one of them no longer existed. */
 interface Copied {
   readonly items: SeenItems;
   readonly isAnyGone: boolean;
@@ -253,11 +260,11 @@ async function* each<Item>(items: readonly Item[]): AsyncGenerator<Item> {
   yield* items;
 }
 
-/** Counts files and bytes as they are done, and reports them. */
+/** Counts finished files and bytes, and reports them. */
 export interface ProgressCount {
-  /** Passes `items` on; when they have ended, the total is known: as many as `isCounted` holds for. */
+  /** Passes `items` through, and counts those for which `isCounted` returns true. The total is known at the end. */
   counted<Item>(items: AsyncIterable<Item>, isCounted: (item: Item) => boolean): AsyncGenerator<Item>;
-  /** One more file of so many bytes is done. */
+  /** Adds one finished file of this many bytes. */
   add(bytes: number): void;
 }
 

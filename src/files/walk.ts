@@ -2,13 +2,13 @@ import { isStoreError } from '../model/error.ts';
 import type { FolderPath } from '../model/path.ts';
 import type { Cancellable, Entry, Store } from '../model/store.ts';
 
-/** Everything below a folder, in the order of `comparePaths`: see `Store.walk`, which it uses where there is one. */
+/** Lists everything below a folder in the order of `comparePaths`, with `Store.walk` if the store has it. */
 export async function* walk(store: Store, folder: FolderPath, options: Cancellable = {}): AsyncGenerator<Entry> {
   if (store.walk) yield* store.walk(folder, options);
   else yield* walkByLists(store.list, folder, options);
 }
 
-/** As `walk`, with nothing but the listing of single folders. */
+/** Lists the same entries as `walk`, with listings of single folders only. */
 export async function* walkByLists(
   list: Store['list'],
   folder: FolderPath,
@@ -21,7 +21,7 @@ export async function* walkByLists(
       if (isStoreError(error, 'not-found')) return undefined;
       throw error;
     });
-    // Not there, or gone since its parent was listed.
+    // The folder does not exist, or was deleted after its parent was listed.
     if (!page) return;
     for (const entry of page.entries) {
       yield entry;
@@ -31,7 +31,7 @@ export async function* walkByLists(
   } while (cursor !== undefined);
 }
 
-/** Whether two entries are files that hold the same bytes. */
+/** Returns whether two entries are files with the same content. */
 export function isSameFile(left: Entry | undefined, right: Entry | undefined): boolean {
   return left?.kind === 'file' && right?.kind === 'file' && left.size === right.size && left.etag === right.etag;
 }

@@ -3,19 +3,21 @@ import { StoreError } from '../model/error.ts';
 import type { ResolvedRange } from '../model/range.ts';
 import type { Content, FileEntry } from '../model/store.ts';
 
-/** What is asked of a body while it passes. */
+/** The checks on a body while it is read. */
 export interface BodyChecks {
-  /** Bytes, beyond which it fails with `too-large` at once; unlimited where undefined. */
+  /** Maximum size in bytes; undefined for no limit. The body fails with `too-large` as soon as it exceeds it. */
   readonly limit?: number | undefined;
-  /** Is called when all bytes have come; the body ends when it has, and fails with what it throws. */
+  /** Called after the last byte. The body ends when it resolves, and fails with its error when it rejects. */
   readonly atEnd?: (() => Promise<void>) | undefined;
 }
 
 /**
- * The same bytes, checked: so that whoever stores them waits for what comes behind. The failure of either reaches the
- * reader of what is given, which is the one that reports it; given up by that reader, both end.
+ * Returns a stream of the same bytes that ends only after `atEnd`, so that a store does not commit before the rest of
+ * the request is valid. Errors of both streams reach the reader of the result, which reports them. If that reader
+ * destroys the result, `body` is destroyed too.
  *
- * One stream that is pushed into: a `Transform` and a `pipeline` for each check cost a small upload more than its bytes.
+ * This is a single stream with `push`: a `Transform` and a `pipeline` per check cost more than the content of a small
+ * upload.
  */
 export function checkedBody(body: Readable, { limit = Number.POSITIVE_INFINITY, atEnd }: BodyChecks): Readable {
   if (limit === Number.POSITIVE_INFINITY && !atEnd) return body;
@@ -26,7 +28,7 @@ export function checkedBody(body: Readable, { limit = Number.POSITIVE_INFINITY, 
       done(error);
     },
   });
-  // It may fail before anybody reads it, who then finds it destroyed.
+  // The stream can fail before it has a reader. The reader then finds it destroyed.
   checked.on('error', () => {});
   const fail = (error: unknown) => void checked.destroy(error as Error);
   const end = () => void checked.push(null);
@@ -38,7 +40,7 @@ export function checkedBody(body: Readable, { limit = Number.POSITIVE_INFINITY, 
     else if (!checked.push(piece)) body.pause();
   });
   body.once('end', () => {
-    // Of a stream that is destroyed with its last piece, the end may still be told.
+    // A stream that is destroyed with its last chunk can still emit `end`.
     if (checked.destroyed) return;
     if (atEnd) atEnd().then(end, fail);
     else end();
@@ -52,9 +54,9 @@ export function checkedBody(body: Readable, { limit = Number.POSITIVE_INFINITY, 
 }
 
 /**
- * Gives `take` each piece of a body, the next one when what it promises is done. Rejects with what ended the body before
- * its end, or with what `take` throws, and then gives the body up. A loop over the stream itself does the same, for the
- * price of all else that has to be done for a piece of a few kilobytes.
+ * Calls `take` for each chunk of a body, and waits for its promise before the next chunk. Rejects with the error that
+ * ended the body early, or with the error of `take`, which also destroys the body. Costs less per chunk than `for
+ * await`, which matters for chunks of a few kilobytes.
  */
 export function forEachChunk(body: Readable, take: (piece: Buffer) => void | Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -73,7 +75,7 @@ export function forEachChunk(body: Readable, take: (piece: Buffer) => void | Pro
         fail(error);
       }
     });
-    // The end may be told while the last piece is being taken.
+    // `end` can be emitted while `take` is processing the last chunk.
     body.once('end', () => void Promise.resolve(taking).then(resolve, reject));
     body.on('error', reject);
     body.once('close', () => {
@@ -84,12 +86,12 @@ export function forEachChunk(body: Readable, take: (piece: Buffer) => void | Pro
   });
 }
 
-/** For a body that was given up without a word. */
+/** The error for a body that was closed before its end, without an error. */
 export const truncatedBody = () => new Error('The body was cut short.');
 
 /**
- * What a read gives whose bytes are at hand; the stream is made for those who ask for it. A class, since a getter of an
- * object literal makes a hidden class of its own for each object, which stays in memory until the next full collection.
+ * Content that is in memory. The stream is created on demand. This is a class because a getter in an object literal
+ * creates a hidden class per object, which stays in memory until the next full collection.
  */
 export class BufferedContent implements Content {
   readonly file: FileEntry;
@@ -108,8 +110,9 @@ export class BufferedContent implements Content {
 }
 
 /**
- * Frees the memory that bytes are in at once, with all that is in it, and leaves them empty. What is left to be collected
- * as garbage counts until then, and has V8 look through its whole heap again and again, for a few buffers.
+ * Frees the memory of a buffer at once, including other buffers that share it, and leaves them empty. Unreferenced
+ * buffers count as used memory until they are collected, so V8 would scan the whole heap repeatedly for a few of
+ * them.
  */
 export function releaseMemory({ buffer }: Buffer): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
