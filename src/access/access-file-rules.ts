@@ -94,9 +94,9 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/*
- * The shape of an access file: one source for checking, types and docs/access.schema.json. A `title` is what a message
- * says that a value must be.
+/**
+ * The schema of an access file. Validation, types and docs/access.schema.json derive from it. A `title` is the
+ * description of a valid value in messages.
  */
 
 const NAME_TITLE = 'a name of 1 to 200 characters without control characters';
@@ -184,7 +184,7 @@ const AccessFileShape = Type.Object(
   { additionalProperties: false, title: 'an object with "people" and "grants"' },
 );
 
-/** The schema as it is published. */
+/** The published JSON Schema. */
 export const ACCESS_FILE_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   ...AccessFileShape,
@@ -196,23 +196,23 @@ export type SubjectShape = Static<typeof SubjectShape>;
 
 const ajv = new Ajv({ allErrors: true, verbose: true });
 
-/** Whether all of a file is of the right shape. */
+/** Returns whether a whole file has a valid shape. */
 export const isAccessFileShape = ajv.compile<AccessFileShape>(AccessFileShape);
 export const isSubjectShape = ajv.compile<SubjectShape>(SubjectShape);
 
-/** What is wrong with the shape of something. */
+/** A violation of the schema. */
 export interface ShapeMistake {
   readonly path: JsonPath;
   readonly text: string;
-  /** Whether it is the key that is wrong, and not the value. */
+  /** Whether the key is invalid instead of the value. */
   readonly atKey: boolean;
 }
 
-/** All that is wrong with the shape of a file. What could be a secret is not shown. */
+/** Returns all violations of the schema. Messages omit values that can be secrets. */
 export function findShapeMistakes(value: unknown): ShapeMistake[] {
   if (isAccessFileShape(value)) return [];
   const errors = isAccessFileShape.errors ?? [];
-  // Why something is none of several alternatives is no help, once for each of them.
+  // A failed `anyOf` has one error per alternative. Only the error of the `anyOf` itself is helpful.
   const undecided = new Set(
     errors.filter(({ keyword }) => keyword === 'anyOf').map(({ instancePath }) => instancePath),
   );
@@ -246,12 +246,15 @@ function explain({ instancePath, keyword, params, data, parentSchema }: ErrorObj
   return { path: located, atKey: false, text: `must be ${title}${describeValue(located, data)}.` };
 }
 
-/** In people, `groups` and `tokens` are the only lists; a name of a person may be a number as well. */
+/**
+ * Returns whether a path step is an array index. In `people`, `groups` and `tokens` are the only arrays. A username
+ * can consist of digits too.
+ */
 function isIndex(path: readonly string[], depth: number): boolean {
   return path[0] === 'grants' ? depth === 1 || (path[2] === 'rights' && depth === 3) : depth === 3;
 }
 
-/** What stands there instead, but for texts that may be a secret which was put into the wrong place. */
+/** Returns a description of an invalid value. Omits strings that could be a misplaced secret. */
 export function describeValue(path: JsonPath, value: unknown): string {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return `, and is ${String(value)}`;
   if (Array.isArray(value)) return ', and is a list';

@@ -2,21 +2,24 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { quoted } from '../model/error.ts';
 
-/** Files of this size take a second or so to read; who has more people asks a provider for them. */
+/**
+ * Maximum size of an access file. A file of this size takes about a second to read; more users need an identity
+ * provider.
+ */
 const MAX_ACCESS_FILE_BYTES = 10 * 2 ** 20;
 
-/** The text of a file, and what tells whether it is still the same. */
+/** The text of a file, and its version. */
 export interface AccessFileText {
   readonly text: string;
-  /** What `versionOf` gives for the file that was read. */
+  /** The version of the file that was read, from `versionOf`. */
   readonly version: string;
-  /** Whether the file was changed so lately that it could be once more with its times staying what they are. */
+  /** Whether the file changed so recently that another change could leave its timestamps the same. */
   readonly isFresh: boolean;
 }
 
 /**
- * Reads an access file. Throws `AccessFileError` when it can't be read, or is too large or no UTF-8; `name` is what its
- * message calls the file.
+ * Reads an access file. Throws `AccessFileError` if it is unreadable, too large or not UTF-8. `name` is the name of
+ * the file in messages.
  */
 export async function readAccessFile(path: string, name = path): Promise<AccessFileText> {
   try {
@@ -32,7 +35,7 @@ export async function readAccessFile(path: string, name = path): Promise<AccessF
 }
 
 async function readFrom(handle: FileHandle, name: string): Promise<AccessFileText> {
-  // Before the bytes, so that a change while they are read shows at the next look.
+  // Called before the read, so that the next check detects a change that happens during it.
   const stat = await handle.stat({ bigint: true });
   if (!stat.isFile()) throw unreadable(name, 'it is not a file');
   if (stat.size > MAX_ACCESS_FILE_BYTES) throw tooLarge(name);
@@ -47,7 +50,7 @@ async function readFrom(handle: FileHandle, name: string): Promise<AccessFileTex
   }
 }
 
-/** Milliseconds: file systems keep times to two seconds in the worst case. */
+/** Milliseconds. File systems have timestamps with a resolution of two seconds in the worst case. */
 const COARSEST_CLOCK = 3000;
 
 interface Stat {
@@ -58,12 +61,12 @@ interface Stat {
   readonly ctimeNs: bigint;
 }
 
-/** Another text for every file that takes the place of one, and for every change of its bytes. */
+/** Returns an identifier that changes when the file is replaced or its content changes. */
 export function versionOf({ dev, ino, size, mtimeNs, ctimeNs }: Stat): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join(' ');
 }
 
-/** Why a file can't be read, in words. */
+/** Returns the reason why a file is unreadable, for messages. */
 function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   return REASONS[code] ?? (error instanceof Error ? error.message : String(error));
@@ -82,29 +85,31 @@ function tooLarge(name: string): AccessFileError {
   return mistakesIn(name, [`line 1, column 1: is larger than ${MAX_ACCESS_FILE_BYTES / 2 ** 20} MiB.`]);
 }
 
-/** Where something is in a value: the keys and indices that lead to it. */
+/** The keys and indices that lead to a value in JSON. */
 export type JsonPath = readonly (string | number)[];
 
-/** What is wrong with a text, and where; as places in the text, so that all can be told from top to bottom. */
+/** A mistake in a text, with its offset, so that mistakes can be reported from top to bottom. */
 export interface Mistake {
   readonly offset: number;
   readonly text: string;
 }
 
-/** A text of JSON, its value, and where in the text each part of the value is. */
+/** Parsed JSON with the position of each value in the text. */
 export interface LocatedJson {
   readonly value: unknown;
-  /** Keys that an object has twice. */
+  /** Keys that occur twice in an object. */
   readonly repeated: readonly Mistake[];
-  /** A mistake at the value that a path leads to, or with `atKey` at its key. */
+  /** Returns a mistake at the value of a path, or with `atKey` at its key. */
   mistakeAt(path: JsonPath, text: string, options?: { readonly atKey?: boolean }): Mistake;
-  /** The number of the line on which a value begins. */
+  /** Returns the number of the line on which a value begins. */
   lineOf(path: JsonPath): number;
-  /** All mistakes as lines of text: `line 7, column 20 (people.ann): …`. */
+  /** Returns all mistakes as lines of text: `line 7, column 20 (people.ann): …`. */
   describe(mistakes: readonly Mistake[]): string[];
 }
 
-/** Reads JSON as strictly as `JSON.parse`. What breaks its rules is given as lines of text, which show nothing of it. */
+/**
+ * Parses JSON as strictly as `JSON.parse`. Returns syntax errors as lines of text that contain nothing of the input.
+ */
 export function locateJson(text: string): LocatedJson | { readonly problems: readonly string[] } {
   const places = createPlaces(text);
   const describe = (mistakes: readonly Mistake[]) =>
@@ -129,15 +134,15 @@ export function locateJson(text: string): LocatedJson | { readonly problems: rea
       describe,
     };
   } catch (error) {
-    // The messages of `JSON.parse` show a part of the text.
+    // The messages of `JSON.parse` contain a part of the text.
     if (error instanceof SyntaxError) return { problems: ['line 1, column 1: is not JSON.'] };
-    // Each level that is open takes a part of the stack.
+    // The parser recurses at each level of nesting.
     if (error instanceof RangeError) return { problems: ['line 1, column 1: is nested too deeply.'] };
     throw error;
   }
 }
 
-/** A path as it would be written in a program: `people["bob@example.org"].tokens[0]`. */
+/** Returns a path in the syntax of JavaScript: `people["bob@example.org"].tokens[0]`. */
 function describePath(path: JsonPath): string {
   return path
     .map((step) => {
@@ -148,7 +153,7 @@ function describePath(path: JsonPath): string {
     .replace(/^\./, '');
 }
 
-/** One mistake makes others behind it: the first of a line is the one to correct. */
+/** Returns the first mistake of each line, because it causes the following ones. */
 function syntaxMistakes(errors: readonly ParseError[], lineOf: (offset: number) => number): Mistake[] {
   const firsts = Map.groupBy(errors, ({ offset }) => lineOf(offset));
   return [...firsts.values()].flatMap(([error]) => {
@@ -179,11 +184,11 @@ const SYNTAX: Readonly<Record<string, string>> = {
 
 interface Found {
   readonly value: Node;
-  /** Where it is in an object. */
+  /** The key node of the value, if its parent is an object. */
   readonly key: Node | undefined;
 }
 
-/** Finds values by their paths; each object is indexed once, so that many paths cost little. */
+/** Returns a function that finds values by their paths. It indexes each object once, so that many lookups are fast. */
 function createFinder(root: Node): (path: JsonPath) => Found {
   const indices = new WeakMap<Node, Map<string, Found>>();
   const membersOf = (node: Node) => {
@@ -203,7 +208,7 @@ function createFinder(root: Node): (path: JsonPath) => Found {
       const child = typeof step === 'number' ? found.value.children?.[step] : undefined;
       const next =
         typeof step === 'number' ? child && { value: child, key: undefined } : membersOf(found.value).get(step);
-      // What is lacking is missed where it should be.
+      // A missing value is reported at its innermost existing parent.
       if (!next) return found;
       found = next;
     }
@@ -230,7 +235,7 @@ function findRepeated(root: Node): Mistake[] {
   return mistakes;
 }
 
-/** Lines and columns, both from 1; columns in UTF-16 units, as editors count them. */
+/** Converts offsets to lines and columns, both from 1. Columns count UTF-16 code units, as in editors. */
 function createPlaces(text: string) {
   const starts = [0, ...Array.from(text.matchAll(/\r\n|\n|\r/g), ({ index, 0: end }) => index + end.length)];
   const lineOf = (offset: number) => {
@@ -250,7 +255,7 @@ function createPlaces(text: string) {
   return { lineOf, describe };
 }
 
-/** An access file that can't be used: what is wrong with it, a line for each mistake, without the secrets in it. */
+/** The error for an unusable access file: one line per mistake, without the secrets in it. */
 export class AccessFileError extends Error {
   override readonly name = 'AccessFileError';
   readonly problems: readonly string[];
@@ -261,7 +266,7 @@ export class AccessFileError extends Error {
   }
 }
 
-/** For a file that was read, and is wrong. */
+/** Returns the error for a readable file with invalid content. */
 export function mistakesIn(file: string, problems: readonly string[]): AccessFileError {
   const count = problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`;
   return new AccessFileError(
@@ -270,7 +275,7 @@ export function mistakesIn(file: string, problems: readonly string[]): AccessFil
   );
 }
 
-/** For a file that could not be read at all. */
+/** Returns the error for a file that can't be read. */
 export function unreadable(file: string, reason: string): AccessFileError {
   return new AccessFileError(`${file} can't be read: ${reason}.`, [`It can't be read: ${reason}.`]);
 }

@@ -62,7 +62,7 @@ function readGrant({ folder, to, rights }: GrantShape): Grant {
   return { folder: parseFolder(folder), to: readSubject(to), rights };
 }
 
-/** What is right in an access file, and perhaps not meant, a line each. */
+/** Returns warnings about valid entries that are possibly unintended, one per line. */
 export function findWarnings({ people, grants, lineOf }: Omit<AccessFile, 'notes' | 'policy'>): string[] {
   const known = new Set(people.flatMap(({ groups }) => groups));
   return [
@@ -74,7 +74,7 @@ export function findWarnings({ people, grants, lineOf }: Omit<AccessFile, 'notes
   ];
 }
 
-/** A provider may tell of a group that nobody here belongs to, or its name is written wrong. */
+/** Returns a warning for a group without members. An identity provider can report it, or its name is misspelled. */
 function noteOnGroup({ to }: Grant, known: ReadonlySet<string>, at: string): string[] {
   if (to.kind !== 'group' || known.has(to.name)) return [];
   return [`Nobody in the file belongs to the group ${quoted(to.name)} of ${at}; a provider may tell of it.`];

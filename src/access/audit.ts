@@ -1,37 +1,40 @@
 import type { AuthenticationMethod, Identity } from './identity.ts';
 
-/** What is written down: every sign-in, every refusal, every change. */
+/** An entry of the audit log: a sign-in, a sign-out, a refusal or a change. */
 export interface AuditEvent {
   readonly event: 'sign-in' | 'sign-out' | 'refusal' | 'change';
-  /** What was asked for: `upload`, `delete`, `move folder`, or a request's method. */
+  /** The action: `upload`, `delete`, `move folder`, or the method of a request. */
   readonly action: string;
-  /** Who signs in or out. Of those who are refused, only names that there are: people type passwords into such fields. */
+  /**
+   * The user who signs in or out. Refused sign-ins include only usernames that exist, because users mistakenly type
+   * passwords into this field.
+   */
   readonly name?: string;
-  /** The file or folder it was about, and the other one of a copy or move. */
+  /** The path of the action; the source of a copy or move. */
   readonly path?: string;
   readonly destination?: string;
   readonly outcome: 'done' | 'failed' | 'refused';
-  /** Why not. */
+  /** The reason for a failure or refusal. */
   readonly reason?: string;
 }
 
-/** Who asked, and how. */
+/** The sender of a request. */
 export interface Actor {
   readonly who: Identity | undefined;
-  /** How they proved it. */
+  /** The authentication method; undefined for an anonymous request. */
   readonly way: AuthenticationMethod | undefined;
-  /** Their address. */
+  /** The client address. */
   readonly from: string;
   readonly requestId: string;
 }
 
-/** Where events are written. */
+/** A destination for audit events. */
 export interface Audit {
   write(event: AuditEvent, asker: Actor): void;
-  /** Opens the file anew, after somebody has moved it away. */
+  /** Reopens the file, after log rotation has moved it. */
   reopen(): void;
   close(): void;
 }
 
-/** For services that keep no such log. */
+/** The audit log of services that have none. */
 export const noAudit: Audit = { write: () => {}, reopen: () => {}, close: () => {} };

@@ -2,15 +2,15 @@ import { hash as digest, randomBytes, scrypt as scryptWithCallback, timingSafeEq
 import { promisify } from 'node:util';
 import { createSemaphore } from '../concurrency/semaphore.ts';
 
-/** The longest password, in bytes of UTF-8: long enough for every passphrase, too short to make work of. */
+/** Maximum length of a password in UTF-8 bytes: enough for every passphrase, but too short for a denial of service. */
 export const MAX_PASSWORD_BYTES = 1024;
 
 /**
- * The hash of a password, salted: `scrypt:N=32768,r=8,p=3:<salt>:<hash>`, the two in base64url. Throws a RangeError
- * for one that can be none, and `unavailable` when too many are asked for at once.
+ * Returns the salted hash of a password: `scrypt:N=32768,r=8,p=3:<salt>:<hash>`, with salt and hash in base64url.
+ * Throws a RangeError if the password is not usable, and `unavailable` if too many hashes are in progress.
  *
- * A password is hashed as the UTF-8 bytes of its NFC form (RFC 8265, section 4.2), since the same keys give composed
- * characters on one machine and decomposed ones on another. Nothing else about it is changed.
+ * Hashes the UTF-8 bytes of the password's NFC form (RFC 8265, section 4.2), because the same keys produce composed
+ * characters on some systems and decomposed ones on others. The password is not changed otherwise.
  */
 export async function hashPassword(password: string): Promise<string> {
   if (!isUsablePassword(password))
@@ -22,12 +22,12 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether a password is the one of a hash that `readPasswordHash` takes. Without a hash it is none, found out at the
- * cost of one that `hashPassword` makes, so that the time does not tell who has a password. `unavailable` when too
- * many are asked for at once.
+ * Returns whether a password matches a hash that `readPasswordHash` accepts. Without a hash, returns false after the
+ * time that a default hash takes, so that timing does not reveal which users have a password. Throws `unavailable` if
+ * too many hashes are in progress.
  */
 export async function verifyPassword(password: string, hash: string | undefined): Promise<boolean> {
-  // It says nothing of who there is: nobody has such a password.
+  // Returning early reveals nothing about users, because no user has such a password.
   if (!isUsablePassword(password)) return false;
   const reading = hash === undefined ? NOBODYS : readPasswordHash(hash);
   if ('problem' in reading) throw new Error(`A password's hash ${reading.problem}.`);
@@ -37,8 +37,9 @@ export async function verifyPassword(password: string, hash: string | undefined)
 }
 
 /**
- * Whether a text can be a password: not empty, not too long, and without control characters. No form sends line breaks,
- * and zeros at its end would make no difference to scrypt, which fills up with them (RFC 2104, section 2).
+ * Returns whether a text can be a password: not empty, not too long, and without control characters. Forms don't send
+ * line breaks. Trailing NUL characters would have no effect, because HMAC pads the key with zeros (RFC 2104, section
+ * 2).
  */
 export function isUsablePassword(password: string): boolean {
   return password !== '' && Buffer.byteLength(password) <= MAX_PASSWORD_BYTES && !/\p{Cc}/u.test(password);
@@ -50,14 +51,17 @@ export interface PasswordHash {
   readonly key: Buffer;
 }
 
-/** Of scrypt, as RFC 7914 names them: it takes 128·N·r bytes of memory, and time in proportion to N·r·p. */
+/** The scrypt parameters of RFC 7914. A hash takes 128·N·r bytes of memory, and time in proportion to N·r·p. */
 interface Cost {
   readonly N: number;
   readonly r: number;
   readonly p: number;
 }
 
-/** Reads a hash, or says what is wrong with it, without showing it. A cost that would be an attack is wrong. */
+/**
+ * Parses a hash. Returns a description of the problem, without the hash, if it is invalid or if its cost is high
+ * enough for a denial of service.
+ */
 export function readPasswordHash(hash: string): PasswordHash | { readonly problem: string } {
   const parts = FORM.exec(hash)?.groups;
   if (!parts) return { problem: 'must be a hash as "holdall password" prints it' };
@@ -72,12 +76,15 @@ export function readPasswordHash(hash: string): PasswordHash | { readonly proble
   return { cost, salt, key };
 }
 
-/** Whether guessing costs much less than with a hash of `hashPassword`. */
+/** Returns whether guessing is much cheaper than for a hash of `hashPassword`. */
 export function isCheap({ cost }: PasswordHash): boolean {
   return workOf(cost) < workOf(USUAL_COST) / 2;
 }
 
-/** The least that OWASP's Password Storage Cheat Sheet advises, of its choices the one with 32 MiB. */
+/**
+ * The OWASP Password Storage Cheat Sheet recommends these parameters as a minimum. Of its options, this one takes 32
+ * MiB.
+ */
 const USUAL_COST: Cost = { N: 2 ** 15, r: 8, p: 3 };
 
 const LEAST_N = 2 ** 10;
@@ -88,12 +95,12 @@ const KEY_BYTES = 32;
 
 const FORM = /^scrypt:N=(?<N>\d{1,7}),r=(?<r>\d{1,3}),p=(?<p>\d{1,3}):(?<salt>[\w-]{1,86}):(?<key>[\w-]{1,86})$/;
 
-/** Stands where there is no hash; as no password was hashed for it, none is right. */
+/** The hash to compare with if there is none. No password is known to have this hash. */
 const NOBODYS: PasswordHash = { cost: USUAL_COST, salt: Buffer.alloc(SALT_BYTES), key: Buffer.alloc(KEY_BYTES) };
 
 /**
- * Two at once: each takes 32 MiB, and one of the few threads that reading files is done by as well. In the queue it is
- * a few seconds at the most.
+ * Two in parallel: each takes 32 MiB and a thread of the pool that file reads need too. A full queue takes a few
+ * seconds.
  */
 const places = createSemaphore({ places: 2, queue: 32, busyMessage: 'Too many passwords are looked at' });
 
@@ -115,24 +122,24 @@ const memoryOf = ({ N, r }: Cost) => 128 * N * r;
 const workOf = ({ N, r, p }: Cost) => N * r * p;
 const describe = ({ N, r, p }: Cost) => `N=${N}, r=${r} and p=${p}`;
 
-/** A new token, and the hash by which the access file knows it: the token itself is kept nowhere. */
+/** Returns a new token and its hash for the access file. The token itself is not stored. */
 export function createToken(): { readonly token: string; readonly hash: string } {
   const token = `${PREFIX}${randomBytes(32).toString('base64url')}`;
   return { token, hash: hashToken(token) };
 }
 
 /**
- * The hash of a token: `sha256:` and 43 characters of base64url. It is neither salted nor slow, as the hash of a
- * password has to be: nobody guesses 256 random bits, however fast.
+ * Returns the hash of a token: `sha256:` and 43 characters of base64url. A password hash needs a salt and a high
+ * cost. A token hash does not, because 256 random bits can't be guessed.
  */
 export function hashToken(token: string): string {
   return `sha256:${digest('sha256', token, 'base64url')}`;
 }
 
-/** Whether a text looks like a token of ours, and not like one of another issuer. */
+/** Returns whether a text has the format of a Holdall token, instead of a token of another issuer. */
 export function isToken(text: string): boolean {
   return text.startsWith(PREFIX);
 }
 
-/** By which people, and programs that look for leaked secrets, know what it is. */
+/** The prefix identifies tokens for users and for secret scanners. */
 const PREFIX = 'holdall_';

@@ -312,10 +312,10 @@ async function isTaken(files: Files, to: FilePath | FolderPath): Promise<boolean
   }
 }
 
-/** Somebody asked for what they may not do. */
+/** The error for a request without the required permission. */
 export class AccessDenied extends Error {
   override readonly name = 'AccessDenied';
-  /** Whether they have not said who they are, and might be allowed to as somebody. */
+  /** Whether the request is anonymous, so that signing in may help. */
   readonly isAnonymous: boolean;
 
   constructor(message: string, { isAnonymous }: { isAnonymous: boolean }) {

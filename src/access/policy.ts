@@ -25,7 +25,7 @@ export interface Token {
 
 export interface Person {
   readonly name: string;
-  /** Hash in the format of `passwords.ts`. Undefined if the user can't sign in with a password. */
+  /** Hash in the format of `credentials.ts`. Undefined if the user can't sign in with a password. */
   readonly password: string | undefined;
   readonly groups: readonly string[];
   readonly tokens: readonly Token[];
@@ -254,12 +254,13 @@ function overrules(one: Applying, other: Applying): boolean {
 export const keyOf = (subject: Subject) => ('name' in subject ? `${subject.kind}:${subject.name}` : subject.kind);
 
 /**
- * What a grant can give in a folder and everything below it: `read` is to list and fetch, `write` to upload new files
- * and create folders, `manage` to rename, move, replace and delete what is there. None of them has another in it.
+ * The permissions that a grant can give for a folder and everything below it. `read` allows listing and fetching.
+ * `write` allows uploading new files and creating folders. `manage` allows renaming, moving, replacing and deleting.
+ * No permission includes another.
  */
 export const RIGHTS = ['read', 'write', 'manage'] as const;
 
 export type Right = (typeof RIGHTS)[number];
 
-/** Everybody may everything: what holds where no access file says otherwise. */
+/** The policy without an access file: everyone has all permissions. */
 export const OPEN_POLICY = createPolicy([], [{ folder: ROOT, to: { kind: 'everyone' }, rights: RIGHTS }]);

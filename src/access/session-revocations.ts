@@ -7,45 +7,48 @@ import { maxEntries } from '../cache/lru-options.ts';
 import { StoreError } from '../model/error.ts';
 import { makeFolder } from '../system.ts';
 
-/** The sessions that were ended before their time. */
+/** The sessions that were revoked before they expired. */
 export interface SessionRevocations {
-  /** Throws `unavailable` where it can't be known. */
+  /** Returns whether the session is revoked. Throws `unavailable` if that can't be determined. */
   has(id: string): Promise<boolean>;
   /**
-   * Ends a session that would have lasted until `expires`. Throws `unavailable` where not all will know of it; those who
-   * can be told know of it then as well.
+   * Revokes a session that would expire at `expires`. Throws `unavailable` if the revocation can't be stored
+   * everywhere. It then applies wherever it could be stored.
    */
   add(id: string, expires: Date): Promise<void>;
-  /** Ends what goes on in the background. */
+  /** Stops the background work. */
   close(): Promise<void>;
 }
 
 export interface SessionRevocationsOptions {
-  /** Made when it is needed: see `prepareSessionRevocations`. All processes of a machine that share it know of each other's at once. */
+  /**
+   * The folder for revocations, created by `prepareSessionRevocations`. All processes that share it see a revocation
+   * at once.
+   */
   readonly folder: string;
-  /** What services on several machines share; its commands give up by themselves when it does not answer. */
+  /** The Redis that services on several machines share. Its commands must time out if it does not respond. */
   readonly redis: Pick<Redis, 'set' | 'exists'> | undefined;
   readonly warn: (message: string, details: Record<string, unknown>) => void;
 }
 
-/** Milliseconds between two looks for what has expired. */
+/** Milliseconds between two removals of expired files. */
 const SWEEP_INTERVAL = 60 * 60 * 1000;
 
 /**
- * Milliseconds that a file is kept beyond its time: it is there for a moment before it gets its own, and the clocks of
+ * Milliseconds after the expiry until a file is removed. A new file has no expiry for a moment, and the clocks of
  * machines that share a folder differ.
  */
 const KEPT_BEYOND = 60 * 60 * 1000;
 
-/** Milliseconds for which it is believed that a session has not ended elsewhere. */
+/** Milliseconds for which a session counts as active after Redis returned no revocation. */
 const TRUST = 2000;
 
-/** How many answers are remembered. */
+/** Maximum number of cached Redis responses. */
 const REMEMBERED = 10_000;
 
 /**
- * An empty file stands for each session that ended, named by the hash of its id, with the session's expiry as its time.
- * A look for it is one call of the system, and it is still there after a restart.
+ * Creates the revocations. Each is an empty file, named by the hash of the session's ID, with the session's expiry as
+ * its modification time. A lookup is one system call, and revocations survive a restart.
  */
 export function createSessionRevocations({ folder, redis, warn }: SessionRevocationsOptions): SessionRevocations {
   const shared = redis && createSharedEndings(redis);
@@ -78,8 +81,8 @@ export function createSessionRevocations({ folder, redis, warn }: SessionRevocat
 }
 
 /**
- * Makes the folder where it is missing, and tries whether something can be kept in it: else it would show when somebody
- * signs out. Throws the system's error.
+ * Creates the folder if it is missing, and checks that it is writable, so that a failure shows at the start and not
+ * at the first sign-out. Throws the system's error.
  */
 export async function prepareSessionRevocations(folder: string): Promise<void> {
   makeFolder(folder);
@@ -104,7 +107,7 @@ async function keep(folder: string, name: string, expires: Date): Promise<void> 
 const notEnded = (reason: string) =>
   `The session has not ended everywhere, as ${reason} at this moment. Sign in and out again later.`;
 
-/** What is shared by Redis, under a key for each that goes by itself when the session would have expired. */
+/** Creates the revocations in Redis. Each is a key that expires with its session. */
 function createSharedEndings(redis: Pick<Redis, 'set' | 'exists'>): Pick<SessionRevocations, 'has' | 'add'> {
   const remembered = new LRUCache<string, { isEnded: boolean; until: number }>(maxEntries(REMEMBERED));
   const ask = async <Answer>(asked: Promise<Answer>, problem: string): Promise<Answer> => {
@@ -134,12 +137,12 @@ function createSharedEndings(redis: Pick<Redis, 'set' | 'exists'>): Pick<Session
 
 const UNKNOWN = 'It can not be told now which sessions have ended, as Redis does not answer. Try again in a moment.';
 
-/** Hexadecimal, since some file systems do not tell small letters from large ones. */
+/** Hexadecimal, because some file systems are case-insensitive. */
 const nameOf = (id: string) => createHash('sha256').update(id).digest('hex');
 
 const keyOf = (name: string) => `holdall:ended:${name}`;
 
-/** A file that can't be looked for may be there. */
+/** Returns whether a file exists. Throws `unavailable` if the check fails, because the file may exist. */
 async function isThere(path: string): Promise<boolean> {
   try {
     await stat(path);

@@ -6,20 +6,20 @@ import type { Identity } from './identity.ts';
 import type { Person, Policy } from './policy.ts';
 import type { SessionRevocations } from './session-revocations.ts';
 
-/** That somebody has signed in. */
+/** The session of a user who has signed in. */
 export interface Session {
   readonly id: string;
   readonly who: Identity;
-  /** How they signed in. */
+  /** How the user signed in. */
   readonly by: 'password' | 'provider';
   readonly expires: Date;
 }
 
-/** The sessions of people. They are kept by the people themselves, each in a text that nobody else can make. */
+/** The sessions of users. Clients store them as sealed texts (proofs) that only the service can create. */
 export interface Sessions {
   /**
-   * Begins one, and gives the text that proves it. `person` is the entry of the access file by which it began;
-   * undefined where there is none of that name.
+   * Starts a session and returns its proof. `person` is the user's entry in the access file; undefined if there is
+   * none.
    */
   begin(
     who: Identity,
@@ -27,27 +27,27 @@ export interface Sessions {
     person: Person | undefined,
   ): Promise<{ readonly session: Session; readonly proof: string }>;
   /**
-   * The session that a text proves, whoever made it; undefined where it has ended by its time or by `end`, and while the
-   * person's entry is another than the one by which it began: it came, it went, or its password is another. Throws
-   * `unavailable` where that can't be known.
+   * Returns the session of a proof, whoever started it. Returns undefined if it is expired or revoked. Also returns
+   * undefined while the user's entry in the access file differs from the entry at sign-in: it was added, removed, or
+   * its password changed. Throws `unavailable` if that can't be determined.
    */
   find(proof: string, policy: Policy): Promise<Session | undefined>;
   /**
-   * Ends the session that a text proves everywhere, for good, and gives it; undefined where it has ended by its time or by
-   * `end`. One that does not count because of the person's entry is ended too: the same entry may come back. Throws
-   * `unavailable` where not all will know of it.
+   * Revokes and returns the session of a proof; undefined if it is expired or revoked. Also revokes a session that is
+   * invalid because of the user's entry, because the entry can be restored. Throws `unavailable` if the revocation
+   * can't be stored everywhere.
    */
   end(proof: string): Promise<Session | undefined>;
 }
 
 export interface SessionsOptions {
   readonly key: Buffer;
-  /** Seconds that a session lasts. */
+  /** Lifetime of a session in seconds. */
   readonly lifetime: number;
   readonly ended: SessionRevocations;
 }
 
-/** How many proofs are remembered as they were read: a page sends its own with each of hundreds of requests. */
+/** Maximum number of cached parsed proofs. A browser sends its proof with each of hundreds of requests. */
 const REMEMBERED = 10_000;
 
 export function createSessions({ key, lifetime, ended }: SessionsOptions): Sessions {
@@ -55,7 +55,7 @@ export function createSessions({ key, lifetime, ended }: SessionsOptions): Sessi
   const entryKey = deriveKey(key, 'entry of a session');
   const remembered = new LRUCache<string, Sealed>(maxEntries(REMEMBERED));
 
-  /** Stands for what the access file says of a person, and tells nothing of it. */
+  /** Returns a keyed hash of the user's entry in the access file, which reveals nothing about it. */
   const entryOf = (name: string, person: Person | undefined): string =>
     createHmac('sha256', entryKey)
       .update(JSON.stringify([name, person === undefined ? 'absent' : (person.password ?? 'without password')]))
@@ -76,7 +76,7 @@ export function createSessions({ key, lifetime, ended }: SessionsOptions): Sessi
 
   return {
     async begin(who, by, person) {
-      // The seal counts in whole seconds.
+      // JWT expiry times are whole seconds.
       const expires = new Date((Math.floor(Date.now() / 1000) + lifetime) * 1000);
       const session = { id: randomBytes(24).toString('base64url'), who, by, expires };
       const claims = { sid: session.id, ...who, by, entry: entryOf(who.name, person) };
@@ -93,7 +93,7 @@ export function createSessions({ key, lifetime, ended }: SessionsOptions): Sessi
 
     async end(proof) {
       const session = (await openLasting(proof))?.session;
-      // Where that can't be known, those who can be told of the end are told all the same.
+      // If the check fails, the session is revoked anyway, wherever that can be stored.
       if (!session || (await ended.has(session.id).catch(() => false))) return undefined;
       await ended.add(session.id, session.expires);
       return session;
@@ -106,7 +106,7 @@ interface Sealed {
   readonly entry: string;
 }
 
-/** What was sealed; undefined where that has another form, as another version of the service may give it. */
+/** Returns the content of a proof; undefined if it has another form, as from another version of the service. */
 function sealedIn(claims: JWTPayload | undefined): Sealed | undefined {
   if (!claims) return undefined;
   const { sid, name, groups, by, entry, exp } = claims;
@@ -116,15 +116,18 @@ function sealedIn(claims: JWTPayload | undefined): Sealed | undefined {
   return { session: { id: sid, who: { name, groups }, by, expires: new Date(exp * 1000) }, entry };
 }
 
-/** Texts that only a service with the same key can read or make. */
+/** Encrypts and authenticates claims, so that only a service with the same key can read or create them. */
 export interface Seal {
-  /** `claims` as such a text, which is good until `expires`. */
+  /** Returns `claims` as a sealed text that is valid until `expires`. */
   close(claims: JWTPayload, expires: Date): Promise<string>;
-  /** The claims of a text; undefined where it has expired, was altered, or was not made with this key for this purpose. */
+  /**
+   * Returns the claims of a sealed text; undefined if it is expired, altered, or sealed with another key or for
+   * another purpose.
+   */
   open(text: string): Promise<JWTPayload | undefined>;
 }
 
-/** A seal for one purpose: what is made for another one is not opened. */
+/** Creates a seal for one purpose. It does not open texts that were sealed for another purpose. */
 export function createSeal(key: Buffer, purpose: string): Seal {
   const own = deriveKey(key, purpose);
   return {
@@ -140,24 +143,33 @@ export function createSeal(key: Buffer, purpose: string): Seal {
         });
         return payload;
       } catch {
-        // Nothing but the text can make it fail.
+        // Only an invalid text can cause an error here.
         return undefined;
       }
     },
   };
 }
 
-/** A key of 32 bytes for one purpose, from which neither `key` nor those of other purposes can be found: RFC 5869. */
+/**
+ * Derives a 32-byte key for one purpose with HKDF (RFC 5869). It reveals neither `key` nor the keys for other
+ * purposes.
+ */
 export function deriveKey(key: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', key, '', `holdall ${purpose}`, 32));
 }
 
 const HEADER = { alg: 'dir', enc: 'A256GCM' } as const;
 
-/** The form of the texts: a header, no wrapped key, and then the vector, the content and its tag (RFC 7516, section 7.1). */
+/**
+ * Matches a sealed text: header, empty encrypted key, initialization vector, ciphertext and tag (RFC 7516, section
+ * 7.1).
+ */
 const SEALED = /^[\w-]+\.\.[\w-]+\.[\w-]+\.[\w-]+$/;
 
-/** Whether the text is the only one of its bytes: the last character of a part may have bits that mean nothing. */
+/**
+ * Returns whether the text is the canonical encoding of its bytes. The last character of a base64url part can have
+ * unused bits.
+ */
 function isCanonical(text: string): boolean {
   return (
     SEALED.test(text) && text.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part)

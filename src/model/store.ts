@@ -126,8 +126,7 @@ export interface Quota {
 }
 
 /**
- * A staged upload, whose destination was unknown when its content arrived. Call one of the two functions exactly
- * once.
+ * A staged upload, whose destination was unknown when its content arrived. The first call of either function ends it.
  */
 export interface StagedUpload {
   /** Writes the staged content to `file`. Same guarantees and errors as `Store.write`. */
@@ -187,32 +186,35 @@ export interface Store {
   write(file: FilePath, upload: Upload, options?: { condition?: WriteCondition } & Cancellable): Promise<FileEntry>;
 
   /**
-   * Removes a file; its folder stays. `not-found`; with `ifMatch`, `condition-failed` when the file has another etag,
-   * and then it stays.
+   * Deletes a file; its folder remains. Throws `not-found`. Throws `condition-failed`, and deletes nothing, if
+   * `ifMatch` is set and differs from the file's ETag.
    */
   remove(file: FilePath, options?: { ifMatch?: string } & Cancellable): Promise<void>;
 
   /**
-   * Makes a folder and its parents; does nothing where it exists, but see to it that it stays when it is empty.
-   * `wrong-kind` where a file is in the way.
+   * Creates a folder and its parents. If the folder exists, only ensures that it remains when it becomes empty.
+   * Throws `wrong-kind` if a file has one of the names.
    */
   createFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
 
-  /** Removes a folder that holds nothing. `not-found`; `already-exists` when something is in it. */
+  /** Deletes an empty folder. Throws `not-found`, and `already-exists` if the folder is not empty. */
   removeFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
 
-  /** As `write`, before the destination is known. Without it, `Files` keeps the bytes in a temporary file. */
+  /**
+   * Capability: stages the content of a file before its destination is known. Without it, `Files` uses a temporary
+   * file.
+   */
   stage?(upload: Pick<Upload, 'body' | 'release'>, options?: Cancellable): Promise<StagedUpload>;
 
   /**
-   * Copies a file within the store, with its type and, where the store keeps times, its modification time; all or nothing.
-   * `not-found`, `already-exists`, `wrong-kind`.
+   * Capability: copies a file inside the store, with its media type and, if the store keeps times, its modification
+   * time. Atomic. Throws `not-found`, `already-exists`, `wrong-kind`.
    */
   copy?(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<FileEntry>;
 
   /**
-   * Moves a file; at every moment it is at one of the two paths at least. Called again after an interruption,
-   * it completes. Errors as `copy`.
+   * Capability: moves a file. At any moment, it exists at one of the two paths or at both. An interrupted move
+   * completes when it is called again. Throws the same errors as `copy`.
    */
   move?(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<void>;
 

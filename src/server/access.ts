@@ -11,8 +11,8 @@ import type { WindowCounters } from '../http/limits/counters.ts';
 import { type OpenedStore, unusableState } from '../stores/create.ts';
 
 /**
- * Creates the access control that the settings describe. `resources` closes everything it holds. Throws
- * `AccessFileError` if the access file is unusable, and `SettingsError` if ended sessions can't be stored.
+ * Creates the access control that the settings describe. `resources` closes everything that it opens. Throws
+ * `AccessFileError` if the access file is unusable, and `SettingsError` if session revocations can't be stored.
  */
 export async function openAccess(
   config: Config,

@@ -6,20 +6,23 @@ import { SettingsError } from '../config/config.ts';
 import { escapeInvisible } from '../model/error.ts';
 import { makeFolder } from '../system.ts';
 
-/** The files of the audit log are for their owner alone. */
+/** Only the owner can read the audit log. */
 const MODE = 0o600;
 
-// A FIFO that nobody reads would hold up its opening, and one that is full each write, but for O_NONBLOCK.
+// Without O_NONBLOCK, opening a FIFO without a reader blocks, and so does each write to a full one.
 const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
-/** Characters of a value: as many as every path has, while what a stranger asks for may have eight times as many. */
+/**
+ * Maximum length of a value in UTF-16 code units. Every valid path fits, but requests can have values eight times as
+ * long.
+ */
 const LONGEST_VALUE = 2048;
 
 /**
- * The audit log that the setting names: a line of JSON for each event, on stdout, at the end of a file that processes
- * share, or nowhere. A line is written before the answer to what it tells of has gone out. Where it can't be written,
- * nothing fails and nothing waits: the event goes to `logger` instead, as an error with the reason. Values of more than
- * 2,048 characters are cut. Throws `SettingsError` where the file can't be opened to begin with.
+ * Opens the audit log that the setting names: stdout, a file that processes can share, or none. Each event is a line
+ * of JSON, written before the response to its request is sent. If a line can't be written, the request neither fails
+ * nor waits, and `logger` receives the event with the reason as an error. Values of more than 2,048 characters are
+ * truncated. Throws `SettingsError` if the file can't be opened at the start.
  */
 export function openAuditLog(destination: string, logger: Pick<Logger, 'error'>): Audit {
   if (destination === 'off') return noAudit;
@@ -51,11 +54,11 @@ export function openAuditLog(destination: string, logger: Pick<Logger, 'error'>)
   };
 }
 
-/** Where lines are written. */
+/** A destination for lines. */
 interface Sink {
-  /** Throws where not all of the line could be written. */
+  /** Throws if the line could not be written completely. */
   write(line: string): void;
-  /** Throws where it can't be opened, and goes on with what was open. */
+  /** Reopens the file. Throws if that fails, and keeps the open file. */
   reopen(): void;
   close(): void;
 }
@@ -74,7 +77,7 @@ function openFile(path: string): Sink {
   let write = writeLinesTo(file);
   return {
     write(line) {
-      // The number may be that of another file by then.
+      // After the close, the file descriptor can belong to another file.
       if (file === undefined) throw new Error('It is closed.');
       write(line);
     },
@@ -92,10 +95,13 @@ function openFile(path: string): Sink {
   };
 }
 
-/** Nobody else's to open or close. As a stream it would tell of what went wrong when it is too late to do anything. */
+/**
+ * Standard output, which is never opened or closed here. Uses synchronous writes, because a stream reports errors too
+ * late.
+ */
 const stdout = (): Sink => ({ write: writeLinesTo(1, { waits: true }), reopen: () => {}, close: () => {} });
 
-/** For `JSON.stringify`: what clients choose is as long as they like. */
+/** Truncates long strings, as a replacer for `JSON.stringify`. Clients choose the length of some values. */
 function shortened(_key: string, value: unknown): unknown {
   if (typeof value !== 'string' || value.length <= LONGEST_VALUE) return value;
   return `${value.slice(0, LONGEST_VALUE).toWellFormed()}… (cut off: ${value.length} characters)`;
@@ -104,22 +110,22 @@ function shortened(_key: string, value: unknown): unknown {
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 export interface LinesOptions {
-  /** Whether to wait for whoever reads the other end of a pipe, as it is usual for stdout. */
+  /** Whether a write waits while a pipe is full, as is usual for stdout. */
   readonly waits?: boolean;
 }
 
-/** Milliseconds until a pipe that was full is tried again. */
+/** Milliseconds until the next attempt to write to a full pipe. */
 const PIPE_RETRY = 10;
 
 /**
- * Writes lines of JSON to an open file. Each is there as a whole when it returns, by one call of the system where that
- * takes all of it. Throws the system's error where it is not.
+ * Returns a function that writes lines of JSON to an open file. The line is complete when the function returns, and
+ * is written with a single system call if possible. Throws the system's error otherwise.
  */
 export function writeLinesTo(file: number, { waits = false }: LinesOptions = {}): (line: string) => void {
   let isCutOff = false;
   return (json) => {
     const line = escapeInvisible(json);
-    // A disk that becomes full takes a part of a line: the next one does not go on where that ended.
+    // A disk that becomes full can truncate a line. The next line must not continue it.
     const bytes = Buffer.from(isCutOff ? `\n${line}` : line);
     let written = 0;
     try {
@@ -138,7 +144,7 @@ function writeSome(file: number, bytes: Buffer, waits: boolean): number {
   try {
     return writeSync(file, bytes);
   } catch (error) {
-    // Whatever shares the pipe may have made it one that does not wait by itself.
+    // Another process that shares the pipe can have set O_NONBLOCK.
     if (!waits || !(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error;
     Atomics.wait(nobody, 0, 0, PIPE_RETRY);
     return 0;

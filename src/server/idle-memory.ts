@@ -2,19 +2,19 @@ import { performance } from 'node:perf_hooks';
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Milliseconds for which a process has to rest. */
+/** Milliseconds for which a process must be idle. */
 const PERIOD = 4_000;
 
-/** The share of that time in which it may run all the same: probes of its health are no work. */
+/** Share of that time for which an idle process may be busy, as with health checks. */
 const AT_REST = 0.01;
 
-/** Bytes by which the heap has to have grown since the last time. */
+/** Bytes by which the heap must have grown since the last collection. */
 const WORTHWHILE = 4 * 1024 * 1024;
 
 /**
- * Gives memory back to the system when the process comes to rest: what its start took, and what each busy hour did. By
- * itself V8 collects when it needs room, and so a process that nobody asks for anything keeps the room of its busiest
- * moment. It takes some 50 ms, once; who asks just then waits for it. To dispose of what is returned ends it.
+ * Returns memory to the system when the process becomes idle: after the start and after each busy period. V8 collects
+ * only when it needs memory, so an idle process would keep its peak memory. A collection takes about 50 ms, during
+ * which requests wait. Disposing of the result stops the collections.
  */
 export function releaseMemoryWhenIdle(): Disposable {
   let before = performance.eventLoopUtilization();
@@ -33,9 +33,9 @@ export function releaseMemoryWhenIdle(): Disposable {
 
 const heapSize = () => getHeapStatistics().total_heap_size;
 
-/** All that can be, and nothing is kept for what may come (V8, `Heap::CollectAllAvailableGarbage`). */
+/** Collects as much as possible (V8, `Heap::CollectAllAvailableGarbage`). */
 function collect(): void {
-  // A context that is made after the flag is set has the function that --expose-gc gives.
+  // A context that is created after this flag is set has the `gc` function of --expose-gc.
   setFlagsFromString('--expose-gc');
   const gc: NodeJS.GCFunction = runInNewContext('gc');
   gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });

@@ -1,9 +1,12 @@
 import cluster, { type Worker } from 'node:cluster';
 
-/** Milliseconds that a process has for its answer: one that is stuck must not keep the others' from who asked. */
+/** Milliseconds that a worker has to respond. A worker that hangs must not delay the metrics of the others. */
 const TIME_LIMIT = 2000;
 
-/** What goes between the processes: a worker asks the primary, which asks all workers, and gives it their answers. */
+/**
+ * Messages between the processes. A worker sends `gather` to the primary, which sends `tell` to all workers. They
+ * respond with `told`, and the primary returns all responses in `gathered`.
+ */
 type Message =
   | { readonly kind: 'gather'; readonly question: number }
   | { readonly kind: 'tell'; readonly question: number }
@@ -11,8 +14,8 @@ type Message =
   | { readonly kind: 'gathered'; readonly question: number; readonly answers: object[][] };
 
 /**
- * In a process that serves: gives what \`read\` gives in each of those that serve together. One that does not answer in
- * time is left out.
+ * Creates the function that returns the result of `read` in every worker, or in this process if there are no workers.
+ * Omits workers that do not respond in time. Called in a serving process.
  */
 export function createMetricsCollector(read: () => Promise<object[]>): () => Promise<object[][]> {
   if (!cluster.isWorker) return async () => [await read()];
@@ -20,7 +23,7 @@ export function createMetricsCollector(read: () => Promise<object[]>): () => Pro
   let asked = 0;
   const tell = async (question: number) => send({ kind: 'told', question, answer: await read() });
   process.on('message', (message: Message) => {
-    // Who can't tell is left out, as who does not answer.
+    // A worker whose `read` fails is omitted, like one that does not respond.
     if (message.kind === 'tell') tell(message.question).catch(() => {});
     if (message.kind !== 'gathered') return;
     waiting.get(message.question)?.(message.answers);
@@ -38,7 +41,10 @@ function send(message: Message): void {
   process.send?.(message);
 }
 
-/** In the primary: asks all workers for each that wants to know. One that is still starting would not answer. */
+/**
+ * Handles the requests of all workers, in the primary. Does not ask workers that are still starting, because they
+ * would not respond.
+ */
 export function serveMetricsToWorkers(): void {
   const gathers = new Map<number, Gather>();
   const serving = new WeakSet<Worker>();
@@ -69,7 +75,7 @@ interface Gather {
   take(answer: object[]): void;
 }
 
-/** Waits for so many answers, or for those that came in time. */
+/** Collects responses until all `wanted` ones have arrived or the time is over. */
 function gather(wanted: number, end: (answers: object[][]) => void): Gather {
   const answers: object[][] = [];
   const timer = setTimeout(() => end(answers), TIME_LIMIT);

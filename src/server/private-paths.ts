@@ -6,7 +6,7 @@ import { foldNames } from '../model/name-comparison.ts';
 import { isLocalFileSystem } from '../stores/disk/file-system-type.ts';
 import { isReservedName } from '../stores/disk/reserved-names.ts';
 
-/** Holdall's own files, and what a user with access to them would obtain. */
+/** Holdall's own files, and what a user who can read or change them would gain. */
 const PRIVATE = {
   STATE_DIR: 'the key of all sessions',
   ACCESS_FILE: 'the hashes of passwords, and all rights',

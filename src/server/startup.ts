@@ -3,20 +3,23 @@ import { type Config, SettingsError } from '../config/config.ts';
 import { PageNotBuilt } from '../http/page/web-page.ts';
 import { isStoreError } from '../model/error.ts';
 
-/** Signals that ask for a stop: from a supervisor, and from the keyboard. */
+/** Signals that stop the service: from a supervisor and from the keyboard. */
 export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-/** The exit code of a process that could not start, as EX_CONFIG of sysexits.h. */
+/** The exit code of a failed start, like EX_CONFIG in sysexits.h. */
 export const START_FAILED = 78;
 
-/** Whether SIGHUP has a meaning: a terminal that is closed sends it too, and ends the service where it has none. */
+/**
+ * Returns whether the service writes files to reopen on SIGHUP. Otherwise SIGHUP, which a closing terminal also
+ * sends, ends the service.
+ */
 export function writesFiles({ AUDIT_LOG }: Config): boolean {
   return AUDIT_LOG !== 'stdout' && AUDIT_LOG !== 'off';
 }
 
 /**
- * Why the service can't start, in the one line (or list of mistakes) that a person needs; undefined for what is a
- * fault of ours, which wants its stack.
+ * Returns the reason why the service can't start, as one line or a list of mistakes. Returns undefined for a bug,
+ * which needs its stack trace.
  */
 export function explainStart(error: unknown): string | undefined {
   if (error instanceof SettingsError || error instanceof AccessFileError) return error.message;

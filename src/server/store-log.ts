@@ -4,14 +4,14 @@ import { currentRequest } from '../observability/tracer.ts';
 import type { Observation } from '../stores/layers/observe.ts';
 import type { StoreLog } from '../stores/network.ts';
 
-/** What is told of a store, by itself and by the layers around it. */
+/** The events of a store that are logged: its own, and those of its layers. */
 export interface ToldStore extends StoreLog {
   called(call: Observation): void;
 }
 
 /**
- * Writes it down and counts it. Lines have the id of the request that they are about, where it is known: with
- * `LOG_LEVEL=debug`, and where requests are traced.
+ * Creates the log and the metrics of a store. With `LOG_LEVEL=debug` or with tracing, lines contain the ID of their
+ * request, if it is known.
  */
 export function createStoreLog(
   logger: Logger,

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { Tracer } from '../observability/tracer.ts';
 import { version } from '../system.ts';
 
-/** Sends traces where OpenTelemetry's variables say so; nothing of it is loaded where they don't. */
+/** Creates the tracer if the OpenTelemetry variables configure one. Otherwise loads no tracing code. */
 export async function openTracer(config: Config, logger: Logger): Promise<Tracer | undefined> {
   const url = collectorOf(config);
   if (url === undefined) return undefined;
@@ -21,7 +21,10 @@ export async function openTracer(config: Config, logger: Logger): Promise<Tracer
   });
 }
 
-/** Where spans are sent: https://opentelemetry.io/docs/specs/otel/protocol/exporter/#endpoint-urls-for-otlphttp */
+/**
+ * Returns the URL of the collector:
+ * https://opentelemetry.io/docs/specs/otel/protocol/exporter/#endpoint-urls-for-otlphttp
+ */
 function collectorOf(config: Config): string | undefined {
   if (config.OTEL_SDK_DISABLED || config.OTEL_TRACES_EXPORTER === 'none') return undefined;
   const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url } = config;

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import { type RunningService, startService } from './service.ts';
 import { explainStart, START_FAILED, STOP_SIGNALS, writesFiles } from './startup.ts';
 
-/** Serves from this process until it is told to stop, and then ends it with 0. `onReady` is told when it listens. */
+/** Serves in this process until a stop signal, and then exits with 0. Calls `onReady` when it listens. */
 export async function runService(
   config: Config,
   logger: Logger,
@@ -11,7 +11,7 @@ export async function runService(
 ): Promise<void> {
   let service: RunningService | undefined;
   let isHungUp = false;
-  // Before anything is opened: without a handler the signal ends the process.
+  // Installed before anything is opened, because SIGHUP ends a process without a handler.
   if (writesFiles(config)) {
     process.on('SIGHUP', () => {
       isHungUp = true;
