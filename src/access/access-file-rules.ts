@@ -94,7 +94,7 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/**
+/*
  * The schema of an access file. Validation, types and docs/access.schema.json derive from it. A `title` is the
  * description of a valid value in messages.
  */

@@ -9,8 +9,8 @@ export const MAX_PASSWORD_BYTES = 1024;
  * Returns the salted hash of a password: `scrypt:N=32768,r=8,p=3:<salt>:<hash>`, with salt and hash in base64url.
  * Throws a RangeError if the password is not usable, and `unavailable` if too many hashes are in progress.
  *
- * Hashes the UTF-8 bytes of the password's NFC form (RFC 8265, section 4.2), because the same keys produce composed
- * characters on some systems and decomposed ones on others. The password is not changed otherwise.
+ * Hashes the UTF-8 bytes of the NFC form (RFC 8265, section 4.2), because keyboards produce composed characters on
+ * some systems and decomposed ones on others. The password is not changed otherwise.
  */
 export async function hashPassword(password: string): Promise<string> {
   if (!isUsablePassword(password))

@@ -36,8 +36,8 @@ export interface GuardedFiles extends Files {
 
 /**
  * Returns the files as one user may see and change them. Every member checks the permissions first, by parsed paths,
- * and throws `AccessDenied`. This is the only way from a request to the files, so permissions are checked in one place.
- * docs/access.md lists the permission that each action needs.
+ * and throws `AccessDenied`. Requests access files only through this object, so permissions are checked here and
+ * nowhere else. docs/access.md lists the permission that each action needs.
  */
 export function guardFiles(files: Files, { policy, who, confirm, record }: GuardOptions): GuardedFiles {
   const refuse = (action: string, path: string | undefined, verb: string): never => {
@@ -72,7 +72,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     if (!policy().mayThroughout(who, right, folder)) refuse(action, folder, `${VERBS[right]} all of`);
   };
 
-  /** Returns whether the user may learn what conflicts with `place`: the user can read it. */
+  /** Returns whether the user may learn the kind of the entry that conflicts with `place`: the user can read it. */
   const mayTell = async (error: StoreError, place: FilePath | FolderPath): Promise<boolean> => {
     if (!policy().may(who, 'read', place)) return false;
     if (error.kind !== 'wrong-kind') return true;
@@ -83,9 +83,9 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
   };
 
   /**
-   * Makes a change that is allowed, and records how it ended. Only users who can read a conflicting file or folder at
-   * `destination` learn what it is. Other users get the same refusal for every conflict. `isNew` means that the request
-   * asked not to replace anything: the refusal is then a failed condition.
+   * Makes a change that is allowed, and records how it ended. Only users with read permission for a conflicting file
+   * or folder at `destination` learn its kind. Other users get the same refusal for every conflict. `isNew` means
+   * that the request asked not to replace anything: the refusal is then a failed condition.
    */
   const change = async <Result>(
     action: string,

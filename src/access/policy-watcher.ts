@@ -21,9 +21,9 @@ export interface PolicyLog {
 }
 
 /**
- * Reads an access file and applies every new valid version within about a second. An invalid or missing file keeps the
- * current policy, and is logged once with all its mistakes. Rejects with `AccessFileError` if there is no usable file
- * at the start. `interval` is in milliseconds; `names` is how the store compares names.
+ * Reads an access file and applies every new valid version within about a second. If the file is invalid or missing,
+ * the current policy remains, and all mistakes are logged once. Rejects with `AccessFileError` if there is no usable
+ * file at the start. `interval` is in milliseconds; `names` is how the store compares names.
  */
 export async function watchPolicy(
   path: string,

@@ -23,7 +23,7 @@ export interface SessionRevocations {
 export interface SessionRevocationsOptions {
   /**
    * The folder for revocations, created by `prepareSessionRevocations`. All processes that share it see a revocation
-   * at once.
+   * immediately.
    */
   readonly folder: string;
   /** The Redis that services on several machines share. Its commands must time out if it does not respond. */
@@ -81,8 +81,8 @@ export function createSessionRevocations({ folder, redis, warn }: SessionRevocat
 }
 
 /**
- * Creates the folder if it is missing, and checks that it is writable, so that a failure shows at the start and not
- * at the first sign-out. Throws the system's error.
+ * Creates the folder if it is missing, and checks that it is writable. A failure shows at the start instead of at the
+ * first sign-out. Throws the system's error.
  */
 export async function prepareSessionRevocations(folder: string): Promise<void> {
   makeFolder(folder);

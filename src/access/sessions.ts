@@ -27,9 +27,9 @@ export interface Sessions {
     person: Person | undefined,
   ): Promise<{ readonly session: Session; readonly proof: string }>;
   /**
-   * Returns the session of a proof, whoever started it. Returns undefined if it is expired or revoked. Also returns
-   * undefined while the user's entry in the access file differs from the entry at sign-in: it was added, removed, or
-   * its password changed. Throws `unavailable` if that can't be determined.
+   * Returns the session of a proof, also if another process started it. Returns undefined if it is expired or
+   * revoked. Also returns undefined while the user's entry in the access file differs from the entry at sign-in: it
+   * was added, removed, or its password changed. Throws `unavailable` if that can't be determined.
    */
   find(proof: string, policy: Policy): Promise<Session | undefined>;
   /**

@@ -2,8 +2,9 @@
 export interface SingleFlight<Result> {
   /**
    * Returns the result of `task`, or of the task in progress for the same key. Two tasks of one key never run in
-   * parallel. If a caller's `signal` aborts, that call rejects at once with its reason. The signal of the task aborts
-   * when no caller is left. Results are not cached: after a task has settled, the next caller starts a new one.
+   * parallel. If a caller's `signal` aborts, its call rejects immediately with the reason. The signal of the task
+   * aborts when no caller is left. Results are not cached: after a task has settled, the next caller starts a new
+   * one.
    */
   run(key: string, task: (signal: AbortSignal) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
   /** Aborts all tasks with `reason`. Resolves when they have settled. */
@@ -63,7 +64,7 @@ export function createSingleFlight<Result>(): SingleFlight<Result> {
 const ignore = () => {};
 
 /**
- * Settles like `result`, or rejects at once with the reason of `signal` when that aborts. A later rejection of
+ * Settles like `result`, or rejects immediately with the reason of `signal` when that aborts. A later rejection of
  * `result` is ignored.
  */
 export function untilAborted<Result>(result: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {

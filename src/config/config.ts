@@ -18,7 +18,9 @@ export class SettingsError extends Error {
   }
 }
 
-/** Reads the settings from an environment. Throws `SettingsError` with every mistake at once; secrets are not shown. */
+/**
+ * Reads the settings from an environment. Throws a single `SettingsError` with every mistake; secrets are not shown.
+ */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = [];
   const config: Partial<Record<SettingName, unknown>> = {};

@@ -242,8 +242,8 @@ export function createDownloads(
 }
 
 /**
- * Returns the expiry of a URL that is valid for at most `seconds`, in seconds since 1970. The expiry is rounded down
- * to a few fixed times, so that a file has the same URL for a while and browsers can cache its content.
+ * Returns the expiry of a URL that is valid for at most `seconds`, in seconds since 1970. The expiry is rounded down,
+ * so that a file has the same URL for a while and browsers can cache its content.
  */
 function expiryAfter(seconds: number, now: number): number {
   const step = Math.max(1, Math.floor(seconds / 4));

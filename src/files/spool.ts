@@ -10,8 +10,8 @@ import type { Cancellable, StagedUpload, Store } from '../model/store.ts';
 const READ_AHEAD = 1024 * 1024;
 
 /**
- * Stages an upload in a temporary file, for stores without `stage`. The file is unlinked at once, so that the system
- * frees it however the process ends.
+ * Stages an upload in a temporary file, for stores without `stage`. The file is unlinked immediately, so that the
+ * system frees it even if the process crashes.
  */
 export async function spool(store: Store, body: Readable, options: Cancellable = {}): Promise<StagedUpload> {
   const name = join(tmpdir(), `holdall-${randomUUID()}`);

@@ -12,8 +12,8 @@ export interface TreeSurvey<Item> {
    */
   readonly source: string | undefined;
   /**
-   * Items that exist only at the destination, by their relative path. They are held in memory, because they are what
-   * the operation replaces.
+   * Items that exist only at the destination, by their relative path. They are held in memory until the operation
+   * replaces them.
    */
   readonly extras: ReadonlyMap<string, Item>;
   /** Whether the source has files, and all its items are at the destination. */

@@ -19,9 +19,9 @@ export interface TreeOperations {
    * removed. A copy to a new destination is undone if it fails or is cancelled.
    *
    * An item that another client deletes before it is copied is skipped. A `not-found` from the copy counts only if
-   * `isPresent` does not find the item either and the next listing lacks it. No item is removed because of a single
-   * listing: before the first removal, every item of the first listing that the source still has in the same version
-   * must be listed at the destination. Otherwise the operation throws `unavailable`.
+   * `isPresent` does not find the item either and the next listing lacks it. A single listing is never reason enough
+   * to remove an item. Before the first removal, the destination must list every item of the first listing that the
+   * source still has in the same version. Otherwise, the operation throws `unavailable`.
    */
   copyFolder(from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void>;
   /**
@@ -262,7 +262,7 @@ async function* each<Item>(items: readonly Item[]): AsyncGenerator<Item> {
 
 /** Counts finished files and bytes, and reports them. */
 export interface ProgressCount {
-  /** Passes `items` through, and counts those for which `isCounted` returns true. The total is known at the end. */
+  /** Passes `items` through, and counts the items for which `isCounted` returns true. The total is known at the end. */
   counted<Item>(items: AsyncIterable<Item>, isCounted: (item: Item) => boolean): AsyncGenerator<Item>;
   /** Adds one finished file of this many bytes. */
   add(bytes: number): void;

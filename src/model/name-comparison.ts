@@ -1,7 +1,7 @@
 /**
  * How a store compares names. Paths are compared segment by segment: neither function adds or removes a `/`. Access
- * control needs both functions: a grant gives permissions only for paths that are certain to be in its folder, and
- * denies access to every other path that may be in it.
+ * control needs both functions. A grant gives permissions only for paths that are certainly in its folder. It denies
+ * access to every other path that may be in it.
  */
 export interface NameComparison {
   /** Returns equal keys only for paths that the store certainly treats as the same. */

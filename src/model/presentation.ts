@@ -16,9 +16,9 @@ export interface Presentation {
 export type Shown = 'image' | 'media' | 'text' | 'pdf';
 
 /**
- * Returns how browsers may receive a file. They may display it only if both the stored type and the type for its name
- * are known to be inert, because different users can choose the two: one uploads the file, another renames it. All
- * other files are attachments with their stored type. With `download`, every file is an attachment.
+ * Returns how browsers may receive a file. They may display it only if the stored type and the type for its name are
+ * both inert. Different users can choose the two: one uploads the file, another renames it. All other files are
+ * attachments with their stored type. With `download`, every file is an attachment.
  */
 export function presentationOf(
   { path, type }: Pick<FileEntry, 'path' | 'type'>,

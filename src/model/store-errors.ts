@@ -2,7 +2,7 @@ import { quoted, StoreError } from './error.ts';
 import { type FilePath, type FolderPath, withoutSlash } from './path.ts';
 import type { FileEntry, WriteCondition } from './store.ts';
 
-/** Errors that several stores throw, with the same message for each store. */
+/* Errors that several stores throw, with the same message for each store. */
 
 /** Returns the error for a missing file or folder. */
 export function notFound(path: FilePath | FolderPath, cause?: unknown): StoreError {

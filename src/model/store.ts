@@ -141,8 +141,8 @@ export interface StagedUpload {
 
 /**
  * A storage backend. Required members exist in every backend. An optional member is a capability: it is present only
- * if the backend does better than what `Files` composes from the required members. There are no flags for
- * capabilities.
+ * if the backend does better than the fallback that `Files` composes from the required members. There are no flags
+ * for capabilities.
  *
  * All paths are valid (`path.ts`). A store throws `invalid-path` only for its own limits, such as a segment that is
  * too long for its file system.
@@ -201,8 +201,8 @@ export interface Store {
   removeFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
 
   /**
-   * Capability: stages the content of a file before its destination is known. Without it, `Files` uses a temporary
-   * file.
+   * Capability: stages the content of a file before its destination is known. `Files` uses a temporary file for
+   * stores that lack this capability.
    */
   stage?(upload: Pick<Upload, 'body' | 'release'>, options?: Cancellable): Promise<StagedUpload>;
 
@@ -244,10 +244,10 @@ export interface Store {
   walk?(folder: FolderPath, options?: Cancellable): AsyncIterable<Entry>;
 
   /**
-   * Returns a URL that grants access to the file for `expires` seconds, without authentication: a GET of the content,
-   * or with the purpose `stat` only a HEAD. The response has the headers of `presentationOf`, as far as the store
-   * supports them: an attachment with the file's name if `download` is set, or if browsers may not display the file.
-   * Does not check whether the file still exists. A URL that starts with `/` belongs to the service.
+   * Returns a URL that grants access to the file for `expires` seconds, without authentication. It allows a GET of
+   * the content, or with the purpose `stat` only a HEAD. The response has the headers of `presentationOf`, as far as
+   * the store supports them. The file is an attachment if `download` is set, or if browsers may not display it. Does
+   * not check whether the file still exists. A URL that starts with `/` belongs to the service.
    */
   presign?(
     file: FileEntry,

@@ -13,7 +13,7 @@ const WORTHWHILE = 4 * 1024 * 1024;
 
 /**
  * Returns memory to the system when the process becomes idle: after the start and after each busy period. V8 collects
- * only when it needs memory, so an idle process would keep its peak memory. A collection takes about 50 ms, during
+ * only when it needs memory, so an idle process would retain its peak memory. A collection takes about 50 ms, during
  * which requests wait. Disposing of the result stops the collections.
  */
 export function releaseMemoryWhenIdle(): Disposable {

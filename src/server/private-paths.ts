@@ -6,7 +6,7 @@ import { foldNames } from '../model/name-comparison.ts';
 import { isLocalFileSystem } from '../stores/disk/file-system-type.ts';
 import { isReservedName } from '../stores/disk/reserved-names.ts';
 
-/** Holdall's own files, and what a user who can read or change them would gain. */
+/** Holdall's own files, and the consequence if users can read or change them. */
 const PRIVATE = {
   STATE_DIR: 'the key of all sessions',
   ACCESS_FILE: 'the hashes of passwords, and all rights',
@@ -55,9 +55,9 @@ export async function isServed(path: string, diskRoot: string): Promise<boolean>
 }
 
 /**
- * Returns a function that tells whether a folder is `root`, also under another spelling or through a bind mount.
- * Network and FUSE file systems can give each spelling its own inode number. There, paths that differ only in case are
- * treated as equal.
+ * Returns a function that checks whether a folder is `root`, also under another spelling or through a bind mount.
+ * Network and FUSE file systems can give each spelling its own inode number. There, paths that differ only in case
+ * are treated as equal.
  */
 async function comparisonWith(root: string): Promise<(folder: string) => Promise<boolean>> {
   const identity = await stat(root, { bigint: true }).catch(() => undefined);

@@ -5,7 +5,7 @@ import { throttleLog } from '../http/limits/log-throttle.ts';
 /** A Redis connection that services share. It can be temporarily unreachable. */
 export interface RedisConnection {
   readonly redis: Redis;
-  /** Closes the connection at once. Commands in progress fail. */
+  /** Closes the connection immediately. Commands in progress fail. */
   close(): void;
 }
 
@@ -22,10 +22,10 @@ const CONNECT_TIMEOUT = 3000;
 const LONGEST_RETRY = 5000;
 
 /**
- * Connects to Redis, and reconnects when the connection is lost. A command fails within a second without a response,
- * and at once without a connection: commands are not queued. Logs once when the connection is lost and once when it is
- * restored, without the URL. Logs at most once a minute that a connected Redis does not execute commands, as when its memory
- * is full, or when it became a replica.
+ * Connects to Redis, and reconnects when the connection is lost. A command fails after a second without a response,
+ * and immediately without a connection: commands are not queued. Logs once when the connection is lost and once when
+ * it is restored, without the URL. Logs at most once a minute that Redis is connected but does not execute commands,
+ * for example because its memory is full.
  */
 export function connectRedis(url: string, logger: Pick<Logger, 'info' | 'warn'>): RedisConnection {
   const redis = new Redis(url, {

@@ -43,8 +43,8 @@ export interface RunningService {
   /** Reopens the log files, after they were moved (log rotation). */
   reopenLogs(): void;
   /**
-   * Accepts no more connections and drains requests in progress. Resolves when they have ended or the deadline has
-   * passed, and tells which.
+   * Accepts no more connections and drains requests in progress. Resolves to `finished` when they have ended, or to
+   * `cut short` when the deadline has passed.
    */
   stop(): Promise<'finished' | 'cut short'>;
 }
@@ -172,7 +172,10 @@ function openCounters(logger: Logger): Record<SharedLimit, WindowCounters> | und
   return { requests: createPrimaryCounters('requests', warn), attempts: createPrimaryCounters('attempts', warn) };
 }
 
-/** Returns how many images each worker renders at once, and the memory for the processes that render large images. */
+/**
+ * Returns the number of images that each worker renders in parallel, and the memory for the processes that render
+ * large images.
+ */
 function drawingLimits({ WORKERS, THUMBNAIL_MEMORY }: Config) {
   const renders = Math.max(1, Math.floor(availableParallelism() / WORKERS));
   const available = Math.min(totalmem(), process.constrainedMemory() || Infinity);

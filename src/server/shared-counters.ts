@@ -67,11 +67,11 @@ interface Waiting {
 }
 
 /**
- * Creates counters that the primary keeps, in a worker. All units that one turn of the event loop takes go into one
- * message. While the primary does not respond, this process counts on its own and calls `warn`.
+ * Creates the counters of a worker. The primary holds their values. All units that one turn of the event loop takes
+ * go into one message. While the primary does not respond, this process counts on its own and calls `warn`.
  */
 export function createPrimaryCounters(limit: SharedLimit, warn: () => void): WindowCounters {
-  /** `own` holds what this process counted itself; `known` holds what it knows of the primary's windows. */
+  /** `own` holds the counts of this process; `known` holds the primary's windows as last reported. */
   const own = new FixedWindows();
   const known = new FixedWindows();
   const sent = new Map<number, { readonly asks: readonly Waiting[]; readonly timer: NodeJS.Timeout }>();

@@ -12,9 +12,9 @@ export interface BodyChecks {
 }
 
 /**
- * Returns a stream of the same bytes that ends only after `atEnd`, so that a store does not commit before the rest of
- * the request is valid. Errors of both streams reach the reader of the result, which reports them. If that reader
- * destroys the result, `body` is destroyed too.
+ * Returns a stream of the same bytes that ends only after `atEnd` has resolved. A store therefore commits only after
+ * the rest of the request is valid. Errors of both streams reach the reader of the result, which reports them. If
+ * that reader destroys the result, `body` is destroyed too.
  *
  * This is a single stream with `push`: a `Transform` and a `pipeline` per check cost more than the content of a small
  * upload.
@@ -90,8 +90,8 @@ export function forEachChunk(body: Readable, take: (piece: Buffer) => void | Pro
 export const truncatedBody = () => new Error('The body was cut short.');
 
 /**
- * Content that is in memory. The stream is created on demand. This is a class because a getter in an object literal
- * creates a hidden class per object, which stays in memory until the next full collection.
+ * Content that is in memory. The stream is created on demand. This is a class because each getter in an object
+ * literal creates a hidden class, which stays in memory until the next full collection.
  */
 export class BufferedContent implements Content {
   readonly file: FileEntry;
@@ -110,7 +110,7 @@ export class BufferedContent implements Content {
 }
 
 /**
- * Frees the memory of a buffer at once, including other buffers that share it, and leaves them empty. Unreferenced
+ * Frees the memory of a buffer immediately. The buffer, and others that share its memory, become empty. Unreferenced
  * buffers count as used memory until they are collected, so V8 would scan the whole heap repeatedly for a few of
  * them.
  */
