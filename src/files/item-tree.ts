@@ -6,9 +6,8 @@ import { copyFile } from './copy-and-move.ts';
 import { isSameFile, walk } from './walk.ts';
 
 /**
- * The content of folders as items that are copied and removed one by one. This is what folder operations need from a
- * backend that can't copy or move a folder in one step. An item is a file, or a folder that exists as an entry of its
- * own.
+ * The content of folders as items that are copied and removed one by one. Folder operations use it for backends that
+ * can't copy or move a folder in one step. An item is a file, or a folder that exists as an entry of its own.
  */
 export interface ItemTree<Item extends { readonly size: number }> {
   /** Maximum number of items that are copied or checked in parallel. */
@@ -31,8 +30,8 @@ export interface ItemTree<Item extends { readonly size: number }> {
    */
   readonly walkAhead?: ItemTree<Item>['walk'];
   /**
-   * Lists the same items in any order, for removals. Present only if `walk` can fail because the backend's order is
-   * wrong.
+   * Lists the same items in any order, for removals. Present only if `walk` can fail because the backend does not
+   * sort its listings.
    */
   readonly walkInAnyOrder?: ItemTree<Item>['walk'];
   /** Returns the path of an item relative to the folder; empty for the folder itself. */
@@ -41,8 +40,8 @@ export interface ItemTree<Item extends { readonly size: number }> {
   /** Returns an identifier of the item's version. It does not depend on the folder. */
   versionOf(item: Item): string;
   /**
-   * Returns whether the item with this relative path exists. Sends a request for this item, because listings can be
-   * incomplete.
+   * Returns whether the item with this relative path exists. Sends a request for this item alone, because listings
+   * can be incomplete.
    */
   isPresent(below: string, folder: FolderPath, options: Cancellable): Promise<boolean>;
   /** Returns whether two files have the same content. Returns false in case of doubt. */

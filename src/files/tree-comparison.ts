@@ -37,9 +37,9 @@ export interface TreeComparison<Item> {
    */
   survey(from: FolderPath, to: FolderPath, options: Cancellable & { expected?: SeenItems }): Promise<TreeSurvey<Item>>;
   /**
-   * Returns whether `to` can be the result of an interrupted operation. Then it contains only copies of files from
-   * `from`; or, if a move was already removing sources, everything that `from` still contains. A complete copy is not
-   * an interrupted one.
+   * Returns whether `to` can be the result of an interrupted operation. It then contains only copies of files from
+   * `from`; or, for a move that already removed sources, everything that `from` still has. A complete copy is not an
+   * interrupted one.
    */
   isResumable(operation: 'copy' | 'move', from: FolderPath, to: FolderPath, options: Cancellable): Promise<boolean>;
 }

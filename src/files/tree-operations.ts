@@ -158,7 +158,8 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
    * Removes items that only the destination had before, if they are unchanged. If the source has changed meanwhile,
    * another client is working on it, perhaps with the same move. An item that is missing there may then have been
    * moved here, so nothing is removed. Throws before the first removal if the source has one of these items although
-   * no listing contains it. Also throws if the destination lacks an item that the source had all the time.
+   * no listing contains it, because then listings are incomplete. Also throws if the destination lacks an item that
+   * the source had all the time.
    */
   const removeExtras = async (
     from: FolderPath,
@@ -247,7 +248,7 @@ export function createTreeOperations<Item extends { readonly size: number }>(tre
   };
 }
 
-/** Attempts to copy an item whose source exists although the store returns 404 for it. */
+/** Maximum attempts to copy an item whose source exists although the store returns 404 for it. */
 const COPY_ATTEMPTS = 3;
 
 /** The result of copying: the items of the first listing, and whether one of them no longer existed. */

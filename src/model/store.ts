@@ -167,8 +167,8 @@ export interface Store {
    * is replaced during the read.
    *
    * Throws `not-found`, `range-unsatisfiable`, and `condition-failed` if `ifMatch` differs from the file's ETag.
-   * Callers that set `ifBelow` need the content only if the file is smaller than that many bytes. For larger files,
-   * returns metadata that can be seconds old, and `body` can be empty or incomplete.
+   * Callers that set `ifBelow` need the content only if the file has fewer bytes than that. For other files, returns
+   * metadata that can be seconds old, and `body` can be empty or incomplete.
    */
   read(
     file: FilePath,
@@ -201,26 +201,26 @@ export interface Store {
   removeFolder(folder: FolderPath, options?: Cancellable): Promise<void>;
 
   /**
-   * Capability: stages the content of a file before its destination is known. `Files` uses a temporary file for
-   * stores that lack this capability.
+   * Stages the content of a file before its destination is known. `Files` uses a temporary file for stores that lack
+   * this capability.
    */
   stage?(upload: Pick<Upload, 'body' | 'release'>, options?: Cancellable): Promise<StagedUpload>;
 
   /**
-   * Capability: copies a file inside the store, with its media type and, if the store keeps times, its modification
-   * time. Atomic. Throws `not-found`, `already-exists`, `wrong-kind`.
+   * Copies a file inside the store, with its media type and, if the store keeps times, its modification time. Atomic.
+   * Throws `not-found`, `already-exists`, `wrong-kind`.
    */
   copy?(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<FileEntry>;
 
   /**
-   * Capability: moves a file. At any moment, it exists at one of the two paths or at both. An interrupted move
-   * completes when it is called again. Throws the same errors as `copy`.
+   * Moves a file. At any moment, it exists at one of the two paths or at both. An interrupted move completes when it
+   * is called again. Throws the same errors as `copy`.
    */
   move?(from: FilePath, to: FilePath, options: Replacing & Cancellable): Promise<void>;
 
   /**
    * Copies a folder and everything in it. `to` and `from` are not inside each other. If a copy to a new destination
-   * fails or is cancelled, it leaves no destination. If it was to replace a folder, that folder remains unchanged in
+   * fails or is cancelled, it leaves no destination. If the copy replaces a folder, that folder remains unchanged in
    * stores that copy in one step. In other stores, repeating the call completes the copy.
    *
    * Throws `not-found`, `already-exists`, `wrong-kind`, and `invalid-path` if a path in the copy would be too long.

@@ -75,7 +75,7 @@ interface Gather {
   take(answer: object[]): void;
 }
 
-/** Collects responses until all `wanted` ones have arrived or the time is over. */
+/** Collects responses until `wanted` of them have arrived, or until the timeout. */
 function gather(wanted: number, end: (answers: object[][]) => void): Gather {
   const answers: object[][] = [];
   const timer = setTimeout(() => end(answers), TIME_LIMIT);
