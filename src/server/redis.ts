@@ -24,8 +24,8 @@ const LONGEST_RETRY = 5000;
 /**
  * Connects to Redis, and reconnects when the connection is lost. A command fails after a second without a response,
  * and immediately without a connection: commands are not queued. Logs once when the connection is lost and once when
- * it is restored, without the URL. Logs at most once a minute that Redis is connected but does not execute commands,
- * for example because its memory is full.
+ * it is restored, without the URL. Logs at most once a minute that a connected Redis does not execute commands, as
+ * when its memory is full or it became a replica.
  */
 export function connectRedis(url: string, logger: Pick<Logger, 'info' | 'warn'>): RedisConnection {
   const redis = new Redis(url, {
