@@ -197,26 +197,26 @@ const asBytes = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 
 const NON_ASCII = /[^\u0000-\u007f]/;
 
-/** Where a bucket is, and who we are to it. */
+/** The location of a bucket, and the credentials for it. */
 export interface S3Options {
   readonly bucket: string;
-  /** The store's address; that of AWS in `region` where undefined. */
+  /** The URL of the store; undefined for AWS in `region`. */
   readonly endpoint: string | undefined;
   readonly region: string;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Whether the bucket stands in the path of URLs or in their host's name. */
+  /** Whether the bucket name is in the path of URLs or in their hostname. */
   readonly addressing: 'path' | 'virtual';
-  /** Where everybody may read the bucket, without a `/` at its end, if it is public. */
+  /** The base URL of a public bucket, without a trailing `/`; undefined for a private bucket. */
   readonly publicUrl: string | undefined;
-  /** How many objects of a folder are copied at once. */
+  /** Maximum number of objects that a folder operation copies in parallel. */
   readonly concurrency: number;
-  /** Told of what a person should know of though no request fails for it. */
+  /** Logs a problem that fails no request but that the operator should know. */
   readonly warn: (message: string, details: object) => void;
-  /** Told of each request that is sent again. */
+  /** Called for each retry. */
   readonly retried?: () => void;
-  /** Told of each request that was sent. */
+  /** Observes each HTTP request. */
   readonly asked?: RequestObserver | undefined;
-  /** Bytes up to which an object is copied in one request: 5 GB on AWS and R2. */
+  /** Maximum bytes of an object that the store copies in one request: 5 GB on AWS and R2. */
   readonly copyLimit?: number;
 }

@@ -10,35 +10,35 @@ import { type BucketEndpoint, createSigner, EMPTY_HASH, type Query, queryString,
 /** A request without a body. */
 export interface S3Request {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
-  /** The object that is asked for; the bucket as a whole where undefined. */
+  /** The requested object; undefined for the whole bucket. */
   readonly key?: Key;
   readonly query?: Query;
-  /** Those that are undefined are left out. */
+  /** Headers whose value is undefined are omitted. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
 }
 
-/** How a request is sent: what the client for S3 takes beside a command. */
+/** Options of one request, in the form that the AWS SDK client accepts with a command. */
 export interface SendOptions {
   readonly abortSignal?: AbortSignal;
-  /** Milliseconds until the head of the answer. */
+  /** Milliseconds until the response headers arrive. */
   readonly requestTimeout: number;
 }
 
 /**
- * The way to ask a bucket without the client for S3, for what is asked often: signed here, sent over connections that are
- * kept, tried again as the client does.
+ * Sends frequent requests to a bucket without the AWS SDK client. Signs the requests, reuses connections, and retries
+ * like the client.
  */
 export interface Connection {
   /**
-   * Asks, and has the answer read. Rejects with a `S3ErrorResponse`, or with what came in between. What `read` rejects with counts
-   * as a failure of the request, which may be tried again.
+   * Sends a request and reads the response with `read`. Rejects with an `S3ErrorResponse` or a network error. An error
+   * of `read` counts as a failure of the request, which can be retried.
    */
   ask<Answer>(
     question: S3Request,
     options: SendOptions,
     read: (response: IncomingMessage) => Promise<Answer>,
   ): Promise<Answer>;
-  /** A URL by which whoever has it may ask so for `expires` seconds. */
+  /** Returns a presigned URL for the request, valid for `expires` seconds. */
   presign(question: Pick<S3Request, 'method' | 'key' | 'query'>, expires: number): Promise<string>;
   close(): void;
 }
@@ -47,9 +47,9 @@ export interface ConnectionOptions {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   locate(): Promise<BucketEndpoint>;
-  /** Told of each request that is sent again. */
+  /** Called for each retry. */
   retried(): void;
-  /** Told of each request that was sent. */
+  /** Observes each HTTP request. */
   readonly asked?: RequestObserver | undefined;
 }
 
@@ -91,7 +91,7 @@ export function createConnection({
       wire.send({
         method,
         target: search === '' ? path : `${path}?${search}`,
-        // Not signed, as others on the way may change it.
+        // The user agent is not signed, because proxies may change it.
         headers: { ...signed, 'user-agent': 'holdall' },
         timeout: options.requestTimeout,
         signal: options.abortSignal,
@@ -126,7 +126,8 @@ export function createConnection({
     async presign({ method, key, query = {} }, expires) {
       const { site, host, signer } = await findPlace();
       const path = pathOf(site, key);
-      // Any answer tells the time, and a refusal too; nobody would say that a URL is of another.
+      // A presigned URL with a wrong time fails only at the client. Any response, even an error, contains the time of
+      // the store.
       if (clock.isSetAnew())
         await asking.ask({ method: 'HEAD' }, { requestTimeout: QUICK_TIMEOUT_MS }, drain).catch(() => {});
       const time = Date.now() + clock.offset();
@@ -154,38 +155,38 @@ function pathOf({ path }: BucketEndpoint, key: Key | undefined): string {
   return path === '/' ? path : path.slice(0, -1);
 }
 
-/** A request as it goes over the wire. */
+/** A signed HTTP request. */
 export interface TransportRequest {
   readonly method: string;
-  /** With the query, escaped. */
+  /** The escaped path and query. */
   readonly target: string;
-  /** `host` among them. */
+  /** Includes `host`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Milliseconds until the head of the answer. */
+  /** Milliseconds until the response headers arrive. */
   readonly timeout: number;
-  /** Ends the request, and its answer as long as that is being read. */
+  /** Aborts the request, and the response body until it is read completely. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Requests without a body to one origin, over connections that are kept. */
+/** Sends requests without a body to one origin, over keep-alive connections. */
 export interface HttpTransport {
   /**
-   * Gives the answer when its head is there, whatever its status; redirects are not followed. Who gets it reads it to
-   * the end or destroys it. Errors are those of Node.js, and a `TimeoutError` where nothing came in time.
+   * Returns the response when its headers have arrived, whatever its status. Does not follow redirects. The caller must
+   * read the response to the end or destroy it. Rejects with errors of Node.js, and with a `TimeoutError` on a timeout.
    */
   send(request: TransportRequest): Promise<IncomingMessage>;
-  /** Ends every connection. */
+  /** Closes all connections. */
   close(): void;
 }
 
 /**
- * On `node:http` itself: of the 0.4 ms of CPU that the client for S3 takes to send one request and give its answer, 0.3
- * go into what it does around that.
+ * Opens a transport on `node:http`. The AWS SDK client needs 0.4 ms of CPU time for one request and its response, and
+ * 0.3 ms of that is overhead.
  */
 export function openHttpTransport(origin: string): HttpTransport {
   const { protocol, hostname, port } = new URL(origin);
   const { Agent, request } = protocol === 'https:' ? https : http;
-  // A connection is kept by every client that reads slowly: none must wait for another's.
+  // Slow readers hold their connections. Without a limit, no request waits for a free connection.
   const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
   const to = { agent, host: hostname.replace(/^\[(.*)\]$/, '$1'), port, setHost: false, timeout: STALL_TIMEOUT_MS };
 
@@ -220,7 +221,7 @@ export function openHttpTransport(origin: string): HttpTransport {
   };
 }
 
-/** A connection that is new has to come about in its own time. */
+/** Destroys the request if a new connection is not established within `CONNECT_TIMEOUT_MS`. */
 function limitConnecting(sent: ClientRequest): void {
   sent.once('socket', (socket) => {
     if (!socket.connecting) return;
@@ -236,7 +237,10 @@ function timedOut(message: string): Error {
   return Object.assign(new Error(message), { name: 'TimeoutError', code: 'ETIMEDOUT' });
 }
 
-/** Headers that hold UTF-8 are signed as such: over the wire go its bytes, which Node.js wants as one character each. */
+/**
+ * Encodes non-ASCII header values as UTF-8 bytes, one character per byte, as Node.js expects them. The signature covers
+ * the UTF-8 text.
+ */
 function asBytes(headers: Readonly<Record<string, string>>): Record<string, string> {
   const sent: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
@@ -247,27 +251,27 @@ function asBytes(headers: Readonly<Record<string, string>>): Record<string, stri
 
 const NON_ASCII = /[^\u0000-\u007f]/;
 
-/** Milliseconds for a connection to come about. */
+/** Milliseconds until a new connection is established. */
 export const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Milliseconds until the head of an answer, for requests that are quickly done, and for those that move bytes. */
+/** Milliseconds until the response headers arrive, for quick requests and for requests that transfer or copy bytes. */
 export const QUICK_TIMEOUT_MS = 20_000;
 export const LONG_TIMEOUT_MS = 10 * 60_000;
 
-/** Milliseconds of silence after which a connection counts as lost: a copy of gigabytes may take minutes. */
+/** Idle milliseconds after which a connection counts as lost. A copy of gigabytes can take minutes. */
 export const STALL_TIMEOUT_MS = 5 * 60_000;
 
-/** By how much our time differs from the store's, which refuses what is signed by another. */
+/** The difference between the local clock and the store's clock. The store rejects signatures with a wrong time. */
 export interface Clock {
-  /** Milliseconds that the store is ahead of us. */
+  /** Returns by how many milliseconds the store's clock is ahead of the local clock. */
   offset(): number;
-  /** Whether our time was set since the store told its own, so that the offset is of no use until it tells again. */
+  /** Returns whether the local clock was set since the last response. The offset is then invalid until the next one. */
   isSetAnew(): boolean;
-  /** Told of the headers of each answer. */
+  /** Updates the offset from the headers of a response. */
   learn(headers: IncomingHttpHeaders): void;
 }
 
-/** Milliseconds by which two times differ that are not the same by any measure: stores bear 15 minutes. */
+/** Milliseconds from which a clock difference counts as an error. Stores accept up to 15 minutes. */
 export const MAX_CLOCK_SKEW_MS = 4 * 60_000;
 
 export function createClock(): Clock {
@@ -278,10 +282,10 @@ export function createClock(): Clock {
     isSetAnew: () =>
       last !== undefined && Math.abs(Date.now() - last.now - (performance.now() - last.uptime)) >= MAX_CLOCK_SKEW_MS,
     learn({ date, age }) {
-      // An answer with an age is one of a cache, and of an earlier time.
+      // A response with an Age header comes from a cache, so its Date is old.
       if (date === undefined || age !== undefined) return;
       const now = Date.now();
-      // Most answers tell the same second again, which tells something new where our clock was set meanwhile.
+      // Most responses repeat the same second. A repeated date matters only if the local clock was set in between.
       if (date === last?.date && Math.abs(now - last.now) < MAX_CLOCK_SKEW_MS) return;
       last = { date, now, uptime: performance.now() };
       const told = Date.parse(date) - now;

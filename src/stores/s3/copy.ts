@@ -88,7 +88,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   };
 
   /**
-   * Sends a copy request for this version of the source. A running copy is not cancelled: the store would continue it
+   * Sends a copy request for this version of the source. Does not abort a running copy: the store would continue it
    * and create an object or a part after the caller has cleaned up.
    *
    * Some stores return 412 for large objects although the condition on the source holds. In this case, or if the store
@@ -183,7 +183,7 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
     } catch (error) {
       const isDoubtful = isConditional && !abilities.isConfirmed('copyConditions');
       if (!isDoubtful || !(await isUnsupported(error, source, to))) return findDone(error, source, to);
-      // The first such response may be about an object that came and went, or of a proxy that failed.
+      // The first such response may have another reason: an object that existed briefly, or a failing proxy.
       if (attempt > 1)
         abilities.lose('copyConditions', { code: codeOf(error instanceof Error ? error.cause : undefined) });
       return copyInOneRequest(source, to, { exclusive, signal }, attempt + 1);
@@ -312,8 +312,8 @@ export function createCopier(bucket: Bucket, removeObject: Remover['removeObject
   };
 
   /**
-   * Reads this version of the source, or a range of it, and checks what came: the store may ignore conditions or ranges,
-   * and a proxy may answer with a page of its own. A move would keep only that.
+   * Reads this version of the source, or a range of it, and verifies the response. The store may ignore conditions or
+   * ranges, and a proxy may respond with its own page. A move deletes the source, so only the wrong bytes would remain.
    */
   const readSource = async (source: Source, range: string | undefined, { signal }: Cancellable) => {
     const get = new GetObjectCommand({

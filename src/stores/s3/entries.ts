@@ -5,7 +5,7 @@ import { comparePaths, type FilePath } from '../../model/path.ts';
 import type { Entry, FileEntry } from '../../model/store.ts';
 import { escapePath, unquote } from './keys.ts';
 
-/** What the answers of the store say of an object, by the names that they give it. */
+/** The properties of an object in responses of the store, by the store's names. */
 export interface Described {
   readonly Size?: number | undefined;
   readonly ETag?: string | undefined;
@@ -13,24 +13,28 @@ export interface Described {
   readonly ContentType?: string | undefined;
 }
 
-/** Milliseconds for which an entry that was seen spares a look at the file. */
+/** Milliseconds for which a remembered entry replaces a request. */
 const FRESH = 5_000;
 
-/** How many entries are remembered one by one, and how many pages of listings: some megabytes each. */
+/** Maximum numbers of remembered single entries and of remembered listing pages. Each takes some megabytes. */
 const MOST = 10_000;
 const MOST_PAGES = 10;
 
-/** Makes the entries of files, and remembers them for some seconds. */
+/** Creates the entries of files, and remembers them for some seconds. */
 export interface Entries {
+  /** Returns the entry of a file, and remembers it. */
   of(path: FilePath, described: Described): FileEntry;
-  /** The same of an object in a listing; what is remembered is the page. */
+  /** Returns the entry of an object in a listing. `rememberPage` remembers the whole page later. */
   listed(path: FilePath, described: Described): FileEntry;
   rememberPage(page: readonly Entry[]): void;
-  /** Whether the entry has the type that is stored: listings tell none, and what the name tells stands for it. */
+  /**
+   * Returns whether the entry has the stored media type. Listings contain no media types, so their entries have the type
+   * of the file extension.
+   */
   isTyped(entry: FileEntry): boolean;
-  /** The entry that was made in the last seconds, if nothing was changed here since. */
+  /** Returns the remembered entry, unless this process has changed the file since. */
   seen(path: FilePath): FileEntry | undefined;
-  /** Forgets one file, or all. */
+  /** Forgets one file, or all files if `path` is undefined. */
   forget(path?: FilePath): void;
 }
 
@@ -54,7 +58,7 @@ export function createEntries(publicUrl: string | undefined): Entries {
     of(path, described) {
       const made = make(path, described);
       const before = known.get(path)?.entry;
-      // An entry that is the same goes on to be the same object: its headers are remembered with it.
+      // An unchanged entry keeps its identity, because its headers are cached by identity.
       const entry = before && isSame(before, made) ? before : made;
       if (described.ContentType !== undefined) typed.add(entry);
       known.set(path, { entry, turn: ++turn });
@@ -84,36 +88,36 @@ function isSame(left: FileEntry, right: FileEntry): boolean {
   );
 }
 
-/** Some listings tell milliseconds, while the header of an object never does: one file has one time. */
+/** Rounds to seconds. Some listings contain milliseconds and headers never do, but a file must have one time. */
 function inSeconds(time: Date): Date {
   return new Date(Math.floor(time.getTime() / 1000) * 1000);
 }
 
-/** The type that the object has, or the name tells where it has none but what stores put there by themselves. */
+/** Returns the stored media type. If it is missing or a default of the store, returns the type of the file extension. */
 function typeOf(path: FilePath, stored: string | undefined): string {
   return stored === undefined || stored === '' || stored === UNKNOWN_TYPE || stored === 'binary/octet-stream'
     ? mediaTypeOf(path)
     : stored;
 }
 
-/** An entry, and when it was seen: what was seen later has a higher turn. */
+/** A remembered entry. A later entry has a higher `turn`. */
 export interface Seen {
   readonly entry: FileEntry;
   readonly turn: number;
 }
 
-/** Pages of listings, remembered as they are for some seconds: to remember each entry by itself costs more than to make it. */
+/** Listing pages, remembered whole for some seconds: remembering each entry would cost more than creating it. */
 export interface RecentPages {
-  /** Remembers a page, whose entries are in the order of `comparePaths`. */
+  /** Remembers a page. Its entries must be in the order of `comparePaths`. */
   add(page: readonly Entry[], turn: number): void;
-  /** The entry of the file on the newest page that has it. */
+  /** Returns the entry of the file on the newest page that contains it. */
   find(path: FilePath): Seen | undefined;
-  /** Forgets every page that has the file, or all. */
+  /** Forgets every page that contains the file, or all pages if `path` is undefined. */
   forget(path?: FilePath): void;
 }
 
 export function createRecentPages({ most, milliseconds }: { most: number; milliseconds: number }): RecentPages {
-  /** The newest first. */
+  /** Newest page first. */
   let pages: Page[] = [];
 
   const dropOld = (): void => {
@@ -143,11 +147,11 @@ export function createRecentPages({ most, milliseconds }: { most: number; millis
 interface Page {
   readonly entries: readonly Entry[];
   readonly turn: number;
-  /** In the time of `performance.now`. */
+  /** Expiry time, in milliseconds of `performance.now`. */
   readonly until: number;
 }
 
-/** Halves what it looks through. */
+/** Finds an entry by binary search. */
 function findIn(entries: readonly Entry[], path: FilePath): Entry | undefined {
   let [from, to] = [0, entries.length];
   while (from < to) {

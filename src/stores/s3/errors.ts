@@ -8,7 +8,7 @@ import { networkProblem, RETRY_LATER_SECONDS, RETRY_SOON_SECONDS } from '../netw
 import type { Key } from './keys.ts';
 import { NotXmlError } from './xml.ts';
 
-/** What was asked, as far as an error has to say it. */
+/** The parts of a request that appear in error messages. */
 export interface RequestContext {
   readonly key: Key | undefined;
   readonly bucket: string;
@@ -16,8 +16,9 @@ export interface RequestContext {
 }
 
 /**
- * The error that callers act on, for one of the client or the store. An error that an operator has to set right names the
- * setting to look at. A response that is not known here is `unavailable`, with its status and code.
+ * Translates an error of the AWS SDK client or the store to a `StoreError`. An error that the operator must fix names the
+ * setting to check. An unknown error response becomes `unavailable`, with its status and code. Returns any other error
+ * unchanged.
  */
 export function toStoreError(error: unknown, asked: RequestContext): unknown {
   const refusal = errorResponseIn(error);
@@ -25,16 +26,15 @@ export function toStoreError(error: unknown, asked: RequestContext): unknown {
   return ofNetwork(error, asked) ?? error;
 }
 
-/** The code of the store's response; its status if it has no code, as the response to HEAD. */
+/** Returns the error code of the store's response, or its status if it has no code (a response to HEAD has none). */
 export const codeOf = (error: unknown): string | undefined => errorResponseIn(error)?.code;
 
 /**
- * Whether the request that failed had been sent before: its first answer may have been lost, though what it asked
- * for was done.
+ * Returns whether the failed request was a retry. The first attempt may have succeeded although its response was lost.
  */
 export const wasRetried = (error: unknown): boolean => (errorResponseIn(error)?.attempts ?? 1) > 1;
 
-/** What a code means; by default, the code of the error. */
+/** Translates an error response by `code`. Returns undefined for an unknown code. */
 function ofStore(error: S3ErrorResponse, asked: RequestContext, code = error.code): StoreError | undefined {
   const { key } = asked;
   const kind = (kindOfError: StoreError['kind'], message: string) =>
@@ -47,7 +47,7 @@ function ofStore(error: S3ErrorResponse, asked: RequestContext, code = error.cod
       return misset(noBucket(asked), error);
     case 'InvalidBucketName':
       return misset(`${asked.bucket} (S3_BUCKET) is not the name of a bucket.`, error);
-    // R2 answers 401 to a key that it does not know.
+    // R2 returns 401 for an unknown access key.
     case '401':
     case 'Unauthorized':
     case 'InvalidAccessKeyId':
@@ -101,7 +101,7 @@ function ofStore(error: S3ErrorResponse, asked: RequestContext, code = error.cod
         'denied',
         'The file is archived in the object store, and has to be restored there before it is read.',
       );
-    // MinIO keeps objects as files, so that it can't hold one below another.
+    // MinIO stores objects as files, so one object can't be below another.
     case 'XMinioParentIsObject':
     case 'XMinioObjectExistsAsDirectory':
       return key === undefined ? undefined : kindConflict(key as FilePath, error);
@@ -120,26 +120,26 @@ function ofStore(error: S3ErrorResponse, asked: RequestContext, code = error.cod
     default:
       if (isPassing(error)) return busy(error);
       if (error.status === 403) return kind('denied', `The object store refuses this (${error.code}).`);
-      // Compatible stores have codes of their own for what a status says clearly, such as "412 InvalidRequest".
+      // Compatible stores send their own codes with unambiguous statuses, for example "412 InvalidRequest".
       return STATUSES.has(error.status) && error.code !== String(error.status)
         ? ofStore(error, asked, String(error.status))
         : undefined;
   }
 }
 
-/** The statuses that have one meaning, whatever code comes with them. */
+/** Statuses that have one meaning, whatever the code of the response. */
 const STATUSES = new Set([404, 412, 413, 416]);
 
 const noBucket = ({ bucket }: RequestContext) => `There is no bucket ${bucket}: look at S3_BUCKET and S3_ENDPOINT.`;
 
 const subject = (key: Key | undefined) => (key === undefined ? 'The bucket' : 'The file');
 
-/** A mistake in the settings, or about the machine: nothing works until a person sets it right. */
+/** Returns the error for a wrong setting or a problem of this machine. Requests fail until the operator fixes it. */
 function misset(message: string, cause: unknown): StoreError {
   return new StoreError('unavailable', message, { cause, retryAfter: RETRY_LATER_SECONDS });
 }
 
-/** Throttled, failing or contended: the same request may succeed a little later. */
+/** Returns whether the error is temporary (throttling, failure or contention), so a later retry can succeed. */
 function isPassing({ code, status }: S3ErrorResponse): boolean {
   return status === 429 || (status >= 500 && status !== 501) || PASSING.test(code);
 }
@@ -152,7 +152,10 @@ function busy(error: S3ErrorResponse): StoreError {
   return new StoreError('unavailable', 'The object store is busy or failing.', { cause: error, retryAfter });
 }
 
-/** A response that is not known: of a proxy if it has no code of S3, or one with a code of a compatible store. */
+/**
+ * Returns the error for an unknown response. A response without an S3 code comes from a proxy; otherwise the store has
+ * its own code.
+ */
 function unknown(error: S3ErrorResponse, { endpoint }: RequestContext): StoreError {
   const { status, code, location = '' } = error;
   const name = nameStore(endpoint);
@@ -162,7 +165,7 @@ function unknown(error: S3ErrorResponse, { endpoint }: RequestContext): StoreErr
     return misset(message, error);
   }
   if (status > 300 && status < 400 && status !== 304) {
-    // The query of a URL may hold a secret.
+    // The query of a URL may contain a secret.
     const url = URL.parse(location);
     const to = url ? ` to ${quoted(url.origin + url.pathname)}` : '';
     return misset(`${name} redirects requests${to} (${status}): look at S3_ENDPOINT.`, error);
@@ -171,7 +174,10 @@ function unknown(error: S3ErrorResponse, { endpoint }: RequestContext): StoreErr
   return misset(`${name} answered ${what}: look at S3_ENDPOINT and at the proxy.`, error);
 }
 
-/** What went wrong before there was an answer, or with what came instead of one. */
+/**
+ * Translates a network error, or an invalid response that is not from an object store. Returns undefined for any other
+ * error.
+ */
 function ofNetwork(error: unknown, { endpoint }: RequestContext): StoreError | undefined {
   const problem = networkProblem(error, {
     name: nameStore(endpoint),
@@ -179,19 +185,22 @@ function ofNetwork(error: unknown, { endpoint }: RequestContext): StoreError | u
     nameSettings: 'S3_ENDPOINT, S3_REGION and S3_ADDRESSING',
   });
   if (problem || !(error instanceof Error)) return problem;
-  // Neither we nor the client can read it: a web page, say, or a success without a body (`$metadata`).
+  // Neither Holdall nor the client can parse the response, for example a web page or an empty 200 (`$metadata`).
   return error instanceof NotXmlError || '$response' in error || '$responseBodyText' in error || '$metadata' in error
     ? noStore(endpoint, error)
     : undefined;
 }
 
-/** Returns the ETag that every store gives to an object. A success without one is of a proxy, and nothing was done. */
+/**
+ * Returns the ETag of an object. Throws `unavailable` if it is missing: every store sends one, so the response is from
+ * a proxy and the request had no effect.
+ */
 export function requireStored(etag: string | undefined, endpoint: string | undefined): string {
   if (etag) return etag;
   throw noStore(endpoint);
 }
 
-/** What answers is something else than an object store. */
+/** Returns the error for a response that is not from an object store. */
 export function noStore(endpoint: string | undefined, cause?: unknown): StoreError {
   const message = `${nameStore(endpoint)} does not answer as an object store does: look at S3_ENDPOINT.`;
   return new StoreError('unavailable', message, { cause, retryAfter: RETRY_LATER_SECONDS });
@@ -212,19 +221,19 @@ export function listingMismatch(endpoint: string | undefined): StoreError {
 export const nameStore = (endpoint: string | undefined) =>
   endpoint === undefined ? 'The object store' : `The object store at ${endpoint}`;
 
-/** The answer by which a store refused a request, whoever sent it. Its message has the id by which the store's own log has it. */
+/** An error response of the store. The message contains the request id that identifies the request in the store's log. */
 export class S3ErrorResponse extends Error {
   override readonly name = 'Refusal';
-  /** The code that the store gave; where the answer had none (to a HEAD, or of a proxy), its status. */
+  /** The error code of the store, or the status if the response has no code (to HEAD, or of a proxy). */
   readonly code: string;
   readonly status: number;
-  /** Requests in all that were made of it. */
+  /** The number of attempts so far. */
   attempts: number;
-  /** The seconds after which the store wants to be asked again, where it says so. */
+  /** Seconds to wait before a retry, from `Retry-After`. */
   readonly retryAfter: number | undefined;
-  /** The header `Location`. */
+  /** The `Location` header. */
   readonly location: string | undefined;
-  /** Whether it told the store's time, and ours was found to be wrong by it: the next request is signed as of that. */
+  /** Whether the response corrected the local clock. The next request is signed with the corrected time. */
   readonly isClockCorrected: boolean;
 
   constructor(answer: ErrorResponse, options?: ErrorOptions) {
@@ -252,7 +261,7 @@ export interface ErrorResponse {
   readonly isClockCorrected?: boolean;
 }
 
-/** The refusal that an error is, of our own requests and of those of the client for S3. */
+/** Returns the error response in an error of `connection.ts` or of the AWS SDK client, or undefined. */
 export function errorResponseIn(error: unknown): S3ErrorResponse | undefined {
   if (error instanceof S3ErrorResponse) return error;
   if (!(error instanceof S3ServiceException)) return undefined;
@@ -268,10 +277,10 @@ export function errorResponseIn(error: unknown): S3ErrorResponse | undefined {
   return new S3ErrorResponse(answer, { cause: error });
 }
 
-/** What the client calls errors that came without a body, and what is no more than the status. */
+/** Codes without information: those that the client makes up for errors without a body, and those that repeat the status. */
 const SAYS_NOTHING = new Set(['', 'UnknownError', 'Unknown', 'NotFound', 'Forbidden', 'S3ServiceException', 'Error']);
 
-/** What the store calls a request: the id by which its own log has it. */
+/** Returns the id that identifies the request in the store's log. */
 export const requestIdIn = (headers: IncomingHttpHeaders): string | undefined => single(headers['x-amz-request-id']);
 
 const single = (value: string | string[] | undefined) => (typeof value === 'string' ? value : value?.[0]);

@@ -6,10 +6,10 @@ import type { Copier } from './copy.ts';
 import type { Entries } from './entries.ts';
 import type { Remover } from './remove.ts';
 
-/** How often a copy is begun anew, where its source is written to meanwhile. */
+/** Maximum attempts to copy a source that changes during the copy. */
 const ATTEMPTS = 3;
 
-/** Copies and moves of single files. A move removes the version that it copied, and no other. */
+/** Creates the operations that copy and move single files. A move removes only the version that it copied. */
 export function createFileOperations(
   stat: Store['stat'],
   copier: Copier,
@@ -22,7 +22,7 @@ export function createFileOperations(
     { replace, signal }: Parameters<NonNullable<Store['copy']>>[2],
   ) => {
     for (let attempt = 1; ; attempt++) {
-      // Some stores pass over the condition that nothing is replaced, so that it is looked at here as well.
+      // Some stores ignore the condition that the destination must not exist, so check it here too.
       const [source, found] = await Promise.all([
         stat(from, { signal }),
         replace ? undefined : undefinedIfNotFound(stat(to, { signal })),
@@ -40,7 +40,7 @@ export function createFileOperations(
         if (!isStoreError(error, 'condition-failed')) throw error;
         const present = replace ? undefined : await undefinedIfNotFound(stat(to, { signal }));
         if (present) return { source, present, conflict: alreadyExists(to, error) };
-        // What the store refused is the source, which is another version by now.
+        // The destination does not exist, so the condition on the source failed: it has changed.
         if (attempt === ATTEMPTS) throw versionReplaced(from);
       }
     }
@@ -55,14 +55,14 @@ export function createFileOperations(
 
     async move(from, to, options) {
       const { source, present, conflict } = await copyOf(from, to, options);
-      // A copy that is there already is what an interrupted move leaves.
+      // An existing copy is the result of an interrupted move, which this request completes.
       if (conflict && !(await isCopy(copier, source, present, options.signal))) throw conflict;
       await remove(from, { ifMatch: source.etag, signal: options.signal });
     },
   };
 }
 
-/** Whether what is at the destination is the copy of a move that was interrupted: of the same bytes and type. */
+/** Returns whether the destination is the copy of an interrupted move: it has the same bytes and media type. */
 async function isCopy(
   copier: Copier,
   source: FileEntry,

@@ -9,33 +9,33 @@ import { decodeKey, isEmptyMarker, type Key } from './keys.ts';
 import type { ListResponse } from './responses.ts';
 import type { Query } from './signature.ts';
 
-/** An object as a listing tells of it. */
+/** An object in a listing. */
 export interface ListedObject extends Described {
   readonly key: Key;
   readonly size: number;
 }
 
 interface Page {
-  /** In the order of `comparePaths`, and behind the place that was asked for. */
+  /** In the order of `comparePaths`, after the requested position. */
   readonly objects: readonly ListedObject[];
   readonly prefixes: readonly Key[];
-  /** Keys of objects on this page that come before that place. */
+  /** Keys of objects on this page that are not after the requested position. */
   readonly repeated: readonly Key[];
-  /** Keys that are not UTF-8, which no request can name. */
+  /** The number of keys that are not UTF-8. No request can contain them. */
   readonly undecodable: number;
-  /** Where the next page begins, if there is one. */
+  /** The position of the next page; undefined on the last page. */
   readonly next?: ListingPosition | undefined;
 }
 
-/** How many pages of the store are made one, where keys are left out. */
+/** Maximum pages of the store that are combined to fill one page when keys are omitted. */
 const ROUNDS = 5;
 
-/** The most keys that a store gives on one page. */
+/** Maximum keys that a store returns on one page. */
 export const MAX_KEYS = 1000;
 
 /**
- * The listing of a folder: keys below it up to the next `/`. Left out are markers, and keys that no path can name:
- * those are counted and told.
+ * Creates the listing of folders: the keys below a folder up to the next `/`. Omits folder markers and keys that are not
+ * valid paths. Logs how many invalid keys it omitted.
  */
 export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
   return async (folder, { cursor, limit = MAX_KEYS, signal } = {}) => {
@@ -55,7 +55,7 @@ export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
       if (isFirst && round === 1 && isEmpty && !page.next && folder !== ROOT) throw notFound(folder);
       allLeftOut += leftOut;
       place = page.next;
-      // A page is short where the marker of the folder counts in it; it is filled up, but not for however long.
+      // Omitted keys, such as the folder marker, make a page short. Fill it with a limited number of further requests.
       if (place && found.length < limit && round < ROUNDS) continue;
       if (allLeftOut > 0) bucket.warn(INVALID_KEYS_MESSAGE, { folder, leftOut: allLeftOut });
       entries.rememberPage(found);
@@ -64,10 +64,10 @@ export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
   };
 }
 
-/** Told where that is so, with how many they were. */
+/** The log message about omitted keys. Its field `leftOut` is their number. */
 export const INVALID_KEYS_MESSAGE = 'Objects were left out of a listing: no path can name them.';
 
-/** Asks for a listing as it is. `query` has the parameters of ListObjectsV2. */
+/** Sends ListObjectsV2 with the parameters in `query`, and returns the response unchanged. */
 export function requestList(bucket: Bucket, query: Query, { signal }: Cancellable): Promise<ListResponse> {
   return bucket.ask({ signal }, (options) => bucket.objects.list(query, options));
 }
@@ -77,13 +77,15 @@ interface PageRequest extends Cancellable {
   readonly delimiter?: '/';
   readonly limit: number;
   readonly place: ListingPosition | undefined;
-  /** The key behind which the first page begins. */
+  /** The first page begins after this key. */
   readonly after?: Key | undefined;
 }
 
 /**
- * One page, whatever liberties the store takes: prefixes that it gave on the page before are dropped; where it says
- * that there is more and gives no token, or the same again, it is asked for what is behind the last key.
+ * Returns one page of a listing, and corrects deviations of the store. Drops prefixes that the previous page contained.
+ * If a truncated response has no token or repeats the token, the next page begins after the last key.
+ *
+ * Throws the error of `invalidCursor` if the store rejects the continuation token.
  */
 export async function readPage(
   bucket: Bucket,
@@ -120,7 +122,7 @@ export async function readPage(
   return { objects, prefixes, repeated, undecodable, next: goesOn ? next : undefined };
 }
 
-/** One page of the objects whose keys begin with `prefix`, in the order of the store. */
+/** Returns one page of the objects whose keys begin with `prefix`, in the order of the store. */
 export async function requestPage(
   bucket: Bucket,
   {
@@ -135,7 +137,10 @@ export async function requestPage(
   return { ...decodeAll(bucket, answer, { prefix }), isTruncated: answer.isTruncated, token: answer.token };
 }
 
-/** Decodes the keys of a page. Throws if it lists anything else than what was asked for: its keys would be removed. */
+/**
+ * Decodes the keys of a page. Throws if the page contains keys that were not requested, because a caller may delete the
+ * listed keys.
+ */
 function decodeAll(
   { endpoint }: Bucket,
   answer: ListResponse,
@@ -160,19 +165,19 @@ function decodeAll(
 }
 
 /**
- * Whether there is another way to ask for more behind a page with nothing new on it: after one that a token led to,
- * with the next token or else by the last key; after the first one, with its token. Behind the last key, a store that
- * gave nothing has nothing, whatever it says.
+ * Returns whether another request can continue after a page without new keys. A page requested by token can continue
+ * with the next token or after the last key. The first page can continue with its token. An empty page requested after
+ * the last key ends the listing, even if the response is truncated.
  */
 function hasOtherWay(place: ListingPosition | undefined, next: ListingPosition): boolean {
   return (place ?? next).token !== undefined;
 }
 
-/** The key behind which a listing has neither `last` nor, if that may be a prefix, anything below it. */
+/** Returns the `start-after` key that excludes `last` and, if `last` can be a prefix, everything below it. */
 const behind = (last: Key, delimiter: '/' | undefined): Key =>
   delimiter !== undefined && last.endsWith(delimiter) ? `${last}\u{10ffff}` : last;
 
-/** Adds what a page has to what was found before it. */
+/** Adds the entries of a page to `known`. Returns how many keys it omitted, and whether the page was empty. */
 function addEntries(known: Entry[], { objects, prefixes, undecodable }: Page, folder: FolderPath, entries: Entries) {
   const found: Entry[] = [];
   let leftOut = undecodable;
