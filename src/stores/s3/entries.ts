@@ -28,8 +28,8 @@ export interface Entries {
   listed(path: FilePath, described: Described): FileEntry;
   rememberPage(page: readonly Entry[]): void;
   /**
-   * Returns whether the entry has the stored media type. Listings contain no media types, so their entries have the type
-   * of the file extension.
+   * Returns whether the entry has the stored media type. Listings contain no media types, so their entries have the
+   * type of the file extension.
    */
   isTyped(entry: FileEntry): boolean;
   /** Returns the remembered entry, unless this process has changed the file since. */
@@ -93,7 +93,7 @@ function inSeconds(time: Date): Date {
   return new Date(Math.floor(time.getTime() / 1000) * 1000);
 }
 
-/** Returns the stored media type. If it is missing or a default of the store, returns the type of the file extension. */
+/** Returns the stored media type, or the type of the file extension if the stored one is missing or a default. */
 function typeOf(path: FilePath, stored: string | undefined): string {
   return stored === undefined || stored === '' || stored === UNKNOWN_TYPE || stored === 'binary/octet-stream'
     ? mediaTypeOf(path)

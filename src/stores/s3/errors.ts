@@ -16,9 +16,9 @@ export interface RequestContext {
 }
 
 /**
- * Translates an error of the AWS SDK client or the store to a `StoreError`. An error that the operator must fix names the
- * setting to check. An unknown error response becomes `unavailable`, with its status and code. Returns any other error
- * unchanged.
+ * Translates an error of the AWS SDK client or the store to a `StoreError`. An error that the operator must fix names
+ * the setting to check. An unknown error response becomes `unavailable`, with its status and code. Returns any other
+ * error unchanged.
  */
 export function toStoreError(error: unknown, asked: RequestContext): unknown {
   const refusal = errorResponseIn(error);
@@ -29,9 +29,7 @@ export function toStoreError(error: unknown, asked: RequestContext): unknown {
 /** Returns the error code of the store's response, or its status if it has no code (a response to HEAD has none). */
 export const codeOf = (error: unknown): string | undefined => errorResponseIn(error)?.code;
 
-/**
- * Returns whether the failed request was a retry. The first attempt may have succeeded although its response was lost.
- */
+/** Returns whether the failed request was a retry. The first attempt may have succeeded, with its response lost. */
 export const wasRetried = (error: unknown): boolean => (errorResponseIn(error)?.attempts ?? 1) > 1;
 
 /** Translates an error response by `code`. Returns undefined for an unknown code. */
@@ -221,7 +219,7 @@ export function listingMismatch(endpoint: string | undefined): StoreError {
 export const nameStore = (endpoint: string | undefined) =>
   endpoint === undefined ? 'The object store' : `The object store at ${endpoint}`;
 
-/** An error response of the store. The message contains the request id that identifies the request in the store's log. */
+/** An error response of the store. The message contains the id of the request in the store's log. */
 export class S3ErrorResponse extends Error {
   override readonly name = 'Refusal';
   /** The error code of the store, or the status if the response has no code (to HEAD, or of a proxy). */
@@ -277,7 +275,10 @@ export function errorResponseIn(error: unknown): S3ErrorResponse | undefined {
   return new S3ErrorResponse(answer, { cause: error });
 }
 
-/** Codes without information: those that the client makes up for errors without a body, and those that repeat the status. */
+/**
+ * Codes without information. The AWS SDK client invents some for errors without a body; the others only repeat the
+ * status.
+ */
 const SAYS_NOTHING = new Set(['', 'UnknownError', 'Unknown', 'NotFound', 'Forbidden', 'S3ServiceException', 'Error']);
 
 /** Returns the id that identifies the request in the store's log. */

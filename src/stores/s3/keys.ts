@@ -36,9 +36,7 @@ export function escapeKey(key: Key): string {
 
 const NEEDS_NO_ESCAPE = /^[\w.~/-]*$/;
 
-/**
- * Returns whether XML preserves the key, as the body of DeleteObjects requires (XML 1.0, sections 2.2 and 2.11).
- */
+/** Returns whether XML preserves the key, as the body of DeleteObjects requires (XML 1.0, sections 2.2 and 2.11). */
 export function fitsXml(key: Key): boolean {
   return !/[\u0000-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/u.test(key);
 }

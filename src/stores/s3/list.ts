@@ -34,8 +34,8 @@ const ROUNDS = 5;
 export const MAX_KEYS = 1000;
 
 /**
- * Creates the listing of folders: the keys below a folder up to the next `/`. Omits folder markers and keys that are not
- * valid paths. Logs how many invalid keys it omitted.
+ * Creates the listing of folders: the keys below a folder up to the next `/`. Omits folder markers and keys that are
+ * not valid paths. Logs how many invalid keys it omitted.
  */
 export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
   return async (folder, { cursor, limit = MAX_KEYS, signal } = {}) => {
@@ -85,7 +85,7 @@ interface PageRequest extends Cancellable {
  * Returns one page of a listing, and corrects deviations of the store. Drops prefixes that the previous page contained.
  * If a truncated response has no token or repeats the token, the next page begins after the last key.
  *
- * Throws the error of `invalidCursor` if the store rejects the continuation token.
+ * Throws `invalid-request` if the store rejects the continuation token.
  */
 export async function readPage(
   bucket: Bucket,

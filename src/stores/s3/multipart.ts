@@ -20,21 +20,21 @@ import { codeOf, noStore, wasRetried } from './errors.ts';
 import { type Key, unquote } from './keys.ts';
 import { headObject } from './read.ts';
 
-/** What an object is stored with beside its bytes: type, metadata and the like. */
+/** The attributes of an object besides its content, such as media type and metadata. */
 export type Attributes = Omit<CreateMultipartUploadCommandInput, 'Bucket' | 'Key'>;
 
 export interface PartsUpload<Part> extends Cancellable {
   readonly attributes: Attributes;
   readonly parts: AsyncIterable<Part>;
   readonly inFlight: number;
-  /** Sends one part, numbered from 1, and gives its etag. */
+  /** Sends one part, numbered from 1, and returns its ETag. */
   send(part: Part, place: { UploadId: string; PartNumber: number }): Promise<string | undefined>;
-  /** Called when all parts are sent, before they become the object; throws unless they may, under `condition` too. */
+  /** Called between the last part and the completion. Throws if the upload is invalid or `condition` does not hold. */
   verify(): Promise<void>;
   readonly condition: ConditionHeaders;
 }
 
-/** Makes an object of parts: all of it or, on any failure, nothing, not even parts. Gives its etag. */
+/** Creates an object by a multipart upload, and returns its ETag. On failure, aborts the upload and its parts. */
 export async function uploadParts<Part>(
   bucket: Bucket,
   key: Key,
@@ -43,7 +43,7 @@ export async function uploadParts<Part>(
   const { signal } = upload;
   const object = { Bucket: bucket.name, Key: key };
   signal?.throwIfAborted();
-  // Waited for, as the completion: the store would go on with it after its caller has left.
+  // `signal` does not abort this request or the completion: the store would still execute them.
   const { UploadId } = await bucket.ask({ key }, (options) =>
     bucket.client.send(new CreateMultipartUploadCommand({ ...object, ...upload.attributes }), options),
   );
@@ -62,7 +62,7 @@ export async function uploadParts<Part>(
   }
 }
 
-/** Makes the parts the object, and gives its etag, whether the answer has it (Ceph 16 leaves it out) or is lost. */
+/** Completes the upload and returns the ETag, even if the response lacks it (Ceph 16) or is lost. */
 async function complete(
   bucket: Bucket,
   key: Key,
@@ -75,7 +75,7 @@ async function complete(
       bucket.client.send(command, options),
     );
     if (ETag) return unquote(ETag);
-    // A success that names no object is of a proxy.
+    // A 200 response that names no object is from a proxy.
     if (Key === undefined && Location === undefined) throw noStore(bucket.endpoint);
     return etagOfParts(parts);
   } catch (error) {
@@ -88,15 +88,15 @@ async function complete(
 }
 
 /**
- * Whether a completion may have been done before it failed: it was sent more than once, and the store knows the upload
- * no more, or finds what it made in the way of its condition.
+ * Returns whether a failed completion may have succeeded at an earlier attempt. It was retried, and either the upload no
+ * longer exists, or the new object fails the condition.
  */
 function isDone(error: unknown): boolean {
   if (!(error instanceof Error) || !wasRetried(error.cause)) return false;
   return isStoreError(error, 'condition-failed') || codeOf(error.cause) === 'NoSuchUpload';
 }
 
-/** The etag of an object that was made of parts: the MD5 of theirs, and how many they were (Amazon S3, Ceph, R2). */
+/** Returns the ETag of a multipart object: the MD5 of its parts' MD5s, and their number (Amazon S3, Ceph, R2). */
 function etagOfParts(parts: readonly CompletedPart[]): string {
   const digests = parts.map(({ ETag }) => Buffer.from(unquote(ETag), 'hex'));
   return `${createHash('md5').update(Buffer.concat(digests)).digest('hex')}-${parts.length}`;
@@ -127,13 +127,13 @@ function tooManyParts(): StoreError {
   );
 }
 
-/** Gives up what was sent. Parts that stay because this fails as well are for a rule of the bucket to clear away. */
+/** Aborts the upload. If that fails, the orphaned parts remain until a lifecycle rule of the bucket removes them. */
 async function abort(bucket: Bucket, key: Key, UploadId: string): Promise<void> {
   const command = new AbortMultipartUploadCommand({ Bucket: bucket.name, Key: key, UploadId });
   await bucket
     .ask({ key }, (options) => bucket.client.send(command, options))
     .catch((error: unknown) => {
-      // Completed or given up already, by a request whose answer was lost.
+      // The upload was completed or aborted by a request whose response was lost.
       if (isStoreError(error, 'not-found')) return;
       bucket.warn('An upload in parts could not be given up: its parts stay in the bucket.', {
         key,
@@ -145,31 +145,31 @@ async function abort(bucket: Bucket, key: Key, UploadId: string): Promise<void> 
 
 const MIB = 2 ** 20;
 
-/** The most parts of one upload, on every store (Amazon S3, "multipart upload limits"). */
+/** Maximum parts of one upload, on every store (Amazon S3, "multipart upload limits"). */
 export const MAX_PARTS = 10_000;
 
-/** A file below this many bytes goes in one request. */
+/** Minimum bytes of a part. A smaller file is sent in one request. */
 const LEAST_PART = 8 * MIB;
 
-/** Where nobody says how much will come: parts that suffice for 156 GiB. */
+/** Bytes of a part if the size of the body is unknown: 10,000 parts then hold 156 GiB. */
 const PART_OF_UNKNOWN = 16 * MIB;
 
-/** The most parts under way at once, and the bytes that they may hold in memory together. */
+/** Maximum parts in progress, and the total bytes that they may hold in memory. */
 const MOST_IN_FLIGHT = 4;
 const BUDGET = 32 * MIB;
 
-/** The largest object of any store that is known (Amazon S3, R2: 5 TiB). */
+/** Maximum bytes of an object on any known store (Amazon S3, R2: 5 TiB). */
 const MOST = 5 * 2 ** 40;
 
 export interface PartPlan {
-  /** Bytes of every part but the last: R2 wants them equal. */
+  /** Bytes of every part except the last. R2 requires equal parts. */
   readonly partSize: number;
   readonly inFlight: number;
 }
 
 /**
- * How a body of at most so many bytes is cut, so that 10,000 equal parts suffice. `too-large` for more than any store
- * takes.
+ * Plans the parts of a body of at most `sizeAtMost` bytes, so that 10,000 equal parts suffice. Throws `too-large` if no
+ * store accepts an object of this size.
  */
 export function planParts(sizeAtMost: number | undefined, least = LEAST_PART): PartPlan {
   if (sizeAtMost !== undefined && sizeAtMost > MOST) {
@@ -180,24 +180,24 @@ export function planParts(sizeAtMost: number | undefined, least = LEAST_PART): P
   return { partSize, inFlight: Math.max(1, Math.min(MOST_IN_FLIGHT, Math.floor(BUDGET / partSize))) };
 }
 
-/** The parts of a body, each in a buffer that is used again when it is given back: so memory stays flat. */
+/** Splits a body into parts. Recycled buffers keep memory constant. */
 export interface Cutter {
-  /** The bytes of the body in parts of the planned size, the last one shorter; none for an empty body. */
+  /** Parts of the planned size; the last one can be shorter. An empty body has no parts. */
   readonly parts: AsyncGenerator<Buffer>;
-  /** Takes a part back that nobody reads any more. */
+  /** Recycles the buffer of a part. Call it after the last read. */
   giveBack(part: Buffer): void;
-  /** Bytes that have come so far. */
+  /** Returns the number of bytes received so far. */
   size(): number;
 }
 
-/** Cuts a body that is said to have at most `expected` bytes. */
+/** Splits a body into parts of `partSize` bytes. `expected` is its declared maximum size in bytes. */
 export function cut(body: Readable, partSize: number, expected = partSize): Cutter {
   const free: ArrayBufferLike[] = [];
   let size = 0;
   const take = () => Buffer.from(free.pop() ?? Buffer.allocUnsafeSlow(partSize).buffer);
 
   const parts = async function* () {
-    // A small file takes no more memory than it needs, unless more comes than was said.
+    // The first buffer has the declared size, so a small file needs little memory. It grows if more bytes arrive.
     let part: Buffer = Buffer.allocUnsafeSlow(Math.min(partSize, expected));
     let filled = 0;
     for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -220,7 +220,7 @@ export function cut(body: Readable, partSize: number, expected = partSize): Cutt
   return { parts: parts(), giveBack: (part) => void free.push(part.buffer), size: () => size };
 }
 
-/** The parts that a copy of so many bytes is made of: each `bytes=first-last` of the source. */
+/** Returns the ranges of the source that a copy in parts consists of, each as `bytes=first-last`. */
 export function rangesOf(size: number, partSize: number): string[] {
   return Array.from({ length: Math.ceil(size / partSize) }, (_, index) => {
     const start = index * partSize;
@@ -228,7 +228,10 @@ export function rangesOf(size: number, partSize: number): string[] {
   });
 }
 
-/** What an object has beside its bytes, and what it is a copy of, if that has to be kept. */
+/**
+ * Returns the attributes of an object for its copy. If `copyOf` is defined, the metadata records it as the ETag of the
+ * source.
+ */
 export function attributesOf(
   described: HeadObjectCommandOutput | GetObjectCommandOutput,
   copyOf: string | undefined,
@@ -247,7 +250,7 @@ export function attributesOf(
   };
 }
 
-/** Whether an object holds the bytes of one with this etag: it has the same one, or says that it is a copy of it. */
+/** Returns whether an object has the content of this ETag: it has the same ETag, or its metadata records it. */
 export function isMadeOf({ ETag, Metadata, LastModified }: HeadObjectCommandOutput, etag: string): boolean {
   if (etag === '') return false;
   if (unquote(ETag) === etag) return true;
@@ -257,19 +260,19 @@ export function isMadeOf({ ETag, Metadata, LastModified }: HeadObjectCommandOutp
 }
 
 /**
- * Metadata of a copy: the etag of what it was copied from, and when (seconds since 1970). Stores give a copy another
- * etag where an object was made of parts or is encrypted, and a move that was interrupted has to know its copies again.
+ * Metadata of a copy: the ETag of the source, and the time of the copy (seconds since 1970). Copies of multipart or
+ * encrypted objects have a different ETag, and a resumed move must recognize its copies.
  */
 const COPIED_FROM = 'holdall-copy-of';
 
 /**
- * Seconds before and after the time in that metadata in which the object itself must have come about: a program that
- * changes the bytes later, and keeps the metadata, makes another object. Before: what clocks may differ by (AWS
- * Signature Version 4 allows 15 minutes); after: what a copy may take.
+ * Maximum seconds by which the object's modification time can be before or after the time in the metadata. Otherwise,
+ * another program has changed the content and preserved the metadata. Before: the permitted clock skew (AWS Signature
+ * Version 4: 15 minutes). After: the maximum duration of a copy.
  */
 const [BEFORE, AFTER] = [900, 24 * 3600];
 
-/** A header's value as text: Node gives its bytes as a character each, and they are UTF-8 where they are not ASCII. */
+/** Decodes a header value as UTF-8. Node.js returns one character per byte. */
 function fromHeader<Value extends string | undefined>(value: Value): Value {
   return (value === undefined ? value : Buffer.from(value, 'latin1').toString('utf8')) as Value;
 }

@@ -4,7 +4,7 @@ import type { Key } from './keys.ts';
 import { type ListResponse, readList, readOutcome } from './responses.ts';
 import type { Query } from './signature.ts';
 
-/** What the head of an answer says of an object, by the names that the client for S3 has for it. */
+/** The properties of an object in response headers, by their names in the AWS SDK. */
 export interface ObjectHead {
   readonly ETag: string | undefined;
   readonly LastModified: Date | undefined;
@@ -13,9 +13,9 @@ export interface ObjectHead {
   readonly ContentRange: string | undefined;
 }
 
-/** The requests that are made often, as functions; everything else goes through the client for S3. */
+/** The frequent requests, as functions. The AWS SDK client sends all other requests. */
 export interface Objects {
-  /** GetObject. `read` has the answer; what it rejects with fails the request, which may be tried again. */
+  /** GetObject. `read` reads the response. An error of `read` fails the request, which can be retried. */
   get<Read>(
     key: Key,
     conditions: { range?: string | undefined; ifMatch?: string | undefined },
@@ -26,7 +26,7 @@ export interface Objects {
   head(key: Key, options: SendOptions): Promise<ObjectHead>;
   /** ListObjectsV2. */
   list(query: Query, options: SendOptions): Promise<ListResponse>;
-  /** CopyObject, of the source in the form of its header; with what it is to be replaced with nowhere. Gives the etag. */
+  /** CopyObject. `source` is the value of `x-amz-copy-source`. Keeps the attributes of the source. Returns the ETag. */
   copy(
     key: Key,
     headers: { source: string; sourceIfMatch?: string | undefined; ifNoneMatch?: '*' | undefined },

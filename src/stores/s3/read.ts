@@ -13,7 +13,7 @@ import { type Key, quote, unquote } from './keys.ts';
 import type { ObjectHead } from './objects.ts';
 import { readWhole } from './responses.ts';
 
-/** Looking at files and reading them: one request each. */
+/** Creates the operations that read the metadata and the content of files, mostly with one request each. */
 export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'stat' | 'read'> {
   const get = async (
     file: FilePath,
@@ -48,7 +48,7 @@ export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'sta
   };
 
   const getRange = async (file: FilePath, range: ByteRange, ifMatch: string | undefined, signal?: AbortSignal) => {
-    // Ceph 16 gives the whole object for its last 0 bytes.
+    // Ceph 16 returns the whole object for a suffix range of 0 bytes.
     const isNothing = 'suffix' in range && range.suffix === 0;
     const output = isNothing ? undefined : await get(file, range, ifMatch, signal).catch(unlessUnsatisfiable);
     if (output) return output;
@@ -61,17 +61,18 @@ export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'sta
 
     async read(file, { range, ifMatch, ifBelow, signal } = {}) {
       const known = ifBelow === undefined ? undefined : entries.seen(file);
-      // Known to be too large moments ago: nobody wants its bytes, so the store is not asked.
+      // The remembered entry is too large, so the caller needs only metadata. Send no request.
       if (known && ifBelow !== undefined && known.size >= ifBelow && (ifMatch ?? known.etag) === known.etag) {
         return { file: known, body: Readable.from([]) };
       }
       if (range) return contentOf(bucket, file, await getRange(file, range, ifMatch, signal), entries, true);
-      // Ceph takes a sixth more CPU for a range, and refuses one of an empty object: what was small moments ago is read whole.
+      // Ceph needs a sixth more CPU time for a range, and rejects a range of an empty object. So if the remembered
+      // entry is small, read the whole object.
       const isWhole = ifBelow === undefined || (known && known.size < ifBelow);
       if (isWhole) return contentOf(bucket, file, await get(file, undefined, ifMatch, signal), entries, false);
       const start = { start: 0, end: ifBelow - 1 };
       const output = await get(file, start, ifMatch, signal).catch(unlessUnsatisfiable);
-      // An empty object has no first byte.
+      // An empty object does not satisfy any range that starts at its first byte.
       return contentOf(bucket, file, output ?? (await get(file, undefined, ifMatch, signal)), entries, false);
     },
   };
@@ -93,12 +94,12 @@ function headerOf(range: ByteRange): string {
   return 'suffix' in range ? `bytes=-${range.suffix}` : `bytes=${range.start}-${range.end ?? ''}`;
 }
 
-/** Bytes up to which an object is read as one piece: a stream of its own would cost more than to read it. */
+/** Maximum bytes of an object that is buffered. For small objects, a stream costs more than the read itself. */
 const SMALL = 64 * 2 ** 10;
 
 interface Got {
   readonly head: ObjectHead;
-  /** The part that the body holds; undefined for a body that is the whole object. */
+  /** The part of the object in the body; undefined if the body is the whole object. */
   readonly part: Part | undefined;
   readonly content: IncomingMessage | Buffer;
 }
@@ -111,14 +112,14 @@ function contentOf(
   isRanged: boolean,
 ): Content {
   const entry: FileEntry = entries.of(file, { ...head, Size: part?.size ?? head.ContentLength ?? 0 });
-  // A store that passes over `Range` gives all, and that is what is said.
+  // A store that ignores `Range` returns the whole object, so the content then has no range.
   const range = isRanged ? part?.range : undefined;
   if (!Buffer.isBuffer(content))
     return { file: entry, body: translated(content, bucket, file), ...(range && { range }) };
   return new BufferedContent(entry, range, content);
 }
 
-/** The same bytes; what breaks in the middle of them is told as every other failure of the store. */
+/** Returns the same bytes as a stream that translates errors in the middle of the body to a `StoreError`. */
 function translated(body: Readable, { name, endpoint }: Bucket, file: FilePath): Readable {
   const readable = new PassThrough();
   finished(
@@ -137,8 +138,8 @@ interface Part {
 
 /**
  * Returns the part that a response holds, by `Content-Range: bytes 0-9/100` (RFC 9110, section 14.4); undefined if it
- * holds the whole object. Throws for another part than the requested one, and for a response without the headers that
- * every object store sends: its body would pass for the file.
+ * is the whole object. Throws `unavailable` if the part is not the requested one, or if the response lacks the headers
+ * of object stores: its body would otherwise count as the file.
  */
 function partOf(
   { ETag, ContentLength, ContentRange }: ObjectHead,

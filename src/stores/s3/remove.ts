@@ -15,10 +15,10 @@ import type { ListedObject } from './list.ts';
 import { headObject } from './read.ts';
 import { retryWhenBusy } from './retry.ts';
 
-/** The most keys that one request removes. */
+/** Maximum keys of one DeleteObjects request. */
 const BATCH = 1000;
 
-/** How many batches are under way at once, and how many requests where each object takes one of its own. */
+/** Maximum batches in progress, and maximum delete requests in progress for single objects of a batch. */
 const BATCHES_AT_ONCE = 2;
 const SINGLES_AT_ONCE = 32;
 
@@ -26,12 +26,13 @@ export interface Remover {
   /** `Store.remove`. */
   readonly remove: Store['remove'];
   /**
-   * Deletes an object, with `ifMatch` only in this version (`condition-failed`). One that is gone counts as deleted.
+   * Deletes an object. With `ifMatch`, deletes only the version with this ETag. Succeeds if the object does not exist.
    *
-   * @throws unsupported if the store says that the object is gone, and it is not.
+   * @throws condition-failed if the object has a different ETag than `ifMatch`
+   * @throws unsupported if the store reports that the object does not exist, although it does
    */
   removeObject(key: Key, options: { ifMatch?: string } & Cancellable): Promise<void>;
-  /** Removes many objects; with `asSeen` those stay that have changed, as far as the store can tell. */
+  /** Removes many objects. With `asSeen`, keeps the objects that have changed, if the store supports conditions. */
   removeAll(objects: AsyncIterable<ListedObject>, options: RemoveAll): Promise<void>;
 }
 
@@ -43,7 +44,7 @@ interface RemoveAll extends Cancellable {
 export function createRemover(bucket: Bucket, entries: Entries, stat: Store['stat']): Remover {
   const { abilities } = bucket;
 
-  /** The etag of the object as it is now; undefined where it is gone. */
+  /** Returns the current ETag of the object, or undefined if it does not exist. */
   const etagOf = async (key: Key, { signal }: Cancellable): Promise<string | undefined> =>
     unquote((await undefinedIfNotFound(headObject(bucket, key, { signal })))?.ETag) || undefined;
 
@@ -74,7 +75,7 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
     }
   };
 
-  /** Returns false if the object was changed since it was listed, and so stays. */
+  /** Deletes a listed object. Returns false if it has changed since the listing and therefore remains. */
   const removeSeen = async (object: ListedObject, { asSeen, signal }: RemoveAll): Promise<boolean> => {
     try {
       await removeObject(object.key, { ...(asSeen && object.ETag && { ifMatch: unquote(object.ETag) }), signal });
@@ -86,8 +87,9 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
   };
 
   /**
-   * Deletes a batch in one request. Returns the objects that the response does not name as deleted, without those that
-   * have changed: a store may know etags in batches, and no condition on the delete of a single object.
+   * Deletes a batch in one request. Returns the objects that the caller must delete one by one: those that the response
+   * does not list as deleted, except those that have changed. A store may support ETags in batches, but no condition on
+   * the delete of a single object.
    */
   const removeBatch = async (
     batch: readonly ListedObject[],
@@ -113,9 +115,9 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
   };
 
   /**
-   * Deletes a batch in a form that the store takes: with etags, with Content-MD5, without etags. Returns the objects
-   * that have to be deleted one by one. A form is believed to be refused if the store refuses it twice, the same batch
-   * passes in another one, and no batch has passed before.
+   * Deletes a batch in a form that the store supports: with or without ETags, with or without Content-MD5. Returns the
+   * objects that the caller must delete one by one. A form counts as unsupported if the store rejects it twice, accepts
+   * the same batch in another form, and has accepted no batch before.
    */
   const tryBatch = async (batch: readonly ListedObject[], options: RemoveAll): Promise<readonly ListedObject[]> => {
     if (!abilities.has('batchDeletes') || batch.length === 0) return batch;
@@ -135,7 +137,7 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
         if (form.hasEtags !== first.hasEtags) abilities.lose('batchEtags', { code });
         return rest;
       } catch (error) {
-        // What fails in passing tells nothing of what the store takes.
+        // A temporary error does not prove that the form is unsupported.
         const refusal = refusalOf(error);
         if (refusal === undefined) throw error;
         code ??= refusal;
@@ -152,10 +154,10 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
     removeObject,
 
     async remove(file, { ifMatch, signal } = {}) {
-      // A store says nothing where there is nothing to remove.
+      // DeleteObject also succeeds if the object does not exist, so check that first.
       requireEtag(await stat(file, { signal }), ifMatch);
       entries.forget(file);
-      // Also finds it gone by the same request, whose first response was lost.
+      // A retry succeeds although the first attempt, whose response was lost, has deleted the object.
       await removeObject(file, { ifMatch, signal }).catch((error: unknown) => {
         throw isStoreError(error, 'condition-failed') ? versionReplaced(file) : error;
       });
@@ -187,7 +189,10 @@ interface BatchForm {
   readonly hasMd5: boolean;
 }
 
-/** The form to try after one that was refused: by the code of the first refusal, Content-MD5 is missing or etags are too many. */
+/**
+ * Returns the form to try after a rejected one, or undefined after the last. The code of the first rejection decides
+ * whether to add Content-MD5 or to omit ETags first.
+ */
 function nextForm(
   refused: BatchForm,
   { hasEtags, hasMd5 }: BatchForm,
@@ -201,7 +206,7 @@ function nextForm(
   return forms.slice(forms.findLastIndex(isSame) + 1)[0];
 }
 
-/** Sends the MD5 of the body, which the client for S3 computes for no request any more. */
+/** Adds the Content-MD5 header, which the AWS SDK client no longer sends. */
 function addMd5({ middlewareStack }: DeleteObjectsCommand): void {
   middlewareStack.add(
     (next) => (given) => {
@@ -217,16 +222,16 @@ function addMd5({ middlewareStack }: DeleteObjectsCommand): void {
 }
 
 /**
- * The codes with which stores refuse a batch as such: some require Content-MD5, which the client no longer sends
- * (MissingContentMD5, or InvalidRequest with the same meaning), some know no etags in batches, some know no batches, and
- * some may refuse a batch because one of its objects has changed (412).
+ * Codes with which stores reject a whole batch. Some stores require Content-MD5, which the AWS SDK client no longer sends
+ * (MissingContentMD5, or InvalidRequest with the same meaning). Some do not support ETags in batches, or batches at all.
+ * Some may reject a batch because one of its objects has changed (412).
  */
 const REFUSALS =
   /MissingContentMD5|InvalidDigest|InvalidRequest|MalformedXML|NotImplemented|MethodNotAllowed|InvalidArgument|PreconditionFailed|^501$|^405$|^412$/;
 
 const isPrecondition = (code: string | undefined) => code === 'PreconditionFailed' || code === '412';
 
-/** The code with which the store refused a batch as such, if it did. */
+/** Returns the code with which the store rejected a whole batch, or undefined for other errors. */
 function refusalOf(error: unknown): string | undefined {
   const code = codeOf(error instanceof Error ? error.cause : undefined);
   return code !== undefined && REFUSALS.test(code) ? code : undefined;

@@ -3,7 +3,7 @@ import type { BackendAnswer } from '../../observability/tracer.ts';
 import { type ErrorResponse, requestIdIn, S3ErrorResponse } from './errors.ts';
 import { NotXmlError, readFields, readXml } from './xml.ts';
 
-/** What is told of an answer, by its head. */
+/** Returns the status and the request id of a response, for the trace. */
 export const observedResponse = ({
   statusCode,
   headers,
@@ -12,10 +12,13 @@ export const observedResponse = ({
   backendId: requestIdIn(headers),
 });
 
-/** Bytes of the answer of a store that are looked at to learn why it refuses. */
+/** Maximum bytes of an error response. A longer body is ignored. */
 const MOST_OF_REFUSAL = 64 * 2 ** 10;
 
-/** Reads an answer to its end; rejects where it has more bytes than that, or breaks off. */
+/**
+ * Reads a response to the end. Rejects with `NotXmlError` if the body has more than `most` bytes, or with `ECONNRESET` if
+ * it is incomplete.
+ */
 export function readWhole(response: IncomingMessage, most: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -37,7 +40,7 @@ export function readWhole(response: IncomingMessage, most: number): Promise<Buff
   });
 }
 
-/** The refusal that an answer is, with the code and message of the store where it has a body that tells them. */
+/** Reads an error response, with the code and message of the store if the body contains them. */
 export async function readErrorResponse(
   response: IncomingMessage,
   { isClockCorrected }: Pick<ErrorResponse, 'isClockCorrected'>,
@@ -50,7 +53,7 @@ export async function readErrorResponse(
   return new S3ErrorResponse({ isClockCorrected, status, headers, ...(body && told(body.toString())) });
 }
 
-/** What a body says of the error; nothing where it is the page of a proxy, say. */
+/** Returns the error fields of a body, or nothing if it is not an S3 error, for example the page of a proxy. */
 function told(body: string): Partial<ErrorResponse> {
   try {
     const { root, fields } = readFields(body);
@@ -62,12 +65,12 @@ function told(body: string): Partial<ErrorResponse> {
   }
 }
 
-/** Bytes of what a store answers to a change. */
+/** Maximum bytes of the response to a change. */
 const MOST_OF_OUTCOME = 64 * 2 ** 10;
 
 /**
- * The elements in the root of an answer that says that all went well. Copies take their time, and so stores begin with
- * that and may end with an error: it is the refusal that it is, and may pass.
+ * Returns the elements in the root of a success response. Throws an `S3ErrorResponse` if the body is an error: during a
+ * slow copy, stores send status 200 before they know the outcome. Throws `NotXmlError` if the body is a web page.
  */
 export async function readOutcome(response: IncomingMessage): Promise<ReadonlyMap<string, string>> {
   const document = (await readWhole(response, MOST_OF_OUTCOME)).toString();
@@ -78,11 +81,11 @@ export async function readOutcome(response: IncomingMessage): Promise<ReadonlyMa
   return fields;
 }
 
-/** The refusal that an answer is which began as one that all went well. */
+/** Returns the error in the body of a response with status 200. Status 503 makes it retryable. */
 export const errorInBody = ({ headers }: IncomingMessage, fields: ReadonlyMap<string, string>) =>
   new S3ErrorResponse({ status: 503, headers, code: fields.get('Code'), message: fields.get('Message') });
 
-/** A page of a listing, as the store worded it: keys may be escaped, and dates may be none. */
+/** A page of a listing as the store sent it. Keys may be encoded. */
 export interface ListResponse {
   readonly isEscaped: boolean;
   readonly isTruncated: boolean;
@@ -98,12 +101,12 @@ export interface ListedObjectFields {
   readonly LastModified: Date | undefined;
 }
 
-/** More than 1,000 keys of 1,024 bytes take, all of them escaped. */
+/** Maximum bytes of a listing page: more than 1,000 percent-encoded keys of 1,024 bytes need. */
 const MOST = 16 * 2 ** 20;
 
 /**
- * Reads the answer to ListObjectsV2. What else is in it is passed over, whatever order it has. Throws `NotXmlError` where
- * it is no listing, since nothing in it would look like an empty bucket.
+ * Reads the response to ListObjectsV2. Accepts elements in any order and ignores unknown ones. Throws `NotXmlError` if
+ * the response is not a listing, because it would otherwise look like an empty bucket.
  */
 export async function readList(response: IncomingMessage): Promise<ListResponse> {
   const document = (await readWhole(response, MOST)).toString();
@@ -139,7 +142,7 @@ export async function readList(response: IncomingMessage): Promise<ListResponse>
   };
 }
 
-/** What is known so far of what is being read. */
+/** The fields read so far of the current object or prefix. */
 interface Item {
   key?: string;
   size?: string;

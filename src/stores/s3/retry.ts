@@ -3,13 +3,16 @@ import { isStoreError } from '../../model/error.ts';
 import type { Cancellable } from '../../model/store.ts';
 import { S3ErrorResponse } from './errors.ts';
 
-/** How often something is tried that the store is too busy for; each has several requests, with pauses between them. */
+/** Maximum attempts of `retryWhenBusy`. Each attempt can already contain several requests with pauses. */
 const BUSY_ATTEMPTS = 3;
 
-/** Milliseconds before it is tried again, more or less. */
+/** Average milliseconds between these attempts. */
 const BUSY_PAUSE_MS = 1000;
 
-/** Does a part of something larger: a store that is too busy for one of thousands must not end the work on all of them. */
+/**
+ * Runs one item of a large operation, and retries it on `unavailable`. One failed request out of thousands must not fail
+ * the whole operation.
+ */
 export async function retryWhenBusy<Output>(work: () => Promise<Output>, { signal }: Cancellable): Promise<Output> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -21,29 +24,29 @@ export async function retryWhenBusy<Output>(work: () => Promise<Output>, { signa
   }
 }
 
-/** Requests in all that one call makes while the store is throttling, failing or out of reach. */
+/** Maximum attempts per request while the store is throttling, failing or unreachable. */
 export const ATTEMPTS = 4;
 
 /**
- * When a request that failed is sent again: as the client for S3 does it, so that a store sees one way of asking from all
- * of us. Pauses double, of random length, and are longer where the store throttles. All requests together have a
- * reserve, so that a store that fails altogether is not asked four times for each of thousands of requests. `retried` is told of each.
+ * Decides when a failed request is retried, like the AWS SDK client. Pauses double, have a random length, and are longer
+ * if the store throttles. All requests share a retry budget, so that a failing store does not receive four times as many
+ * requests.
  */
 export interface RetryPolicy {
   /**
-   * What one more try takes of the reserve, after this failure of that attempt (from 1 on), or 0 where there is to be
-   * none. Settles behind the pause before it.
+   * Returns the cost of a retry in the retry budget, or 0 if the request must not be retried. `attempt` is the number of
+   * the failed attempt, from 1. Resolves after the pause. Rejects with the abort reason of `signal`.
    */
   again(error: unknown, attempt: number, signal: AbortSignal | undefined): Promise<number>;
-  /** Told of an attempt that succeeded, and of what was taken for it. */
+  /** Records a successful attempt, and returns its cost `taken` to the budget. */
   succeeded(taken: number): void;
 }
 
-/** What the reserve begins with, and what one more try takes of it: fewer for throttling, which ends by itself. */
+/** The initial retry budget, and the cost of one retry. Throttling costs less, because it ends by itself. */
 const RESERVE = 500;
 const COST = { throttled: 5, passing: 14 } as const;
 
-/** Milliseconds of the first pause at the most, and of any; and what a store that names a time may have beyond that. */
+/** Maximum milliseconds of the first pause, of any pause, and of the extension by `Retry-After`. */
 const PAUSE_MS = { throttled: 1_000, passing: 50 } as const;
 const LONGEST_PAUSE = 20_000;
 const LONGEST_DELAY = 5_000;
@@ -68,7 +71,7 @@ export function createRetryPolicy(retried: () => void): RetryPolicy {
   };
 }
 
-/** Whether the same request may succeed a little later. */
+/** Returns the kind of a temporary error, or undefined if a retry would fail again. */
 function kindOf(error: unknown): keyof typeof COST | undefined {
   if (error instanceof S3ErrorResponse) {
     if (error.status === 429 || THROTTLED.test(error.code)) return 'throttled';
@@ -88,7 +91,7 @@ const THROTTLED =
   /^(BandwidthLimitExceeded|EC2ThrottledException|LimitExceededException|PriorRequestNotComplete|ProvisionedThroughputExceededException|RequestLimitExceeded|RequestThrottled(Exception)?|SlowDown|ThrottledException|Throttling(Exception)?|TooManyRequestsException|TransactionInProgressException)$/;
 const LOST = /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
 
-/** Rejects with the reason of the signal when that aborts. */
+/** Waits. Rejects with the abort reason of `signal`. */
 function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const leave = () => {

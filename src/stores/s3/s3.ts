@@ -15,7 +15,7 @@ import { createFolderOperations, createObjectTree } from './tree.ts';
 import { walkEntries } from './walk.ts';
 import { createWriter } from './write.ts';
 
-/** A bucket of any S3-compatible store. Nothing of ours is kept in it but the markers of folders. */
+/** Opens a bucket of any S3-compatible store. Besides the files, Holdall writes only folder markers to it. */
 export function openS3(options: S3Options): Store {
   const bucket = connect(options);
   const entries = createEntries(options.publicUrl);
@@ -35,16 +35,16 @@ export function openS3(options: S3Options): Store {
     ...createTreeOperations(tree),
 
     async presign(file, { expires, download, purpose, signal }) {
-      // What may be shown has to have the type that it is shown as. What is an attachment anyway needs no look for it.
+      // A file that the browser may display needs its stored media type. An attachment does not, which saves a request.
       const mayShow = !download && mayBeShown(file.path);
       const entry = mayShow && !entries.isTyped(file) ? await reader.stat(file.path, { signal }) : file;
       const { type, disposition } = presentationOf(entry, { download });
-      // Whatever is stored of both with the object does not count.
+      // These values override the headers that are stored with the object.
       const answered = {
         disposition: disposition ?? 'inline',
         type: mayShow || entries.isTyped(entry) ? type : undefined,
       };
-      // A signature holds for one method.
+      // A signature is valid for one method only.
       return bucket.objects.presign(purpose === 'read' ? 'GET' : 'HEAD', file.path, answered, expires);
     },
 
@@ -54,8 +54,8 @@ export function openS3(options: S3Options): Store {
 }
 
 /**
- * A look at the bucket. The first is a listing, whose answer says why it fails and can't be mistaken for that of
- * another server; those after it are cheaper, and become a listing where they fail.
+ * Creates the check of the bucket. The first check is a listing: its error names the reason, and no other server sends
+ * such a response. Later checks use the cheaper HeadBucket, and a listing if that fails.
  */
 function createCheck(bucket: Bucket): (options?: Cancellable) => Promise<void> {
   let isKnown = false;
@@ -84,8 +84,8 @@ function createCheck(bucket: Bucket): (options?: Cancellable) => Promise<void> {
 }
 
 /**
- * Where the URLs of a bucket's objects lead: the store's own, and those of a public bucket. The client alone knows the
- * hosts of all regions and ways of addressing, and so it is asked for a URL; that sends nothing.
+ * Returns the origins of the URLs of a bucket's objects: of presigned URLs, and of a public bucket. Presigns a sample
+ * URL, because only the AWS SDK client knows the hosts of all regions and addressing styles. Sends no request.
  */
 export async function bucketOrigins({ presign }: Store, publicUrl: string | undefined): Promise<readonly string[]> {
   const urls = [await presign?.(SAMPLE, { expires: 1, download: false, purpose: 'read' }), publicUrl];
