@@ -10,8 +10,9 @@ export interface Capabilities {
   /** Records that the store accepted a request with the feature. */
   confirm(ability: Capability): void;
   /**
-   * Records that the store lacks the ability and logs it once. `details` describes the store's error. Has no effect on a
-   * confirmed ability: the error was temporary, or is about one object. After `RETEST_MS`, the feature is tried again.
+   * Records that the store lacks the ability and logs it once. `details` describes the store's error. Has no effect on
+   * a confirmed ability: the error was temporary, or is about one object. After `RETEST_MS`, the feature is tried
+   * again.
    */
   lose(ability: Capability, details: object): void;
 }

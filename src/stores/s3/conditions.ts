@@ -18,8 +18,9 @@ export const writeAbility = (operation: 'put' | 'complete', { IfMatch }: Conditi
  * unconditional request. That request replaces or deletes objects that arrive in between.
  *
  * Some stores return 501 for conditions, and some return 412 although the condition holds. The condition counts as
- * unsupported if `check` passes after two such responses, and the store has never accepted the condition. After only one,
- * the object may have changed temporarily, or a proxy may have failed. A store that has accepted the condition is right.
+ * unsupported if `check` passes after two such responses, and the store has never accepted the condition. After only
+ * one, the object may have changed temporarily, or a proxy may have failed. A store that has accepted the condition is
+ * right.
  *
  * @param check throws unless the condition holds
  */

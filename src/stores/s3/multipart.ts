@@ -88,8 +88,8 @@ async function complete(
 }
 
 /**
- * Returns whether a failed completion may have succeeded at an earlier attempt. It was retried, and either the upload no
- * longer exists, or the new object fails the condition.
+ * Returns whether a failed completion may have succeeded at an earlier attempt. It was retried, and either the upload
+ * no longer exists, or the new object fails the condition.
  */
 function isDone(error: unknown): boolean {
   if (!(error instanceof Error) || !wasRetried(error.cause)) return false;

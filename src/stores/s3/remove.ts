@@ -222,9 +222,9 @@ function addMd5({ middlewareStack }: DeleteObjectsCommand): void {
 }
 
 /**
- * Codes with which stores reject a whole batch. Some stores require Content-MD5, which the AWS SDK client no longer sends
- * (MissingContentMD5, or InvalidRequest with the same meaning). Some do not support ETags in batches, or batches at all.
- * Some may reject a batch because one of its objects has changed (412).
+ * Codes with which stores reject a whole batch. Some stores require Content-MD5, which the AWS SDK client no longer
+ * sends (MissingContentMD5, or InvalidRequest with the same meaning). Some do not support ETags in batches, or batches
+ * at all. Some may reject a batch because one of its objects has changed (412).
  */
 const REFUSALS =
   /MissingContentMD5|InvalidDigest|InvalidRequest|MalformedXML|NotImplemented|MethodNotAllowed|InvalidArgument|PreconditionFailed|^501$|^405$|^412$/;

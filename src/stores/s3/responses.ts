@@ -16,8 +16,8 @@ export const observedResponse = ({
 const MOST_OF_REFUSAL = 64 * 2 ** 10;
 
 /**
- * Reads a response to the end. Rejects with `NotXmlError` if the body has more than `most` bytes, or with `ECONNRESET` if
- * it is incomplete.
+ * Reads a response to the end. Rejects with `NotXmlError` if the body has more than `most` bytes, or with `ECONNRESET`
+ * if it is incomplete.
  */
 export function readWhole(response: IncomingMessage, most: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {

@@ -10,8 +10,8 @@ const BUSY_ATTEMPTS = 3;
 const BUSY_PAUSE_MS = 1000;
 
 /**
- * Runs one item of a large operation, and retries it on `unavailable`. One failed request out of thousands must not fail
- * the whole operation.
+ * Runs one item of a large operation, and retries it on `unavailable`. One failed request out of thousands must not
+ * fail the whole operation.
  */
 export async function retryWhenBusy<Output>(work: () => Promise<Output>, { signal }: Cancellable): Promise<Output> {
   for (let attempt = 1; ; attempt++) {
@@ -28,17 +28,17 @@ export async function retryWhenBusy<Output>(work: () => Promise<Output>, { signa
 export const ATTEMPTS = 4;
 
 /**
- * Decides when a failed request is retried, like the AWS SDK client. Pauses double, have a random length, and are longer
- * if the store throttles. All requests share a retry budget, so that a failing store does not receive four times as many
- * requests.
+ * Decides when a failed request is retried, like the AWS SDK client. Pauses double, have a random length, and are
+ * longer if the store throttles. All requests share a retry budget, so that a failing store does not receive four times
+ * as many requests.
  */
 export interface RetryPolicy {
   /**
-   * Returns the cost of a retry in the retry budget, or 0 if the request must not be retried. `attempt` is the number of
-   * the failed attempt, from 1. Resolves after the pause. Rejects with the abort reason of `signal`.
+   * Returns the cost of a retry in the retry budget, or 0 if the request must not be retried. `attempt` is the number
+   * of the failed attempt, from 1. Resolves after the pause. Rejects with the abort reason of `signal`.
    */
   again(error: unknown, attempt: number, signal: AbortSignal | undefined): Promise<number>;
-  /** Records a successful attempt, and returns its cost `taken` to the budget. */
+  /** Restores the retry budget after a success, by the cost `taken` of the retry, or by 1 for a first attempt. */
   succeeded(taken: number): void;
 }
 

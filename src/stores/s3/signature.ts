@@ -4,7 +4,7 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { StoreError } from '../../model/error.ts';
 import { RETRY_LATER_SECONDS } from '../network.ts';
 
-/** A key of the store, and what its signatures are for. */
+/** The access key of a store, and the scope of its signatures. */
 export interface Signing {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -12,38 +12,40 @@ export interface Signing {
   readonly service: string;
 }
 
-/** A request as it will stand on the wire. */
+/** A request in the form in which it is sent. */
 export interface Signable {
   readonly method: string;
-  /** Escaped, each byte of it once. */
+  /** The path, with each byte percent-encoded once. */
   readonly path: string;
   readonly query: Query;
-  /** By their names in lower case, `host` among them. */
+  /** Headers by lower-case name, including `host`. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Parameters by their names, neither of them escaped; those that are undefined are left out. */
+/** Unencoded parameters by name. Parameters with an undefined value are omitted. */
 export type Query = Readonly<Record<string, string | undefined>>;
 
 /**
- * Signs requests as "AWS Signature Version 4" has it, in the form for S3: paths are escaped once and never normalised.
- * The client does the same in ten times the time, much of it for what no request of ours has.
+ * Signs requests with AWS Signature Version 4 in its S3 form: paths are encoded once and not normalized. The AWS SDK
+ * client needs ten times as long, mostly for features that these requests do not use.
  */
 export interface Signer {
-  /** The headers of the request with those that sign it, as of `time` (milliseconds since 1970). Nothing else may be sent. */
+  /**
+   * Returns the headers of the request with its signature, as of `time` (milliseconds since 1970).
+   */
   sign(request: Signable, payloadHash: string, time: number): Record<string, string>;
-  /** The query by which the request is signed for so many seconds from `time` on, for whoever has it. */
+  /** Returns the query of a presigned URL that is valid for `expires` seconds from `time`. */
   presign(request: Signable, expires: number, time: number): string;
 }
 
-/** The hash of a request without a body. */
+/** The payload hash of a request without a body. */
 export const EMPTY_HASH = createHash('sha256').digest('hex');
 
 export function createSigner({ accessKeyId, secretAccessKey, region, service }: Signing): Signer {
   let day = '';
   let keyOfDay = Buffer.alloc(0);
 
-  /** One for all requests of a day: making it costs as much as all else. */
+  /** Caches the signing key of the day: deriving it costs as much as the rest of a signature. */
   const keyFor = (date: string): Buffer => {
     if (date !== day) {
       const steps = [date, region, service, TERMINATOR];
@@ -96,16 +98,16 @@ const TERMINATOR = 'aws4_request';
 
 const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(text);
 
-/** `20260131T235959Z`. */
+/** Formats a time as `20260131T235959Z`. */
 const momentOf = (time: number) => `${new Date(time).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 
-/** The parameters in the order of their escaped names, as they are sent and signed. */
+/** Returns the encoded parameters sorted by encoded name, as they are sent and signed. */
 export function queryString(query: Query): string {
   const escaped: string[] = [];
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) escaped.push(`${escapeText(name)}=${escapeText(value)}`);
   }
-  // "=" sorts behind "-" and the digits; so whole names have to be compared where one is the beginning of another.
+  // Compare names only: "=" sorts after "-" and digits, so comparing "name=value" misplaces a name that is a prefix.
   return escaped.length > 1 ? escaped.toSorted(byName).join('&') : escaped.join('');
 }
 
@@ -122,7 +124,10 @@ function canonicalHeaders(headers: Readonly<Record<string, string>>): { lines: s
   return { lines, names: sorted.join(';') };
 }
 
-/** Escapes all but the unreserved characters of RFC 3986, section 2.3; `encodeURIComponent` leaves some more. */
+/**
+ * Percent-encodes all characters except the unreserved ones (RFC 3986, section 2.3). `encodeURIComponent` also leaves
+ * `!'()*` unencoded.
+ */
 export function escapeText(text: string): string {
   const escaped = encodeURIComponent(text);
   return LEFT.test(escaped) ? escaped.replaceAll(ALL_LEFT, escapeOne) : escaped;
@@ -132,22 +137,22 @@ const LEFT = /[!'()*]/;
 const ALL_LEFT = /[!'()*]/g;
 const escapeOne = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 
-/** Where a bucket is, and what requests to it are signed for. */
+/** The URL of a bucket, and the scope of signatures for it. */
 export interface BucketEndpoint {
-  /** Scheme, host and port, without a `/`. */
+  /** Scheme, host and port, without a trailing `/`. */
   readonly origin: string;
-  /** The path of the bucket, escaped, with a `/` at its end: an object's is that and its key. */
+  /** The encoded path of the bucket, with a trailing `/`. The path of an object is this path and its key. */
   readonly path: string;
   readonly region: string;
   readonly service: string;
 }
 
 /**
- * Where the client has the bucket. It alone knows the hosts of all regions and ways of addressing, so it is asked for a
- * URL; that sends nothing.
+ * Returns the endpoint of the bucket. Presigns a sample URL, because only the AWS SDK client knows the hosts of all
+ * regions and addressing styles. Sends no request. Throws `unavailable` for a directory bucket.
  */
 export async function findEndpoint(client: S3Client, bucket: string): Promise<BucketEndpoint> {
-  // A key that begins a session for each few minutes, and signs with that.
+  // Directory buckets require session credentials that are valid for minutes. Holdall does not support them.
   if (bucket.endsWith('--x-s3')) throw ofOtherKind(bucket);
   const url = new URL(await getSignedUrl(client, new GetObjectCommand({ Bucket: bucket, Key: SAMPLE })));
   const scope = url.searchParams.get('X-Amz-Credential')?.split('/') ?? [];

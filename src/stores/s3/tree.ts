@@ -14,12 +14,12 @@ import type { Remover } from './remove.ts';
 import { retryWhenBusy } from './retry.ts';
 import { walkAhead, walkInAnyOrder, walkObjects } from './walk.ts';
 
-/** How often an object is tried that is written to meanwhile. */
+/** Maximum attempts to copy an object that changes during the copy. */
 const ATTEMPTS = 3;
 
 /**
- * A folder as the objects whose keys begin with its path, markers and keys that no path can name among them: they are
- * copied, moved and removed with their folder.
+ * Creates the tree of objects for folder operations. A folder consists of all objects whose keys begin with its path.
+ * They include folder markers and keys that are not valid paths, so that folder operations cover them too.
  */
 export function createObjectTree(
   bucket: Bucket,
@@ -27,7 +27,12 @@ export function createObjectTree(
   remover: Remover,
   concurrency: number,
 ): ItemTree<ListedObject> {
-  /** Copies the current version of the object. Throws `not-found` if it is gone, or the store says so. */
+  /**
+   * Copies the current version of the object.
+   *
+   * @throws already-exists if the destination exists and `replace` is not set
+   * @throws not-found if the source does not exist, or the store reports so
+   */
   const copyObject = async (seen: Source, to: Key, { replace, signal }: Replacing & Cancellable): Promise<void> => {
     let source = seen;
     for (let attempt = 1; ; attempt++) {
@@ -46,7 +51,7 @@ export function createObjectTree(
     }
   };
 
-  /** Some stores tell no etags in listings. */
+  /** Returns the ETag of an object. Requests it if the listing contains none, as on some stores. */
   const etagOf = async ({ key, ETag }: ListedObject, { signal }: Cancellable): Promise<string> =>
     unquote(ETag) || ((await copier.find(key, { signal }))?.etag ?? '');
 
@@ -79,15 +84,15 @@ export function createObjectTree(
 }
 
 /**
- * Single folders. A folder is there when the key of any object begins with its path; one that holds nothing has a marker,
- * an empty object whose key is that path.
+ * Creates the operations on single folders. A folder exists if the key of any object begins with its path. An empty
+ * folder has a marker: an empty object whose key is the path of the folder.
  */
 export function createFolderOperations(
   bucket: Bucket,
   copier: Copier,
   { removeObject }: Remover,
 ): Pick<Store, 'createFolder' | 'removeFolder'> {
-  /** Something that is there already is left as it is: others may have put more into a marker than we do. */
+  /** Creates a folder marker. Never replaces an object, because markers of other programs may have content. */
   const mark = async (folder: FolderPath, { signal }: Cancellable): Promise<void> => {
     if (await copier.find(folder, { signal })) return;
     const object = { Bucket: bucket.name, Key: folder, Body: '', ContentLength: 0 };
@@ -103,7 +108,7 @@ export function createFolderOperations(
     try {
       await sendConditionally(bucket, 'putIfNoneMatch', { IfNoneMatch: '*' }, { check, send: put });
     } catch (error) {
-      // Another client has made the folder meanwhile.
+      // Another client has created the folder meanwhile.
       if (!isStoreError(error, 'condition-failed') || !(await copier.find(folder, { signal }))) throw error;
     }
   };
@@ -122,7 +127,7 @@ export function createFolderOperations(
   };
 }
 
-/** Throws `not-found` unless anything lies in the folder, or its marker does. */
+/** Throws `not-found` unless the folder contains an object or has a marker. */
 export async function requireFolder(bucket: Bucket, folder: FolderPath, { signal }: Cancellable): Promise<void> {
   const { objects, undecodable } = await requestPage(bucket, { prefix: folder, limit: 1, signal });
   if (objects.length + undecodable === 0) throw notFound(folder);

@@ -10,21 +10,21 @@ import { nameStore } from './errors.ts';
 import { isEmptyMarker, type Key } from './keys.ts';
 import { INVALID_KEYS_MESSAGE, type ListedObject, MAX_KEYS, readPage, requestPage } from './list.ts';
 
-/** Some of the keys: those behind `after`, up to and with `until`; as far as there are any where undefined. */
+/** A range of keys: after `after`, up to and including `until`. An undefined bound does not limit the range. */
 export interface KeyRange {
   readonly after?: Key | undefined;
   readonly until?: Key | undefined;
 }
 
 /**
- * Every object whose key begins with `prefix`, in the order of `comparePaths`; those that nothing can name are told. It
- * fails where the store has another order: what comes too late would be taken for missing.
+ * Yields each object whose key begins with `prefix`, in the order of `comparePaths`. Logs the number of keys that are
+ * not UTF-8. Throws `unsupported` if the store lists in another order, because a late object would count as missing.
  */
 export async function* walkObjects(bucket: Bucket, prefix: Key, options: Cancellable): AsyncGenerator<ListedObject> {
   for await (const objects of walkPages(bucket, prefix, {}, options)) for (const object of objects) yield object;
 }
 
-/** The same by pages, of a part of the keys. */
+/** Yields the same objects by pages, limited to a range of keys. */
 export async function* walkPages(
   bucket: Bucket,
   prefix: Key,
@@ -41,7 +41,7 @@ export async function* walkPages(
     fruitless = objects.length === 0 ? fruitless + 1 : 0;
     if (fruitless === MOST_FRUITLESS) throw endless(bucket.endpoint);
     tellUndecodable(bucket, prefix, undecodable);
-    // What the page before had too is a repetition. Anything else that comes too late would be taken for missing.
+    // A store may repeat keys of the previous page. Any other key out of order would count as missing.
     if (repeated.some((key) => !before.has(key))) throw withoutOrder();
     before = new Set([...repeated, ...objects.map(({ key }) => key)]);
     for (const { key } of objects) {
@@ -55,8 +55,9 @@ export async function* walkPages(
 }
 
 /**
- * Every object whose key begins with `prefix`, for a removal, which needs no order. Where the store has another order, all
- * of them are listed before the first one is given, since a listing may skip some while others are removed.
+ * Yields each object whose key begins with `prefix`, in any order, for deletes. If the store lists in another order
+ * than `comparePaths`, lists all objects before it yields the first: a listing may skip objects while others are
+ * deleted.
  */
 export async function* walkInAnyOrder(bucket: Bucket, prefix: Key, options: Cancellable): AsyncGenerator<ListedObject> {
   try {
@@ -75,23 +76,23 @@ export async function* walkInAnyOrder(bucket: Bucket, prefix: Key, options: Canc
     fruitless = found.size === known ? fruitless + 1 : 0;
     if (fruitless === MOST_FRUITLESS) throw endless(bucket.endpoint);
     tellUndecodable(bucket, prefix, page.undecodable);
-    // Without a token, the next page begins behind the last key, which says nothing without an order.
+    // Without a token, the next page would begin after the last key, which requires an order.
     if (page.isTruncated && (page.token === undefined || page.token === token)) throw withoutOrder();
     token = page.isTruncated ? page.token : undefined;
   } while (token !== undefined);
   yield* found.values();
 }
 
-/** Consecutive pages without a new key that a listing may have. Buckets with many old versions have some. */
+/** Maximum consecutive pages without a new key. Buckets with many old versions have some such pages. */
 const MOST_FRUITLESS = 1000;
 
-/** Returns the error for a listing without an end, for example of a store that gives two tokens in turn. */
+/** Returns the error for an endless listing, for example of a store that alternates between two tokens. */
 function endless(endpoint: string | undefined): StoreError {
   const message = `${nameStore(endpoint)} lists a folder without end. Run "holdall doctor" to test it.`;
   return new StoreError('unavailable', message, { retryAfter: RETRY_LATER_SECONDS });
 }
 
-/** Directory buckets of AWS are of this kind. */
+/** Returns the error for a store that lists keys out of order, such as AWS directory buckets. */
 function withoutOrder(): StoreError {
   const message =
     "The object store lists keys out of order: Holdall can delete its folders, and can't copy or move them.";
@@ -107,8 +108,8 @@ function tellUndecodable(bucket: Bucket, folder: Key, leftOut: number): void {
 }
 
 /**
- * What lies in a folder itself behind a key, by pages: keys up to the next `/`, in the order of `comparePaths`, with what
- * is no path among them.
+ * Yields the direct children of a folder after a key, by pages: keys up to the next `/`, in the order of
+ * `comparePaths`. Includes keys that are not valid paths.
  */
 export async function* walkChildren(
   bucket: Bucket,
@@ -124,7 +125,7 @@ export async function* walkChildren(
   } while (place);
 }
 
-/** `Store.walk`: the same, without the folder itself and what no path can name. */
+/** `Store.walk`: yields the entries of `walkObjects` without the folder itself and without invalid paths. */
 export async function* walkEntries(
   bucket: Bucket,
   entries: Entries,
@@ -143,29 +144,29 @@ export async function* walkEntries(
   if (leftOut > 0) bucket.warn(INVALID_KEYS_MESSAGE, { folder, leftOut });
 }
 
-/** Pages that are read one after the other before it is asked what comes behind them: small folders cost no more. */
+/** Pages that are read one by one before the rest is split into ranges. Small folders thus cost no extra request. */
 const FEW = 4;
 
 /** The approximate number of pages in a range. Each range takes up to one extra request, which is one in six. */
 const PAGES_PER_RANGE = 6;
 
-/** Ranges that are read at once: eight win little where a store is near, and take more memory (docs/scaling.md). */
+/** Ranges that are read in parallel. Eight gain little with a nearby store, and need more memory (docs/scaling.md). */
 const RANGES_AT_ONCE = 4;
 
-/** Pages of a range that may wait for their turn: all that it has, also where it is larger than was reckoned. */
+/** Maximum prefetched pages of a range: all of its pages, even if the range is larger than estimated. */
 const PAGES_AHEAD = 8;
 
-/** The objects that each child of a folder has to have on average for the listing of the children to be worth it. */
+/** Minimum average number of objects per child of a folder. With fewer, listing the children costs too much. */
 const LEAST_PER_CHILD = 10;
 
 type Page = readonly ListedObject[];
 
 /**
- * As `walkObjects`, for looks at large folders: ranges of them are read at once, so that a store that is far away is not
- * waited for at each page. What it gives may have been listed seconds ago.
+ * Yields the same objects as `walkObjects`, faster for large folders. Reads several ranges of keys in parallel, so that
+ * the latency of a distant store does not add up per page. The objects may have been listed seconds before.
  *
- * Where one range ends the next begins, so that each key is in exactly one, whatever comes and goes meanwhile. They are
- * cut by the folders within; what is one large folder without any is read page by page.
+ * Each range begins where the previous one ends, so each key is in exactly one range, even if objects change meanwhile.
+ * The bounds are subfolders. A large folder without subfolders is read page by page.
  */
 export async function* walkAhead(bucket: Bucket, prefix: Key, { signal }: Cancellable): AsyncGenerator<ListedObject> {
   const left = new AbortController();
@@ -173,7 +174,7 @@ export async function* walkAhead(bucket: Bucket, prefix: Key, { signal }: Cancel
   try {
     for await (const page of pagesAhead(bucket, prefix, options)) for (const object of page) yield object;
   } finally {
-    // What was asked for ahead and is no longer wanted.
+    // Abort the prefetched pages that are no longer needed.
     left.abort();
   }
 }
@@ -198,9 +199,9 @@ async function* pagesAhead(bucket: Bucket, prefix: Key, options: Cancellable): A
 }
 
 /**
- * Ranges behind the last of some objects that lie one behind the other, `FEW` pages of them, as far as the folder goes
- * that they are spread over: each of as many of its children as would have about `PAGES_PER_RANGE` pages of objects, if
- * they are like those that are known.
+ * Yields ranges of keys after `objects`, which are `FEW` consecutive pages, up to the end of their innermost common
+ * folder. Each range covers as many children of that folder as have about `PAGES_PER_RANGE` pages of objects. Estimates
+ * the number from `objects`.
  */
 async function* rangesBehind(
   bucket: Bucket,
@@ -225,7 +226,7 @@ async function* rangesBehind(
   }
 }
 
-/** The innermost folder at or below `prefix` that holds both keys. */
+/** Returns the innermost folder at or below `prefix` that contains both keys. */
 function commonFolder(left: Key, right: Key, prefix: Key): Key {
   let length = prefix.length;
   for (let index = length; index < left.length && left[index] === right[index]; index++) {
@@ -234,17 +235,17 @@ function commonFolder(left: Key, right: Key, prefix: Key): Key {
   return left.slice(0, length);
 }
 
-/** What a folder holds itself that the key is, or lies in. */
+/** Returns the direct child of `folder` that is `key` or contains it. */
 function childOf(folder: Key, key: Key): Key {
   const end = key.indexOf('/', folder.length);
   return end === -1 ? key : key.slice(0, end + 1);
 }
 
-/** Passes on what `pages` gives. At once, and whenever one is taken, it is seen to that `ahead` of them are asked for. */
+/** Yields `pages`, and prefetches: `ahead` requests are in progress from the call on, and after each page. */
 function readAhead(pages: AsyncGenerator<Page>, ahead: number): AsyncGenerator<Page> {
   const ask = () => {
     const next = pages.next();
-    // It is thrown when its turn comes, if it does.
+    // Prevents an unhandled rejection. The consumer receives the error when it reaches this page.
     next.catch(() => {});
     return next;
   };

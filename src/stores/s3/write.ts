@@ -13,9 +13,11 @@ import { requireStored, wasRetried } from './errors.ts';
 import { quote } from './keys.ts';
 import { cut, planParts, uploadParts } from './multipart.ts';
 
-/** Writes of whole files: a small one in one request, a larger one in parts that are sent while it arrives. */
+/** Creates the write operation. Writes a small file in one request, and a larger one in parts while it arrives. */
 export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat']): Store['write'] {
-  /** Whether etags stand bare in the conditions of writes: Ceph 16 takes none in quotes, which is how RFC 9110 has them. */
+  /**
+   * Whether conditions of writes contain ETags without quotes. Ceph 16 rejects quoted ETags, which RFC 9110 requires.
+   */
   let bareEtags = false;
 
   const headersOf = (condition: WriteCondition | undefined): ConditionHeaders => {
@@ -46,7 +48,7 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
     });
     try {
       signal?.throwIfAborted();
-      // Waited for: the store might take it though its caller has left, and that would be told as nothing done.
+      // `signal` does not abort this request: the store might still write the object after the caller got an error.
       const { ETag } = await bucket.ask({ key: file, timeout: LONG_TIMEOUT_MS }, (options) =>
         bucket.client.send(command, options),
       );
@@ -54,7 +56,7 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
     } catch (error) {
       if (!isStoreError(error, 'condition-failed')) throw error;
       const present = await undefinedIfNotFound(stat(file, { signal }));
-      // Done already, by the same request: its response was lost, and the file that it made fails its own condition.
+      // The first attempt succeeded but its response was lost, so its own file fails the condition of the retry.
       if (wasRetried(error.cause) && present?.etag === md5(bytes)) return present.etag;
       if (bareEtags || typeof condition !== 'object' || present?.etag !== condition.etag) throw error;
       bareEtags = true;
@@ -69,7 +71,7 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
       const cutter = cut(signal ? addAbortSignal(signal, body) : body, partSize, most);
       const first = await cutter.parts.next();
       const bytes = first.done ? Buffer.alloc(0) : first.value;
-      // Some stores pass over conditions, so they are looked at here as well.
+      // Some stores ignore conditions, so check them here too.
       await requireNow(file, condition, () => stat(file, { signal }));
       let ETag: string | undefined;
       if (bytes.length < partSize) {
@@ -103,7 +105,7 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
   };
 }
 
-/** The etag of an object that came in one request, but for an encrypted one. */
+/** Returns the ETag that stores assign to an unencrypted object written in one request. */
 const md5 = (bytes: Buffer): string => createHash('md5').update(bytes).digest('hex');
 
 interface WriteOptions {
@@ -142,7 +144,7 @@ async function* startingWith(first: Buffer, rest: AsyncGenerator<Buffer>): Async
   yield* rest;
 }
 
-/** Throws `condition-failed` unless the condition, if there is one, holds at this moment. */
+/** Throws `condition-failed` if the condition is defined and does not hold now. */
 async function requireNow(
   file: FilePath,
   condition: WriteCondition | undefined,
@@ -153,7 +155,10 @@ async function requireNow(
   requireCondition(file, present, condition);
 }
 
-/** What a refusal of the store means for a write under this condition; one on an etag is a 404 where nothing is. */
+/**
+ * Translates an error of a conditional write to `condition-failed`. Stores return 404 for a condition on the ETag of a
+ * missing object. Returns other errors unchanged.
+ */
 function ofCondition(error: unknown, file: FilePath, condition: WriteCondition): unknown {
   if (!isStoreError(error, 'condition-failed') && !isStoreError(error, 'not-found')) return error;
   return condition === 'absent' ? preconditionFailed(file, error) : versionReplaced(file);
