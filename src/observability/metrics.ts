@@ -1,54 +1,54 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@prometheus-io/client';
 import type { Quota } from '../model/store.ts';
 
-/** A request, as it was answered. */
+/** A completed HTTP request. */
 export interface AnsweredRequest {
   readonly method: string;
-  /** The route with its parameters as names, of which there are few; undefined where there was none for it. */
+  /** The route pattern with parameter names, which limits label values; undefined if no route matched. */
   readonly route: string | undefined;
   readonly status: number;
   readonly seconds: number;
-  /** Bytes, heads included. */
+  /** Bytes, including headers. */
   readonly received: number;
   readonly sent: number;
 }
 
-/** A call of the store, as it ended. */
+/** A completed call of the store. */
 export interface EndedCall {
   readonly operation: string;
   readonly outcome: string;
   readonly seconds: number;
 }
 
-/** What is looked up when metrics are read. */
+/** Values that are queried when metrics are read. */
 export interface Levels {
-  /** Renders that wait for their turn. */
+  /** Returns the number of queued renders. */
   thumbnailsWaiting(): number;
   quota(): Quota | undefined;
 }
 
-/** What one process counts of its work. */
+/** The metrics of one process. */
 export interface Metrics {
   requestBegan(): void;
   requestEnded(request: AnsweredRequest): void;
   storeCalled(call: EndedCall): void;
-  /** A request to the backend was sent again. */
+  /** Counts a retry of a request to the backend. */
   retried(): void;
   storeIsGone(isGone: boolean): void;
-  /** Where a thumbnail came from; `failed` where there is none. */
+  /** Counts a thumbnail by its source; `failed` counts a failure. */
   thumbnailGiven(from: 'memory' | 'cache' | 'render' | 'failed'): void;
-  /** A commit was made of so many changes. */
+  /** Counts a commit that contains `changes` changes. */
   committed(changes: number): void;
-  /** Has levels looked up from now on. */
+  /** Sets the source of the queried values. Until then, they are 0 or missing. */
   observe(levels: Levels): void;
-  /** All of it, as it can be sent to another process. */
+  /** Returns all metrics in a serializable form, for another process. */
   read(): Promise<object[]>;
 }
 
-/** Seconds. From what is in memory to what takes a person's patience; the last ones are for uploads. */
+/** Histogram buckets in seconds: from reads of memory to slow requests. The last ones are for uploads. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
-/** Metrics of the process that has this name among those that serve together. */
+/** Creates the metrics of a process. The label `worker` distinguishes the processes of a service. */
 export function createMetrics(worker: string): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ worker });
@@ -120,7 +120,7 @@ export function createMetrics(worker: string): Metrics {
   };
 }
 
-/** What was read of one or more processes, as Prometheus takes it. */
+/** Formats the metrics of one or more processes for Prometheus. */
 export async function formatMetrics(read: readonly (readonly object[])[]): Promise<{ type: string; text: string }> {
   const together = Registry.aggregate([...read]);
   return { type: together.contentType, text: await together.metrics() };

@@ -25,25 +25,26 @@ import {
 import type { BackendRequest, CallSpan, RequestSpan, Span, TracedRequest, Tracer } from './tracer.ts';
 
 export interface TracerOptions {
-  /** Where spans are sent, and with which headers. */
+  /** The URL of the OTLP endpoint for spans. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What is said of the service with every span; `attributes` come before what is known without them. */
+  /** Resource attributes of every span. `attributes` override the defaults, except the service name. */
   readonly service: string;
   readonly version: string;
   readonly attributes: Readonly<Record<string, string>>;
   readonly sampler: SamplerOptions;
-  /** Told when spans can't be sent, and when they can again, once each. */
+  /** `onFailing` is called once when export begins to fail, and `onTaken` once when it succeeds again. */
   readonly onFailing: (reason: string) => void;
   readonly onTaken: () => void;
 }
 
-/** Characters of a value: what a stranger asks for is as long as they like, and two thousand spans may wait. */
+/** Maximum characters of an attribute value. Anonymous clients can send long URLs, and 2,048 spans can be queued. */
 const LONGEST_VALUE = 2048;
 
 /**
- * Sends spans by OTLP over HTTP, as protobuf, which every collector takes: up to 512 together, every five seconds or when
- * there are so many. While they are not taken, 2,048 wait, and further ones are dropped: those are the library's numbers.
+ * Creates a tracer that exports spans by OTLP over HTTP as protobuf, which every collector accepts. Exports batches of
+ * up to 512 spans, every five seconds or when a batch is full. Queues 2,048 spans if export fails, and drops further
+ * ones. These numbers are the defaults of the OpenTelemetry SDK.
  */
 export function createTracer(options: TracerOptions): Tracer {
   const { url, headers, service, version, attributes } = options;
@@ -80,11 +81,11 @@ export function createTracer(options: TracerOptions): Tracer {
 
 const propagator = new W3CTraceContextPropagator();
 
-/** The trace that the request says it is a part of, if it does. */
+/** Returns the trace context of the request headers, or an empty context. */
 const contextOf = ({ headers }: TracedRequest): Context =>
   propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
 
-/** The names of others are numberless, and a span is to have one of few. */
+/** Methods that appear in span names. Any other method becomes `HTTP`, because span names must have low cardinality. */
 const KNOWN_METHODS = new Set([
   'CONNECT',
   'DELETE',
@@ -98,7 +99,10 @@ const KNOWN_METHODS = new Set([
   'QUERY',
 ]);
 
-/** By the names of https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-server; undefined ones are left out. */
+/**
+ * Returns span attributes by https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-server. Attributes with
+ * an undefined value are omitted.
+ */
 function attributesOf({ id, method, route, path, scheme, host, port, headers }: TracedRequest) {
   const isKnown = KNOWN_METHODS.has(method);
   return {
@@ -114,10 +118,10 @@ function attributesOf({ id, method, route, path, scheme, host, port, headers }: 
   };
 }
 
-/** Which requests are traced: https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/ */
+/** The sampler, by https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/. */
 export interface SamplerOptions {
   readonly name: Root | `parentbased_${Root}`;
-  /** The part that `traceidratio` takes, from 0 to 1. */
+  /** The fraction of traces that `traceidratio` samples, from 0 to 1. */
   readonly ratio: number;
 }
 
@@ -151,7 +155,7 @@ export function createRequestSpan(tracer: TelemetryTracer, span: TelemetrySpan):
   };
 }
 
-/** What a store answers is no failure of the call, unless it is one of the store. */
+/** Outcomes that mark a span as failed. Other errors, such as `not-found`, are regular results of a call. */
 const FAILURES: readonly string[] = ['unavailable', 'fault'];
 
 function createCallSpan(tracer: TelemetryTracer, span: TelemetrySpan): CallSpan {
@@ -166,8 +170,8 @@ function createCallSpan(tracer: TelemetryTracer, span: TelemetrySpan): CallSpan 
 }
 
 /**
- * What is done within a span. One that has ended takes nothing: what a request began and others go on with, as commits of
- * a queue that never gets empty, would go on in its trace for hours.
+ * Creates the children of a span. An ended span gets no more children: a commit queue that a request has started can
+ * run for hours on behalf of other requests.
  */
 function createSpan(tracer: TelemetryTracer, span: TelemetrySpan): Span {
   const within = trace.setSpan(ROOT_CONTEXT, span);
@@ -189,7 +193,10 @@ function createSpan(tracer: TelemetryTracer, span: TelemetrySpan): Span {
   };
 }
 
-/** By the names of https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client; undefined ones are left out. */
+/**
+ * Returns span attributes by https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client. Attributes with
+ * an undefined value are omitted.
+ */
 function callAttributes({ method, url, status, backendId }: BackendRequest): Attributes {
   const { hostname, port, protocol } = new URL(url);
   return {
@@ -207,13 +214,13 @@ function fail(span: TelemetrySpan, type: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** Told when spans can't be sent, and when they can again. */
+/** Called when export begins to fail, and when it succeeds again. */
 export interface FailingReport {
   readonly onFailing: (reason: string) => void;
   readonly onTaken: () => void;
 }
 
-/** The same exporter, which tells of the first failure of many, and of their end: the library keeps them to itself. */
+/** Wraps an exporter to report the first of consecutive failures, and the recovery. The library reports neither. */
 export function reportFailing(exporter: SpanExporter, { onFailing, onTaken }: FailingReport): SpanExporter {
   let isFailing = false;
   return {

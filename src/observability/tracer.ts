@@ -1,80 +1,80 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Makes spans of requests, and sends them on. */
+/** Records spans of requests and exports them. */
 export interface Tracer {
   /**
-   * Begins the span of a request, as a part of the trace that its headers name (W3C Trace Context), or of a new one.
-   * Undefined where the request is not to be traced.
+   * Starts the span of a request, in the trace that its headers name (W3C Trace Context) or in a new trace. Returns
+   * undefined if the request is not sampled.
    */
   begin(request: TracedRequest): RequestSpan | undefined;
-  /** Sends what has not been sent. Settles when it has, or when it can't be. */
+  /** Exports the remaining spans. Resolves when the export has succeeded or failed. */
   close(): Promise<void>;
 }
 
-/** A request of which the head has come. */
+/** A request whose headers have arrived. */
 export interface TracedRequest {
   readonly id: string;
   readonly method: string;
-  /** With its parameters as names; undefined where there is none for the request. */
+  /** The route pattern with parameter names; undefined if no route matches. */
   readonly route: string | undefined;
-  /** Without the query, which may hold a signature or a code. */
+  /** The path without the query, which can contain a signature or an authorization code. */
   readonly path: string;
   readonly scheme: string;
-  /** For which host and port it is, where it says so. */
+  /** Host and port of the request; undefined if the request contains none. */
   readonly host: string | undefined;
   readonly port: number | undefined;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
-/** Something that takes its time, and what is done meanwhile for it. */
+/** An operation in progress, to which child operations can be added. */
 export interface Span {
-  /** Begins a call of the store; undefined where the span has ended. */
+  /** Starts the span of a store call. Returns undefined if this span has ended. */
   callStore(operation: string): CallSpan | undefined;
-  /** Adds a request to the backend that has just ended. */
+  /** Adds a request to the backend that has just completed. */
   addBackendRequest(request: BackendRequest): void;
 }
 
 export interface RequestSpan extends Span {
-  /** Ends it with the status of the answer. */
+  /** Ends the span with the status of the response. */
   end(status: number): void;
 }
 
 export interface CallSpan extends Span {
-  /** Ends it with `ok`, the kind of a `StoreError`, or `fault`. */
+  /** Ends the span. `outcome` is `ok`, the kind of a `StoreError`, or `fault` for any other error. */
   end(outcome: string): void;
 }
 
-/** The request that code runs for, as its log and its trace have to know it. */
+/** The HTTP request on whose behalf code runs, for logs and traces. */
 export interface CurrentRequest {
   readonly id: string;
-  /** What is done now is a part of this; undefined where the request is not traced. */
+  /** The current span; undefined if the request is not sampled. */
   readonly span: Span | undefined;
 }
 
 const current = new AsyncLocalStorage<CurrentRequest | undefined>();
 
-/** Undefined where code runs for no request, and where nobody wants to know for which one it does. */
+/** Returns the current request. Undefined outside of requests, and if neither logs nor traces need it. */
 export const currentRequest = (): CurrentRequest | undefined => current.getStore();
 
-/** Has everything that `run` does, and what comes of it later, find the request; or none, where it is for none. */
+/** Runs `run` with `request` as its current request, also in its asynchronous continuations; undefined for none. */
 export const runFor = <Result>(request: CurrentRequest | undefined, run: () => Result): Result =>
   current.run(request, run);
 
-/** A request that a store sent to its backend, as it ended: each try is one. */
+/** A completed request of a store to its backend. Each attempt is a separate request. */
 export interface BackendRequest extends BackendAnswer {
   readonly method: string;
-  /** Without its query, which may hold a signature. */
+  /** The URL without the query, which can contain a signature. */
   readonly url: string;
-  /** Until the head of the answer came, or the error. */
+  /** Milliseconds until the response headers or the error. */
   readonly milliseconds: number;
 }
 
-/** What the head of an answer tells. */
+/** The traced properties of a response of the backend. */
 export interface BackendAnswer {
-  /** Undefined where no answer came. */
+  /** The status; undefined if there was no response. */
   readonly status: number | undefined;
-  /** What the backend calls the request: so its own log has it, and whoever runs it can look it up. */
+  /** The id of the request in the backend's own log. */
   readonly backendId: string | undefined;
-  /** What is left of the quota, where there is one. */
+  /** The remaining requests of the quota; undefined if the backend has none. */
   readonly remaining?: string | undefined;
 }

@@ -5,30 +5,30 @@ import { LRUCache } from 'lru-cache';
 import { type CacheFolder, createCacheFolder, isMissing, noteUse } from '../cache/cache-folder.ts';
 
 export interface CacheOptions {
-  /** Made when missing; not touched when `size` is 0. */
+  /** The folder of the cache. Created if missing; unused if `size` is 0. */
   readonly folder: string;
-  /** Bytes on disk; 0 keeps thumbnails in memory only. */
+  /** Maximum bytes on disk. 0 stores thumbnails in memory only. */
   readonly size: number;
   readonly warn: Warn;
 }
 
-/** Finished thumbnails, in memory and behind that on disk. Failures are warned of and never thrown. */
+/** Caches thumbnails in memory and on disk. Logs failures and never throws them. */
 export interface ThumbnailCache {
-  /** What is in memory. */
+  /** Returns the thumbnail if it is in memory. */
   peek(key: string): Buffer | undefined;
-  /** What is in memory or on disk. */
+  /** Returns the thumbnail if it is in memory or on disk. */
   get(key: string): Promise<Buffer | undefined>;
   set(key: string, thumbnail: Buffer): void;
-  /** Resolves when everything that was set is stored. */
+  /** Resolves when all pending writes have ended. */
   close(): Promise<void>;
 }
 
-/** Bytes. */
+/** Maximum bytes of thumbnails in memory. */
 const MEMORY_SIZE = 16 * 1024 * 1024;
 
 /**
- * Milliseconds after which a thumbnail in memory is taken from disk once more, where that notes its use: what only
- * memory knows to be popular would be the first to go on disk.
+ * Milliseconds after which a thumbnail in memory is read from disk again. The read records its use on disk: otherwise,
+ * the disk cache would evict thumbnails that are only read from memory.
  */
 const NOTE_USE_AFTER = 60 * 60 * 1000;
 
@@ -60,33 +60,33 @@ export function createCache({ folder, size, warn }: CacheOptions): ThumbnailCach
   };
 }
 
-/** Is told of whatever goes wrong in a cache, which never fails a request. */
+/** Logs a failure of the cache. Such a failure never fails a request. */
 export type Warn = (message: string, error: unknown) => void;
 
 /**
- * Thumbnails in a folder that any number of processes share. `key` is 64 hexadecimal digits that say all that the
- * thumbnail depends on: what is stored under it never changes.
+ * A cache of thumbnails in a folder that several processes can share. `key` is a hash (64 hexadecimal digits) of
+ * everything that the thumbnail depends on, so the thumbnail of a key never changes.
  */
 export interface DiskCache {
-  /** The thumbnail as it was stored, or undefined. What is not whole, or is not ours, is not there. */
+  /** Returns the stored thumbnail, or undefined if the file is missing, damaged or not from this cache. */
   get(key: string): Promise<Buffer | undefined>;
-  /** Begins to store a thumbnail. */
+  /** Starts to store a thumbnail. */
   set(key: string, thumbnail: Buffer): void;
-  /** Resolves when everything that began has ended. */
+  /** Resolves when all pending writes and the cleanup have ended. */
   close(): Promise<void>;
 }
 
-/** Far above any thumbnail, in bytes: a larger file is not one of ours, and not worth reading. */
+/** Maximum bytes of a cache file, far above any thumbnail. A larger file is not from this cache and is not read. */
 const MAX_FILE = 4 * 1024 * 1024;
 
 const CHECKSUM_BYTES = 32;
 
 const KEY = /^[0-9a-f]{64}$/;
 
-/** How many thumbnails may be on their way to a slow disk. More are left out of the cache, not held in memory. */
+/** Maximum pending writes. With a slow disk, further thumbnails are not cached, so that they do not fill the memory. */
 const MAX_WRITES = 64;
 
-/** A cache of `size` bytes in `folder`, which is made when missing. The files used least recently make room. */
+/** Creates a cache of `size` bytes in `folder`, which is created if missing. Evicts the least recently used files. */
 export function createDiskCache({ folder, size, warn }: { folder: string; size: number; warn: Warn }): DiskCache {
   const cache = createCacheFolder({
     path: folder,
@@ -134,7 +134,7 @@ export function createDiskCache({ folder, size, warn }: { folder: string; size: 
   };
 }
 
-/** Reads a thumbnail and notes in its time stamp that it was used. */
+/** Reads a thumbnail, and records the use in the timestamp of the file. */
 async function load(folder: string, key: string): Promise<Buffer> {
   const path = join(folder, key);
   const file = await open(path);
@@ -154,8 +154,8 @@ async function load(folder: string, key: string): Promise<Buffer> {
 }
 
 /**
- * Stores a thumbnail behind its checksum. No file of the final name is ever incomplete; the checksum is there for
- * machines that lose power, since nothing waits for the disk, and for whatever else comes to lie in the folder.
+ * Stores a thumbnail after its checksum. An atomic rename prevents incomplete files. The checksum detects files that a
+ * power failure has damaged, because writes are not flushed, and foreign files in the folder.
  */
 async function store(cache: CacheFolder, key: string, thumbnail: Buffer): Promise<void> {
   const content = Buffer.concat([checksum(key, thumbnail), thumbnail]);
@@ -173,7 +173,7 @@ async function store(cache: CacheFolder, key: string, thumbnail: Buffer): Promis
   }
 }
 
-/** The key is part of it, so that a file that was renamed is not taken for another. */
+/** Returns the checksum of a thumbnail. It includes the key, which detects renamed files. */
 function checksum(key: string, thumbnail: Buffer): Buffer {
   return hash('sha256', Buffer.concat([Buffer.from(key), thumbnail]), 'buffer');
 }

@@ -7,20 +7,19 @@ const THUMBNAIL_SIZE = 320;
 
 const QUALITY = 80;
 
-// No image is opened twice, so that libvips' cache of operations would only hold memory. Renders run side by side
-// in a number of our choosing; threads within one would only fragment memory (sharp's advice for glibc).
+// No image is opened twice, so libvips' operation cache would only use memory. A semaphore limits parallel renders;
+// threads within one render would only fragment memory (sharp's advice for glibc).
 sharp.cache(false);
 sharp.concurrency(1);
 
-// libvips would otherwise open whatever it was built with. The names are those of its classes, as `sharp.block` takes
-// them; blocking a class blocks those derived from it. Ultra HDR stays blocked: such a file is opened as the JPEG
-// that it also is.
+// By default, libvips opens every format that it was built with. `sharp.block` accepts names of libvips classes, and
+// also blocks derived classes. Ultra HDR stays blocked: libvips opens such a file as the JPEG that it also is.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({
   operation: ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer'],
 });
 
-/** Lets this process open all formats. Those blocked until then belong in a separate process: see `render-process.ts`. */
+/** Unblocks all supported formats. Call it only in a separate process: see `render-process.ts`. */
 export function allowAllFormats(): void {
   sharp.unblock({
     operation: [
@@ -33,12 +32,12 @@ export function allowAllFormats(): void {
 }
 
 /**
- * Draws the thumbnail of an image: a JPEG of exactly `THUMBNAIL_SIZE` × `THUMBNAIL_SIZE` pixels in sRGB, filled to
- * the edges around the image's centre, upright, transparency on white, the first frame of an animation, nothing of
- * the image's metadata. An image that is damaged in part is drawn as far as it goes.
+ * Draws the thumbnail of an image: a JPEG of exactly `THUMBNAIL_SIZE` × `THUMBNAIL_SIZE` pixels in sRGB. The thumbnail
+ * is upright, cropped to the centre, and has a white background, no metadata, and the first frame of an animation. For
+ * a partly damaged image, draws the readable part.
  *
- * Throws `RenderError`. Work can't be stopped from outside once it began; libvips looks at `timeLimit`
- * (milliseconds) now and then, and some decoders never let it look.
+ * Throws `RenderError`. A render can't be aborted. libvips checks `timeLimit` (milliseconds) from time to time, but
+ * some decoders never let it check.
  */
 export async function drawThumbnail(image: Buffer, timeLimit: number): Promise<Buffer> {
   const metadata = await inspect(image);
@@ -73,16 +72,16 @@ function draw(image: Buffer, metadata: Metadata, { failOn, timeLimit }: DrawOpti
     .flatten({ background: 'white' })
     .timeout({ seconds: Math.ceil(timeLimit / 1000) })
     .jpeg({ quality: QUALITY });
-  // sharp turns 16 bits with a profile into Display P3 on the way, and only an output profile takes it on to sRGB.
-  // Without a profile of its own, such an image never was in P3 and would be turned into wrong colours.
+  // sharp converts 16-bit images with a profile to Display P3, and to sRGB only if an output profile is set. A 16-bit
+  // image without a profile was never in P3, so an output profile would give it wrong colours.
   if (metadata.depth === 'ushort' && metadata.hasProfile) pipeline.withIccProfile('srgb', { attach: false });
   return pipeline.toBuffer();
 }
 
 /**
- * The square in the middle of an image that is so long and thin that scaling all of it to the thumbnail's height
- * would pass the limits of libvips (10,000,000 pixels a side; 32,767 for SVG), and undefined for any other. What is
- * cut off would not be on the thumbnail either.
+ * Returns the centre square of a very long and thin image, or undefined for any other image. Scaling the whole image to
+ * the thumbnail's height would exceed the limits of libvips (10,000,000 pixels per side; 32,767 for SVG). The thumbnail
+ * shows only the centre anyway.
  */
 function centreOfSliver({ width, height }: { width: number; height: number }) {
   const side = Math.min(width, height);
@@ -90,7 +89,7 @@ function centreOfSliver({ width, height }: { width: number; height: number }) {
   return { left: Math.floor((width - side) / 2), top: Math.floor((height - side) / 2), width: side, height: side };
 }
 
-/** What can be seen of an image that is cut short or broken. One colour all over is not worth seeing. */
+/** Draws the readable part of a truncated or damaged image. Throws `problem` if the result has only one colour. */
 async function drawDamaged(
   image: Buffer,
   metadata: Metadata,
@@ -107,7 +106,7 @@ async function drawDamaged(
   throw problem;
 }
 
-/** libvips has texts and no codes: these are the ones that mean something to whoever sent the image. */
+/** Translates an error of libvips by its message, because libvips has no error codes. */
 function asRenderError(error: unknown): RenderError {
   if (error instanceof RenderError) return error;
   const message = error instanceof Error ? error.message : String(error);
@@ -116,7 +115,7 @@ function asRenderError(error: unknown): RenderError {
 
 function faultIn(message: string): RenderFault {
   if (message.includes('unsupported image format')) return 'unsupported';
-  // An SVG of a size that no integer holds comes out as zero pixels wide.
+  // libvips reports an SVG whose size overflows an integer as zero pixels wide.
   if (/pixel limit|zero-sized image/.test(message)) return 'too-many-pixels';
   if (message.startsWith('timeout:')) return 'too-slow';
   return 'damaged';

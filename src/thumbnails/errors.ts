@@ -3,7 +3,7 @@ import type { FilePath } from '../model/path.ts';
 import type { FileEntry } from '../model/store.ts';
 import { MAX_AVIF_PIXELS, MAX_PIXELS, MAX_SOURCE_SIZE } from './limits.ts';
 
-/** Throws unless a thumbnail can be made of a file of this size: `too-large`, or `invalid-request` for an empty one. */
+/** Throws `too-large` if the file is too large for a thumbnail, and `invalid-request` if it is empty. */
 export function requireUsableSize({ path, size }: FileEntry): void {
   if (size === 0) {
     throw new StoreError('invalid-request', `The file ${quoted(path)} is empty: there is no image in it.`);
@@ -63,9 +63,9 @@ const PIXEL_LIMIT =
   `Thumbnails are made of images of up to ${MAX_PIXELS / 1_000_000} megapixels, of an AVIF of up to ` +
   `${MAX_AVIF_PIXELS / 1_000_000} megapixels, and of an SVG of up to 32,767 pixels a side.`;
 
-/** What a verdict on an image depends on besides the image. */
+/** The conditions of a render failure besides the image. */
 export interface FailureOptions {
-  /** Bytes that a drawing process may take. */
+  /** Maximum memory of a drawing process, in bytes. */
   readonly memoryLimit: number;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -75,9 +75,9 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 
 /**
- * Milliseconds for which a failure is remembered. An image stays as it is, so a day only bounds how long a verdict of
- * an older version of a decoder lasts. A slow image may have met a busy machine: it is tried again after a minute. A
- * fault without a time is not remembered.
+ * Milliseconds for which a failure is cached. The version of an image never changes, so a day only limits the effect of
+ * an old decoder version. A slow render may be due to a busy machine, so it is retried after a minute. A fault without
+ * an entry is not cached.
  */
 const REMEMBERED_FOR: Partial<Readonly<Record<RenderFault, number>>> = {
   unsupported: DAY,
@@ -88,14 +88,14 @@ const REMEMBERED_FOR: Partial<Readonly<Record<RenderFault, number>>> = {
   'too-slow': MINUTE,
 };
 
-/** Returns the cache entry that remembers a failure, or undefined if it must not be remembered. */
+/** Returns the cache entry for a failure, or undefined if it must not be cached. */
 export function encodeFailure(error: RenderError, { memoryLimit, now }: FailureOptions): Buffer | undefined {
   const time = REMEMBERED_FOR[error.fault];
   if (time === undefined) return undefined;
   return Buffer.from(JSON.stringify({ until: now + time, memoryLimit, error: serializeRenderError(error) }));
 }
 
-/** Whether a cache entry is a failure. A thumbnail is a JPEG, which never begins with `{`. */
+/** Returns whether a cache entry is a failure. A thumbnail is a JPEG, which never begins with `{`. */
 export function isFailure(entry: Buffer): boolean {
   return entry[0] === 0x7b;
 }
@@ -111,19 +111,19 @@ export function decodeFailure(entry: Buffer, { memoryLimit, now }: FailureOption
 
 /** Why no thumbnail can be made of an image. */
 export type RenderFault =
-  /** It is in none of the formats that are read. */
+  /** The file has no supported image format. */
   | 'unsupported'
-  /** Its format is known, and nothing to look at can be had from it. */
+  /** The format is supported, but no part of the image is readable. */
   | 'damaged'
-  /** It has more pixels than are decoded. */
+  /** The image exceeds the limit of pixels. */
   | 'too-many-pixels'
-  /** It is compressed, and larger than a source may be when it is unpacked. */
+  /** The unpacked size of a compressed file exceeds `MAX_SOURCE_SIZE`. */
   | 'too-large-unpacked'
-  /** It needs more memory than a drawing process may take. */
+  /** Drawing exceeds the memory limit of a drawing process. */
   | 'too-much-memory'
-  /** It takes longer than a render may. */
+  /** Drawing exceeds the time limit of a render. */
   | 'too-slow'
-  /** The drawing process was killed by something else, which says nothing of the image. */
+  /** Another process killed the drawing process. The image itself may be valid. */
   | 'killed';
 
 const FAULTS: readonly RenderFault[] = [
@@ -137,13 +137,13 @@ const FAULTS: readonly RenderFault[] = [
 ];
 
 /**
- * What drawing throws on purpose. It knows of images only, not of the file that one came from; `message` is what
- * libvips said, for the log.
+ * An expected error of drawing. It does not contain the path of the file. `message` is the message of libvips, for the
+ * log.
  */
 export class RenderError extends Error {
   override readonly name = 'RenderError';
   readonly fault: RenderFault;
-  /** Width × height in pixels, where they are what is wrong and known. */
+  /** Width × height in pixels, if they are known and exceed the limit. */
   readonly dimensions: string | undefined;
 
   constructor(fault: RenderFault, message: string, options: { cause?: unknown; dimensions?: string } = {}) {
@@ -153,12 +153,12 @@ export class RenderError extends Error {
   }
 }
 
-/** The error as text for another process, which begins with `{`. */
+/** Serializes the error for another process. The text begins with `{`. */
 export function serializeRenderError({ fault, message, dimensions }: RenderError): string {
   return JSON.stringify({ fault, message, dimensions });
 }
 
-/** The error that `serializeRenderError` made the text of; throws when it did not. */
+/** Parses the text of `serializeRenderError`. Throws if the text is not valid. */
 export function parseRenderError(text: string): RenderError {
   const parsed: unknown = JSON.parse(text);
   if (typeof parsed === 'object' && parsed !== null && 'fault' in parsed && isRenderFault(parsed.fault)) {

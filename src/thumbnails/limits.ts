@@ -1,15 +1,18 @@
-/** The largest file that a thumbnail is made of, in bytes. An SVG must also be no larger when it is unpacked. */
+/** Maximum bytes of a source file: 50 MB. For a compressed SVG, the limit also applies to the unpacked size. */
 export const MAX_SOURCE_SIZE = 50 * 1024 * 1024;
 
 /** Maximum pixels of an image: 100 megapixels. */
 export const MAX_PIXELS = 100_000_000;
 
-/** Maximum pixels of an AVIF: 50 megapixels. Its decoder needs 15 to 23 bytes for each, three times any other. */
+/**
+ * Maximum pixels of an AVIF: 50 megapixels. Its decoder needs 15 to 23 bytes per pixel, three times as much as any
+ * other.
+ */
 export const MAX_AVIF_PIXELS = 50_000_000;
 
 /**
- * Bytes that an image may need in the serving process, by estimate. Larger images are drawn in a separate process.
- * Several images may be drawn at once, in each worker: the limit admits a progressive JPEG of 20 megapixels.
+ * Maximum estimated bytes of memory for drawing in the serving process. Other images are drawn in a separate process.
+ * Each worker can draw several images in parallel. The limit admits a progressive JPEG of 20 megapixels.
  */
 export const MAX_MEMORY_HERE = 64 * 1024 * 1024;
 
@@ -20,11 +23,11 @@ export const MAX_DRAWING_MEMORY = 1024 * 1024 * 1024;
 export const MIN_DRAWING_MEMORY = 128 * 1024 * 1024;
 
 /**
- * Estimates how many bytes libvips needs to draw the thumbnail of an image, by its header alone. The figures were
- * measured with libvips 8.18; `tests/thumbnails/memory.test.ts` holds the estimates to the real need.
+ * Estimates from the header of an image how many bytes libvips needs to draw its thumbnail. The figures were measured
+ * with libvips 8.18; `tests/thumbnails/memory.test.ts` compares the estimates with the real memory use.
  *
- * Returns `Infinity` for a format that is always drawn in a separate process, and undefined for anything that is not
- * an image in one of the formats that are drawn.
+ * Returns `Infinity` for a format that is always drawn in a separate process, and undefined for a file that is not an
+ * image in a supported format.
  */
 export function estimateMemory(image: Buffer): number | undefined {
   if (image[0] === 0xff && image[1] === 0xd8) return estimateJpeg(image);
@@ -38,13 +41,13 @@ export function estimateMemory(image: Buffer): number | undefined {
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /**
- * Whether an image has a format that is always drawn in a separate process. An SVG is a program. An AVIF or a GIF is
- * decoded as a whole, into up to 23 bytes for each pixel. The headers of GIF and TIFF alone can fill gigabytes: a GIF of
- * 50 MB has four million frames.
+ * Returns whether an image has a format that is always drawn in a separate process. Drawing an SVG can take any amount
+ * of time and memory. An AVIF or a GIF is decoded as a whole, with up to 23 bytes per pixel. The headers of GIF and
+ * TIFF alone can fill gigabytes: a GIF of 50 MB can have four million frames.
  */
 function isDrawnApart(image: Buffer): boolean {
   const start = image.toString('latin1', 0, 1000);
-  // libvips looks for `<svg` in the first thousand bytes, and inside whatever is compressed by gzip.
+  // libvips searches for `<svg` in the first thousand bytes, and also in gzip-compressed files.
   return /^(?:GIF8|II[*+]\0|MM\0[*+]|\x1f\x8b|[^]{4}ftyp)|<svg/i.test(start);
 }
 
@@ -58,16 +61,17 @@ interface Raster {
 }
 
 /**
- * What libvips holds of an image that is decoded row by row. It scales down in steps, and holds the rows that a step is made
- * of: a band, or all rows of a very wide image. It also holds what is turned upright, if that is more.
+ * Returns the bytes that libvips holds of an image that is decoded row by row. It scales down in steps, and holds the
+ * source rows of a step: a band, or all rows of a very wide image. If rotation needs more, that amount counts.
  */
 function rowsHeld(image: Raster): number {
   return Math.max(bandOfRows(image), turnedWhole(image));
 }
 
 /**
- * What libvips holds to turn an image upright: all rows, scaled so that the shorter side is that of the thumbnail. A sliver is
- * turned as it is. Counted for images without an orientation as well; it is little except for very long ones.
+ * Returns the bytes that libvips holds to rotate an image upright: all rows, scaled so that the shorter side is that of
+ * the thumbnail. A very thin image is rotated unscaled. Images without an orientation count too: their share is small,
+ * except for very long images.
  */
 function turnedWhole({ width, height, bytesPerPixel }: Raster): number {
   const [shorter, longer] = [Math.max(1, Math.min(width, height)), Math.max(width, height)];
@@ -82,8 +86,9 @@ function bandOfRows({ width, height, bytesPerPixel }: Raster): number {
 }
 
 /**
- * A JPEG is decoded row by row, at an eighth of its size at the smallest. In one that is progressive, or whose first
- * scan lacks a component, each pixel takes part in several scans: libjpeg holds two bytes for every sample of the image.
+ * Estimates the memory for a JPEG. libjpeg decodes it row by row, scaled down to an eighth at most. If the JPEG is
+ * progressive, or its first scan lacks a component, each pixel has several scans. libjpeg then holds two bytes per
+ * sample.
  */
 function estimateJpeg(image: Buffer): number {
   let frame: { marker: number; height: number; width: number; components: number; samples: number } | undefined;
@@ -101,7 +106,7 @@ function estimateJpeg(image: Buffer): number {
     const components = image[offset + 5] ?? 0;
     frame = { marker, height, width, components, samples: width * height * samplesPerPixel(image, offset, components) };
   }
-  // A JPEG that ends before its first scan fails in libjpeg as well, before anything is decoded.
+  // libjpeg also rejects a JPEG that ends before its first scan, before it decodes anything.
   return 0;
 }
 
@@ -109,7 +114,7 @@ const START_OF_SCAN = 0xda;
 const PROGRESSIVE: ReadonlySet<number> = new Set([0xc2, 0xca]);
 const START_OF_FRAME: ReadonlySet<number> = new Set([0xc0, 0xc1, 0xc9, ...PROGRESSIVE]);
 
-/** Components count as much as they are sampled: 3 for a JPEG with 4:4:4, 1.5 with 4:2:0. */
+/** Returns the samples per pixel by chroma subsampling: 3 for a JPEG with 4:4:4, 1.5 with 4:2:0. */
 function samplesPerPixel(image: Buffer, frame: number, components: number): number {
   let [sum, widest, highest] = [0, 1, 1];
   for (let index = 0; index < components; index++) {
@@ -121,7 +126,7 @@ function samplesPerPixel(image: Buffer, frame: number, components: number): numb
   return sum / (widest * highest);
 }
 
-/** The segments of a JPEG up to its first scan, found as libjpeg finds them: bytes between segments are skipped. */
+/** Yields the segments of a JPEG up to its first scan. Skips bytes between segments, like libjpeg. */
 function* jpegSegments(image: Buffer): Generator<{ marker: number; offset: number }> {
   let position = 2;
   for (;;) {
@@ -130,7 +135,7 @@ function* jpegSegments(image: Buffer): Generator<{ marker: number; offset: numbe
     const marker = image[position];
     if (position === -1 || marker === undefined) return;
     position++;
-    // A zero is no marker. TEM, RST0 to RST7, SOI and EOI have no length.
+    // 0 is not a marker. TEM, RST0 to RST7, SOI and EOI have no length.
     if (marker === 0 || marker === 1 || (marker >= 0xd0 && marker <= 0xd9)) continue;
     if (position + 2 > image.length) return;
     const length = image.readUInt16BE(position) - 2;
@@ -140,8 +145,8 @@ function* jpegSegments(image: Buffer): Generator<{ marker: number; offset: numbe
 }
 
 /**
- * A PNG is decoded row by row, an interlaced one as a whole. Text and profiles in it may be compressed, each into up
- * to 8 MB, and there may be any number of them.
+ * Estimates the memory for a PNG. It is decoded row by row, or as a whole if it is interlaced. It can contain any
+ * number of compressed texts and profiles, each of which can need up to 8 MB.
  */
 function estimatePng(image: Buffer): number {
   if (image.length < 33) return 0;
@@ -158,15 +163,15 @@ function estimatePng(image: Buffer): number {
   return memory;
 }
 
-/** Channels that libvips makes of each colour type of a PNG, with the transparency that a chunk may add. */
+/** Channels that libvips decodes for each colour type of a PNG, including transparency that a chunk can add. */
 const PNG_CHANNELS: Readonly<Record<number, number>> = { 0: 2, 2: 4, 3: 4, 4: 2, 6: 4 };
 
 const COMPRESSED_CHUNKS: ReadonlySet<string> = new Set(['zTXt', 'iTXt', 'iCCP']);
 const MAX_CHUNK_MEMORY = 8_000_000;
-/** Deflate packs at most 1,032 bytes into one. */
+/** Maximum ratio of unpacked to packed bytes of deflate. */
 const MAX_DEFLATE_RATIO = 1032;
 
-/** A WebP is decoded at the size that is needed, except lossless images, transparency and animations. */
+/** Estimates the memory for a WebP. It is decoded at reduced size, unless it is lossless, transparent or animated. */
 function estimateWebp(image: Buffer): number {
   if (image.length < 30) return 0;
   const first = image.toString('latin1', 12, 16);
@@ -177,6 +182,6 @@ function estimateWebp(image: Buffer): number {
   }
   if (first !== 'VP8X') return Infinity;
   const isAnimated = ((image[20] ?? 0) & 2) !== 0;
-  // Frames are listed when the file is opened, some hundred bytes for each of 32.
+  // Opening the file lists all frames, with some hundred bytes of memory per frame of 32 bytes.
   return (isAnimated ? 9 : 5) * (1 + image.readUIntLE(24, 3)) * (1 + image.readUIntLE(27, 3)) + 4 * image.length;
 }

@@ -7,25 +7,25 @@ import { MAX_SOURCE_SIZE } from './limits.ts';
 import { REFUSED } from './render-process.ts';
 
 /*
- * The process that `render-process.ts` starts for one image: image in on stdin, thumbnail out on stdout. Its arguments are
- * the size of the image in bytes, the time limit in milliseconds, and the memory limit in bytes.
+ * The process that `render-process.ts` starts for one image. Reads the image from stdin, and writes the thumbnail to
+ * stdout. Arguments: size of the image in bytes, time limit in milliseconds, memory limit in bytes.
  */
 
 const [size = 0, timeLimit = 0, memoryLimit = 0] = process.argv.slice(2).map(Number);
 
-// Where the whole machine runs out of memory, Linux ends this process first, and not the service.
+// If the machine runs out of memory, Linux kills this process first instead of the service.
 try {
   writeFileSync('/proc/self/oom_score_adj', '1000');
 } catch {
   // Only Linux has the file, and a container may protect it.
 }
 
-// The parent kills this process at the time limit. If the parent itself was killed, this timer ends a drawing that
-// would take hours. An ordinary exit would wait for the drawing.
+// The parent process kills this process at the time limit. If the parent itself was killed, this timer ends a render
+// that would take hours. `process.exit` would wait for the render.
 setTimeout(() => process.kill(process.pid, 'SIGKILL'), 2 * timeLimit).unref();
 
-// libvips works in other threads, so this one has the time to look. No limit of the operating system fits: V8 reserves
-// far more than it uses, and libraries that get no memory crash in ways that look like a damaged image.
+// libvips works in other threads, so this thread can check the memory. Limits of the operating system do not fit: V8
+// reserves far more than it uses, and libraries without memory crash in ways that look like a damaged image.
 const WATCH_MS = 5;
 setInterval(() => {
   const used = process.memoryUsage.rss();
@@ -51,7 +51,7 @@ async function readImage(): Promise<Buffer> {
   return image.subarray(0, length);
 }
 
-/** Unpacks what gzip packed: 50 kB may hold 50 MB, and librsvg unpacks without a limit. */
+/** Unpacks a gzip-compressed SVG with a size limit. 50 kB can hold 50 MB, and librsvg itself has no limit. */
 async function unpack(image: Buffer): Promise<Buffer> {
   if (!isPacked(image)) return image;
   const unpacked = await promisify(gunzip)(image, { maxOutputLength: MAX_SOURCE_SIZE }).catch((error: unknown) => {

@@ -3,13 +3,13 @@ import { extname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { parseRenderError, RenderError } from './errors.ts';
 
-/** The exit status with which the process says that stdout holds a fault instead of a thumbnail. */
+/** The exit status if stdout contains a serialized `RenderError` instead of a thumbnail. */
 export const REFUSED = 3;
 
-// Beside this file, and of its kind: TypeScript here, JavaScript where the service is built.
+// The script is next to this file and has the same extension: TypeScript in the source, JavaScript in the build.
 const SCRIPT = join(import.meta.dirname, `render-process-main${extname(import.meta.filename)}`);
 
-/** Far above any thumbnail, in bytes. */
+/** Maximum bytes of the output, far above any thumbnail. */
 const MAX_OUTPUT = 4 * 1024 * 1024;
 
 const run = promisify(execFile);
@@ -17,18 +17,18 @@ const run = promisify(execFile);
 export interface DrawApartOptions {
   /** Milliseconds. */
   readonly timeLimit: number;
-  /** Bytes that the process may have in memory, all that Node.js and libvips take included. */
+  /** Maximum memory of the process in bytes, including Node.js and libvips themselves. */
   readonly memoryLimit: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Draws a thumbnail as `drawThumbnail` does, of any format, in a separate process. The process is killed when it
- * exceeds a limit or `signal` aborts. Settles when the process is gone.
+ * Draws a thumbnail of any supported format in a separate process. Kills the process if it exceeds a limit or `signal`
+ * aborts. Settles when the process has exited. Throws `RenderError`.
  *
- * An SVG is a program: a kilobyte of nested references and filters takes hours, or gigabytes, in one call that only the
- * end of the process stops. Other formats are decoded as a whole: a few kilobytes may hold a gigabyte. The drawing
- * process has an empty environment, so that no secret is in reach of a decoder that a malicious file takes over.
+ * A kilobyte of nested references and filters in an SVG can take hours or gigabytes in one call, which only the end of
+ * the process stops. Other formats are decoded as a whole: a few kilobytes can hold a gigabyte. The drawing process has
+ * an empty environment, so that a malicious file that takes over a decoder finds no secrets.
  */
 export async function drawApart(image: Buffer, { timeLimit, memoryLimit, signal }: DrawApartOptions): Promise<Buffer> {
   signal?.throwIfAborted();
@@ -43,7 +43,7 @@ export async function drawApart(image: Buffer, { timeLimit, memoryLimit, signal 
   const kill = () => running.child.kill('SIGKILL');
   signal?.addEventListener('abort', kill, { once: true });
   try {
-    // A process that ends before it took everything breaks the pipe; how it ended says more.
+    // If the process exits before it has read the whole image, the pipe breaks. Its exit status is the better error.
     running.child.stdin?.on('error', () => {}).end(image);
     return (await running).stdout;
   } catch (error) {
@@ -55,15 +55,16 @@ export async function drawApart(image: Buffer, { timeLimit, memoryLimit, signal 
 }
 
 /**
- * Tells how the process ended: killed at the time limit, by a fault that it named, by a signal from elsewhere (Linux
- * sends SIGKILL when the machine is out of memory), by a crash of a decoder, or by a bug.
+ * Translates the end of the process to an error: the time limit, a `RenderError` that it wrote, SIGKILL of another
+ * process (Linux sends it when memory runs out), or a crash of a decoder. Returns any other error, which is a bug,
+ * unchanged.
  */
 function asRenderError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   const cause = error;
   if ('killed' in error && error.killed) return new RenderError('too-slow', 'The process was killed.', { cause });
   const { code, signal, stdout } = error as Error & { code?: unknown; signal?: unknown; stdout?: unknown };
-  // A process over its memory limit names its fault, then kills itself.
+  // A process over its memory limit writes its error and then kills itself.
   const output = Buffer.isBuffer(stdout) ? stdout.toString() : '';
   if (code === REFUSED || (signal === 'SIGKILL' && output.startsWith('{'))) return parseRenderError(output);
   if (signal === 'SIGKILL') return new RenderError('killed', 'Another process killed it.', { cause });

@@ -11,13 +11,13 @@ import { type DrawApartOptions, drawApart } from './render-process.ts';
 export interface Render {
   /** Settles within the time limit, with a JPEG or a `RenderError`. */
   readonly thumbnail: Promise<Buffer>;
-  /** Resolves when nothing of the render runs any more, which may be later. Never rejects. */
+  /** Resolves when the render has actually ended, which can be later. Never rejects. */
   readonly ended: Promise<void>;
 }
 
 /**
- * Whether an image must be drawn in a separate process, because drawing it may take much memory or much time. Decided
- * by the image's header alone. Throws `RenderError` if it is not an image.
+ * Returns whether an image must be drawn in a separate process, because drawing can take much memory or time. Reads
+ * only the header of the image. Throws `RenderError` if it is not an image.
  */
 export function needsProcess(image: Buffer): boolean {
   const memory = estimateMemory(image);
@@ -26,9 +26,9 @@ export function needsProcess(image: Buffer): boolean {
 }
 
 /**
- * Starts to draw the thumbnail of an image, in a separate process if `needsProcess`. The render owns the image and
- * frees its memory, all of its `ArrayBuffer`. `signal` ends a separate process; here, an image is drawn to the end
- * because libvips can't be stopped, which takes seconds at most.
+ * Starts to draw the thumbnail of an image, in a separate process if `isApart` is set. The render owns the image and
+ * frees its whole `ArrayBuffer`. `signal` kills a separate process. A render in this process always runs to its end,
+ * because libvips can't be aborted; that takes seconds at most.
  */
 export function startRender(image: Buffer<ArrayBuffer>, options: DrawApartOptions & { isApart: boolean }): Render {
   const drawing = draw(image, options);
@@ -38,12 +38,12 @@ export function startRender(image: Buffer<ArrayBuffer>, options: DrawApartOption
 async function draw(image: Buffer<ArrayBuffer>, options: DrawApartOptions & { isApart: boolean }): Promise<Buffer> {
   try {
     if (options.isApart) return await drawApart(image, options);
-    // libvips is loaded with the first image: 50 ms, and 23 MB that a process without one does not hold.
+    // Load libvips with the first image: it takes 50 ms, and 23 MB that a process without images does not need.
     const { drawThumbnail } = await import('./draw.ts');
     return await drawThumbnail(image, options.timeLimit);
   } finally {
-    // Left to the garbage collector, images of a megabyte make it go through the whole heap after every eighth of
-    // them: 3 ms of CPU for each thumbnail, beside the 16 of drawing it.
+    // Otherwise, images of a megabyte cause a full garbage collection after every eighth image. That costs 3 ms of CPU
+    // time per thumbnail, in addition to 16 ms for drawing.
     releaseMemory(image);
   }
 }
@@ -59,15 +59,16 @@ const ignore = () => {};
 
 export interface SourceOptions {
   readonly signal: AbortSignal;
-  /** Milliseconds until a source that is still not read counts as unreachable. */
+  /** Maximum milliseconds to read the source. */
   readonly timeLimit: number;
 }
 
 /**
- * All bytes of the version of a file that `file` describes, in an `ArrayBuffer` that nothing else is in and nobody else
- * has. Whatever happens, the source is closed when it settles.
- * `condition-failed` when the file is another version by now; `unavailable` when the source is too slow or gives
- * another number of bytes than announced; rejects with the signal's reason when it aborts.
+ * Returns all bytes of the version that `file` describes, in an `ArrayBuffer` of its own. The source is closed when the
+ * promise settles.
+ *
+ * Throws `condition-failed` if the file has changed, and `unavailable` if the source is too slow or has a different
+ * size. Rejects with the abort reason of `signal`.
  */
 export async function readSource(
   files: Pick<Files, 'read'>,
@@ -80,7 +81,7 @@ export async function readSource(
   try {
     return await readAll(files, file, stop);
   } catch (error) {
-    // A source that was stopped fails in its own words; why it was stopped says more.
+    // If the read was aborted, throw the abort reason instead of the error that the abort caused.
     stop.throwIfAborted();
     throw error;
   } finally {
@@ -96,9 +97,9 @@ async function readAll(files: Pick<Files, 'read'>, file: FileEntry, signal: Abor
     if (length + part.length > bytes.length) throw otherSize(file);
     length += part.copy(bytes, length);
   };
-  // The store may keep what it has at hand: it is copied like any other part.
+  // The store may still use its buffered content, so copy it.
   if (content.bytes) add(content.bytes);
-  // Leaving the loop before the end destroys the body, and so does the signal.
+  // An exception in the loop destroys the body, and so does the signal.
   else {
     for await (const part of addAbortSignal(signal, content.body)) {
       add(part);

@@ -9,34 +9,37 @@ import { asStoreError, decodeFailure, encodeFailure, isFailure, RenderError, req
 import { MAX_DRAWING_MEMORY } from './limits.ts';
 import { needsProcess, readSource, startRender } from './render.ts';
 
-/** Thumbnails of the files of one store, cached. */
+/** Draws and caches the thumbnails of the files of one store. */
 export interface Thumbnails {
   /**
    * Returns the JPEG thumbnail of the version of the file that `file` describes, 320 × 320 pixels. Callers share the
    * bytes and must not change them. A failure that the image itself causes is cached as well.
    *
-   * @throws invalid-request if the file is not an image that can be read; too-large over 50 MB, the limits of pixels,
-   * or those of time and memory; condition-failed if the file changed; unavailable if the queue is full, the server
-   * runs out of memory, or after `close`; and any error of reading the file. Rejects at once when `signal` aborts.
+   * Rejects at once with the abort reason of `signal`, and with any error of reading the file.
+   *
+   * @throws invalid-request if the file is not a readable image in a supported format
+   * @throws too-large if the file exceeds 50 MB, or the image exceeds the limits of pixels, time or memory
+   * @throws condition-failed if the file has changed
+   * @throws unavailable if the queue is full, the server runs out of memory, or after `close`
    */
   get(file: FileEntry, options?: Cancellable): Promise<Buffer>;
   /** Returns the thumbnail if it is in memory. */
   peek(file: FileEntry): Buffer | undefined;
-  /** Returns how many images wait to be drawn. */
+  /** Returns the number of queued images. */
   waiting(): number;
-  /** Aborts the work in progress with `unavailable`. When it resolves, nothing is left running. */
+  /** Aborts all requests with `unavailable`. Resolves when all renders and writes have ended. */
   close(): Promise<void>;
 }
 
 export interface ThumbnailsOptions {
   readonly files: Pick<Files, 'read'>;
-  /** Where thumbnails are kept; made when missing, for its owner alone. Processes and restarts share it. */
+  /** The cache folder. Created if missing, with access for the owner only. Shared by processes and across restarts. */
   readonly cacheFolder: string;
-  /** Bytes in `cacheFolder`; 0 keeps thumbnails in memory only, and the folder is not touched. */
+  /** Maximum bytes in `cacheFolder`. 0 caches thumbnails in memory only and leaves the folder unused. */
   readonly cacheSize: number;
-  /** How many images this process renders at once. Eight times as many may wait, and at least 64. */
+  /** Maximum parallel renders in this process. Eight times as many, and at least 64, can be queued. */
   readonly renders: number;
-  /** Maximum separate drawing processes at once; one by default. */
+  /** Maximum parallel drawing processes. Default: 1. */
   readonly drawings?: number;
   /** Maximum memory of each drawing process, in bytes. */
   readonly memoryLimit?: number;
@@ -44,22 +47,26 @@ export interface ThumbnailsOptions {
   readonly warn?: Warn;
   /** Called with the source of each thumbnail that is returned, and for each failure. */
   readonly given?: (from: 'memory' | 'cache' | 'render' | 'failed') => void;
-  /** Milliseconds that one render may take. */
+  /** Time limit of one render, in milliseconds. Default: 10,000. */
   readonly renderTimeLimit?: number;
 }
 
-/** Part of what names a thumbnail: raise it when the same image is to look different from now on. */
+/**
+ * The version of the rendering, a part of each cache key and ETag. Increase it when the output for an image changes.
+ */
 const RENDERING = 1;
 
-/** A page full of tiles asks for so many at once, where a proxy does not hold it to six connections. */
+/** Minimum length of the queue. A grid view in a browser requests as many thumbnails at once over HTTP/2. */
 const SHORTEST_QUEUE = 64;
 
 const RENDER_TIME_LIMIT = 10_000;
 
-/** Milliseconds for reading a source. Stores have limits of their own; this one keeps a place from being lost. */
+/**
+ * Time limit for reading a source, in milliseconds. Besides the timeouts of stores, it ensures that slots are freed.
+ */
 const READ_TIME_LIMIT = 60_000;
 
-/** The etag of a file's thumbnail, without quotes: another one for every version of the file and of our rendering. */
+/** Returns the ETag of a thumbnail, without quotes. It is unique per version of the file and of the rendering. */
 export function thumbnailEtag(file: FileEntry): string {
   return `${file.etag}-thumb${RENDERING}`;
 }
@@ -86,7 +93,7 @@ export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
 
   const render = async (file: FileEntry, signal: AbortSignal): Promise<Buffer> => {
     const leave = await places.acquire(signal);
-    // A place is held until nothing runs in it, also when the request is answered before.
+    // The semaphore slot is released only when the render has ended, which can be after the response.
     let ended = Promise.resolve();
     let leaveProcess = () => {};
     try {
@@ -101,7 +108,9 @@ export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
     }
   };
 
-  /** The thumbnail in a cache entry, or undefined if a failure in it is no longer valid. Throws a failure that is. */
+  /**
+   * Returns the thumbnail in a cache entry. Throws a valid cached failure, and returns undefined for an expired one.
+   */
   const resultOf = (entry: Buffer | undefined, file: FileEntry): Buffer | undefined => {
     if (!entry || !isFailure(entry)) return entry;
     const failure = decodeFailure(entry, { memoryLimit, now: Date.now() });

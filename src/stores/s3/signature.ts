@@ -30,9 +30,7 @@ export type Query = Readonly<Record<string, string | undefined>>;
  * client needs ten times as long, mostly for features that these requests do not use.
  */
 export interface Signer {
-  /**
-   * Returns the headers of the request with its signature, as of `time` (milliseconds since 1970).
-   */
+  /** Returns all headers of the signed request, as of `time` (milliseconds since 1970). */
   sign(request: Signable, payloadHash: string, time: number): Record<string, string>;
   /** Returns the query of a presigned URL that is valid for `expires` seconds from `time`. */
   presign(request: Signable, expires: number, time: number): string;
