@@ -26,8 +26,8 @@ export const MIN_DRAWING_MEMORY = 128 * 1024 * 1024;
  * Estimates from the header of an image how many bytes libvips needs to draw its thumbnail. The figures were measured
  * with libvips 8.18; `tests/thumbnails/memory.test.ts` compares the estimates with the real memory use.
  *
- * Returns `Infinity` for a format that is always drawn in a separate process, and undefined for a file that is not an
- * image in a supported format.
+ * Returns `Infinity` for a format that is always drawn in a separate process. Returns undefined for a file without a
+ * supported image format.
  */
 export function estimateMemory(image: Buffer): number | undefined {
   if (image[0] === 0xff && image[1] === 0xd8) return estimateJpeg(image);

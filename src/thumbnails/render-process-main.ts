@@ -24,8 +24,8 @@ try {
 // that would take hours. `process.exit` would wait for the render.
 setTimeout(() => process.kill(process.pid, 'SIGKILL'), 2 * timeLimit).unref();
 
-// libvips works in other threads, so this thread can check the memory. Limits of the operating system do not fit: V8
-// reserves far more than it uses, and libraries without memory crash in ways that look like a damaged image.
+// libvips works in other threads, so this thread can check the memory. Limits of the operating system do not fit. V8
+// reserves far more memory than it uses, and libraries without memory crash as if the image were damaged.
 const WATCH_MS = 5;
 setInterval(() => {
   const used = process.memoryUsage.rss();

@@ -26,9 +26,9 @@ export interface DrawApartOptions {
  * Draws a thumbnail of any supported format in a separate process. Kills the process if it exceeds a limit or `signal`
  * aborts. Settles when the process has exited. Throws `RenderError`.
  *
- * A kilobyte of nested references and filters in an SVG can take hours or gigabytes in one call, which only the end of
- * the process stops. Other formats are decoded as a whole: a few kilobytes can hold a gigabyte. The drawing process has
- * an empty environment, so that a malicious file that takes over a decoder finds no secrets.
+ * A kilobyte of nested references and filters in an SVG can take hours or gigabytes. Only the end of the process stops
+ * such a call. Other formats are decoded as a whole: a few kilobytes can hold a gigabyte. The drawing process has an
+ * empty environment, so that a malicious file that takes over a decoder finds no secrets.
  */
 export async function drawApart(image: Buffer, { timeLimit, memoryLimit, signal }: DrawApartOptions): Promise<Buffer> {
   signal?.throwIfAborted();
@@ -55,9 +55,8 @@ export async function drawApart(image: Buffer, { timeLimit, memoryLimit, signal 
 }
 
 /**
- * Translates the end of the process to an error: the time limit, a `RenderError` that it wrote, SIGKILL of another
- * process (Linux sends it when memory runs out), or a crash of a decoder. Returns any other error, which is a bug,
- * unchanged.
+ * Translates the exit of the process to an error: a timeout, the `RenderError` that it wrote, a kill, or a crash of a
+ * decoder. Linux sends SIGKILL when memory runs out. Returns any other error, which is a bug, unchanged.
  */
 function asRenderError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;

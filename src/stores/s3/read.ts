@@ -139,7 +139,7 @@ interface Part {
 /**
  * Returns the part that a response holds, by `Content-Range: bytes 0-9/100` (RFC 9110, section 14.4); undefined if it
  * is the whole object. Throws `unavailable` if the part is not the requested one, or if the response lacks the headers
- * of object stores: its body would otherwise count as the file.
+ * of object stores. Its body would otherwise count as the file.
  */
 function partOf(
   { ETag, ContentLength, ContentRange }: ObjectHead,

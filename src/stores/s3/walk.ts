@@ -56,7 +56,7 @@ export async function* walkPages(
 
 /**
  * Yields each object whose key begins with `prefix`, in any order, for deletes. If the store lists in another order
- * than `comparePaths`, lists all objects before it yields the first: a listing may skip objects while others are
+ * than `comparePaths`, lists all objects before it yields the first. A listing may skip objects while others are
  * deleted.
  */
 export async function* walkInAnyOrder(bucket: Bucket, prefix: Key, options: Cancellable): AsyncGenerator<ListedObject> {
