@@ -116,7 +116,7 @@ function describeNotRun(
 ): string {
   const rows = missing.map((each) => {
     const count = notRun.filter(([, needed]) => needed.includes(each.need)).length;
-    return `  ${each.need.padEnd(16)}${`${count} ${count === 1 ? 'file' : 'files'}`.padEnd(11)}${explain(each)}`;
+    return `  ${each.need.padEnd(22)}${`${count} ${count === 1 ? 'file' : 'files'}`.padEnd(11)}${explain(each)}`;
   });
   return ['', heading, ...rows, ''].join('\n');
 }
