@@ -29,13 +29,13 @@ interface Guarded {
   change(people: Readonly<Record<string, object>>): Promise<void>;
 }
 
-it('credentials are good for what they were given for, and for nobody else', async (t) => {
+it('accepts each credential only in its own scheme, for its own user and resource', async (t) => {
   const guarded = await serve(t, { SIGNING_KEY: KEY, TRUST_PROXY: 'loopback' });
   const { port, ask, token, bobs, signIn, change } = guarded;
   const bearer = `Bearer ${token}`;
   assert.equal((await ask({ authorization: bearer })).body.toString(), SECRET);
 
-  await t.test('a token that was altered, or stands in another place', async () => {
+  await t.test('rejects an altered token and a token in the wrong header or scheme', async () => {
     assert.equal((await ask({ authorization: `bearer  ${token} ` })).status, 200, 'The scheme has no case.');
     for (const wrong of [
       ...alterations(token).map((altered) => `Bearer ${altered}`),
@@ -77,7 +77,7 @@ it('credentials are good for what they were given for, and for nobody else', asy
     assert.ok(!twice.includes(SECRET), 'A second Authorization adds nothing to the first one.');
   });
 
-  await t.test('a session that was altered, or stands in another place', async () => {
+  await t.test('rejects an altered session cookie and a session in the wrong header', async () => {
     const cookie = await signIn();
     const session = cookie.slice('holdall='.length);
     assert.equal((await ask({ cookie })).status, 200);
@@ -91,14 +91,14 @@ it('credentials are good for what they were given for, and for nobody else', asy
     assert.equal((await ask({ cookie })).status, 200, 'It was good all the time.');
   });
 
-  await t.test('those of two people at once', async () => {
+  await t.test('uses the Authorization header when a session cookie of another user is also sent', async () => {
     const cookie = await signIn();
     assert.equal((await ask({ authorization: `Bearer ${bobs}` })).status, 403);
     assert.equal((await ask({ authorization: `Bearer ${bobs}`, cookie })).status, 403, 'What is said first counts.');
     assertNobody(await ask({ authorization: 'Bearer x', cookie }), 'One that is wrong counts too.');
   });
 
-  await t.test('a signed URL for another file, time or method', async () => {
+  await t.test('rejects a signed URL for another file, expiry or method', async () => {
     const { pathname, search, searchParams } = new URL(await signedUrl(guarded), 'http://service');
     const get = (path: string, query = search, method = 'GET') => send(port, `${path}${query}`, { method });
     assert.equal((await get(pathname)).status, 200);
@@ -156,7 +156,7 @@ it('credentials are good for what they were given for, and for nobody else', asy
     assert.equal((await get(pathname)).status, 200, 'It was good all the time.');
   });
 
-  await t.test('a signed URL beyond its time', async () => {
+  await t.test('returns 403 for an expired signed URL', async () => {
     const urlOf = (expires: number) => {
       const signature = createHmac('sha256', KEY).update(`expires=${expires}\nlarge.bin`).digest('base64url');
       return `/-/signed/large.bin?expires=${expires}&signature=${signature}`;
@@ -166,7 +166,7 @@ it('credentials are good for what they were given for, and for nobody else', asy
     for (const expires of [now - 1, now - 3600, 0]) assertFailure(await send(port, urlOf(expires)), 403, /has expired/);
   });
 
-  await t.test('all of them at another service', async (test) => {
+  await t.test('rejects sessions, tokens and signed URLs of another service', async (test) => {
     const other = await serve(test);
     const cookie = await signIn();
     assert.equal((await ask({ cookie })).status, 200);
@@ -175,7 +175,7 @@ it('credentials are good for what they were given for, and for nobody else', asy
     assert.equal((await send(other.port, await signedUrl(guarded))).status, 403, 'a signed URL');
   });
 
-  await t.test('a session that was signed out of, wherever else it is', async () => {
+  await t.test('rejects a replayed session cookie after sign-out and keeps other sessions valid', async () => {
     const [cookie, kept] = [await signIn(), await signIn()];
     assert.equal((await ask({ cookie })).status, 200);
     assert.equal((await send(port, '/-/session', { method: 'DELETE', headers: { cookie } })).status, 200);
@@ -183,7 +183,7 @@ it('credentials are good for what they were given for, and for nobody else', asy
     assert.equal((await ask({ cookie: kept })).status, 200, 'Another one goes on.');
   });
 
-  await t.test('a wrong password does not tell who there is', async () => {
+  await t.test('does not reveal whether a username exists when the password is wrong', async () => {
     const answers: unknown[] = [];
     const others = isFullForm ? ['ANN', 'ann ', 'constructor', 'a'.repeat(1000)] : [];
     for (const name of ['ann', 'bob', 'nobody', '__proto__', ...others]) {
@@ -201,7 +201,7 @@ it('credentials are good for what they were given for, and for nobody else', asy
     assert.match(JSON.stringify(answers[0]), /^\[\[401,.*The name or the password is not right\..*\[401,/);
   });
 
-  await t.test('what an access file gave that was replaced: within seconds, and for good', async () => {
+  await t.test('permanently revokes credentials within seconds after the access file is replaced', async () => {
     const ways = {
       token: { authorization: bearer },
       password: { authorization: basicOf('ann', PASSWORD) },
@@ -235,7 +235,7 @@ it('credentials are good for what they were given for, and for nobody else', asy
   });
 });
 
-it('a hash is made for somebody who is not there too, so that the time does not tell', async () => {
+it('computes a password hash for unknown usernames too, to prevent timing attacks', async () => {
   const hashing: string[] = [];
   const hook = createHook({ init: (_id, type) => void (type === 'SCRYPTREQUEST' && hashing.push(type)) }).enable();
   try {

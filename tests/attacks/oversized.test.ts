@@ -24,7 +24,7 @@ import {
 const MEGABYTES = 10 * 1024 * 1024;
 const KIBIBYTE = 1024;
 
-it('what is far too large is refused, at next to no cost, and the service goes on', async (t) => {
+it('rejects oversized input at low cost and stays available', async (t) => {
   const password = 'a password of the usual size';
   const { token, hash } = createToken();
   const access = {
@@ -42,7 +42,7 @@ it('what is far too large is refused, at next to no cost, and the service goes o
   assert.equal((await signIn('ann', password)).status, 200);
   assert.equal((await basic('ann', password)).status, 200);
 
-  await t.test('a password, and a name', async () => {
+  await t.test('rejects oversized passwords and usernames', async () => {
     await assertCutOff(signIn('ann', 'x'.repeat(MEGABYTES)), 413);
     await assertCutOff(signIn('x'.repeat(MEGABYTES), password), 413);
     assertFailure(await signIn('ann', 'x'.repeat(60 * KIBIBYTE)), 400, /longer than 1024 bytes/);
@@ -58,7 +58,7 @@ it('what is far too large is refused, at next to no cost, and the service goes o
     }
   });
 
-  await t.test('JSON that is nothing but depth', async () => {
+  await t.test('rejects deeply nested JSON', async () => {
     const depth = 30 * KIBIBYTE;
     const nested = '['.repeat(depth) + ']'.repeat(depth);
     const objects = '{"a":'.repeat(10 * KIBIBYTE) + '1' + '}'.repeat(10 * KIBIBYTE);
@@ -93,7 +93,7 @@ it('what is far too large is refused, at next to no cost, and the service goes o
     }
   });
 
-  await t.test('what is small until it is unpacked', async () => {
+  await t.test('returns 415 for compressed request bodies', async () => {
     const bomb = gzipSync(Buffer.alloc(MEGABYTES));
     for (const coding of ['gzip', 'deflate', 'br', 'zstd', 'gzip, gzip', 'x-gzip']) {
       for (const [path, type] of [
@@ -111,7 +111,7 @@ it('what is far too large is refused, at next to no cost, and the service goes o
     }
   });
 
-  await t.test('a zip of headers', async () => {
+  await t.test('returns 431 for too many headers', async () => {
     const many = (count: number) => Array.from({ length: count }, (_, index) => `h${index}: v`);
     assert.equal((await headOf(port, [`Authorization: Bearer ${token}`, ...many(150)])).status, 200);
     assertFailure(await headOf(port, many(1000)), 431, /headers/);
@@ -138,7 +138,7 @@ it('what is far too large is refused, at next to no cost, and the service goes o
       await assertCutOff(headOf(port, chunked, '/create_folder', { method: 'POST', body }), status);
   });
 
-  await t.test('headers that take long to read, one after the other', async () => {
+  await t.test('parses adversarial header values in bounded time', async () => {
     const spaces = ' '.repeat(15 * KIBIBYTE);
     const slow = [
       `Authorization: Bearer x${spaces}y`,
@@ -176,7 +176,7 @@ it('what is far too large is refused, at next to no cost, and the service goes o
     await within('many requests', asking());
   });
 
-  await t.test('a form of too many parts, or with an endless one', async () => {
+  await t.test('rejects a form with too many parts or an endless part', async () => {
     const field = { name: 'x', value: 'x' };
     const good = { name: 'file', filename: 'a.txt', value: 'a' };
     assert.equal((await postForm(port, [...Array.from({ length: 90 }, () => field), good], bearer)).status, 200);
@@ -209,7 +209,7 @@ it('what is far too large is refused, at next to no cost, and the service goes o
     assertFailure(await postBytes(port, unended, bearer), 400, /ends in the middle/);
   });
 
-  await t.test('and it goes on as before', async () => {
+  await t.test('continues to serve requests afterwards', async () => {
     const listing = await send(port, '/', { headers: bearer });
     assert.equal(listing.status, 200);
     assert.deepEqual(

@@ -15,7 +15,7 @@ const MORE_SIBLINGS = ['mine ', ' mine', 'mine.', 'MINE', 'mine\\', 'ｍｉｎ�
 const COMPOSED = 'caf\u00e9';
 const DECOMPOSED = 'cafe\u0301';
 
-it('a folder whose name begins or looks like one of theirs is closed to people', async (t) => {
+it('denies access to a folder whose name resembles or starts with that of a granted folder', async (t) => {
   const siblings = [...SIBLINGS, ...(isFullForm ? MORE_SIBLINGS : []), DECOMPOSED];
   const house = await startHouse(t, {
     closed: siblings.map((name) => `${name}/`),
@@ -35,7 +35,7 @@ it('a folder whose name begins or looks like one of theirs is closed to people',
     });
   }
 
-  await t.test('none of them is in a listing of the root', async () => {
+  await t.test('omits the similarly named folders from the root listing', async () => {
     await mkdir(join(house.root, COMPOSED));
     const { entries } = jsonOf(await house.attack('/')) as { entries: { path: string }[] };
     assert.deepEqual(
@@ -45,7 +45,7 @@ it('a folder whose name begins or looks like one of theirs is closed to people',
   });
 });
 
-it('a file that has the name of a folder of theirs is closed to people', async (t) => {
+it('denies access to a file that has the name of a granted folder', async (t) => {
   const house = await startHouse(t, { grants: [{ folder: '/gone/', rights: ['read', 'write', 'manage'] }] });
   await writeFile(join(house.root, 'gone'), 'a file where the grant has a folder');
   for (const [what, path, call] of fileEntrances('gone')) {
@@ -57,7 +57,7 @@ it('a file that has the name of a folder of theirs is closed to people', async (
   assert.equal(body.toString(), 'a file where the grant has a folder');
 });
 
-it('what is closed to people in a folder of theirs is neither carried along nor landed in', async (t) => {
+it('does not copy, move or overwrite a denied folder inside a granted folder', async (t) => {
   const closed = ['mine/closed/', 'mine/deep/er/closed/'];
   const house = await startHouse(t, {
     closed,
@@ -68,7 +68,7 @@ it('what is closed to people in a folder of theirs is neither carried along nor 
   await writeFile(join(house.root, 'mine/look-alike/closed/secret.txt'), 'planted');
   assert.equal((await house.askAsOwner('/file/mine/closed/secret.txt')).status, 200);
 
-  await t.test('inside of it', async () => {
+  await t.test('denies requests for paths inside the denied folder', async () => {
     for (const folder of ['mine/closed', 'mine/deep/er/closed']) {
       await assertClosed(house, fileEntrances(`${folder}/secret.txt`));
       await assertClosed(house, folderEntrances(folder));
@@ -76,7 +76,7 @@ it('what is closed to people in a folder of theirs is neither carried along nor 
     }
   });
 
-  await t.test('by the folders around it', async () => {
+  await t.test('denies operations on its parent folders', async () => {
     const folder = (source: string, destination: string, overwrite = true) =>
       json({ source, destination, is_folder: true, overwrite });
     const around: Entrance[] = [
@@ -98,7 +98,7 @@ it('what is closed to people in a folder of theirs is neither carried along nor 
     await assertClosed(house, around);
   });
 
-  await t.test('and it is in no listing, whatever the page of it', async () => {
+  await t.test('omits the denied folder from every page of a listing', async () => {
     const { entries } = jsonOf(await house.attack('/mine')) as { entries: { name: string }[] };
     assert.ok(entries.length > 3);
     let cursor = '';

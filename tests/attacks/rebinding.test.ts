@@ -63,14 +63,14 @@ const OWN = [
   '[::1]:PORT',
 ];
 
-describe('a page whose name was made to point at this machine', () => {
-  it('gets nothing of a service that is for this machine alone', async (t) => {
+describe('A web page that uses DNS rebinding', () => {
+  it('is rejected by a service restricted to loopback', async (t) => {
     const { holdall } = await serve(t, {});
     await assertOwnAlone(holdall, FOREIGN, OWN);
     for (const host of ['evil.test', 'localhost.evil.test:PORT']) await assertNothingChanges(holdall, host);
   });
 
-  it('gets nothing of one whose address is known', async (t) => {
+  it('is rejected by a service with a PUBLIC_URL', async (t) => {
     const { holdall } = await serve(t, { ACCESS: 'open', PUBLIC_URL: 'https://files.example.org/below' });
     const nearly = ['files.example.org.evil.test', 'evilfiles.example.org', 'example.org', 'sub.files.example.org'];
     const known = ['files.example.org', 'FILES.example.org:443', 'files.example.org.', 'files.example.org:8443'];
@@ -79,7 +79,7 @@ describe('a page whose name was made to point at this machine', () => {
     await assertNothingChanges(holdall, 'evil.test');
   });
 
-  it('is not taken for another by what else it says of itself', async (t) => {
+  it('is rejected regardless of forwarding headers and repeated Host headers', async (t) => {
     const { holdall } = await serve(t, {});
     const claims = [
       'X-Forwarded-Host: localhost',

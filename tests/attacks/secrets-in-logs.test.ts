@@ -26,7 +26,7 @@ const WRONG = 'wrong:password/of+ann?';
 const AS_NAME = 'password&typed as a name';
 const IN_URL = 'password-in-a-url';
 
-it('no secret is printed, whatever is done with it, at any level of the log', async (t) => {
+it('prints no secret at any log level', async (t) => {
   const secrets = new Map<string, string>();
   const keep = (what: string, secret: string): string => {
     assert.ok(secret.length >= 12, `${what} is there.`);
@@ -86,7 +86,7 @@ it('no secret is printed, whatever is done with it, at any level of the log', as
       assert.equal(status, expected, `${what}: ${body.toString()}`);
   };
 
-  await t.test('passwords', async () => {
+  await t.test('prints no password', async () => {
     const signIn = (name: string, password: string) => postJson(port, '/-/session', { name, password });
     const signedIn = await signIn('ann', RIGHT);
     await expect('the right one', 200, Promise.resolve(signedIn), ask({ authorization: basicOf('ann', RIGHT) }));
@@ -131,7 +131,7 @@ it('no secret is printed, whatever is done with it, at any level of the log', as
     await expect('the session that is over', 401, ask({ cookie }));
   });
 
-  await t.test('tokens', async () => {
+  await t.test('prints no token', async () => {
     await expect('a good one', 200, ask({ authorization: `Bearer ${good.token}` }));
     for (const wrong of [expired.token, unknown.token, `${good.token}x`, good.token.toUpperCase(), good.hash]) {
       await expect(wrong, 401, ask({ authorization: `Bearer ${wrong}` }));
@@ -153,7 +153,7 @@ it('no secret is printed, whatever is done with it, at any level of the log', as
     }
   });
 
-  await t.test('signed URLs', async () => {
+  await t.test('prints no URL signature', async () => {
     const { headers } = await ask({ authorization: `Bearer ${good.token}` }, '/file/large.bin');
     const { pathname, search, searchParams } = new URL(headers.location ?? '', `${publicUrl}/file/`);
     keep('the signature of a URL', searchParams.get('signature') ?? '');
@@ -162,7 +162,7 @@ it('no secret is printed, whatever is done with it, at any level of the log', as
     await expect('elsewhere', 401, ask({}, `/file/note.txt${search}`));
   });
 
-  await t.test('a provider', async () => {
+  await t.test('prints no secret of an OIDC sign-in', async () => {
     const browser = createBrowser();
     const step = (location: string) => {
       const { host, port: at, pathname, search } = new URL(location, publicUrl);
@@ -195,7 +195,7 @@ it('no secret is printed, whatever is done with it, at any level of the log', as
     await expect('while it is down', 503, step(late));
   });
 
-  await t.test('Redis with another password', async () => {
+  await t.test('prints no Redis password when Redis rejects it', async () => {
     await redis.change();
     await until('it is told', () => /Redis is not reached/.test(holdall.printed()));
     const cookie =

@@ -11,11 +11,11 @@ import { type House, SECRET, startHouse } from './house.ts';
 
 const ROUNDS = isFullForm ? 15 : 7;
 
-it('a link in a folder of theirs takes nobody to a folder of others', async (t) => {
+it('does not follow a symbolic link from a granted folder to another folder', async (t) => {
   const house = await startHouse(t);
   const links = { 'by its path': join(house.root, 'other'), 'by dots': '../other', outside: join(house.base, 'other') };
 
-  await t.test('that stays where it is', async () => {
+  await t.test('rejects every request through a permanent link', async () => {
     for (const [name, target] of Object.entries(links)) {
       await symlink(target, join(house.root, 'mine', name));
       const entrances = [
@@ -34,7 +34,7 @@ it('a link in a folder of theirs takes nobody to a folder of others', async (t) 
   });
 
   for (const [name, target] of Object.entries(links)) {
-    await t.test(`${name}, that is swapped with a folder while requests run`, async (test) => {
+    await t.test(`grants no access through a link (${name}) that is swapped with a folder during requests`, async (test) => {
       house.restore();
       const files = ['secret.txt', 'victim'];
       const swapper = await startSwapping(test, join(house.root, 'mine'), { names: ['swapped'], target, files });

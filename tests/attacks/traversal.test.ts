@@ -7,7 +7,7 @@ import { type Answer, BOUNDARY, formOf, jsonOf } from '../http/client.ts';
 import { type Attack, SECRET, startHouse } from './house.ts';
 import { representativesOf, spellingsOf, textsOf } from './spellings.ts';
 
-it('nobody gets out of their folder by a path, however it is written', async (t) => {
+it('rejects path traversal out of a granted folder in every encoding', async (t) => {
   const house = await startHouse(t);
   const secret = await house.askAsOwner('/file/other/secret.txt');
   assert.equal(`${secret.status} ${secret.body.toString()}`, `200 ${SECRET}`, 'There is something to be had.');
@@ -33,7 +33,7 @@ it('nobody gets out of their folder by a path, however it is written', async (t)
     });
   }
 
-  await t.test('the path of a signed URL', async () => {
+  await t.test('rejects path traversal in a signed URL', async () => {
     house.restore();
     const { headers } = await house.attack('/file/mine/large.bin');
     const { pathname, search } = new URL(headers.location ?? '', `http://127.0.0.1:${house.port}/file/mine/`);
@@ -49,7 +49,7 @@ it('nobody gets out of their folder by a path, however it is written', async (t)
     }
   });
 
-  await t.test('the assets of the page, and those of the documentation', async () => {
+  await t.test('rejects path traversal in the asset paths of the web UI and the documentation', async () => {
     const page = await house.attack('/mine/', { headers: { accept: 'text/html' } });
     const asset =
       /[^"]*\/-\/assets\/[^"]+\.js/.exec(page.body.toString())?.[0] ?? assert.fail('The page has no script.');
