@@ -16,7 +16,7 @@ const READERS = isFullForm ? 4 : 2;
 /** The bytes of the upload of this number: its size tells which one it is, and every part of it does so too. */
 const versionOf = (number: number) => Buffer.alloc(SIZE + number, `version ${number};`);
 
-it(`${UPLOADS} uploads at once to one path end in one whole winner, and readers see one whole version each`, async (t) => {
+it(`stores one of ${UPLOADS} concurrent uploads to a path, and readers only see complete files`, async (t) => {
   const { port, root } = await startHoldall(t, { settings: { WORKERS: '2' } });
   const put = (number: number) =>
     postForm(port, [
@@ -50,7 +50,7 @@ it(`${UPLOADS} uploads at once to one path end in one whole winner, and readers 
   await untilNoDebris(root);
 });
 
-it('of many at once that may not replace anything, sent to two services on one root', async (t) => {
+it('resolves concurrent requests to two services on one root consistently', async (t) => {
   const first = await startHoldall(t, { settings: { WORKERS: '2' } });
   const second = await startHoldall(t, { root: first.root });
   const { root } = first;
@@ -58,7 +58,7 @@ it('of many at once that may not replace anything, sent to two services on one r
   const race = racing(services);
   const textAt = (path: string) => readFile(join(root, path), 'utf8');
 
-  await t.test('exactly one copy of a file wins', async () => {
+  await t.test('completes exactly one of several file copies to one destination', async () => {
     await plant(root, RUNNERS);
     await race(async (round, sendAll) => {
       const winner = await onlyWinner(
@@ -70,7 +70,7 @@ it('of many at once that may not replace anything, sent to two services on one r
     assert.ok(RUNNERS.every((runner) => existsSync(join(root, `${runner}`))));
   });
 
-  await t.test('exactly one move of a file wins, and the others are where they were', async () => {
+  await t.test('completes exactly one of several file moves to one path and keeps the other sources', async () => {
     await race(async (round, sendAll) => {
       await plant(root, RUNNERS);
       const winner = await onlyWinner(
@@ -84,7 +84,7 @@ it('of many at once that may not replace anything, sent to two services on one r
   });
 
   await t.test(
-    'exactly one move of a file that all want wins, and the others leave nothing where they wanted it',
+    'completes exactly one of several moves of one file; the others return 404 and create no destination',
     async () => {
       await race(async (round, sendAll) => {
         await writeFile(join(root, 'wanted'), 'wanted');
@@ -101,7 +101,7 @@ it('of many at once that may not replace anything, sent to two services on one r
 
   for (const [kind, files] of Object.entries({ 'a folder': ['file'], 'an empty folder': [] })) {
     for (const verb of ['copy', 'move']) {
-      await t.test(`exactly one ${verb} of ${kind} wins`, async () => {
+      await t.test(`completes exactly one concurrent ${verb} of ${kind}`, async () => {
         await race(async (round, sendAll) => {
           for (const runner of RUNNERS) {
             await mkdir(join(root, `${kind} ${runner}`), { recursive: true });
@@ -119,7 +119,7 @@ it('of many at once that may not replace anything, sent to two services on one r
     }
   }
 
-  await t.test('exactly one upload with If-None-Match: * wins', async () => {
+  await t.test('completes exactly one concurrent upload with If-None-Match: *', async () => {
     await race(async (round) => {
       const answers = RUNNERS.map((runner) =>
         postForm(
@@ -133,7 +133,7 @@ it('of many at once that may not replace anything, sent to two services on one r
     });
   });
 
-  await t.test('folders are made while others remove them', async () => {
+  await t.test('creates folders while concurrent requests delete them', async () => {
     await race(async (_round, sendAll) => {
       const made = sendAll(() => ['/create_folder', { path: 'made/and/removed' }]);
       const removed = RUNNERS.slice(0, REMOVALS).map((runner) =>
@@ -144,7 +144,7 @@ it('of many at once that may not replace anything, sent to two services on one r
     });
   });
 
-  await t.test('a folder is replaced while others upload into it, and make it anew', async () => {
+  await t.test('replaces a folder while concurrent requests upload into it and recreate it', async () => {
     await race(async (round) => {
       for (const folder of ['source', 'replaced']) {
         await mkdir(join(root, folder), { recursive: true });
@@ -166,7 +166,7 @@ it('of many at once that may not replace anything, sent to two services on one r
     });
   });
 
-  await t.test('a file is found that is replaced by the one that was in its way', async () => {
+  await t.test('returns 200 or 409 for a rename whose source is replaced by its destination', async () => {
     await race(async () => {
       for (const name of ['x', 'y']) await writeFile(join(root, name), name);
       const replacing = postJson(first.port, '/rename/x', { newName: 'y', overwrite: true });
@@ -176,7 +176,7 @@ it('of many at once that may not replace anything, sent to two services on one r
     });
   });
 
-  await t.test('a file is moved over its other name, also where that becomes another file meanwhile', async () => {
+  await t.test('moves a file over its own hard link when another file replaces the link during the move', async () => {
     for (const name of ['one', 'new']) await writeFile(join(root, name), name);
     await link(join(root, 'one'), join(root, 'other'));
     const moved = postJson(first.port, '/rename/one', { newName: 'other', overwrite: true });
@@ -189,7 +189,7 @@ it('of many at once that may not replace anything, sent to two services on one r
     assert.ok(!existsSync(join(root, 'one')));
   });
 
-  await t.test('a file is moved where its folder is moved to, and stays there', async () => {
+  await t.test('keeps a file that is moved into the destination of a concurrent move of its folder', async () => {
     await race(async (round) => {
       await mkdir(join(root, `left ${round}`));
       await writeFile(join(root, `left ${round}/file`), 'text');
@@ -203,7 +203,7 @@ it('of many at once that may not replace anything, sent to two services on one r
     });
   });
 
-  await t.test('they have left no debris', () => untilNoDebris(root));
+  await t.test('leaves no temporary files', () => untilNoDebris(root));
 });
 
 const RUNNERS = Array.from({ length: 8 }, (_, index) => index);

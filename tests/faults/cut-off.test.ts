@@ -14,7 +14,7 @@ import { isWhole, plantTree, treeOf } from './trees.ts';
 
 const HALF = Buffer.alloc(512 * 1024, 'half');
 
-it('a client that leaves', async (t) => {
+it('handles a client that disconnects', async (t) => {
   const holdall = await startHoldall(t);
   const { port, root } = holdall;
 
@@ -26,7 +26,7 @@ it('a client that leaves', async (t) => {
     );
 
   for (const order of ORDERS) {
-    await t.test(`in the middle of an upload leaves the old file and no temporary one (${order})`, async () => {
+    await t.test(`keeps only the old file after a disconnect during an upload (${order})`, async () => {
       await upload(port, 'replaced', 'the old bytes');
       const replacing = await openUpload(port, 'replaced', order);
       const making = await openUpload(port, 'new folder/new', order);
@@ -42,7 +42,7 @@ it('a client that leaves', async (t) => {
     });
   }
 
-  await t.test('in the middle of a download ends the reading', { skip: withoutProc }, async () => {
+  await t.test('stops reading the file after a disconnect during a download', { skip: withoutProc }, async () => {
     await writeFile(join(root, 'large'), '');
     await truncate(join(root, 'large'), 1024 ** 3);
     const signed = await signedPath(port, 'large');
@@ -53,7 +53,7 @@ it('a client that leaves', async (t) => {
     await assertGoesOn(holdall);
   });
 
-  await t.test('before its answer has begun leaves no file open', { skip: withoutProc }, async () => {
+  await t.test('leaves no file open after a disconnect before the response starts', { skip: withoutProc }, async () => {
     const signed = await signedPath(port, 'large');
     const small = '/file/replaced';
     for (const path of [signed, small, '/file/large', '/thumb/replaced', '/']) {
@@ -63,7 +63,7 @@ it('a client that leaves', async (t) => {
     await until('no file is open', () => openFilesOf(holdall).length === 0);
   });
 
-  await t.test('while a folder is copied with lines of progress cancels that, and nothing is left of it', async () => {
+  await t.test('cancels a folder copy with streamed progress after a disconnect and removes the partial copy', async () => {
     await plantTree(join(root, 'from'), TREE);
     let attempts = 0;
     // On a busy machine, a copy may end before this process looks at it.
@@ -79,7 +79,7 @@ it('a client that leaves', async (t) => {
     assert.ok(await isWhole(join(root, 'from'), TREE));
   });
 
-  await t.test('while a folder is copied without them gets its copy all the same', async () => {
+  await t.test('completes a folder copy without streamed progress after a disconnect', async () => {
     const leave = copyWithoutEnd(port, { destination: 'copied', accept: 'application/json' });
     await untilCopying('copied');
     leave();

@@ -13,7 +13,7 @@ import { mountTmpfs } from './mounts.ts';
 
 const MIB = 1024 * 1024;
 
-it('a full disk', async (t) => {
+it('handles a full disk', async (t) => {
   const root = join(await temporaryFolder(t), 'root');
   const reason = await mountTmpfs(t, root, 'size=16m');
   if (reason) return t.skip(reason);
@@ -35,7 +35,7 @@ it('a full disk', async (t) => {
 
   for (const order of ORDERS) {
     for (const path of ['folder/old', 'new folder/new']) {
-      await t.test(`an upload that does not fit is a 503 that says so: ${path}, ${order}`, async () => {
+      await t.test(`returns 503 with the reason for an upload that does not fit: ${path}, ${order}`, async () => {
         assertFull(await uploadIn(port, path, order, Buffer.alloc(32 * MIB, 'new')));
         await assertUntouched();
       });
@@ -43,7 +43,7 @@ it('a full disk', async (t) => {
   }
 
   for (const isFolder of [false, true]) {
-    await t.test(`a copy of a ${isFolder ? 'folder' : 'file'} that does not fit is a 503 that says so`, async () => {
+    await t.test(`returns 503 and the reason if a ${isFolder ? 'folder' : 'file'} copy does not fit`, async () => {
       const source = isFolder ? 'folder' : 'folder/old';
       const copy = { source, destination: 'copy', is_folder: isFolder };
       await upload(port, 'second', old);
@@ -54,7 +54,7 @@ it('a full disk', async (t) => {
     });
   }
 
-  await t.test('with no byte left, small uploads are 503, and all that needs no room goes on', async () => {
+  await t.test('returns 503 for small uploads without free space and serves requests that need none', async () => {
     await fill(join(root, 'filler'));
     for (const order of ORDERS) assertFull(await uploadIn(port, 'small', order, Buffer.alloc(100_000, 'small')));
     assert.ok((await send(port, '/file/image.png')).body.equals(image));
@@ -64,7 +64,7 @@ it('a full disk', async (t) => {
     assert.equal((await postJson(port, '/rename/image.png', { newName: 'picture.png' })).status, 200);
   });
 
-  await t.test('with room again, made by a deletion, a small upload works', async () => {
+  await t.test('accepts a small upload after a deletion frees space', async () => {
     assertSuccess(await send(port, `/delete/${escapePath('filler')}`, { method: 'DELETE' }), {
       message: 'File deleted successfully',
     });

@@ -12,8 +12,8 @@ import { block, MIB } from './pattern.ts';
 
 export const needs: readonly Need[] = ['git'];
 
-describe('Several processes on one branch', () => {
-  it('write at once and lose nothing, two services with two workers each', async (t) => {
+describe('Several processes that write to one branch', () => {
+  it('lose no concurrent write of two services with two workers each', async (t) => {
     const { hosted, start } = await setUp(t, { 'README.md': 'text' });
     const services = await Promise.all([start({ WORKERS: '2' }), start({ WORKERS: '2' })]);
     const texts = new Map(Array.from({ length: 30 }, (_, index) => [`f/${index}`, `The text of ${index}.`]));
@@ -27,7 +27,7 @@ describe('Several processes on one branch', () => {
 
   // In one process: tests/stores/github-races.test.ts.
   if (isFullForm) {
-    it('let one of them win where nothing is to be replaced, and tell the others so', async (t) => {
+    it('complete one of several copies to one destination and return 409 for the others', async (t) => {
       const { hosted, start } = await setUp(t, { 'README.md': 'text' });
       const services = await Promise.all([start(), start()]);
       const outcomes = await Promise.all(
@@ -45,9 +45,9 @@ describe('Several processes on one branch', () => {
   }
 });
 
-describe('kill -9 of a service in front of a repository', () => {
+describe('kill -9 of a service that stores files in a repository', () => {
   if (isFullForm) {
-    it('in the middle of an upload leaves the old file, and nothing else', async (t) => {
+    it('keeps only the old file when it interrupts an upload', async (t) => {
       const { hosted, start } = await setUp(t, { f: 'old' });
       const { port, kill } = await start();
       const opened = await openUpload(port, 'f');
@@ -62,7 +62,7 @@ describe('kill -9 of a service in front of a repository', () => {
     });
   }
 
-  it('before the branch is moved leaves a folder where it was, and the same request completes', async (t) => {
+  it('leaves a folder in place before the branch update, and a retried request completes', async (t) => {
     const { hosted, start } = await setUp(
       t,
       Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`a/${index}`, 'x'])),

@@ -16,7 +16,7 @@ type Moment = (root: string) => boolean | Promise<boolean>;
 const somethingIsAside: Moment = async (root) => (await temporaryOf(root)).debris.length > 0;
 const manyAreCopied: Moment = async (root) => (await temporaryOf(root)).debris.length > 30;
 
-it('a folder operation that kill -9 interrupts', async (t) => {
+it('recovers from a folder operation that kill -9 interrupts', async (t) => {
   let holdall = await startHoldall(t);
   const { root } = holdall;
   const at = (path: string) => join(root, path);
@@ -32,7 +32,7 @@ it('a folder operation that kill -9 interrupts', async (t) => {
     'the parent of the destination is made': () => existsSync(at('the parent of the destination is made')),
   };
   for (const [moment, hasCome] of Object.entries(moments)) {
-    await t.test(`is completed by the same move sent again, killed when ${moment}`, async () => {
+    await t.test(`completes a retried move after a kill when ${moment}`, async () => {
       await plantTree(at('from'), TREE);
       const move = { source: 'from/', destination: `${moment}/to/`, is_folder: true };
       await killWhen(holdall, '/move', move, hasCome);
@@ -48,7 +48,7 @@ it('a folder operation that kill -9 interrupts', async (t) => {
     });
   }
 
-  await t.test('is completed by the same move sent again, killed while what it replaces is removed', async () => {
+  await t.test('completes a retried move after a kill during the removal of the replaced folder', async () => {
     await plantTree(at('from'), TREE);
     await plantTree(at('replaced'), treeOf(300));
     const move = { source: 'from', destination: 'replaced', is_folder: true, overwrite: true };
@@ -63,7 +63,7 @@ it('a folder operation that kill -9 interrupts', async (t) => {
     assert.ok(!existsSync(at('from')));
   });
 
-  await t.test('leaves of a copy nothing but what it copied, and completes sent again', async () => {
+  await t.test('leaves only copied files after an interrupted copy and completes a retry', async () => {
     await plantTree(at('from'), TREE);
     const copy = { source: 'from', destination: 'copy', is_folder: true };
     await killWhen(holdall, '/copy', copy, manyAreCopied);
@@ -75,7 +75,7 @@ it('a folder operation that kill -9 interrupts', async (t) => {
     assert.ok(await isWhole(at('copy'), TREE));
   });
 
-  await t.test('has removed a folder whole or not at all, and never its neighbour', async () => {
+  await t.test('removes a folder completely or not at all and keeps its sibling', async () => {
     await plantTree(at('gone'), treeOf(300));
     await plantTree(at('gone too'), TREE);
     await killWhen(holdall, '/delete_folder/gone', {}, somethingIsAside);
@@ -90,7 +90,7 @@ it('a folder operation that kill -9 interrupts', async (t) => {
   });
 });
 
-it('the move of a file that was cut short when it had both names is completed when it is sent again', async (t) => {
+it('completes a retried file move that was interrupted while both hard links existed', async (t) => {
   const { port, root } = await startHoldall(t);
   const moves = [false, true].map((overwrite) => ({
     source: `from ${overwrite}`,

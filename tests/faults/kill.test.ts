@@ -14,9 +14,9 @@ import { ORDERS, openUpload } from '../process/transfers.ts';
 const HALF = Buffer.alloc(512 * 1024, 'half');
 const OLD = Buffer.alloc(300_000, 'old');
 
-describe('kill -9 in the middle of uploads', () => {
+describe('kill -9 during uploads', () => {
   for (const WORKERS of isFullForm ? ['1', '2'] : ['2']) {
-    it(`leaves the old files whole, and after a restart no debris (WORKERS=${WORKERS})`, async (t) => {
+    it(`keeps the old files intact, and a restart removes temporary files (WORKERS=${WORKERS})`, async (t) => {
       const root = await temporaryFolder(t);
       const first = await startHoldall(t, { root, settings: { WORKERS } });
       const names = ['a', 'b', 'c', 'd'];
@@ -58,8 +58,8 @@ describe('kill -9 in the middle of uploads', () => {
   }
 });
 
-describe('two services on one root', () => {
-  it('sweep at their start what the other left when it was killed, and nothing of those that run', async (t) => {
+describe('Two services on one root', () => {
+  it('remove temporary files of a killed service at startup and keep those of running services', async (t) => {
     const running = await startHoldall(t);
     const { root } = running;
     const killed = await startHoldall(t, { root });
@@ -78,7 +78,7 @@ describe('two services on one root', () => {
     assert.deepEqual((await temporaryOf(root)).debris, []);
   });
 
-  it('leave what the other is taking in, also where each counts its processes for itself', async (t) => {
+  it('keep uploads in progress of the other service when both have the same process ID', async (t) => {
     // As containers do that share a volume and the name of their machine: both services have the id 1.
     const command = ['unshare', '--pid', '--fork', '--mount-proc', '--kill-child', process.execPath] as const;
     const reason = whyNot(command);
@@ -90,7 +90,7 @@ describe('two services on one root', () => {
     await finishUploads(first, uploads);
   });
 
-  it('leave the one of another machine able to take in more, however long nobody uploaded anything', async (t) => {
+  it('keep the staging folder of an idle service on another host after days without uploads', async (t) => {
     const command = ['unshare', '--uts', 'sh', '-c', 'hostname another && exec "$0" "$@"', process.execPath] as const;
     const reason = whyNot(command);
     if (reason) return t.skip(`a process can't have another name of the machine here: ${reason}`);

@@ -25,11 +25,11 @@ const TELLTALES = ['fetch', 'upload, prefix first', 'upload, file first', 'list'
 
 const TREE_NAMES = Array.from({ length: 10 }, (_, index) => `swapped ${index}`);
 
-it('a folder that is swapped with a link to outside, again and again while requests run', async (t) => {
+it('does not follow a link outside the root that is repeatedly swapped with a folder', async (t) => {
   const holdall = await startHoldall(t);
   const { root } = holdall;
 
-  await t.test('no file is read, written or removed through it', async (test) => {
+  await t.test('does not read, write or delete files through the link', async (test) => {
     const outside = await makeOutside(test);
     await upload(holdall.port, 'mine', 'my bytes');
     const swapper = await startSwapping(test, root, { names: ['swapped'], target: outside.folder, files: FILES });
@@ -47,7 +47,7 @@ it('a folder that is swapped with a link to outside, again and again while reque
     for (const what of TELLTALES) assert.ok(hasMetBoth(what), `${what} met both the folder and the link.`);
   });
 
-  await t.test('what it leads to is not removed, moved or copied as a folder', async (test) => {
+  await t.test('does not delete, move or copy the link target as a folder', async (test) => {
     const outside = await makeOutside(test);
     await mkdir(join(root, 'other'));
     await writeFile(join(root, 'other/file'), 'inside');
@@ -60,7 +60,7 @@ it('a folder that is swapped with a link to outside, again and again while reque
     await assertNoSecretIn(root);
   });
 
-  await t.test('what it leads to is not removed with the folder that it lies in', async (test) => {
+  await t.test('does not delete the link target with the parent folder of the link', async (test) => {
     const outside = await makeOutside(test);
     for (let round = 0; round < TREE_ROUNDS; round++) {
       const tree = join(root, `tree ${round}`);

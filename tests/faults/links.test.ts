@@ -14,7 +14,7 @@ import { photograph } from './trees.ts';
 
 const SECRET = 'a secret from outside';
 
-it('a symbolic link under the root is no file and no folder, to no endpoint', async (t) => {
+it('treats a symbolic link under the root as neither a file nor a folder at every endpoint', async (t) => {
   const base = await temporaryFolder(t);
   const [root, outside] = [join(base, 'root'), join(base, 'outside')];
   await mkdir(join(outside, 'sub'), { recursive: true });
@@ -48,7 +48,7 @@ it('a symbolic link under the root is no file and no folder, to no endpoint', as
   const outsideBefore = await photograph(outside);
   const before = await photographOf(base);
 
-  await t.test('listings leave links out, and the log counts them', async () => {
+  await t.test('omits links from listings and logs their count', async () => {
     const { entries } = jsonOf(await send(port, '/')) as { entries: { name: string }[] };
     assert.deepEqual(
       entries.map(({ name }) => name),
@@ -62,7 +62,7 @@ it('a symbolic link under the root is no file and no folder, to no endpoint', as
 
   for (const name of [...Object.keys(links), 'with a link/deep']) {
     const entrances = isFullForm ? allEntrances(name) : shortEntrances(name);
-    await t.test(`${name}: ${entrances.length} requests are 404 or 409, and nothing is touched`, async () => {
+    await t.test(`returns 404 or 409 for ${entrances.length} requests to ${name} and changes no file`, async () => {
       for (const [what, path, call] of entrances) {
         const { status, body } = await send(port, path, call);
         const told = `${what} ${path} ${call.body?.toString() ?? ''}: ${status} ${body.toString()}`;
@@ -73,7 +73,7 @@ it('a symbolic link under the root is no file and no folder, to no endpoint', as
     });
   }
 
-  await t.test('a file that became a link after its URL was signed is 404', async () => {
+  await t.test('returns 404 for a signed URL when a link has replaced the file', async () => {
     const path = join(root, 'large');
     await writeFile(path, Buffer.alloc(6 * 1024 * 1024, 'mine'));
     const signed = await signedPath(port, 'large');
@@ -85,7 +85,7 @@ it('a symbolic link under the root is no file and no folder, to no endpoint', as
   });
 
   await t.test(
-    'a folder is copied without the links in it, moved with them, and removed without what they lead to',
+    'copies a folder without its links, moves it with them, and deletes it without touching the link targets',
     async () => {
       await symlink(outside, join(root, 'my folder/deep'));
       const folder = { is_folder: true, source: 'my folder' };
@@ -99,7 +99,7 @@ it('a symbolic link under the root is no file and no folder, to no endpoint', as
     },
   );
 
-  await t.test('a folder that holds links is replaced without what they lead to', async () => {
+  await t.test('replaces a folder that contains links without changing the link targets', async () => {
     await symlink(outside, join(root, 'copy/deep'));
     await mkdir(join(root, 'other'));
     const copy = { source: 'other', destination: 'copy', is_folder: true, overwrite: true };

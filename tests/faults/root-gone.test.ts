@@ -5,7 +5,7 @@ import { atEnd, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { assertFailure, assertSuccess, postForm, postJson, send, upload } from '../http/client.ts';
 
-it('a folder whose disk is taken away is not taken for empty, and nothing is stored where it was', async (t) => {
+it('returns 503 while the root is unmounted and stores nothing at the mount point', async (t) => {
   const { port, root } = await startHoldall(t);
   await upload(port, 'a/kept', 'kept');
   // As the empty folder that a file system was mounted on.

@@ -25,7 +25,7 @@ const treeOf = (count: number): Tree =>
 const OBJECTS = 28;
 
 describe('A folder operation in a bucket, interrupted by kill -9', () => {
-  it('completes when the move is sent again after a kill while it copied', async (t) => {
+  it('completes a retried move after a kill during the copy', async (t) => {
     const tree = treeOf(OBJECTS);
     const { bucket, proxy, start } = await setUp(t, tree);
     proxy.intercept(holdBeyond('CopyObject', OBJECTS / 2, proxy));
@@ -40,7 +40,7 @@ describe('A folder operation in a bucket, interrupted by kill -9', () => {
     assert.deepEqual(await textsIn(bucket, 'from/'), new Map());
   });
 
-  it('completes when the move is sent again after a kill while it removed', async (t) => {
+  it('completes a retried move after a kill during the removal', async (t) => {
     const tree = treeOf(OBJECTS);
     const { bucket, proxy, start } = await setUp(t, tree);
     // Holdall removes the last object in a batch of its own.
@@ -61,7 +61,7 @@ describe('A folder operation in a bucket, interrupted by kill -9', () => {
 
   // The copies of a move are those of a copy.
   if (isFullForm) {
-    it('completes when the copy is sent again after a kill while it copied', async (t) => {
+    it('completes a retried copy after a kill', async (t) => {
       const tree = treeOf(OBJECTS);
       const { bucket, proxy, start } = await setUp(t, tree);
       proxy.intercept(holdBeyond('CopyObject', OBJECTS / 2, proxy));
@@ -103,7 +103,7 @@ describe('A folder move in a bucket', () => {
     });
   }
 
-  it('leaves the source unchanged when the client disconnects during the copy, and completes when sent again', async (t) => {
+  it('keeps the source when the client disconnects during the copy and completes when retried', async (t) => {
     const { bucket, proxy, port, log } = await serveProxied(t, { concurrency: 4 });
     const tree = treeOf(20);
     await plant(bucket, tree);

@@ -12,7 +12,7 @@ export const needs: readonly Need[] = ['bucket'];
 
 const MIB = 1024 * 1024;
 
-it('a full folder for temporary files, in front of a bucket', async (t) => {
+it('handles a full temporary folder with an S3 store', async (t) => {
   const temporary = await temporaryFolder(t);
   const reason = await mountTmpfs(t, temporary, 'size=16m');
   if (reason) return t.skip(reason);
@@ -27,14 +27,14 @@ it('a full folder for temporary files, in front of a bucket', async (t) => {
     return opened.finish();
   };
 
-  await t.test('refuses a file that has to wait there, says why, and keeps nothing of it', async () => {
+  await t.test('returns 503 with the reason for a file that needs staging and stores nothing', async () => {
     const answer = await upload('f/large', 'file first', Buffer.alloc(32 * MIB));
     assertFailure(answer, 503, /folder for temporary files .* is full/);
     assert.equal(answer.headers['retry-after'], '60');
     assert.deepEqual([await bucket.keys(), await bucket.openUploads()], [[], []]);
   });
 
-  await t.test('is none of the business of a file whose prefix comes first, nor of a small one', async () => {
+  await t.test('stores small files and files whose prefix field comes first', async () => {
     const stored = { message: 'File uploaded successfully', path: 'f/large' };
     assertSuccess(await upload('f/large', 'prefix first', Buffer.alloc(32 * MIB)), stored);
     for (const order of ORDERS) {

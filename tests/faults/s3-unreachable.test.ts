@@ -15,7 +15,7 @@ const TOKEN = 'a-token-of-32-characters-or-more';
 const READY = '/-/health/ready';
 
 describe('An unreachable bucket', () => {
-  it('gets no further requests until it is reachable again, and each response has the reason', async (t) => {
+  it('receives no further requests until it is reachable again, and each response states the reason', async (t) => {
     const { bucket, proxy, holdall } = await setUp(t);
     const { port } = holdall;
     await upload(port, 'kept', 'kept');

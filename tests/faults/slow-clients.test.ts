@@ -37,7 +37,7 @@ export const needs: readonly Need[] = ['open-files'];
 /** The number of slow clients, and the seconds in which each must end the head of its request. */
 const [MULTITUDE, HEADERS_TIMEOUT] = isFullForm ? [10_000, '6'] : [500, '2'];
 
-it(`${MULTITUDE} clients that never end the heads of their requests are closed, and others served`, async (t) => {
+it(`closes ${MULTITUDE} connections with unfinished request headers and serves other clients`, async (t) => {
   const { port, pid } = await startHoldall(t, {
     settings: { HEADERS_TIMEOUT, MAX_CONNECTIONS: '20000' },
   });
@@ -52,15 +52,15 @@ it(`${MULTITUDE} clients that never end the heads of their requests are closed, 
   await until('the service has given all of them back', () => openSocketsOf(pid) < 20);
 });
 
-describe('a client that stops in the middle of', () => {
-  it('the head of its request is told so in the envelope', async (t) => {
+describe('A client that stalls', () => {
+  it('receives 408 with a JSON error when it stalls in the request headers', async (t) => {
     const { port } = await serve(t, { headersTimeout: 0.2 });
     const { socket, received } = slowClient(t, port);
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nX: ');
     assertFailure(answerOf(await received), 408, 'The head of the request took too long to arrive.');
   });
 
-  it('the next head, while an answer is under way, is told so behind that answer', async (t) => {
+  it('receives 408 after the response in progress when it stalls in the next request headers', async (t) => {
     const content = new PassThrough();
     // Long enough for the heads that are sent at once: where the machine is slow they take their time too.
     const { port } = await serve(t, { headersTimeout: 2, wrap: readsFrom(content) });
@@ -84,7 +84,7 @@ describe('a client that stops in the middle of', () => {
   });
 
   for (const order of ORDERS)
-    it(`an upload is answered with 408, and nothing is stored (${order})`, async (t) => {
+    it(`receives 408 for an upload, and nothing is stored (${order})`, async (t) => {
       const { port } = await serve(t, { idleTimeout: 0.2 });
       await upload(port, 'a/kept', 'the old bytes');
       const answer = answerOf(await stallUpload(t, port, order));
@@ -94,7 +94,7 @@ describe('a client that stops in the middle of', () => {
       assert.equal((await send(port, '/file/a/kept')).body.toString(), 'the old bytes');
     });
 
-  it('a JSON body is answered with 408, and nothing is changed', async (t) => {
+  it('receives 408 for a JSON body, and nothing changes', async (t) => {
     const { port } = await serve(t, { idleTimeout: 0.2 });
     const { socket, received } = slowClient(t, port);
     const head = 'POST /create_folder HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n';
@@ -103,7 +103,7 @@ describe('a client that stops in the middle of', () => {
     assert.deepEqual(await pathsBelow(port), []);
   });
 
-  it('a body that nobody waits for is closed after its answer', async (t) => {
+  it('is disconnected after the response when it stalls in an unread body', async (t) => {
     const { port } = await serve(t, { idleTimeout: 0.2 });
     await upload(port, 'any', 'any');
     const { socket, received } = slowClient(t, port);
@@ -111,7 +111,7 @@ describe('a client that stops in the middle of', () => {
     assert.equal(answerOf(await received).status, 200);
   });
 
-  it('an upload or a download leaves no temporary file and no open one', async (t) => {
+  it('leaves no temporary file and no open file after a stalled upload or download', async (t) => {
     const { pid, port, root } = await startHoldall(t, { settings: { IDLE_TIMEOUT: '1' } });
     await writeFile(join(root, 'large'), '');
     await truncate(join(root, 'large'), 1024 ** 3);
@@ -128,8 +128,8 @@ describe('a client that stops in the middle of', () => {
   });
 });
 
-describe('a client that drips', () => {
-  it('a JSON body is answered with 408, and nothing is changed, while an upload goes on', async (t) => {
+describe('A client that sends one byte at a time', () => {
+  it('receives 408 for a JSON body while a concurrent upload continues', async (t) => {
     const { port } = await serve(t, { bodyTimeout: 1 });
     const sending = await openUpload(port, 'slow');
     // The deadline applies until the first byte of the file arrives.
@@ -148,7 +148,7 @@ describe('a client that drips', () => {
     ['to a malformed URL', 'GET /%zz HTTP/1.1\r\nHost: localhost\r\n'],
     ['of an upload that was refused', 'POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n'],
   ] as const)
-    it(`a body ${what} has its answer, and is closed`, async (t) => {
+    it(`receives the response and is disconnected: a body ${what}`, async (t) => {
       const { port } = await serve(t, { bodyTimeout: 0.2 });
       const framing = head.includes('chunked') ? '\r\nea60\r\n' : 'Content-Length: 60000\r\n\r\n';
       assert.match(await drip(t, port, head + framing), /^HTTP\/1\.1 (?:200|400) /);
@@ -173,10 +173,10 @@ describe('a client that drips', () => {
   }
 });
 
-describe('a client that waits for the service', () => {
+describe('A client that waits for the service', () => {
   const idleTimeout = 0.1;
 
-  it('while a folder is copied gets its answer', async (t) => {
+  it('receives the response of a folder copy that outlasts the idle timeout', async (t) => {
     const gate = Promise.withResolvers<void>();
     const { port } = await serve(t, {
       idleTimeout,
@@ -195,7 +195,7 @@ describe('a client that waits for the service', () => {
     assert.equal((await send(port, '/file/to/a')).body.toString(), 'a');
   });
 
-  it('that does not take the bytes of its upload can finish it', async (t) => {
+  it('completes an upload whose bytes the service does not read for a while', async (t) => {
     const gate = Promise.withResolvers<void>();
     const { port } = await serve(t, {
       // Long enough that the client does not seem to be slow where the machine is.
@@ -218,7 +218,7 @@ describe('a client that waits for the service', () => {
     assert.equal(head.status, 413, 'It is there, and too large to be fetched from this store.');
   });
 
-  it('in the middle of a download gets the rest', async (t) => {
+  it('receives the rest of a download that pauses', async (t) => {
     const gate = Promise.withResolvers<void>();
     const { port } = await serve(t, {
       idleTimeout,

@@ -22,7 +22,7 @@ const KINDS: Readonly<Record<string, (t: TestContext, path: string) => Promise<s
 };
 
 // What waits for the other end of a FIFO waits for ever.
-it('an entry that is no file and no folder holds nothing up, and is neither to any endpoint', {
+it('returns 404 or 409 without blocking for entries that are neither a file nor a folder', {
   timeout: 60_000,
 }, async (t) => {
   const holdall = await startHoldall(t);
@@ -33,7 +33,7 @@ it('an entry that is no file and no folder holds nothing up, and is neither to a
 
   const planted: string[] = [];
   for (const [kind, plant] of Object.entries(KINDS)) {
-    await t.test(`${kind} under the root`, async (test) => {
+    await t.test(`rejects requests for ${kind} under the root`, async (test) => {
       for (const path of [kind, `my folder/${kind}`]) {
         // Each stays until the whole test ends.
         const reason = await plant(t, join(root, path));
@@ -53,7 +53,7 @@ it('an entry that is no file and no folder holds nothing up, and is neither to a
     });
   }
 
-  await t.test('a folder is listed and copied without them, and moved and removed with them', async () => {
+  await t.test('lists and copies a folder without special entries, and moves and deletes it with them', async () => {
     assert.deepEqual(await pathsListed(holdall, 'my folder'), ['my folder/file']);
     const folder = { source: 'my folder', is_folder: true };
     assert.equal((await postJson(port, '/copy', { ...folder, destination: 'copy' })).status, 200);
@@ -66,7 +66,7 @@ it('an entry that is no file and no folder holds nothing up, and is neither to a
   });
 });
 
-it('names that no path can have', async (t) => {
+it('handles file names that no path can express', async (t) => {
   const holdall = await startHoldall(t);
   const { port, root } = holdall;
   await mkdir(join(root, 'folder/nameable'), { recursive: true });
@@ -84,7 +84,7 @@ it('names that no path can have', async (t) => {
     return t.skip(`this file system has only names that are UTF-8: ${String(error)}`);
   }
 
-  await t.test('are left out of the listing, and counted in a line of the log', async () => {
+  await t.test('omits the names from the listing and logs their count', async () => {
     assert.deepEqual(await pathsListed(holdall, 'folder'), ['folder/file', 'folder/nameable/']);
     const line = await until('a line of the log tells of them', () =>
       holdall.log.find(({ folder }) => folder === 'folder/'),
@@ -92,7 +92,7 @@ it('names that no path can have', async (t) => {
     assert.equal(line['leftOut'], strange.length);
   });
 
-  await t.test('are left out of the pages of a listing too, of which none is empty', async () => {
+  await t.test('omits the names from listing pages and returns no empty page', async () => {
     const first = jsonOf(await send(port, '/folder?limit=1'));
     const second = jsonOf(await send(port, `/folder?limit=1&cursor=${String(first['cursor'])}`));
     assert.deepEqual(
@@ -102,7 +102,7 @@ it('names that no path can have', async (t) => {
     assert.equal(second['cursor'], undefined);
   });
 
-  await t.test('stay when what surrounds them is copied, and go with it when it is moved or renamed', async () => {
+  await t.test('copies a folder without the names, and moves and renames it with them', async () => {
     const folder = { source: 'folder', is_folder: true };
     assert.equal((await postJson(port, '/copy', { ...folder, destination: 'copy' })).status, 200);
     assert.deepEqual(await readdir(join(root, 'copy')), ['file', 'nameable']);
@@ -117,7 +117,7 @@ it('names that no path can have', async (t) => {
     for (const name of fileNames) assert.equal(await readFile(at(name), 'utf8'), 'strange');
   });
 
-  await t.test('are removed with the folder that they lie in, and leave no debris', async () => {
+  await t.test('deletes the names with their parent folder and leaves no temporary files', async () => {
     const { status } = await send(port, '/delete_folder/folder', { method: 'DELETE' });
     assert.equal(status, 200);
     assert.ok(!existsSync(join(root, 'folder')));

@@ -26,7 +26,7 @@ const SIZES = [
 
 const ROUNDS = isFullForm ? 3 : 1;
 
-it('of many downloads at once, slow ones and broken ones among them, each gives the bytes of its file', async (t) => {
+it('returns the correct bytes for each concurrent download despite slow and aborted ones', async (t) => {
   const { port, root } = await startHoldall(t, { settings: { WORKERS: '1' } });
   const files = SIZES.map((size, number) => ({ name: `file ${number}`, bytes: randomBytes(size) }));
   for (const { name, bytes } of files) await writeFile(join(root, name), bytes);
@@ -52,7 +52,7 @@ it('of many downloads at once, slow ones and broken ones among them, each gives 
   }
 });
 
-it('of many uploads at once, slow ones and broken ones among them, each stores its bytes', async (t) => {
+it('stores the correct bytes for each concurrent upload despite slow and aborted ones', async (t) => {
   const { port, root } = await startHoldall(t, { settings: { WORKERS: '1' } });
   await mkdir(join(root, 'in'));
 
