@@ -59,13 +59,13 @@ async function untilAllAnswer(holdall: Holdall, headers: Record<string, string>,
 }
 
 describe('A service with an access file', () => {
-  it('applies its grants, sessions and changes in all its processes, also after a restart', async (t) => {
+  it('applies grants, sessions and changes in all processes, also after a restart', async (t) => {
     const file = await accessFile(t);
     const settings = { ACCESS_FILE: file, WORKERS: '2' };
     const first = await startHoldall(t, { settings });
     await untilAllServe(first);
 
-    await t.test('it gives each user their permissions, shows them in listings, and refuses all others', async () => {
+    await t.test('grants each user their permissions, shows them in listings and rejects other users', async () => {
       const { port } = first;
       assert.deepEqual(jsonOf(await send(port, '/')), { success: true, prefix: '', entries: [], rights: [] });
       assertFailure(await send(port, '/private/'), 401, 'Sign in to read "private/".');
@@ -79,7 +79,7 @@ describe('A service with an access file', () => {
     });
 
     const [cookie, ended] = [await signIn(first), await signIn(first)];
-    await t.test('a session that ends has ended in all processes', async () => {
+    await t.test('ends a session in all processes', async () => {
       assert.ok(await signedIn(first, ended));
       const { status } = await send(first.port, '/-/session', { method: 'DELETE', headers: { cookie: ended } });
       assert.equal(status, 200);
@@ -90,12 +90,12 @@ describe('A service with an access file', () => {
     await first.ended;
     const holdall = await startHoldall(t, { root: first.root, settings });
     await untilAllServe(holdall);
-    await t.test('after a restart, that session has ended still, and the other one has not', async () => {
+    await t.test('keeps a session ended after a restart, and other sessions valid', async () => {
       assert.equal(await signedIn(holdall, ended), false);
       assert.equal(await signedIn(holdall, cookie), true);
     });
 
-    await t.test('a changed access file applies in all processes, and one with a mistake does not', async () => {
+    await t.test('applies a changed access file in all processes and ignores an invalid one', async () => {
       const { ann } = ACCESS.people;
       await untilAllAnswer(holdall, { cookie }, 200);
 
@@ -114,7 +114,7 @@ describe('A service with an access file', () => {
     });
   });
 
-  it('does not start with a file that is wrong, and tells every mistake with its place', async (t) => {
+  it('refuses to start with an invalid access file and reports every mistake with its position', async (t) => {
     const file = await accessFile(
       t,
       '{\n  "people": { "ann": { "pasword": "x" } },\n  "grants": [{ "folder": "a//b" }]\n}',
@@ -129,7 +129,7 @@ describe('A service with an access file', () => {
     assert.match(gone.stderr, /^holdall: ACCESS_FILE .*gone\.json can't be read: .*\n$/);
   });
 
-  it('does not start where ended sessions can not be remembered, and does not look for a way for ever', async (t) => {
+  it('exits with 78 when the state folder cannot store session revocations', async (t) => {
     const ACCESS_FILE = await accessFile(t);
     const taken = await temporaryFolder(t);
     await writeFile(join(taken, 'ended-sessions'), '');
@@ -151,7 +151,7 @@ describe('A service with an access file', () => {
     }
   });
 
-  it('does not start where what is its own lies among the files', async (t) => {
+  it('refuses to start when its private files are in the served folder', async (t) => {
     const root = await temporaryFolder(t);
     await mkdir(join(root, 'a'));
     const settings = {
@@ -173,7 +173,7 @@ describe('A service with an access file', () => {
     assert.deepEqual(await readdir(join(root, 'a')), []);
   });
 
-  it('does not start for others than this machine without one', async (t) => {
+  it('refuses to listen on a non-loopback address without an access file', async (t) => {
     const { code, stderr } = await runHoldall(t, { settings: { HOST: '0.0.0.0' } });
     assert.equal(code, 1);
     assert.match(stderr, /ACCESS_FILE is needed, since HOST=0\.0\.0\.0 is reached by others/);

@@ -13,7 +13,7 @@ import { send, upload } from '../http/client.ts';
 import { untilAllServe } from './serving.ts';
 
 describe('The audit log', () => {
-  it('is a file for its owner alone, which all processes open again after SIGHUP, and keep where that fails', async (t) => {
+  it('is readable only by its owner; SIGHUP reopens it in all processes; a failed reopen keeps it', async (t) => {
     const folder = join(await temporaryFolder(t), 'logs');
     const log = join(folder, 'audit.log');
     const settings = { ACCESS_FILE: await accessFile(t), AUDIT_LOG: log, WORKERS: '2', TRUST_PROXY: 'loopback' };
@@ -62,7 +62,7 @@ describe('The audit log', () => {
   });
 
   for (const WORKERS of isFullForm ? ['1', '2'] : ['2']) {
-    it(`is no reason to end for a service that is told to open it anew while it starts (WORKERS=${WORKERS})`, async (t) => {
+    it(`does not stop a service that receives SIGHUP during startup (WORKERS=${WORKERS})`, async (t) => {
       const folder = await temporaryFolder(t);
       const log = join(folder, 'audit.log');
       const first = join(folder, 'pid');
@@ -97,7 +97,7 @@ describe('The audit log', () => {
     });
   }
 
-  it('on a full disk fails no request, loses no event, and lets the service end', async (t) => {
+  it('fails no request, loses no event and allows shutdown on a full disk', async (t) => {
     const settings = { ACCESS_FILE: await accessFile(t), AUDIT_LOG: '/dev/full', TRUST_PROXY: 'loopback' };
     const holdall = await startHoldall(t, { settings });
     const { status } = await send(holdall.port, '/private/', { headers: { 'x-request-id': 'r1' } });
@@ -117,7 +117,7 @@ describe('The audit log', () => {
     assert.equal((await send(open.port, '/file/a.txt')).body.toString(), 'a');
   });
 
-  it('on a full disk is nothing that ends the service, where stdout and its own log are there too', async (t) => {
+  it('keeps the service running when stdout and the service log are also on a full disk', async (t) => {
     const folder = await temporaryFolder(t);
     const port = await freePort();
     const first = join(folder, 'pid');
@@ -137,7 +137,7 @@ describe('The audit log', () => {
     assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   });
 
-  it('is on stdout, or nowhere, as it is told', async (t) => {
+  it('writes to stdout or is disabled, as configured', async (t) => {
     const settings = { ACCESS: 'open' };
     const printed = await startHoldall(t, { settings });
     await upload(printed.port, 'a.txt', 'a');
@@ -150,7 +150,7 @@ describe('The audit log', () => {
     assert.ok(!silent.log.some((line) => 'audit' in line));
   });
 
-  it('that can not be written keeps the service from starting, in words for a person', async (t) => {
+  it('refuses to start with a readable error when the log cannot be written', async (t) => {
     const { code, stderr } = await runHoldall(t, { settings: { AUDIT_LOG: '/dev/null/audit.log' } });
     assert.equal(code, 78);
     assert.match(
@@ -196,7 +196,7 @@ const EVENT: AuditEvent = { event: 'change', action: 'upload', path: 'a', outcom
 const ASKER: Actor = { who: undefined, way: undefined, from: '192.0.2.1', requestId: 'r' };
 
 describe('A line of the audit log', () => {
-  it('has its values cut where they are long, and is one line whatever is in them', async (t) => {
+  it('truncates long values and stays on one line for any value', async (t) => {
     const file = join(await temporaryFolder(t), 'audit.log');
     const audit = openAuditLog(file, { error: () => assert.fail('Nothing is wrong.') });
     const long = '\n"\u0000\u001b[31m'.repeat(2000);
@@ -216,7 +216,7 @@ describe('A line of the audit log', () => {
     assert.equal(requestId, cut['path']);
   });
 
-  it('is whole after one that the disk had room for in part', async (t) => {
+  it('is complete after a line that a full disk truncated', async (t) => {
     const folder = join(await temporaryFolder(t), 'small');
     const reason = await mountTmpfs(t, folder, 'size=64k');
     if (reason) return t.skip(reason);
@@ -237,7 +237,7 @@ describe('A line of the audit log', () => {
     assert.equal(JSON.parse(lines.at(-2) ?? '')['path'], 'after');
   });
 
-  it('is told where it can be read, once the log is closed', async (t) => {
+  it('goes to the service log after the audit log is closed', async (t) => {
     const file = join(await temporaryFolder(t), 'audit.log');
     const told: object[] = [];
     const audit = openAuditLog(file, { error: (details: object) => void told.push(details) });

@@ -36,7 +36,7 @@ const run = (t: TestContext, args: string, settings?: Readonly<Record<string, st
   runHoldall(t, { args: args.split(' '), ...(settings && { settings }) });
 
 describe('holdall token new', () => {
-  it('prints a token alone on stdout, and its entry for the access file on stderr', async (t) => {
+  it('prints only the token on stdout and its access file entry on stderr', async (t) => {
     const ran = await run(t, 'token new --name laptop --expires 2037-01-01');
     assert.equal(ran.code, 0);
     assert.match(ran.stdout, /^holdall_[\w-]{43}\n$/);
@@ -48,7 +48,7 @@ describe('holdall token new', () => {
     assert.equal((await runHere(`access check ${file}`)).stdout, `${file} is right: 1 person, 1 token, 0 grants.\n`);
   });
 
-  it('refuses what it can make nothing of, or what is over already', async () => {
+  it('rejects invalid arguments and expiry dates in the past', async () => {
     for (const args of [
       '--expires soon',
       '--expires 0d',
@@ -70,7 +70,7 @@ describe('holdall password', () => {
   const hash = (input: Buffer | string) =>
     spawnSync(process.execPath, [SCRIPT, 'password'], { input, encoding: 'utf8', timeout: 60_000 });
 
-  it('prints the hash of what comes on stdin, without the line break at its end', async () => {
+  it('prints the hash of stdin without the trailing line break', async () => {
     const ran = hash('  p\u00e4ss word \r\n');
     assert.deepEqual([ran.status, ran.stderr], [0, '']);
     assert.match(ran.stdout, /^scrypt:[^\n]+\n$/);
@@ -86,7 +86,7 @@ describe('holdall password', () => {
     ['one that is soon guessed', 'hunter2', /fewer than 8 characters/],
     ['seven characters of four bytes each', '\u{1f600}'.repeat(7), /fewer than 8 characters/],
   ] as const) {
-    it(`refuses ${what} in one line that does not show it`, async () => {
+    it(`rejects ${what} with a one-line error that omits the password`, async () => {
       const ran = await runHere('password', {}, input);
       assert.deepEqual([ran.code, ran.stdout], [1, '']);
       assert.match(ran.stderr, reason);
@@ -111,7 +111,7 @@ describe('holdall password', () => {
   };
   const skip = spawnSync('script', ['--version']).error ? 'there is no script of util-linux' : false;
 
-  it('asks twice on a terminal, and shows nothing of what is typed', { skip }, async (t) => {
+  it('prompts twice on a terminal and does not echo the password', { skip }, async (t) => {
     const { code, shown } = await runOnTerminal(t, ['hunter-3\u007f2\r', 'hunter-2\r']);
     assert.equal(code, 0, shown);
     assert.doesNotMatch(shown, /hunter|\*/);
@@ -119,13 +119,13 @@ describe('holdall password', () => {
     assert.ok(await verifyPassword('hunter-2', printed), JSON.stringify(shown));
   });
 
-  it('refuses two that differ', { skip }, async (t) => {
+  it('rejects two different passwords', { skip }, async (t) => {
     const { code, shown } = await runOnTerminal(t, ['hunter2\r', 'hunter3\r']);
     assert.deepEqual([code, shown.split('\r\n')[2]], [1, 'holdall: The two are not the same.']);
     assert.doesNotMatch(shown, /hunter/);
   });
 
-  it('ends with Ctrl+C', { skip }, async (t) => {
+  it('exits on Ctrl+C', { skip }, async (t) => {
     const { code, shown } = await runOnTerminal(t, ['hunt\u0003']);
     assert.equal(code, 130, shown);
     assert.doesNotMatch(shown, /hunt|scrypt/);
@@ -133,7 +133,7 @@ describe('holdall password', () => {
 });
 
 describe('holdall access check', () => {
-  it('says that a file is right, and what may not be meant', async (t) => {
+  it('accepts a valid file and warns about probable mistakes', async (t) => {
     const grants = [{ folder: '/', to: { group: 'famliy' }, rights: ['read'] }];
     const file = await accessFile(t, { people: { ann: { groups: ['family'] }, bob: {} }, grants });
     const ran = await runHere(`access check ${file}`);
@@ -144,7 +144,7 @@ describe('holdall access check', () => {
     );
   });
 
-  it('tells every mistake, and shows no secret', async (t) => {
+  it('reports every mistake without printing a secret', async (t) => {
     const file = await accessFile(t, '{ "people": { "ann": { "password": "hunter2" } },\n  "grants": {} }');
     const ran = await runHere(`access check ${file}`);
     assert.deepEqual([ran.code, ran.stdout], [1, '']);
@@ -155,7 +155,7 @@ describe('holdall access check', () => {
     assert.doesNotMatch(ran.stderr, /hunter2/);
   });
 
-  it('says in one line that there is no such file', async () => {
+  it('prints a one-line error when the file does not exist', async () => {
     const ran = await runHere('access check nowhere.json');
     assert.equal(ran.code, 1);
     assert.equal(ran.stderr, "holdall: nowhere.json can't be read: there is no such file.\n");
@@ -203,7 +203,7 @@ describe('holdall access explain', () => {
     ['bob --group staff list staff', 0, [4]],
     ['carl --group staff read staff/x', 0, [4]],
   ] as const) {
-    it(`tells of: ${asked}`, async (t) => {
+    it(`explains the permissions for: ${asked}`, async (t) => {
       const file = await accessFile(t, FILE);
       const ran = await runHere(`access explain ${asked}`, { ACCESS_FILE: file });
       assert.deepEqual([ran.code, ran.stderr], [code, ''], ran.stdout);
@@ -224,7 +224,7 @@ describe('holdall access explain', () => {
     'everyone --group staff read a',
     'ann read a --file nowhere.json',
   ]) {
-    it(`can't tell of, and ends with 2: ${asked}`, async (t) => {
+    it(`exits with 2 for invalid arguments: ${asked}`, async (t) => {
       const file = await accessFile(t, FILE);
       const ran = await runHere(`access explain ${asked}`, { ACCESS_FILE: file });
       assert.deepEqual([ran.code, ran.stdout], [2, '']);
@@ -232,20 +232,20 @@ describe('holdall access explain', () => {
     });
   }
 
-  it('needs a file, and takes that of --file', async (t) => {
+  it('requires an access file and reads the file given by --file', async (t) => {
     const file = await accessFile(t, FILE);
     assert.match((await runHere('access explain ann read a')).stderr, /--file is needed, where ACCESS_FILE is not set/);
     assert.equal((await runHere(`access explain ann read a --file ${file}`, { ACCESS_FILE: 'nowhere' })).code, 0);
   });
 });
 
-describe('The commands', () => {
-  it('are all in --help', async (t) => {
+describe('The holdall commands', () => {
+  it('are all listed by --help', async (t) => {
     const { stdout } = await run(t, '--help');
     for (const [name, { usage }] of Object.entries(COMMANDS)) assert.ok(stdout.includes(`  holdall ${name}${usage}\n`));
   });
 
-  it('say how each is written, by its own --help', async (t) => {
+  it('print their own usage with --help', async (t) => {
     const { code, stdout } = await run(t, 'token new --help');
     assert.equal(code, 0);
     assert.match(stdout, /^Usage:\n {2}holdall token new \[--name NAME\].*\n +prints a new token.*\n$/);
@@ -255,14 +255,14 @@ describe('The commands', () => {
     );
   });
 
-  it('are told of where there is none of a name', async (t) => {
+  it('are listed when the command name is unknown', async (t) => {
     const ran = await run(t, 'passwd');
     assert.deepEqual([ran.code, ran.stdout], [2, '']);
     assert.match(ran.stderr, /^holdall: There is no command "passwd"; there are [^\n]+\n$/);
     for (const name of Object.keys(COMMANDS)) assert.ok(ran.stderr.includes(name), name);
   });
 
-  it('end quietly where nobody reads what they print', async (t) => {
+  it('exit without an error when stdout is closed', async (t) => {
     // A pipe whose reader has gone before anything is printed.
     const child = spawn(process.execPath, [SCRIPT, 'token', 'new'], { stdio: ['ignore', 'pipe', 'pipe'] });
     atEnd(t, () => child.kill('SIGKILL'));
@@ -274,7 +274,7 @@ describe('The commands', () => {
     assert.doesNotMatch(printed, /EPIPE/);
   });
 
-  it('are told of where one was begun and not ended', async () => {
+  it('are listed when the command is incomplete', async () => {
     const ran = await runHere('access');
     assert.equal(ran.code, 2);
     assert.match(ran.stderr, /holdall access check FILE\n.*\n.*holdall access explain NAME/);

@@ -8,7 +8,7 @@ import { until } from '../../testing/until.ts';
 import { send } from '../http/client.ts';
 import { untilAllServe } from './serving.ts';
 
-it('two workers that have all the connections they may close further ones, and serve again when some end', async (t) => {
+it('two workers at MAX_CONNECTIONS close new connections, and accept connections again after some close', async (t) => {
   const holdall = await startHoldall(t, { settings: { WORKERS: '2', MAX_CONNECTIONS: '2' } });
   await untilAllServe(holdall);
   const held = new Set<Socket>();
@@ -38,7 +38,7 @@ it('two workers that have all the connections they may close further ones, and s
   );
 });
 
-it('one client may have a quarter of the connections, rounded up, and with TRUST_PROXY a proxy all', {
+it('a client can open a quarter of the connections, rounded up; with TRUST_PROXY a proxy can open all', {
   skip: process.platform === 'linux' ? false : 'other addresses of this machine than 127.0.0.1 are of Linux',
 }, async (t) => {
   const { port } = await startHoldall(t, {
@@ -68,7 +68,7 @@ it('one client may have a quarter of the connections, rounded up, and with TRUST
   assert.equal(proxy.closed(), 0);
 });
 
-it('clients that are gone before they are looked at are no error of the service', async (t) => {
+it('clients that disconnect before they are served cause no service error', async (t) => {
   const { port, log } = await startHoldall(t, { settings: { WORKERS: '1' } });
   const head = 'POST /upload HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n';
   const request = `${head}Content-Type: multipart/form-data; boundary=b\r\n\r\n--b\r\n`;

@@ -19,8 +19,8 @@ async function plantEnvironment(folder: string, lines: readonly string[] = []): 
   await writeFile(join(folder, '.env'), [`NODE_OPTIONS=--require=${join(folder, 'preload.cjs')}`, ...lines].join('\n'));
 }
 
-describe('the file .env', () => {
-  it('gives settings to Holdall and its workers, and no other variables', async (t) => {
+describe('The .env file', () => {
+  it('configures Holdall and its workers and sets no other variables', async (t) => {
     const folder = await temporaryFolder(t);
     await plantEnvironment(folder, ['READ_ONLY=true', 'PATH=/nowhere', 'LD_PRELOAD=/nowhere']);
     const holdall = await startHoldall(t, { command: inFolder(folder), settings: { WORKERS: '2' } });
@@ -34,7 +34,7 @@ describe('the file .env', () => {
     assert.equal(existsSync(join(folder, 'ran')), false);
   });
 
-  it('stops the start where it is in the served folder, however either is spelled and whatever it sets', async (t) => {
+  it('prevents the start when it is in the served folder, for any spelling of the paths and any content', async (t) => {
     const folder = await servedFolder(t);
     const root = join(folder, 'files');
     const starts: { cwd: string; settings: Record<string, string> }[] = [
@@ -54,7 +54,7 @@ describe('the file .env', () => {
     }
   });
 
-  it('is read beside the served folder', async (t) => {
+  it('is read when it is next to the served folder', async (t) => {
     const folder = await temporaryFolder(t);
     await mkdir(join(folder, 'data'));
     await writeFile(join(folder, '.env'), 'PRESIGN_EXPIRES=none');
@@ -62,7 +62,7 @@ describe('the file .env', () => {
     assert.match(ran.stderr, /PRESIGN_EXPIRES .*"none"/);
   });
 
-  it('is told apart by name, value by value', async (t) => {
+  it('is parsed into known settings and ignored variables', async (t) => {
     const folder = await temporaryFolder(t);
     const path = join(folder, '.env');
     assert.equal(readEnvironmentFile(path), undefined);

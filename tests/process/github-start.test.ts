@@ -15,8 +15,8 @@ import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['git'];
 
-describe('a start in front of a repository', () => {
-  it('says what it serves, with one worker unless more are asked for, and tells the quota', async (t) => {
+describe('A start with a GitHub repository', () => {
+  it('logs the repository, uses one worker by default and reports the rate limit', async (t) => {
     const hosted = await host(t);
     const settings = { ...settingsOfRepository(hosted), METRICS_TOKEN: 'a-token-for-metrics' };
     const { ready, port } = await startHoldall(t, { settings });
@@ -34,7 +34,7 @@ describe('a start in front of a repository', () => {
   });
 
   // Concurrent, because some of these tests mostly wait for retry delays.
-  describe('is refused in one line where', { concurrency: true }, () => {
+  describe('fails with a one-line error when', { concurrency: true }, () => {
     let usual: HostedRepository;
     before(async () => {
       usual = await hostRepository({ files: { a: 'text' } });
@@ -93,7 +93,7 @@ describe('a start in front of a repository', () => {
     }
   });
 
-  it('ends with 78 and only that line when it is refused', async (t) => {
+  it('exits with 78 and prints only the error when the start fails', async (t) => {
     const hosted = await host(t);
     const ran = await runHoldall(t, { settings: { ...settingsOfRepository(hosted), GITHUB_TOKEN: 'wrong' } });
     assert.equal(ran.stdout.replace(/^\{"level":40.*\n/gm, ''), '', 'A refusal has no line in the log.');
@@ -102,7 +102,7 @@ describe('a start in front of a repository', () => {
     assert.ok(!ran.stderr.includes(hosted.host.token));
   });
 
-  it('is refused in one line where a web page answers', async (t) => {
+  it('fails with a one-line error when the API URL returns a web page', async (t) => {
     const server = createServer((_request, response) => {
       response.setHeader('content-type', 'text/html').end('<!doctype html><p>Hello');
     }).listen(0, '127.0.0.1');
@@ -113,7 +113,7 @@ describe('a start in front of a repository', () => {
     assert.equal(await refusalOf(settings), `${apiUrl} does not answer as GitHub does: look at GITHUB_API_URL.`);
   });
 
-  it('needs no permission to write, nor a token, where nothing is written', async (t) => {
+  it('needs neither write permission nor a token in read-only mode', async (t) => {
     const hosted = await host(t, { private: false });
     const { port } = await startHoldall(t, {
       settings: { ...settingsOfRepository(hosted), GITHUB_TOKEN: '', READ_ONLY: 'true' },

@@ -6,9 +6,9 @@ import { releaseMemoryWhenIdle } from '../../src/server/idle-memory.ts';
 
 const MIB = 1024 * 1024;
 
-describe('A process', () => {
+describe('An idle process', () => {
   // tests/long/idle-memory.test.ts has a real one.
-  it('gives the heap that it does not use back to the system when it is at rest', (t) => {
+  it('returns unused heap memory to the system', (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     t.mock.method(performance, 'eventLoopUtilization', () => ({ idle: 4000, active: 0, utilization: 0 }));
     using _giving = releaseMemoryWhenIdle();

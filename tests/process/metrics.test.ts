@@ -22,7 +22,7 @@ async function read({ port }: Holdall, name: string, labels: Readonly<Record<str
 }
 
 describe('Metrics', () => {
-  it('are there for who sends the token, and for nobody else, and tell of thumbnails where they came from', async (t) => {
+  it('require the token, and count thumbnails by source', async (t) => {
     const holdall = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN } });
     const { port } = holdall;
     for (const authorization of ['', 'Bearer', `Bearer ${TOKEN}x`, `Basic ${TOKEN}`, 'Bearer \u00e9']) {
@@ -49,12 +49,12 @@ describe('Metrics', () => {
     assert.equal(await read(holdall, 'thumbnails_waiting'), 0);
   });
 
-  it('are not there where there is no token', async (t) => {
+  it('return 404 when no token is configured', async (t) => {
     const { port } = await startHoldall(t, {});
     assert.equal((await send(port, '/-/metrics', { headers: { authorization: 'Bearer ' } })).status, 404);
   });
 
-  it('count requests and bytes, and calls of the store, of all processes, except of one that does not answer', async (t) => {
+  it('count requests, bytes and store calls of all processes except an unresponsive one', async (t) => {
     const holdall = await startHoldall(t, { settings: { METRICS_TOKEN: TOKEN, WORKERS: '2' } });
     await untilAllServe(holdall);
     const bytes = Buffer.alloc(100_000, 'x');

@@ -10,7 +10,7 @@ import type { Need } from '../runner/needs.ts';
 
 export const needs: readonly Need[] = ['windows-file-systems'];
 
-it('The state of the service is not among the served files under another spelling', async (t) => {
+it('Holdall rejects a state folder inside the served folder under a different spelling', async (t) => {
   const base = await temporaryFolder(t);
   const isRefused = async (DISK_ROOT: string, STATE_DIR: string) => {
     const config = readConfig({ DISK_ROOT: join(base, DISK_ROOT), STATE_DIR: join(base, STATE_DIR) });

@@ -7,8 +7,8 @@ import { requirePrivatePaths } from '../../src/server/private-paths.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import { mountBind } from '../faults/mounts.ts';
 
-describe("A place of what is the service's own", () => {
-  it('is not among the files that are served, by whatever links it is named', async (t) => {
+describe('A private path of the service', () => {
+  it('is rejected inside the served folder, through any link', async (t) => {
     const base = await temporaryFolder(t);
     await mkdir(join(base, 'files', 'a'), { recursive: true });
     await mkdir(join(base, 'files', '.holdall'));
@@ -51,7 +51,7 @@ describe("A place of what is the service's own", () => {
     assert.deepEqual(await problems('missing/root', 'missing/x'), []);
   });
 
-  it('is not among the files that are served, by another mount of the folder', async (t) => {
+  it('is rejected inside the served folder, through another mount of the folder', async (t) => {
     const base = await temporaryFolder(t);
     const isRefused = async (DISK_ROOT: string, STATE_DIR: string) => {
       const config = readConfig({ DISK_ROOT: join(base, DISK_ROOT), STATE_DIR: join(base, STATE_DIR) });
@@ -66,7 +66,7 @@ describe("A place of what is the service's own", () => {
     assert.equal(await isRefused('files', 'bound/x'), true);
   });
 
-  it('is no question for what is no file, and for what is served from elsewhere', async () => {
+  it('is checked only when it is a file and the store is a disk folder', async () => {
     const inRoot = { DISK_ROOT: '/', STATE_DIR: '/x' };
     await assert.rejects(requirePrivatePaths(readConfig(inRoot)), SettingsError);
     for (const AUDIT_LOG of ['stdout', 'off']) {

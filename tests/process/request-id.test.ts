@@ -4,8 +4,8 @@ import { startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { assertSuccess, postJson } from '../http/client.ts';
 
-describe('The id of a request', () => {
-  it('stands in the lines of its calls of the store', async (t) => {
+describe('A request ID', () => {
+  it('appears in the log lines of the store calls of the request', async (t) => {
     const { port, log } = await startHoldall(t, {
       settings: { LOG_LEVEL: 'debug', ACCESS: 'open', TRUST_PROXY: 'loopback' },
     });

@@ -13,9 +13,9 @@ import { isFullForm } from '../full-forms.ts';
 import { jsonOf, send } from '../http/client.ts';
 import { contentsOf } from './debris.ts';
 
-describe('a start', () => {
+describe('A start', () => {
   for (const WORKERS of isFullForm ? ['1', '2'] : ['2']) {
-    it(`says where the service is and what it serves, in one line of the log (WORKERS=${WORKERS})`, async (t) => {
+    it(`logs the service URL and the store in one line (WORKERS=${WORKERS})`, async (t) => {
       const root = join(await temporaryFolder(t), 'made when it is missing');
       const { ready, port, log } = await startHoldall(t, { root, settings: { WORKERS } });
       assert.equal(ready['url'], `http://127.0.0.1:${port}`);
@@ -29,7 +29,7 @@ describe('a start', () => {
       assert.deepEqual(await contentsOf(root), []);
     });
 
-    it(`is refused in one line where the port is in use (WORKERS=${WORKERS})`, async (t) => {
+    it(`fails with a one-line error when the port is in use (WORKERS=${WORKERS})`, async (t) => {
       const taken = createServer().listen(0, '127.0.0.1');
       atEnd(t, () => taken.close());
       await new Promise((resolve) => taken.once('listening', resolve));
@@ -44,7 +44,7 @@ describe('a start', () => {
   }
 
   for (const WORKERS of isFullForm ? ['1', '2'] : ['1']) {
-    it(`is refused in one line where the address is not of this machine (WORKERS=${WORKERS})`, async (t) => {
+    it(`fails with a one-line error when the address is not local (WORKERS=${WORKERS})`, async (t) => {
       // Of the addresses for documentation, which no machine has (RFC 5737).
       const ran = await runHoldall(t, { settings: { WORKERS, HOST: '192.0.2.1', PORT: '18080', ACCESS: 'open' } });
       assertRefused(
@@ -54,13 +54,13 @@ describe('a start', () => {
     });
   }
 
-  it('is refused in one line where HOST is a name that nobody knows', async (t) => {
+  it('fails with a one-line error when HOST cannot be resolved', async (t) => {
     // A name that never resolves (RFC 6761, section 6.4).
     const ran = await runHoldall(t, { settings: { HOST: 'nowhere.invalid', ACCESS: 'open' } });
     assertRefused(ran, /nowhere\.invalid/);
   });
 
-  it("is refused in one line where a file has the root's name", async (t) => {
+  it('fails with a one-line error when the root is a file', async (t) => {
     const root = join(await temporaryFolder(t), 'a file');
     await writeFile(root, 'mine');
     const ran = await runHoldall(t, { settings: { DISK_ROOT: root } });
@@ -68,14 +68,14 @@ describe('a start', () => {
     assert.equal(await readFile(root, 'utf8'), 'mine');
   });
 
-  it("is refused in one line where the root can't be written to", async (t) => {
+  it('fails with a one-line error when the root is not writable', async (t) => {
     const root = await unwritableFolder(t);
     if (typeof root !== 'string') return t.skip(root.reason);
     const ran = await runHoldall(t, { settings: { DISK_ROOT: root } });
     assertRefused(ran, new RegExp(`${RegExp.escape(root)}.* can't be (used|written to)`));
   });
 
-  it('is refused in one line where the disk is full', async (t) => {
+  it('fails with a one-line error when the disk is full', async (t) => {
     const root = join(await temporaryFolder(t), 'root');
     const reason = await mountTmpfs(t, root, 'size=64k');
     if (reason) return t.skip(reason);
@@ -86,7 +86,7 @@ describe('a start', () => {
   });
 
   for (const WORKERS of isFullForm ? ['1', '2'] : ['1']) {
-    it(`is refused in one line where the web page was not built (WORKERS=${WORKERS})`, async (t) => {
+    it(`fails with a one-line error when the web UI is not built (WORKERS=${WORKERS})`, async (t) => {
       const ran = await runHoldall(t, {
         script: await copyOf(t, ['bin', 'dist', 'package.json']),
         settings: { WORKERS },
@@ -95,12 +95,12 @@ describe('a start', () => {
     });
   }
 
-  it('is refused in one line where the service was not built', async (t) => {
+  it('fails with a one-line error when the service is not built', async (t) => {
     const ran = await runHoldall(t, { script: await copyOf(t, ['bin', 'src', 'package.json']) });
     assertRefused(ran, /^holdall: The service is not built .*: run "npm run build"\.$/m);
   });
 
-  it('names every bad setting at once, a line each with an example, and prints no secret', async (t) => {
+  it('reports every invalid setting on its own line with an example, and prints no secret', async (t) => {
     const secret = 'hunter2-hunter2';
     const ran = await runHoldall(t, {
       settings: { PORT: '70000', WORKERS: 'many', STORAGE_TYPE: 'tape', LOG_LEVEL: 'loud', SIGNING_KEY: secret },
@@ -115,8 +115,8 @@ describe('a start', () => {
   });
 });
 
-describe('the command line', () => {
-  it('prints every setting and its default with --help, and starts nothing', async (t) => {
+describe('The command line', () => {
+  it('prints every setting and its default with --help and exits', async (t) => {
     const ran = await runHoldall(t, { args: ['--help'], settings: { PORT: 'no port' } });
     assert.deepEqual([ran.code, ran.stderr], [0, '']);
     for (const name of [
@@ -129,23 +129,23 @@ describe('the command line', () => {
       assert.match(ran.stdout, new RegExp(`^ {2}${RegExp.escape(name)}$`, 'm'));
   });
 
-  it('prints the version alone with --version, and starts nothing', async (t) => {
+  it('prints only the version with --version and exits', async (t) => {
     const ran = await runHoldall(t, { args: ['--version'], settings: { PORT: 'no port' } });
     assert.deepEqual(ran, { code: 0, signal: null, stdout: `${version}\n`, stderr: '' });
   });
 
   for (const argument of isFullForm ? ['--nonsense', 'nonsense'] : ['--nonsense']) {
-    it(`refuses ${argument} in one line, and starts nothing`, async (t) => {
+    it(`rejects ${argument} with a one-line error and exits`, async (t) => {
       const ran = await runHoldall(t, { args: [argument] });
       assertRefused(ran, new RegExp(argument));
     });
   }
 });
 
-describe('a Node.js that is too old', () => {
+describe('An unsupported Node.js version', () => {
   const REFUSAL = /^holdall: Node\.js 24 or later is needed, and this is 20\.1\.0\. [^\n]+\n$/;
 
-  it('is told which one is needed and which one this is, and ends with 1', () => {
+  it('prints the required and the current version and exits with 1', () => {
     const script =
       "Object.defineProperty(process.versions, 'node', { value: '20.1.0' });" +
       `(await import(${JSON.stringify(new URL('../../bin/require-node.js', import.meta.url))})).requireNode();` +
@@ -155,7 +155,7 @@ describe('a Node.js that is too old', () => {
     assert.deepEqual([ran.status, ran.stdout], [1, '']);
   });
 
-  it('says so in one line when a real one starts the command', async (t) => {
+  it('prints a one-line error when that Node.js runs the command', async (t) => {
     const old = '/usr/bin/node';
     if (!existsSync(old)) return t.skip(`there is no ${old}`);
     const its = spawnSync(old, ['--version'], { encoding: 'utf8' }).stdout.trim().slice(1);

@@ -20,7 +20,7 @@ const HALF = Buffer.alloc(256 * 1024, 'half');
 
 describe('SIGTERM', () => {
   for (const WORKERS of isFullForm ? ['1', '2'] : ['2']) {
-    it(`finishes transfers, refuses new connections, closes idle ones, and ends with 0 (WORKERS=${WORKERS})`, async (t) => {
+    it(`drains transfers, refuses new connections, closes idle ones, exits with 0 (WORKERS=${WORKERS})`, async (t) => {
       const holdall = await startHoldall(t, { settings: { WORKERS, SHUTDOWN_TIMEOUT: '3600' } });
       const { port, root } = holdall;
       const processes = [holdall.pid, ...(await untilAllServe(holdall))];
@@ -66,7 +66,7 @@ describe('SIGTERM', () => {
   }
 
   for (const WORKERS of isFullForm ? ['1', '2'] : ['1']) {
-    it(`cuts off what is not finished after SHUTDOWN_TIMEOUT, and leaves no debris (WORKERS=${WORKERS})`, async (t) => {
+    it(`aborts transfers after SHUTDOWN_TIMEOUT and leaves no temporary files (WORKERS=${WORKERS})`, async (t) => {
       const holdall = await startHoldall(t, { settings: { WORKERS, SHUTDOWN_TIMEOUT: '1' } });
       const { root } = holdall;
       await writeFile(join(root, 'old'), 'the old bytes');
@@ -83,7 +83,7 @@ describe('SIGTERM', () => {
   }
 
   if (isFullForm) {
-    it('takes no new connections while a folder is still being copied, and the copy is whole', async (t) => {
+    it('refuses new connections during a folder copy and completes the copy', async (t) => {
       const holdall = await startHoldall(t);
       const { port, root } = holdall;
       const names = Array.from({ length: 2000 }, (_, index) => `file ${index}`);
@@ -102,7 +102,7 @@ describe('SIGTERM', () => {
     });
   }
 
-  it('sent a second time changes nothing', async (t) => {
+  it('has no effect when it is sent again', async (t) => {
     const holdall = await startHoldall(t);
     const upload = await openUpload(holdall.port, 'slow');
     await upload.send(HALF);

@@ -9,8 +9,8 @@ import { partsOf, requestIn, startTraced } from './traced.ts';
 
 export const needs: readonly Need[] = ['bucket'];
 
-describe('Traces of a service on a bucket', () => {
-  it("have the requests to it under the calls of the store, with the store's own ids, as the log has", async (t) => {
+describe('Traces of a service with a bucket', () => {
+  it('contain the S3 requests under the store calls, with the same S3 request IDs as the log', async (t) => {
     const bucket = await createBucket();
     atEnd(t, () => bucket.remove());
     const traced = await startTraced(t, { settings: { ...settingsOf(bucket), LOG_LEVEL: 'debug' } });

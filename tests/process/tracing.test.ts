@@ -26,7 +26,7 @@ const PARENT = 'b7ad6b7169203331';
 const COUNT = isFullForm ? 20 : 8;
 
 describe('Traces', () => {
-  it('have a request and its calls of the store, what is known of both, and no secrets', async (t) => {
+  it('contain a request and its store calls with attributes, and no secrets', async (t) => {
     const traced = await startTraced(t, {
       settings: {
         OTEL_SERVICE_NAME: 'files',
@@ -88,7 +88,7 @@ describe('Traces', () => {
     assert.doesNotMatch(traced.holdall.printed(), /signature=|secret/);
   });
 
-  it('keep requests apart that are served at once, of every kind, also by several processes', async (t) => {
+  it('separate concurrent requests of every kind, also across processes', async (t) => {
     const traced = await startTraced(t, { settings: { WORKERS: '2' } });
     const { port } = traced.holdall;
     await untilAllServe(traced.holdall);
@@ -127,7 +127,7 @@ describe('Traces', () => {
     );
   });
 
-  it('go on with that of the proxy, as it says whether there is one', async (t) => {
+  it('continue the trace of the proxy and follow its sampling decision', async (t) => {
     const traced = await startTraced(t, { settings: { OTEL_TRACES_SAMPLER: 'parentbased_always_off' } });
     const ask = (id: string, traceparent: string) =>
       send(traced.holdall.port, '/', { headers: { 'x-request-id': id, traceparent } });
@@ -146,7 +146,7 @@ describe('Traces', () => {
     assert.equal(requestIn(spans, 'traced').parentSpanId, PARENT);
   });
 
-  it('have the requests to a host of repositories, with the ids that it gives them', async (t) => {
+  it('contain the GitHub API requests and their request IDs', async (t) => {
     const hosted = await hostRepository({ files: { 'a.txt': 'text' } });
     atEnd(t, () => hosted.remove());
     const traced = await startTraced(t, { settings: { ...settingsOfRepository(hosted), GITHUB_TRUST: '0' } });
@@ -172,7 +172,7 @@ describe('Traces', () => {
     }),
   };
   for (const [when, settings] of Object.entries(silences)) {
-    it(`are not sent where ${when}`, async (t) => {
+    it(`are not exported when ${when}`, async (t) => {
       const traced = await startTraced(t, { settings });
       await send(traced.holdall.port, '/', { headers: { traceparent: `00-${TRACE}-${PARENT}-01` } });
       await traced.stop();
@@ -181,7 +181,7 @@ describe('Traces', () => {
   }
 
   for (const behaviour of isFullForm ? (['fails', 'hangs', 'is gone'] as const) : (['fails'] as const)) {
-    it(`cost no request its answer while the collector ${behaviour}`, async (t) => {
+    it(`do not affect responses while the collector ${behaviour}`, async (t) => {
       const isGone = behaviour === 'is gone';
       const { collector, holdall } = await startTraced(t, {
         behaviour: isGone ? 'takes' : behaviour,

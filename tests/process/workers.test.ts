@@ -11,14 +11,14 @@ import { haveAnswered, untilAllServe } from './serving.ts';
 
 const skip = process.platform === 'linux' ? false : 'the workers of a process are found by /proc, which is of Linux';
 
-describe('two workers', { skip }, () => {
-  it('share one signing key, are two again after one was killed, and end when the process that started them is killed', async (t) => {
+describe('Two workers', { skip }, () => {
+  it('share a signing key, replace a killed worker and exit with the parent process', async (t) => {
     const holdall = await startHoldall(t, { settings: { WORKERS: '2' } });
     const [killed = Number.NaN, survivor] = await untilAllServe(holdall);
     const large = Buffer.alloc(6 * 1024 * 1024, 'large');
     await upload(holdall.port, 'large', large);
 
-    await t.test('a URL that one worker signed is valid at the other', async () => {
+    await t.test('a URL that one worker signed is valid for the other worker', async () => {
       const { headers } = await send(holdall.port, '/file/large');
       const signed = new URL(headers.location ?? '', 'http://127.0.0.1/file/large');
       const range = { range: 'bytes=0-4' };
@@ -30,7 +30,7 @@ describe('two workers', { skip }, () => {
       });
     });
 
-    await t.test('a killed worker is replaced, and the service goes on', async () => {
+    await t.test('the service replaces a killed worker and continues', async () => {
       await upload(holdall.port, 'before', 'kept');
       process.kill(killed, 'SIGKILL');
       await until('the loss is in the log', () =>
@@ -46,7 +46,7 @@ describe('two workers', { skip }, () => {
       assert.deepEqual([new Set(owners), debris], [new Set(workers), []], 'What the killed one had is swept.');
     });
 
-    await t.test('both workers end when the process that started them is killed, and the port is free', async () => {
+    await t.test('both workers exit when the parent process is killed, and the port is free', async () => {
       const workers = holdall.serving();
       // If they should not end, nobody else would end them.
       for (const worker of workers) atEnd(t, () => isRunning(worker) && process.kill(worker, 'SIGKILL'));
@@ -62,7 +62,7 @@ describe('two workers', { skip }, () => {
     });
   });
 
-  it('count requests and wrong passwords together, also after one was killed', async (t) => {
+  it('count requests and wrong passwords together, also after one worker was killed', async (t) => {
     const accessFile = join(await temporaryFolder(t), 'access.json');
     const people = { ann: { password: hashForTest('right') } };
     const grants = [{ folder: '/', to: 'everyone', rights: ['read'] }];
