@@ -38,7 +38,7 @@ async function bytesIn(folder: string): Promise<number> {
   return bytes;
 }
 
-test('a thumbnail that is known is given without reading the file', async (t) => {
+test('returns a cached thumbnail without reading the file', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery);
   const file = gallery.put('image', await plain(RED).png().toBuffer());
@@ -47,7 +47,7 @@ test('a thumbnail that is known is given without reading the file', async (t) =>
   assert.deepEqual(gallery.reads, ['image']);
 });
 
-test('another version, or the same under another path, is another thumbnail', async (t) => {
+test('draws a new thumbnail for another version or another path', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, await onDisk(t));
   const red = await plain(RED).png().toBuffer();
@@ -58,7 +58,7 @@ test('another version, or the same under another path, is another thumbnail', as
   assert.deepEqual(gallery.reads, ['image', 'image', 'other']);
 });
 
-test('remembers an image that cannot be drawn, for other processes too', async (t) => {
+test('caches the failure of an unreadable image across processes', async (t) => {
   const options = await onDisk(t);
   const gallery = createGallery();
   const [one, two] = [thumbnailsOf(t, gallery, options), thumbnailsOf(t, gallery, options)];
@@ -74,7 +74,7 @@ test('remembers an image that cannot be drawn, for other processes too', async (
   await assertThumbnail(await one.get(gallery.put('damaged.png', png)), [160, 160, RED]);
 });
 
-test('draws an image again that needed more memory than the limit was', async (t) => {
+test('draws an image again when the memory limit was raised', async (t) => {
   const options = await onDisk(t);
   const gallery = createGallery();
   const drawing = gallery.put('red.svg', svg('<rect width="600" height="400" fill="rgb(200,40,40)"/>'));
@@ -84,7 +84,7 @@ test('draws an image again that needed more memory than the limit was', async (t
   await assertThumbnail(await thumbnailsOf(t, gallery, options).get(drawing), [160, 160, RED]);
 });
 
-test('remembers a failure for a day, a timeout for a minute, and a lost process not at all', () => {
+test('caches a failure for a day and a timeout for a minute, but not a lost process', () => {
   const now = Date.now();
   const memoryLimit = MEGABYTE;
   const isRemembered = (fault: RenderFault, after: number) => {
@@ -99,7 +99,7 @@ test('remembers a failure for a day, a timeout for a minute, and a lost process 
   assert.equal(isRemembered('killed', 0), false);
 });
 
-test('the etag of a thumbnail follows the one of its source', () => {
+test('derives the thumbnail ETag from the source ETag', () => {
   const gallery = createGallery();
   const one = gallery.put('image', Buffer.from('one'));
   const two = gallery.put('image', Buffer.from('two'));
@@ -109,7 +109,7 @@ test('the etag of a thumbnail follows the one of its source', () => {
   assert.doesNotMatch(thumbnailEtag(one), /"/);
 });
 
-test('thumbnails survive a restart, in a folder for its owner alone', async (t) => {
+test('keeps thumbnails across a restart in a folder readable only by its owner', async (t) => {
   const options = await onDisk(t);
   const gallery = createGallery();
   const file = gallery.put('image', await plain(RED).png().toBuffer());
@@ -124,7 +124,7 @@ test('thumbnails survive a restart, in a folder for its owner alone', async (t) 
   assert.equal((await stat(join(options.cacheFolder, name))).mode & 0o777, 0o600);
 });
 
-test('processes that run at the same time share the folder', async (t) => {
+test('shares the folder between concurrent processes', async (t) => {
   const options = await onDisk(t);
   const gallery = createGallery();
   const file = gallery.put('image', await plain(RED).png().toBuffer());
@@ -135,7 +135,7 @@ test('processes that run at the same time share the folder', async (t) => {
   assert.deepEqual(gallery.reads, ['image']);
 });
 
-test('a size of zero touches no disk', async (t) => {
+test('does not write to disk when the cache size is zero', async (t) => {
   const options = await onDisk(t, 0);
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, options);
@@ -160,7 +160,7 @@ const damages: Record<string, (file: string, other: string) => Promise<void>> = 
 };
 
 for (const [damage, inflict] of Object.entries(damages)) {
-  test(`a file of the cache that ${damage} is not served, and is replaced`, async (t) => {
+  test(`replaces a cache file that ${damage} and does not serve it`, async (t) => {
     const warnings: string[] = [];
     // Larger than any damaged file, which the sweep at the start would remove otherwise before it is read.
     const options = { ...(await onDisk(t, 200 * MEGABYTE)), warn: (message: string) => void warnings.push(message) };
@@ -185,7 +185,7 @@ for (const [damage, inflict] of Object.entries(damages)) {
   });
 }
 
-test("a cache that can't be used fails no request, and says so", async (t) => {
+test('logs an unusable cache folder and fails no request', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'file'), '');
   const warnings: string[] = [];
@@ -208,7 +208,7 @@ test("a cache that can't be used fails no request, and says so", async (t) => {
   );
 });
 
-test('stays within its size on disk', async (t) => {
+test('stays within its size limit on disk', async (t) => {
   const gallery = createGallery();
   const size = 200_000;
   const options = await onDisk(t, size);
@@ -224,7 +224,7 @@ test('stays within its size on disk', async (t) => {
   });
 });
 
-test('stays within its size however much comes at once', async (t) => {
+test('stays within its size limit under concurrent writes', async (t) => {
   const folder = await temporaryFolder(t);
   const cache = createDiskCache({ folder, size: 50_000, warn: quiet });
   atEnd(t, () => cache.close());
@@ -236,7 +236,7 @@ test('stays within its size however much comes at once', async (t) => {
   });
 });
 
-test('brings a folder within a smaller size at its start', async (t) => {
+test('shrinks an existing folder to a smaller size limit at startup', async (t) => {
   const folder = await temporaryFolder(t);
   const large = createDiskCache({ folder, size: MEGABYTE, warn: quiet });
   for (let index = 0; index < 10; index++) large.set(keyOf(index), Buffer.alloc(10_000));
@@ -247,7 +247,7 @@ test('brings a folder within a smaller size at its start', async (t) => {
   await until('the cache has the expected files', async () => (await readdir(folder)).length === 4);
 });
 
-test('makes room by removing what was used least recently', async (t) => {
+test('evicts the least recently used thumbnails', async (t) => {
   const folder = await temporaryFolder(t);
   const before = createDiskCache({ folder, size: MEGABYTE, warn: quiet });
   for (let index = 0; index < 5; index++) before.set(keyOf(index), Buffer.alloc(10_000, index));
@@ -267,7 +267,7 @@ test('makes room by removing what was used least recently', async (t) => {
   assert.deepEqual((await readdir(folder)).toSorted(), [keyOf(0), keyOf(3), keyOf(4)]);
 });
 
-test('sweeps what killed processes left, and nothing that is not its own', async (t) => {
+test('removes only orphaned temporary files of killed processes', async (t) => {
   const folder = await temporaryFolder(t);
   const hourAgo = Date.now() / 1000 - 3600;
   const old = ['0f5c.tmp', 'letter.txt', `${keyOf(1)}.jpg`];
@@ -287,7 +287,7 @@ test('sweeps what killed processes left, and nothing that is not its own', async
   );
 });
 
-test("leaves no temporary file when a thumbnail can't be stored", async (t) => {
+test('leaves no temporary file when a write fails', async (t) => {
   const folder = await temporaryFolder(t);
   await mkdir(join(folder, keyOf(1), 'occupied'), { recursive: true });
   const warnings: string[] = [];
@@ -299,7 +299,7 @@ test("leaves no temporary file when a thumbnail can't be stored", async (t) => {
   assert.equal(warnings.length, 2);
 });
 
-test('keeps 16 MiB in memory, and there too the least recently used go first', async () => {
+test('keeps 16 MiB in memory and evicts the least recently used thumbnails', async () => {
   const cache = createCache({ folder: '/nowhere', size: 0, warn: quiet });
   for (let index = 0; index < 16; index++) cache.set(keyOf(index), Buffer.alloc(MEGABYTE));
   assert.ok(cache.peek(keyOf(0)));

@@ -17,7 +17,7 @@ const WAITING = 64;
 const putMany = (gallery: Gallery, count: number) =>
   Array.from({ length: count }, (_, index) => gallery.put(`image ${index}`, image));
 
-test('renders once, however many ask at the same time', async (t) => {
+test('renders a file once for concurrent requests', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery);
   const file = gallery.put('image', image);
@@ -26,7 +26,7 @@ test('renders once, however many ask at the same time', async (t) => {
   assert.equal(new Set(answers).size, 1);
 });
 
-test('renders no more at once than told, in the order of asking', async (t) => {
+test('limits concurrent renders and starts them in request order', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renders: 2 });
   const open = gallery.hold();
@@ -38,7 +38,7 @@ test('renders no more at once than told, in the order of asking', async (t) => {
   assert.deepEqual(gallery.reads, ['image 0', 'image 1', 'image 2', 'image 3', 'image 4', 'image 5']);
 });
 
-test('lets eight wait for each render where many are rendered at once', async (t) => {
+test('queues eight requests for each of many concurrent renders', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renders: 9 });
   const open = gallery.hold();
@@ -51,7 +51,7 @@ test('lets eight wait for each render where many are rendered at once', async (t
   await Promise.all(answers);
 });
 
-test('lets as many wait as a page full of tiles asks for, and tells the next to come back', async (t) => {
+test('queues a full page of tiles and rejects the next request with a retry delay', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
   const open = gallery.hold();
@@ -69,7 +69,7 @@ test('lets as many wait as a page full of tiles asks for, and tells the next to 
   await thumbnails.get(last);
 });
 
-test('drops from the queue what nobody waits for any more', async (t) => {
+test('removes a cancelled request from the queue', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
   const open = gallery.hold();
@@ -89,7 +89,7 @@ test('drops from the queue what nobody waits for any more', async (t) => {
   assert.ok(!gallery.reads.includes('image 1'));
 });
 
-test('closes the source of a render that nobody waits for any more, and gives its place to the next', async (t) => {
+test('closes the source of a cancelled render and starts the next render', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
   const [first, second] = putMany(gallery, 2);
@@ -109,7 +109,7 @@ test('closes the source of a render that nobody waits for any more, and gives it
   await thumbnails.get(second);
 });
 
-test('an asker who leaves gets the reason at once, and the others get the thumbnail', async (t) => {
+test('rejects a cancelled request at once and completes the other requests', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery);
   const file = gallery.put('image', image);
@@ -128,7 +128,7 @@ test('an asker who leaves gets the reason at once, and the others get the thumbn
   for (const { signal } of [leaving, staying]) assert.equal(getEventListeners(signal, 'abort').length, 0);
 });
 
-test('an asker who has left before it asks starts nothing', async (t) => {
+test('starts nothing for a request that is already cancelled', async (t) => {
   const gallery = createGallery();
   const signal = AbortSignal.abort(new Error('left'));
   await assert.rejects(thumbnailsOf(t, gallery).get(gallery.put('image', image), { signal }), /left/);
@@ -136,7 +136,7 @@ test('an asker who has left before it asks starts nothing', async (t) => {
   assert.deepEqual(gallery.reads, []);
 });
 
-test('an asker who comes when all others have left gets a thumbnail', async (t) => {
+test('returns a thumbnail to a request that arrives after all others were cancelled', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
   const file = gallery.put('image', image);
@@ -152,7 +152,7 @@ test('an asker who comes when all others have left gets a thumbnail', async (t) 
   assert.equal(gallery.reads.length, 2);
 });
 
-test('keeps what was being drawn when the last asker left', async (t) => {
+test('keeps a drawing in progress when the last request is cancelled', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
   const file = gallery.put('image', await noise(1, 2500).png({ compressionLevel: 0 }).toBuffer());
@@ -165,7 +165,7 @@ test('keeps what was being drawn when the last asker left', async (t) => {
   assert.equal(gallery.reads.length, 1);
 });
 
-test('a failed render is not kept', async (t) => {
+test('does not cache a failed render', async (t) => {
   const gallery = createGallery();
   const file = gallery.put('image', image);
   const lost = new StoreError('unavailable', 'The backend is out of reach.', { retryAfter: 1 });
@@ -191,7 +191,7 @@ test('a failed render is not kept', async (t) => {
   await assertThumbnail(await thumbnails.get(file), [160, 160, RED]);
 });
 
-test('lets it pass that a file is another version by now', async (t) => {
+test('rejects an old version with condition-failed and draws the current one', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery);
   const old = gallery.put('image', image);
@@ -200,7 +200,7 @@ test('lets it pass that a file is another version by now', async (t) => {
   await assertThumbnail(await thumbnails.get(present), [160, 160, GREEN]);
 });
 
-test('a source with another number of bytes than announced is no image, and is closed', async (t) => {
+test('rejects and closes a source whose length differs from its announced size', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery);
   const file = gallery.put('image', image);
@@ -210,7 +210,7 @@ test('a source with another number of bytes than announced is no image, and is c
   }
 });
 
-test('leaves alone what the store has at hand', async (t) => {
+test('does not modify buffered content of the store', async (t) => {
   const gallery = createGallery();
   const file = gallery.put('image', image);
   const kept = Buffer.from(image);
@@ -222,7 +222,7 @@ test('leaves alone what the store has at hand', async (t) => {
   assert.deepEqual(kept, image);
 });
 
-test('what was drawn is at hand from then on, until it is closed', async (t) => {
+test('returns a drawn thumbnail from memory until the service closes', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery);
   const file = gallery.put('image', image);
@@ -234,7 +234,7 @@ test('what was drawn is at hand from then on, until it is closed', async (t) => 
   assert.equal(thumbnails.peek(file), undefined);
 });
 
-test('a source that gives nothing is given up', async () => {
+test('times out a source that sends no data', async () => {
   const gallery = createGallery();
   const file = gallery.put('image', image);
   const body = new PassThrough();
@@ -244,7 +244,7 @@ test('a source that gives nothing is given up', async () => {
   assert.equal(body.destroyed, true);
 });
 
-test('ends everything when it is closed', async (t) => {
+test('aborts all requests when it closes', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
   const [first, second, third] = putMany(gallery, 3);
@@ -260,7 +260,7 @@ test('ends everything when it is closed', async (t) => {
   await assert.rejects(thumbnails.get(third), { kind: 'unavailable' });
 });
 
-test('closes when what is being drawn is drawn', async (t) => {
+test('closes after the drawing in progress completes', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
   const answer = thumbnails.get(gallery.put('image', await noise(1, 2500).png({ compressionLevel: 0 }).toBuffer()));

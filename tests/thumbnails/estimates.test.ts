@@ -39,8 +39,8 @@ const jpeg = ({
 
 const estimate = (image: Buffer) => estimateMemory(image) ?? Number.NaN;
 
-describe('The memory that an image needs is estimated from its header', () => {
-  it('for a PNG: more with 16 bits, interlacing and compressed metadata', () => {
+describe('The memory estimate from an image header', () => {
+  it('is higher for a PNG with 16 bits, interlacing or compressed metadata', () => {
     const plain = estimate(png(6, 8, 0));
     assert.ok(plain > 0);
     assert.ok(estimate(png(6, 16, 0)) > plain);
@@ -55,7 +55,7 @@ describe('The memory that an image needs is estimated from its header', () => {
     assert.equal(estimate(png(6, 8, 0, [text])), plain);
   });
 
-  it('for a JPEG: more if it is progressive or its first scan lacks components', () => {
+  it('is higher for a JPEG that is progressive or whose first scan lacks components', () => {
     const plain = estimate(jpeg({}));
     assert.ok(plain > 0);
     assert.ok(estimate(jpeg({ frame: 0xc2 })) > plain);
@@ -64,7 +64,7 @@ describe('The memory that an image needs is estimated from its header', () => {
     assert.equal(estimate(jpeg({ padding: Buffer.from([0xff, 0xff, 0xd0, 1, 2, 0xff, 0]) })), plain);
   });
 
-  it('for a WebP: nothing if it is lossy, more if it is animated, unlimited if its kind is unknown', () => {
+  it('is zero for a lossy WebP, higher for an animated one and unlimited for an unknown type', () => {
     assert.equal(estimate(webp('VP8 ')), 0);
     assert.ok(estimate(webp('VP8L')) > 0);
     const extended = webp('VP8X');
@@ -74,7 +74,7 @@ describe('The memory that an image needs is estimated from its header', () => {
     assert.equal(estimate(webp('VP8?')), Number.POSITIVE_INFINITY);
   });
 
-  it('for an image that is cut off: nothing before the header, unlimited at a scan without a frame', () => {
+  it('is zero for an image truncated before the header and unlimited for a scan without a frame', () => {
     assert.equal(estimate(png(6, 8, 0).subarray(0, 20)), 0);
     assert.equal(estimate(webp('VP8X', 24)), 0);
     assert.equal(estimate(jpeg({}).subarray(0, 3)), 0);

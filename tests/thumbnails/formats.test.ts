@@ -76,7 +76,7 @@ for (const [format, make] of Object.entries(formats)) {
   });
 }
 
-test('knows a format by its content, not by its name', async (t) => {
+test('detects a format by content instead of by name', async (t) => {
   await assertThumbnail(await thumbnailOf(t, await quarters().png().toBuffer(), 'quarters.txt'), ...QUARTERS);
   await assertThumbnail(await thumbnailOf(t, quartersAsSvg, 'quarters.jpg'), ...QUARTERS);
 });
@@ -94,7 +94,7 @@ const orientations: Record<number, [Colour, Colour, Colour, Colour]> = {
 };
 
 for (const [orientation, [topLeft, topRight, bottomLeft, bottomRight]] of Object.entries(orientations)) {
-  test(`turns orientation ${orientation} upright`, async () => {
+  test(`rotates orientation ${orientation} upright`, async () => {
     const upright: [number, number, Colour][] = [
       [60, 60, topLeft],
       [260, 60, topRight],
@@ -111,7 +111,7 @@ for (const [orientation, [topLeft, topRight, bottomLeft, bottomRight]] of Object
   });
 }
 
-test('puts transparency on white', async () => {
+test('draws transparency on a white background', async () => {
   const half: Colour = [227, 147, 147];
   const glass = { width: 600, height: 400, channels: 4, background: { r: 200, g: 40, b: 40, alpha: 0.5 } } as const;
   const clear = { ...glass, background: { r: 0, g: 0, b: 0, alpha: 0 } } as const;
@@ -124,7 +124,7 @@ test('puts transparency on white', async () => {
   await assertThumbnail(await drawn(svg('')), [160, 160, WHITE]);
 });
 
-test('shows the first frame of an animation', async () => {
+test('draws the first frame of an animation', async () => {
   const frames = await Promise.all([RED, GREEN, BLUE].map((colour) => plain(colour).png().toBuffer()));
   const animation = () => sharp(frames, { join: { animated: true } });
   const images = [await animation().gif().toBuffer(), await animation().webp().toBuffer()];
@@ -134,7 +134,7 @@ test('shows the first frame of an animation', async () => {
   }
 });
 
-test('turns CMYK into the colours that it stands for', async () => {
+test('converts CMYK to sRGB', async () => {
   // Ink can't show every colour; this one survives the way there and back.
   const clay: Colour = [170, 140, 130];
   const cmyk = () => plain(clay).toColourspace('cmyk');
@@ -151,7 +151,7 @@ test('turns CMYK into the colours that it stands for', async () => {
   }
 });
 
-test('turns wide-gamut profiles into sRGB', async () => {
+test('converts wide-gamut profiles to sRGB', async () => {
   const images = [
     await plain(RED).withIccProfile('p3').jpeg().toBuffer(),
     await plain(RED).withIccProfile('p3').png().toBuffer(),
@@ -169,7 +169,7 @@ test('turns wide-gamut profiles into sRGB', async () => {
   }
 });
 
-test('draws greys', async () => {
+test('draws greyscale images', async () => {
   for (const space of ['b-w', 'grey16']) {
     const image = await plain([90, 90, 90]).toColourspace(space).png().toBuffer();
     assert.equal((await sharp(image).metadata()).channels, 1);
@@ -177,7 +177,7 @@ test('draws greys', async () => {
   }
 });
 
-test('fills the square with images of any shape', async () => {
+test('fills the square for images of any aspect ratio', async () => {
   const shapes: readonly (readonly [number, number])[] = [
     [1, 1],
     [20_000, 1],
@@ -194,7 +194,7 @@ test('fills the square with images of any shape', async () => {
   await assertThumbnail(await drawn(strip), [2, 2, RED], [317, 317, RED]);
 });
 
-test('shows the middle of what it cuts off', async () => {
+test('crops to the centre', async () => {
   // Five squares wide; the one in the middle is green. The second image takes the way of slivers.
   const stripes = (count: number) => {
     const squares = Array.from({ length: count }, (_, index) => (index === (count - 1) / 2 ? GREEN : RED));
@@ -211,7 +211,7 @@ test('shows the middle of what it cuts off', async () => {
   }
 });
 
-test('draws a small SVG sharp', async () => {
+test('draws a small SVG without blur', async () => {
   const icon = svg('<rect width="12" height="24"/>', 'width="24" height="24"');
   const pixels = await sharp(await drawn(icon))
     .extractChannel(0)

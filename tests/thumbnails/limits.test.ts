@@ -30,7 +30,7 @@ async function assertRefused(t: TestContext, image: Buffer, kind: ErrorKind, tex
   assert.ok(cause instanceof Error, 'and the cause does');
 }
 
-test('refuses a file over 50 MB before it is opened', async (t) => {
+test('rejects a file over 50 MB without opening it', async (t) => {
   const gallery = createGallery();
   const image = gallery.put('large.jpg', await plain(RED).jpeg().toBuffer());
   const claiming = (size: number): FileEntry => ({ ...image, size });
@@ -45,7 +45,7 @@ test('refuses a file over 50 MB before it is opened', async (t) => {
   assert.deepEqual(gallery.reads, ['large.jpg'], 'a file of exactly 50 MB is read');
 });
 
-test('refuses an empty file', async (t) => {
+test('rejects an empty file', async (t) => {
   const { kind, message } = await refusal(t, Buffer.alloc(0), 'empty.png');
   assert.equal(kind, 'invalid-request');
   assert.match(message, /"empty.png" is empty/);
@@ -68,10 +68,10 @@ const others: Record<string, Buffer> = {
 };
 
 for (const [name, content] of Object.entries(others)) {
-  test(`refuses ${name}`, (t) => assertRefused(t, content, 'invalid-request', NOT_READABLE));
+  test(`rejects ${name}`, (t) => assertRefused(t, content, 'invalid-request', NOT_READABLE));
 }
 
-test('says of a text that it is no image', (t) =>
+test('reports that a text file is not an image', (t) =>
   assertRefused(t, Buffer.from('These are words.'), 'invalid-request', NOT_AN_IMAGE));
 
 const makers: Record<string, () => Promise<Buffer>> = {
@@ -87,14 +87,14 @@ const makers: Record<string, () => Promise<Buffer>> = {
 const DRAWN_APART = ['AVIF', 'TIFF'];
 
 for (const [format, make] of Object.entries(makers).filter(([name]) => isFullForm || !DRAWN_APART.includes(name))) {
-  test(`refuses a ${format} of which only the beginning is there`, async (t) => {
+  test(`rejects a ${format} that contains only its beginning`, async (t) => {
     const whole = await make();
     for (const length of isFullForm || format !== 'GIF' ? [20, 60] : [60]) {
       await assertRefused(t, whole.subarray(0, length), 'invalid-request', NOT_READABLE);
     }
   });
 
-  test(`survives a ${format} with garbage in it`, async (t) => {
+  test(`survives a ${format} with corrupted content`, async (t) => {
     const broken = await make();
     broken.fill(0x5a, Math.floor(broken.length / 3));
     await assertDrawnOrRefused(t, broken);
@@ -113,7 +113,7 @@ async function assertDrawnOrRefused(t: TestContext, image: Buffer): Promise<void
   }
 }
 
-test('shows what there is of an image that is cut short', async (t) => {
+test('draws the available part of a truncated image', async (t) => {
   const jpeg = await quarters(1600, 1200).jpeg({ quality: 100 }).toBuffer();
   const png = await quarters(1600, 1200).png({ compressionLevel: 0 }).toBuffer();
   for (const image of [jpeg, png]) {
@@ -122,7 +122,7 @@ test('shows what there is of an image that is cut short', async (t) => {
   }
 });
 
-test('refuses an image that says how large it is and then shows nothing', async (t) => {
+test('rejects an image with dimensions but no pixel data', async (t) => {
   const jpeg = await quarters(1600, 1200).jpeg().toBuffer();
   const startOfScan = jpeg.indexOf(Buffer.from([0xff, 0xda]));
   await assertRefused(t, jpeg.subarray(0, startOfScan + 16), 'invalid-request', DAMAGED);
@@ -130,24 +130,24 @@ test('refuses an image that says how large it is and then shows nothing', async 
   await assertRefused(t, png.subarray(0, png.indexOf('IDAT') + 8), 'invalid-request', DAMAGED);
 });
 
-test('draws an image that is one colour all over', async (t) => {
+test('draws an image of a single colour', async (t) => {
   const white = await plain([255, 255, 255]).jpeg().toBuffer();
   await assertThumbnail(await thumbnailOf(t, white), [160, 160, [255, 255, 255]]);
 });
 
-test('refuses one row more than 100 megapixels', async (t) => {
+test('rejects one row more than 100 megapixels', async (t) => {
   const larger = resizedPng(await plain(RED).png().toBuffer(), 10_000, 10_001);
   await assertRefused(t, larger, 'too-large', /10000 × 10001 pixels.*100 megapixels/);
 });
 
 if (isFullForm) {
-  test('draws 100 megapixels', async (t) => {
+  test('draws an image of 100 megapixels', async (t) => {
     const large = await plain(RED, 10_000, 10_000).png({ compressionLevel: 1 }).toBuffer();
     await assertThumbnail(await thumbnailOf(t, large), [160, 160, RED]);
   });
 }
 
-test('draws the first of tens of thousands of frames, and looks at no other', async (t) => {
+test('draws only the first of tens of thousands of frames', async (t) => {
   const gif = await plain(RED).gif().toBuffer();
   // A frame begins with a Graphic Control Extension or an Image Descriptor; the last byte ends the file.
   const begin = [Buffer.from([0x21, 0xf9]), Buffer.from([0x2c, 0, 0, 0, 0])].map((mark) => gif.indexOf(mark));
@@ -212,7 +212,7 @@ const bombs: Record<string, () => Promise<Buffer> | Buffer> = {
   'SVG that is too wide': () => svg('', 'width="40000" height="330"'),
 };
 
-test('refuses an AVIF of more than 50 megapixels', async (t) => {
+test('rejects an AVIF of more than 50 megapixels', async (t) => {
   const avif = await plain(RED).avif().toBuffer();
   const extent = avif.indexOf('ispe');
   avif.writeUInt32BE(8000, extent + 8);
@@ -232,10 +232,10 @@ const REFUSED = [
 ];
 
 for (const [format, make] of Object.entries(bombs).filter(([name]) => isFullForm || REFUSED.includes(name))) {
-  test(`refuses a huge ${format}`, async (t) => assertRefused(t, await make(), 'too-large', TOO_MANY_PIXELS));
+  test(`rejects a huge ${format}`, async (t) => assertRefused(t, await make(), 'too-large', TOO_MANY_PIXELS));
 }
 
-test('refuses a drawing that takes too long, and gives the place to the next when it has ended', async (t) => {
+test('rejects a drawing that times out and starts the next one after it ends', async (t) => {
   const gallery = createGallery();
   const hasty = thumbnailsOf(t, gallery, { renders: 1, renderTimeLimit: 1 });
   const image = gallery.put('photograph.png', await noise(2, 1500).png().toBuffer());

@@ -22,7 +22,7 @@ async function opens(source: Buffer | string): Promise<boolean> {
   }
 }
 
-test('the serving process opens JPEG, PNG and WebP only, and a drawing process all formats', async (t) => {
+test('enables only JPEG, PNG and WebP in the server process, and all formats in a drawing process', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'holdall-loaders-'));
   t.after(() => rm(folder, { recursive: true }));
   const native = join(folder, 'image.v');
@@ -45,7 +45,7 @@ test('the serving process opens JPEG, PNG and WebP only, and a drawing process a
   assert.equal(await opens(native), false, 'the native format of libvips in a drawing process');
 });
 
-test('a process that has drawn nothing has not loaded libvips', async () => {
+test('does not load libvips before the first drawing', async () => {
   const service = join(import.meta.dirname, '../../src/thumbnails/thumbnails.ts');
   const libraries = async (module: string) => {
     const script = `await import(${JSON.stringify(module)}); console.log(process.report.getReport().sharedObjects.join())`;

@@ -26,7 +26,7 @@ describe('An image that needs little memory', () => {
     assert.ok(estimate !== undefined && estimate <= MAX_MEMORY_HERE, `${estimate} bytes`);
   };
 
-  it('is drawn by the serving process: a JPEG photo, a progressive JPEG, a WebP, a screenshot', async () => {
+  it('is drawn in the server process: a JPEG photo, a progressive JPEG, a WebP, a screenshot', async () => {
     staysHere(resizedJpeg(await noise(1).jpeg().withMetadata({ orientation: 6 }).toBuffer(), 10_000, 8000));
     staysHere(resizedJpeg(await noise(1).jpeg({ progressive: true }).toBuffer(), 5000, 4000));
     staysHere(await noise(1).webp().toBuffer());
@@ -35,13 +35,13 @@ describe('An image that needs little memory', () => {
     staysHere(await plain(RED, 1000, 1000).png({ progressive: true }).withIccProfile('p3').toBuffer());
   });
 
-  it('is not drawn at all if it is no image', () => {
+  it('has no estimate if it is not an image', () => {
     for (const text of ['', 'I', 'plain text', 'IIx', '%PDF-1.7']) {
       assert.equal(estimateMemory(Buffer.from(text)), undefined, text);
     }
   });
 
-  it('has an estimate of a header that is cut off anywhere', async () => {
+  it('has an estimate for a header truncated at any position', async () => {
     const images = [
       await noise(1, 50).jpeg({ progressive: true }).toBuffer(),
       await noise(1, 50).png().toBuffer(),
@@ -63,7 +63,7 @@ describe('An image that needs much memory', () => {
     assert.ok(estimate !== undefined && estimate > MAX_MEMORY_HERE, `${name}: ${estimate} bytes`);
   };
 
-  it('is drawn by another process, whatever it is that needs the memory', async () => {
+  it('is drawn in another process, whatever its format', async () => {
     const progressive = await noise(1).jpeg({ progressive: true, chromaSubsampling: '4:4:4' }).toBuffer();
     leaves('a progressive JPEG', resizedJpeg(progressive, 3500, 3500));
     const sequential = await noise(1).jpeg({ chromaSubsampling: '4:4:4' }).toBuffer();
@@ -91,7 +91,7 @@ const MEASURED = Object.keys(BOMBS).filter(
 );
 
 // Only Linux tells the peak memory of another process.
-describe('Memory of a small image that is large when decoded', { skip: process.platform !== 'linux' }, () => {
+describe('The memory use of a small file with many pixels', { skip: process.platform !== 'linux' }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdall-bombs-'));
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
@@ -105,7 +105,7 @@ describe('Memory of a small image that is large when decoded', { skip: process.p
     await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { cwd: folder });
   });
 
-  it('stays below the memory of its pixels for a large WebP, which is not decoded in full', async (t) => {
+  it('stays below the size of its pixels for a large WebP, which is not fully decoded', async (t) => {
     const image = await quarters(60, 40).resize(6000, 4000, { kernel: 'nearest' }).webp({ effort: 0 }).toBuffer();
     assert.ok(estimateMemory(image) === 0, 'It is drawn here.');
     const { here, outcome } = await peaks(t, image);

@@ -30,13 +30,13 @@ async function assertBlank(t: TestContext, source: Buffer): Promise<void> {
   }
 }
 
-test('shows an image that an SVG contains', async (t) => {
+test('draws an image embedded in an SVG', async (t) => {
   const png = await plain(RED).png().toBuffer();
   const contained = document(image(`data:image/png;base64,${png.toString('base64')}`));
   await assertThumbnail(await thumbnailOf(t, contained), [160, 160, RED]);
 });
 
-test('lets no SVG read a file', async (t) => {
+test('prevents an SVG from reading files', async (t) => {
   const folder = await temporaryFolder(t);
   const png = join(folder, 'secret.png');
   const drawing = join(folder, 'secret.svg');
@@ -74,7 +74,7 @@ test('lets no SVG read a file', async (t) => {
   await assertBlank(t, document(`<style>rect { fill: &colour; }</style>${white}`, entity));
 });
 
-test('lets no SVG ask a server', async (t) => {
+test('prevents an SVG from sending network requests', async (t) => {
   const asked: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     asked.push(request.url);
@@ -102,7 +102,7 @@ test('lets no SVG ask a server', async (t) => {
   assert.deepEqual(asked, []);
 });
 
-test('refuses an SVG whose entities grow without end', async (t) => {
+test('rejects an SVG with exponential entity expansion', async (t) => {
   const levels = Array.from({ length: 9 }, (_, level) => `<!ENTITY e${level + 1} "${`&e${level};`.repeat(10)}">`);
   const bomb = document('<text>&e9;</text>', `<!DOCTYPE svg [<!ENTITY e0 "ten bytes.">${levels.join('')}]>`);
   await assert.rejects(thumbnailOf(t, bomb), { kind: 'invalid-request' });
@@ -116,7 +116,7 @@ async function assertNoProcess(): Promise<void> {
   assert.equal(hasProcess(), false);
 }
 
-test('kills an SVG that takes too long', async (t) => {
+test('kills the drawing process of an SVG that times out', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renders: 1, renderTimeLimit: 500 });
   const drawing = gallery.put('endless.svg', endlessSvg());
@@ -126,7 +126,7 @@ test('kills an SVG that takes too long', async (t) => {
   await assertNoProcess();
 });
 
-test('kills an SVG that nobody waits for any more', async (t) => {
+test('kills the drawing process of an SVG when all its requests are cancelled', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renders: 1, renderTimeLimit: 600_000 });
   const leaving = new AbortController();
@@ -139,7 +139,7 @@ test('kills an SVG that nobody waits for any more', async (t) => {
   await assertNoProcess();
 });
 
-test('ends an SVG when it is closed', async (t) => {
+test('kills the drawing process of an SVG when the service closes', async (t) => {
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renderTimeLimit: 600_000 });
   const asked = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
@@ -149,12 +149,12 @@ test('ends an SVG when it is closed', async (t) => {
   await asked;
 });
 
-test('refuses an SVG that is too large when it is unpacked', async (t) => {
+test('rejects an SVG that is too large after decompression', async (t) => {
   const refused = { kind: 'too-large', message: /larger than 52428800 bytes \(50 MB\) when it is unpacked/ };
   await assert.rejects(thumbnailOf(t, largePackedSvg()), refused);
 });
 
-test('refuses an SVG that is packed twice', async (t) => {
+test('rejects an SVG that is compressed twice', async (t) => {
   const packed = gzipSync(gzipSync(document('')));
   await assert.rejects(thumbnailOf(t, packed), { kind: 'invalid-request', message: /is not an image/ });
 });
@@ -172,7 +172,7 @@ async function drawingProcesses(): Promise<string[]> {
   return found.filter(Boolean);
 }
 
-test('draws one SVG at a time however many are requested, and closes with others waiting', async (t) => {
+test('draws one SVG at a time and closes while others are queued', async (t) => {
   if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renders: 4, drawings: 1, renderTimeLimit: 600_000 });
@@ -188,7 +188,7 @@ test('draws one SVG at a time however many are requested, and closes with others
   await Promise.all(asked);
 });
 
-test('asks to try again when something else killed the drawing process, and remembers nothing', async (t) => {
+test('asks for a retry and caches nothing when the drawing process is killed from outside', async (t) => {
   if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
   const gallery = createGallery();
   const thumbnails = thumbnailsOf(t, gallery, { renderTimeLimit: 600_000 });
@@ -206,7 +206,7 @@ test('asks to try again when something else killed the drawing process, and reme
   assert.equal(gallery.reads.length, 2);
 });
 
-test('a drawing ends itself when whoever started it is gone', async () => {
+test('ends a drawing process when its parent process exits', async () => {
   const script = join(import.meta.dirname, '../../src/thumbnails/render-process-main.ts');
   const orphan = spawn(process.execPath, [script, String(endlessSvg().length), '300', '1e9'], {
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -216,7 +216,7 @@ test('a drawing ends itself when whoever started it is gone', async () => {
   assert.equal(signal, 'SIGKILL');
 });
 
-test('gives a drawing none of our environment', async (t) => {
+test('passes no environment variables of the service to a drawing process', async (t) => {
   // Nothing that it draws shows its environment, so this looks at the process from outside.
   if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
   const gallery = createGallery();
