@@ -12,7 +12,7 @@ import { exchange } from './wire.ts';
 
 const THERE: Tree = { 'a.txt': 'a', 'f/': null, 'f/b.txt': 'b' };
 
-test('refuses an incomplete request, wherever it ends, and stores nothing', async (t) => {
+test('rejects a request truncated at any position and stores nothing', async (t) => {
   const target = await startOnDisk(t);
   await target.restore(THERE);
   const body = `--b\r\n${FILE}\r\n\r\nnew\r\n--b\r\n${PREFIX}\r\n\r\nf\r\n--b--\r\n`;
@@ -67,11 +67,11 @@ test('stores the exact bytes of any valid form', async (t) => {
   await target.assertWell();
 });
 
-test('refuses an almost valid form or stores what the response says, on disk', async (t) => {
+test('rejects an almost valid form or stores what the response reports, on disk', async (t) => {
   await fuzzForms(t, await startOnDisk(t), 50);
 });
 
-test('refuses an almost valid form or stores what the response says, in memory', async (t) => {
+test('rejects an almost valid form or stores what the response reports, in memory', async (t) => {
   await fuzzForms(t, await startInMemory(t), 40);
 });
 

@@ -60,7 +60,7 @@ const AMBIGUOUS: Readonly<Record<string, string>> = {
   'chunks in HTTP/1.0': hiding('Transfer-Encoding: chunked', CHUNKED, 'HTTP/1.0'),
 };
 
-test('what can be read in two ways is refused, and the connection closed: no second request is seen', async (t) => {
+test('rejects an ambiguous request, closes the connection and processes no second request', async (t) => {
   const target = await startOnDisk(t);
   await target.restore(THERE);
   for (const framing of ['Transfer-Encoding: chunked', 'Content-Length: 5']) {
@@ -121,7 +121,7 @@ const ending = fc.constantFrom(
   `GET /${'x'.repeat(20_000)}`,
 );
 
-test('requests in a row are answered in their order, and what ends the row takes no answer from them', async (t) => {
+test('returns pipelined responses in order, also when a later request closes the connection', async (t) => {
   const target = await startOnDisk(t);
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 5 }), ending, async (pieces, end) => {
@@ -194,11 +194,11 @@ const almost = mutated(fc.constantFrom(...RIGHT), TOKENS);
 /** Connections at once: many of them only wait until they are given up. */
 const AT_ONCE = 120;
 
-test('bytes that are almost a request are answered as every mistake is, or do what they are acknowledged to: on disk', async (t) => {
+test('almost valid requests return a standard error or do only what they acknowledge: on disk', async (t) => {
   await fuzzBytes(t, await startOnDisk(t, { isImpatient: true }), 1);
 });
 
-test('the same in memory', async (t) => {
+test('almost valid requests return a standard error or do only what they acknowledge: in memory', async (t) => {
   await fuzzBytes(t, await startInMemory(t, { isImpatient: true }), 1);
 });
 

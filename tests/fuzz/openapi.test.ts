@@ -40,15 +40,15 @@ const PLACES = {
 /** Requests of one try: those that come later meet what came of those before. */
 const LONGEST = 4;
 
-test('no request has an answer that the OpenAPI document does not announce, nor does anything but what it acknowledges: on disk', async (t) => {
+test('returns only responses of the OpenAPI document and makes only acknowledged changes: on disk', async (t) => {
   await fuzz(t, await startOnDisk(t), 60);
 });
 
-test('the same, where everything is composed of the operations of a store in memory', async (t) => {
+test('returns only responses of the OpenAPI document and makes only acknowledged changes: in memory', async (t) => {
   await fuzz(t, await startInMemory(t), 40);
 });
 
-test('the same, where an access file says who may do what: nothing for those who do not prove who they are', async (t) => {
+test('returns only documented responses and denies anonymous access when an access file applies', async (t) => {
   const { token, hash } = createToken();
   const grants = [{ folder: '/', to: { person: 'ann' }, rights: ['read', 'write', 'manage'] }];
   const file = join(await temporaryFolder(t), 'access.json');
