@@ -84,7 +84,7 @@ const sequence = fc
   )
   .map(([planted, operations]) => [...planted, ...operations]);
 
-it('any sequence of operations has on disk the outcomes that it has in memory, and leaves the same tree after each', async (t) => {
+it('any sequence of operations has the same results and leaves the same tree on disk as in memory', async (t) => {
   await fc.assert(
     fc.asyncProperty(sequence, async (operations) => {
       await using real = await open(disk);

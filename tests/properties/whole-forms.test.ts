@@ -44,7 +44,7 @@ const wellFormed = fc
   .chain((parts) => fc.constantFrom('', '\r\n', 'more').map((rest) => `${parts.join('')}--${BOUNDARY}--${rest}`));
 const anything = fc.array(fc.constantFrom(...PIECES), { maxLength: 12 }).map((pieces) => pieces.join(''));
 
-test('a form that has come whole is read as the same form that comes in pieces', async (t) => {
+test('a buffered form is parsed like the same form read as a stream', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(wellFormed, anything), async (text) => {
       const bytes = Buffer.from(text);
@@ -54,7 +54,7 @@ test('a form that has come whole is read as the same form that comes in pieces',
   );
 });
 
-test('a form as browsers and curl write it is taken at once, and one with anything odd is not', () => {
+test('a form as browsers and curl write it is parsed from the buffer, and an unusual form is not', () => {
   const disposition = 'Content-Disposition: form-data; name="file"; filename="a"';
   const formOf = (headers: string) => Buffer.from(`--${BOUNDARY}\r\n${headers}\r\n\r\ntext\r\n--${BOUNDARY}--\r\n`);
   assert.equal(parseBufferedForm(formOf(`${disposition}\r\nContent-Type: text/plain`), BOUNDARY)?.length, 1);
