@@ -5,7 +5,7 @@ import { createManyFiles } from '../../testing/many-files.ts';
 import { until } from '../../testing/until.ts';
 import { ownMemory } from '../process/memory.ts';
 
-test('a process that comes to rest gives back the memory of what it did', async (t) => {
+test('a process returns the memory of past requests to the system when it is idle', async (t) => {
   const root = await temporaryFolder(t);
   createManyFiles(root, 5_000);
   const { pid, port } = await startHoldall(t, { root, settings: { WORKERS: '1' } });

@@ -47,7 +47,7 @@ function fillStorage(page: Page): Promise<void> {
   });
 }
 
-describe('Two tests of one file', () => {
+describe('Two tests of the same file', () => {
   const site: SiteOptions = { store: 'disk', files: { 'a.txt': 'a', 'folder/b.txt': 'b' } };
   const visit: Omit<Visit, 'url'> = { width: 'desktop', theme: 'light', language: 'en' };
   const clean = {
@@ -63,7 +63,7 @@ describe('Two tests of one file', () => {
   };
   const seen: { url: string; browser: unknown }[] = [];
 
-  it('starts with an empty browser', async (t) => {
+  it('start with an empty browser', async (t) => {
     const { url, place } = await startSite(t, site);
     await place({ 'left.txt': 'left', 'left/left.txt': 'left' });
     const page = await openPage(t, { ...visit, url, expectedErrors: [/404.*left-behind/] });
@@ -86,7 +86,7 @@ describe('Two tests of one file', () => {
     seen.push({ url, browser: context });
   });
 
-  it('share the service and the context, and nothing that they left in them', async (t) => {
+  it('share the service and the context, but no state', async (t) => {
     const { url, paths, exists, log } = await startSite(t, site);
     assert.deepEqual(log(), []);
     const page = await openPage(t, { ...visit, url });
@@ -116,7 +116,7 @@ describe('Two tests of one file', () => {
     }
   });
 
-  it('have the time of the machine after one of them changed the clock', async (t) => {
+  it('use the real time after one of them changed the clock', async (t) => {
     const { url, stop } = await startSite(t, site);
     const page = await openPage(t, { ...visit, url: `${url}-/session` });
     assert.notEqual(await page.evaluate(() => new Date().getFullYear()), 1970);
@@ -125,7 +125,7 @@ describe('Two tests of one file', () => {
     await stop();
   });
 
-  it('have different services after one of them stopped its own, and when their settings differ', async (t) => {
+  it('use separate services after one of them stopped its own, and when their settings differ', async (t) => {
     const urls = [
       seen[0]?.url,
       (await startSite(t, site)).url,

@@ -18,7 +18,7 @@ const run = promisify(execFile);
 /** The Node.js that runs the tests first, whatever the machine has. */
 const env = { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH']}` };
 
-it('The package is the same when it is built again in another folder', async (t) => {
+it('The package is identical when it is built again in another folder', async (t) => {
   // On the same disk, so that installed packages cost no copies.
   const elsewhere = await mkdtemp(join(ROOT, '.build-'));
   atEnd(t, () => rm(elsewhere, { recursive: true, force: true }));
@@ -41,7 +41,7 @@ async function sources(): Promise<string[]> {
   return lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
 }
 
-it('The package runs by npx in a folder where it alone is installed', async (t) => {
+it('The package runs with npx in a folder where only the package is installed', async (t) => {
   const app = await installed(t);
   const { stdout } = await run('npx', ['--no-install', 'holdall', '--version'], { cwd: app, env });
   assert.equal(stdout, `${version}\n`);

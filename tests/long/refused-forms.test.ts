@@ -8,7 +8,7 @@ import { ownMemory } from '../process/memory.ts';
 /** Requests, each of which would hold 0.1 MB if something of it stayed. */
 const MANY = 1000;
 
-test('of forms that are refused, nothing stays in memory', async (t) => {
+test('rejected forms leave nothing in memory', async (t) => {
   const { pid, port } = await startHoldall(t, { settings: { WORKERS: '1' } });
   const parts = Array.from({ length: 101 }, (_, index) => ({ name: `field ${index}`, value: '' }));
   const form = formOf([{ name: 'file', filename: 'refused', value: Buffer.alloc(65_537, 'x') }, ...parts]);

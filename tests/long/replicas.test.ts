@@ -12,14 +12,14 @@ export const needs: readonly Need[] = ['ceph', 'git', 'nginx'];
 
 const SECONDS = 10;
 
-it('Three replicas on a bucket, behind nginx and under load', async (t) => {
+it('Three replicas with a bucket stay consistent behind nginx under load', async (t) => {
   await tryEach(t, await openCephStage(t, 3), [NOTHING, ...BUCKET_FAULTS], SECONDS);
 });
 
-it('Two replicas on a disk folder, behind nginx and under load', async (t) => {
+it('Two replicas with a disk folder stay consistent behind nginx under load', async (t) => {
   await tryEach(t, await openDiskStage(t), [NOTHING, ...SHARED_FAULTS], SECONDS);
 });
 
-it('Two replicas on a branch, behind nginx and under load', async (t) => {
+it('Two replicas with a branch stay consistent behind nginx under load', async (t) => {
   await tryEach(t, await openBranchStage(t), [NOTHING, ...SHARED_FAULTS], SECONDS);
 });
