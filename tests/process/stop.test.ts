@@ -20,7 +20,7 @@ const HALF = Buffer.alloc(256 * 1024, 'half');
 
 describe('SIGTERM', () => {
   for (const WORKERS of isFullForm ? ['1', '2'] : ['2']) {
-    it(`drains transfers, refuses new connections, closes idle ones, exits with 0 (WORKERS=${WORKERS})`, async (t) => {
+    it(`drains transfers, refuses new connections, closes idle ones and exits 0 (WORKERS=${WORKERS})`, async (t) => {
       const holdall = await startHoldall(t, { settings: { WORKERS, SHUTDOWN_TIMEOUT: '3600' } });
       const { port, root } = holdall;
       const processes = [holdall.pid, ...(await untilAllServe(holdall))];
