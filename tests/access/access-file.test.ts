@@ -29,7 +29,7 @@ const mistakesInGrant = (grant: object) =>
   mistakesIn({ people: { ann: {} }, grants: [{ folder: '/', to: 'everyone', rights: [], ...grant }] });
 
 describe('An access file', () => {
-  it('says who there is, and what they may do', () => {
+  it('defines users, groups, tokens and grants', () => {
     const text = JSON.stringify({
       $schema: 'access.schema.json',
       people: {
@@ -70,7 +70,7 @@ describe('An access file', () => {
     assert.ok(policy.may(undefined, 'write', parseFile('inbox/a')));
   });
 
-  it('may have names that mean something to JavaScript', () => {
+  it('accepts names of Object.prototype properties', () => {
     const text = `{ "people": { "__proto__": { "groups": ["constructor"] }, "toString": {} },
       "grants": [{ "folder": "/", "to": { "person": "__proto__" }, "rights": ["read"] },
                  { "folder": "/a", "to": { "group": "constructor" }, "rights": ["write"] }] }`;
@@ -88,7 +88,7 @@ describe('An access file', () => {
     );
   });
 
-  it('tells every mistake with its place, from top to bottom, and shows no secret', () => {
+  it('reports every error with its line and column, in file order and without secrets', () => {
     const text = `{
   "people": {
     "ann": {
@@ -154,14 +154,14 @@ describe('An access file', () => {
     ['no grants', '{}', 'line 1, column 1: '],
     ['a text', '"secret"', 'line 1, column 1: '],
   ] as const) {
-    it(`is told where it is wrong: with ${what}`, () => {
+    it(`reports the position of the error in a file with ${what}`, () => {
       const [first = '', ...others] = mistakesIn(text);
       assert.ok(first.startsWith(place), first);
       for (const problem of [first, ...others]) assert.doesNotMatch(problem, /secret/);
     });
   }
 
-  it('has no key twice, on any level', () => {
+  it('rejects duplicate keys on every level', () => {
     const text = '{"people":{"ann":{},"ann":{"groups":[],"groups":[]}},"people":{},"grants":[]}';
     assert.deepEqual(mistakesIn(text), [
       'line 1, column 21 (people.ann): is there twice.',
@@ -180,7 +180,7 @@ describe('An access file', () => {
     0,
     null,
   ]) {
-    it(`has no token that expires at ${JSON.stringify(expires)}`, () => {
+    it(`rejects the token expiry ${JSON.stringify(expires)}`, () => {
       const [problem = '', ...others] = mistakesInPerson({ tokens: [{ name: 'a', hash: HASH, expires }] });
       assert.match(problem, /people\.ann\.tokens\[0\]\.expires\): must be an instant/);
       assert.deepEqual(others, []);
@@ -188,7 +188,7 @@ describe('An access file', () => {
   }
 
   for (const name of ['', 'x'.repeat(201), 'a\nb', 'a\u007f', 'a\u0085', '\ud800']) {
-    it(`has nobody and nothing called ${JSON.stringify(name.slice(0, 9))}`, () => {
+    it(`rejects ${JSON.stringify(name.slice(0, 9))} as the name of a user, group or token`, () => {
       assert.equal(mistakesIn({ people: { [name]: {} }, grants: [] }).length, 1);
       assert.equal(mistakesInPerson({ groups: ['family', name] }).length, 1);
       assert.equal(mistakesInPerson({ tokens: [{ name, hash: HASH }] }).length, 1);
@@ -196,12 +196,12 @@ describe('An access file', () => {
     });
   }
 
-  it('takes names of 200 characters, whatever they take in bytes', () => {
+  it('accepts names of 200 characters, regardless of their size in bytes', () => {
     assert.deepEqual(mistakesIn({ people: { ['\u{1f600}'.repeat(200)]: {} }, grants: [] }), []);
   });
 
   for (const folder of ['a//b', '../a', 'a/./b', '//', 'a\0', 'x'.repeat(1024), 5, null]) {
-    it(`has no grant for ${JSON.stringify(folder).slice(0, 20)}`, () => {
+    it(`rejects a grant for the folder ${JSON.stringify(folder).slice(0, 20)}`, () => {
       const problems = mistakesInGrant({ folder });
       assert.equal(problems.length, 1);
       assert.match(problems.join(), /grants\[0\]\.folder\): must be the path of a folder/);
@@ -209,14 +209,14 @@ describe('An access file', () => {
   }
 
   for (const to of ['ann', {}, { person: 'ann', group: 'x' }, { person: 5 }, ['everyone'], null, { everyone: true }]) {
-    it(`has no grant to ${JSON.stringify(to)}`, () => {
+    it(`rejects a grant to ${JSON.stringify(to)}`, () => {
       const problems = mistakesInGrant({ to });
       assert.equal(problems.length, 1, problems.join('\n'));
       assert.match(problems.join(), /grants\[0\]\.to\): must be \{ "person"/);
     });
   }
 
-  it('has notes on what is right and perhaps not meant', () => {
+  it('warns about valid but probably unintended entries', () => {
     const { notes } = parseAccessFile(
       JSON.stringify({
         people: {
@@ -244,7 +244,7 @@ describe('An access file', () => {
     ['a name that Basic has no place for', { people: { 'a:b': { password: PASSWORD } } }, /^"a:b" can't use/],
     ['somebody who has nothing to come with', { people: { ann: {} } }, /^"ann" has no password and no token/],
   ] as const) {
-    it(`has a note on ${what}`, () => {
+    it(`warns about ${what}`, () => {
       const { notes } = parseAccessFile(
         JSON.stringify({ people, grants: [{ folder, to: 'everyone', rights: ['read'] }] }),
       );
@@ -253,24 +253,24 @@ describe('An access file', () => {
     });
   }
 
-  it('has no note on what only looks like it', () => {
+  it('does not warn about valid names that resemble mistakes', () => {
     for (const folder of ['/a b', '/.holdall-2', '/a/.holdall', 'a:b']) {
       const { notes } = parseAccessFile(JSON.stringify({ grants: [{ folder, to: 'everyone', rights: ['read'] }] }));
       assert.deepEqual(notes, [], folder);
     }
   });
 
-  it('has the root as "/", and not as what an empty variable leaves', () => {
+  it('requires "/" for the root folder and rejects an empty string', () => {
     const problems = mistakesIn({ grants: [{ folder: '', to: 'everyone', rights: ['read'] }] });
     assert.equal(problems.length, 1);
     assert.match(problems.join(), /grants\[0\]\.folder\): must be the path of a folder, "\/" for the root, and is ""/);
   });
 
-  it('says which rights there are', () => {
+  it('lists the valid rights when a right is unknown', () => {
     assert.match(mistakesInGrant({ rights: ['own'] }).join(), /must be one of "read", "write", "manage", and is "own"/);
   });
 
-  it('may be for ten thousand people and as many grants, and be wrong in all of them', () => {
+  it('supports 10,000 users and grants, including errors in all of them', () => {
     const numbers = Array.from({ length: 10_000 }, (_, index) => index);
     const hash = (index: number) => `sha256:${String(index).padStart(43, 'a')}`;
     const people = numbers.map((index) => [`p${index}`, { tokens: [{ name: 't', hash: hash(index) }] }]);
@@ -284,7 +284,7 @@ describe('An access file', () => {
 });
 
 describe('docs/access.schema.json', () => {
-  it('is the shape that is checked', async () => {
+  it('matches the schema that the parser enforces', async () => {
     const published: unknown = JSON.parse(
       await readFile(new URL('../../docs/access.schema.json', import.meta.url), 'utf8'),
     );
@@ -293,7 +293,7 @@ describe('docs/access.schema.json', () => {
   });
 });
 
-it('takes grants for folders that the store may take for one as a mistake', () => {
+it('rejects two grants for folders whose names the store may treat as equal', () => {
   const text = JSON.stringify({
     grants: ['Photos', 'photos'].map((folder) => ({ folder, to: 'everyone', rights: ['read'] })),
   });

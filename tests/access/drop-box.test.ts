@@ -26,7 +26,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
       form([fileOf(filename), prefix], headers),
     ];
 
-    it('takes in what is new', async () => {
+    it('accepts new files', async () => {
       const [first = {}, second = {}] = [...formsOf('1.txt').slice(0, 1), ...formsOf('2.txt').slice(1)];
       for (const call of [first, second]) assert.equal((await service.asNobody('/upload', call)).status, 200);
       // Once more, it is no longer new.
@@ -42,7 +42,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
       });
     });
 
-    it('does not tell which folders are in it', async () => {
+    it('does not reveal which folders exist', async () => {
       await service.plant({ 'inbox/there/x.txt': '' });
       for (const folder of ['inbox/there/', 'inbox/not-there/', 'inbox/there/below/']) {
         const { entries, rights } = jsonOf(await service.asNobody(`/${folder}`));
@@ -50,7 +50,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
       }
     });
 
-    it('does not tell whether what is in it is the same as something else', async () => {
+    it('does not reveal whether a file has the same content as another file', async () => {
       service.grant(grant('mine/', ['read', 'write', 'manage']), grant('inbox/', ['write']));
       await service.plant({ 'inbox/pin': '4711', 'inbox/app/vote': 'yes', 'mine/pin': '4711', 'mine/app/vote': 'yes' });
       const untouched = await service.contents();
@@ -66,7 +66,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
       assert.deepEqual(await service.contents(), untouched);
     });
 
-    it('keeps what is there, whatever condition is sent', async () => {
+    it('keeps existing files regardless of request conditions', async () => {
       const { etag } = await service.store.stat(parseFile('inbox/taken.txt'));
       const conditions: Record<string, string>[] = [{}, { 'if-match': `"${etag}"` }, { 'if-match': '"other"' }];
       for (const call of formsOf('taken.txt', { 'if-none-match': '*' })) {
@@ -81,7 +81,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
       assert.deepEqual(await service.contents(), { 'inbox/taken.txt': 'old', 'outside.txt': 'outside' });
     });
 
-    it('shows and gives nothing, not even what one has put there oneself', async () => {
+    it('hides all files, including those that the user uploaded', async () => {
       assert.equal((await service.asAnn('/upload', form([prefix, fileOf('own.txt')]))).status, 200);
       assert.deepEqual(jsonOf(await service.asAnn('/inbox/'))['entries'], []);
       for (const path of ['/file/inbox/own.txt', '/thumb/inbox/own.txt', '/file/inbox/no.txt']) {
@@ -89,7 +89,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
       }
     });
 
-    it('lets nothing be put outside, neither by the prefix nor by the file name', async () => {
+    it('rejects uploads outside the folder by prefix or by file name', async () => {
       for (const value of ['', '/', 'inb', 'inbox-2/', 'Inbox/', 'inbox/../', '../', 'inbox%2F../x']) {
         for (const parts of [
           [{ name: 'prefix', value }, fileOf('x.txt')],
@@ -135,7 +135,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
     const transfer = (source: string, destination: string) =>
       json({ source, destination, is_folder: source.endsWith('/') });
 
-    it('refuses in the same way whatever has the name', async () => {
+    it('returns the same error for every kind of existing item', async () => {
       service.grant(grant('inbox/', ['write']), grant('mine/', ['read', 'write', 'manage']));
       const responses = await responsesOf((name) => [
         ['/upload', nameOf(name)],
@@ -160,7 +160,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
       }
     });
 
-    it('responds in the same way whether a file exists or not, where nothing can be added', async () => {
+    it("returns the same response for existing and missing files to requests that can't add a file", async () => {
       service.grant(grant('inbox/', ['write']), grant('mine/', ['read', 'write', 'manage']));
       const responses = await responsesOf((name) => [
         [`/file/inbox/${name}`, {}],
@@ -178,7 +178,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
       for (const each of responses) for (const response of each) assert.deepEqual(response, each[0]);
     });
 
-    it('does not tell of a closed folder to a user who adds a file of its name', async () => {
+    it('does not reveal a closed folder to a user who adds a file with the same name', async () => {
       const responses = await responsesOf((name) => {
         service.grant(grant('', ['read', 'write', 'manage']), grant(`inbox/${name}/`, []));
         return [
@@ -198,7 +198,7 @@ for (const backend of isFullForm ? [memory, bare, disk] : [bare, disk]) {
       for (const [nothing, , folder] of responses) assert.deepEqual(folder, nothing);
     });
 
-    it('does not tell of a file in the way, of which a user can read only what would be below', async () => {
+    it('does not reveal a file to a user who has access only to a folder of the same path', async () => {
       service.grant(grant('inbox/', ['write']), grant('mine/', ['read', 'write', 'manage']));
       const responses = await responsesOf((name) => {
         service.grant(grant(`inbox/${name}/`, ['read', 'write', 'manage']), grant('mine/', ['read']));

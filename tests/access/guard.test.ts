@@ -6,7 +6,7 @@ import { disk } from '../contract/backend.ts';
 import { assertFailure, type Call } from '../http/client.ts';
 import { EVERYONE, form, type GuardedService, grant, json, NDJSON, startGuardedService } from './guarded-service.ts';
 
-describe('Fetching what may not be read', () => {
+describe('A file without read permission', () => {
   let service: GuardedService;
   before(async () => {
     service = await startGuardedService(disk);
@@ -25,7 +25,7 @@ describe('Fetching what may not be read', () => {
     return headers.etag ?? assert.fail(path);
   }
 
-  it('is refused whatever of it is asked for, also by who knows its etag', async () => {
+  it('returns 403 for full, range and conditional requests, even with the current ETag', async () => {
     for (const path of ['/file/a/x.txt', '/file/a/x.txt?download=1', '/thumb/a/x.png']) {
       const etag = await etagOf(path);
       service.grant(grant('a/', ['write', 'manage']));
@@ -47,7 +47,7 @@ describe('Fetching what may not be read', () => {
     }
   });
 
-  it('gives no URL that would', async () => {
+  it('has no new signed URL, and an existing signed URL works only for its file', async () => {
     service.grant(grant('a/', ['read']));
     const { status, headers } = await service.asAnn('/file/a/large.bin');
     assert.equal(status, 302);
@@ -65,7 +65,7 @@ describe('Fetching what may not be read', () => {
     }
   });
 
-  it('is the page for who opens a link to it in a browser', async () => {
+  it('returns the web UI to a browser that opens its link', async () => {
     service.grant(grant('a/', ['read']));
     const { status, headers, body } = await service.asNobody('/file/a/x.txt', { headers: { accept: 'text/html' } });
     assert.equal(status, 401);
@@ -74,7 +74,7 @@ describe('Fetching what may not be read', () => {
   });
 });
 
-describe('An operation on a folder with something closed below', () => {
+describe('An operation on a folder that contains a closed folder', () => {
   const TREE = { 'a/closed/secret.txt': 'secret', 'a/x.txt': 'x', 'b/y.txt': 'y' };
   const COPY = json({ source: 'a', destination: 'c', is_folder: true });
   const REQUESTS: readonly (readonly [string, Call])[] = [
@@ -99,7 +99,7 @@ describe('An operation on a folder with something closed below', () => {
     service.events();
   });
 
-  it('is refused as a whole', async () => {
+  it('returns 403 and changes nothing', async () => {
     for (const [path, call] of REQUESTS) {
       assertFailure(
         await service.asAnn(path, call),
@@ -110,7 +110,7 @@ describe('An operation on a folder with something closed below', () => {
     assert.deepEqual(await service.contents(), TREE);
   });
 
-  it('is refused so too where something less than what it takes is left', async () => {
+  it('returns 403 when one required right is missing in a subfolder', async () => {
     service.grant(grant('', RIGHTS), grant('a/closed/', ['read', 'write']));
     for (const [path, call] of REQUESTS.filter(([, request]) => request !== COPY)) {
       assertFailure(await service.asAnn(path, call), 403, /all of "a\/"/);
@@ -118,7 +118,7 @@ describe('An operation on a folder with something closed below', () => {
     assert.deepEqual(await service.contents(), TREE);
   });
 
-  it('is refused as such where it would tell of its progress', async () => {
+  it('returns 403 instead of a progress stream', async () => {
     for (const [path, call] of REQUESTS) {
       const answer = await service.asAnn(path, { ...call, headers: { ...call.headers, ...NDJSON } });
       assertFailure(answer, 403, /all of "a\/"/);
@@ -128,7 +128,7 @@ describe('An operation on a folder with something closed below', () => {
     assert.equal(refusals.length, REQUESTS.length);
   });
 
-  it('is done where only others may not enter there', async () => {
+  it('succeeds when the closed folder is closed only to other subjects', async () => {
     service.grant(
       grant('', RIGHTS),
       grant('a/closed/', [], EVERYONE),
@@ -160,7 +160,7 @@ describe('A file that changes how the store treats other files', () => {
     { name: 'file', filename: '.gitattributes', value: '* filter=lfs' },
   ];
 
-  it('is written only by users who may manage the root', async () => {
+  it('can be written only by users who can manage the root', async () => {
     for (const [path, call] of WAYS) {
       service.grant(grant('a/', RIGHTS), grant('', ['read', 'write']));
       assertFailure(await service.asAnn(path, call), 403, /manage/);

@@ -32,8 +32,8 @@ async function keep(t: TestContext, { text = fileWith('read'), interval = 3_600_
   return { path, kept, logged, levels: () => logged.map(({ level }) => level).join(' ') };
 }
 
-describe('An access file that is kept', () => {
-  it('is taken over when it was changed, and told of once', async (t) => {
+describe('A watched access file', () => {
+  it('is reloaded after a change and logged once', async (t) => {
     const { path, kept, logged, levels } = await keep(t);
     assert.deepEqual(rightsIn(kept), ['read']);
     await writeFile(path, fileWith('write'));
@@ -44,13 +44,13 @@ describe('An access file that is kept', () => {
     assert.deepEqual(logged[0]?.details, { file: path, people: 0, grants: 1, notes: [] });
   });
 
-  it('is looked at by itself', async (t) => {
+  it('is checked periodically', async (t) => {
     const { path, kept } = await keep(t, { interval: 5 });
     await writeFile(path, fileWith('write'));
     await until('the new file is in force', () => rightsIn(kept)[0] === 'write');
   });
 
-  it('is taken over when another file takes its place, also one of the same size and times', async (t) => {
+  it('is reloaded when another file replaces it, even with the same size and timestamps', async (t) => {
     const { path, kept } = await keep(t, { text: fileWith('read', 'abcde') });
     const { atime, mtime, size } = await stat(path);
     const next = fileWith('write', 'abcd');
@@ -62,7 +62,7 @@ describe('An access file that is kept', () => {
     assert.deepEqual(rightsIn(kept), ['write']);
   });
 
-  it('is taken over when it was written in place with its size and time as before', async (t) => {
+  it('is reloaded after an in-place write that keeps the size and timestamps', async (t) => {
     const { path, kept } = await keep(t, { text: fileWith('read', 'abcde') });
     const { atime, mtime } = await stat(path);
     await writeFile(path, fileWith('write', 'abcd'));
@@ -71,7 +71,7 @@ describe('An access file that is kept', () => {
     assert.deepEqual(rightsIn(kept), ['write']);
   });
 
-  it('is taken over when a link on the way to it leads elsewhere, as in a mounted config map', async (t) => {
+  it('is reloaded when a symbolic link in its path changes, as in a mounted ConfigMap', async (t) => {
     const folder = await folderOf(t);
     for (const right of ['read', 'write'] as const) {
       await mkdir(join(folder, right));
@@ -89,7 +89,7 @@ describe('An access file that is kept', () => {
     assert.deepEqual(rightsIn(kept), ['write']);
   });
 
-  it('stays in force when the new one is wrong, which is told once with all its mistakes', async (t) => {
+  it('stays in effect when the new version is invalid, and all errors are logged once', async (t) => {
     const { path, kept, logged, levels } = await keep(t);
     await writeFile(path, '{ "grants": 5, "secret": "holdall_leaked" }');
     for (let times = 0; times < 3; times++) await kept.look();
@@ -106,7 +106,7 @@ describe('An access file that is kept', () => {
     assert.equal(levels(), 'error error info');
   });
 
-  it('stays in force while it is gone, or a folder has its name', async (t) => {
+  it('stays in effect while it is missing or replaced by a folder', async (t) => {
     const { path, kept, levels } = await keep(t);
     await unlink(path);
     for (let times = 0; times < 3; times++) await kept.look();
@@ -122,14 +122,14 @@ describe('An access file that is kept', () => {
     assert.deepEqual(rightsIn(kept), ['read']);
   });
 
-  it('is not told of when it was only touched', async (t) => {
+  it('logs nothing when only its timestamps change', async (t) => {
     const { path, kept, levels } = await keep(t);
     await utimes(path, 1, 1);
     await kept.look();
     assert.equal(levels(), '');
   });
 
-  it('is not taken over any more when the service has closed it', async (t) => {
+  it('is not reloaded after the watcher is closed', async (t) => {
     const { path, kept, levels } = await keep(t);
     await writeFile(path, fileWith('write'));
     const looking = kept.look();
@@ -148,7 +148,7 @@ describe('A start with an access file', () => {
     ['is not UTF-8', (path: string) => writeFile(path, Buffer.from([0x22, 0xff, 0x22])), /is not UTF-8/],
     ['is too large', (path: string) => writeFile(path, ' '.repeat(10 * 2 ** 20 + 1)), /is larger than 10 MiB/],
   ] as const) {
-    it(`that ${what} fails, and says so`, async (t) => {
+    it(`that ${what} fails with an explanatory error`, async (t) => {
       const path = join(await folderOf(t), 'access.json');
       await prepare(path);
       await assert.rejects(watchPolicy(path, { info: () => {}, error: () => {} }), (error) => {

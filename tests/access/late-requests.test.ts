@@ -13,7 +13,7 @@ interface Late {
 }
 
 for (const backend of [memory, disk]) {
-  describe(`A request that takes long to arrive: ${backend.name}`, () => {
+  describe(`A request with a slow body: ${backend.name}`, () => {
     let service: GuardedService;
     before(async () => {
       service = await startGuardedService(backend);
@@ -66,7 +66,7 @@ for (const backend of [memory, disk]) {
       };
     };
 
-    it('is decided by what holds when it has arrived', async () => {
+    it('is authorized by the policy in effect when its body is complete', async () => {
       for (const each of REQUESTS) {
         const late = await begin(each);
         service.grant(grant('a/', ['read']));
@@ -76,7 +76,7 @@ for (const backend of [memory, disk]) {
       }
     });
 
-    it('replaces nothing when that was taken away meanwhile', async () => {
+    it('returns 403 and replaces no file when the manage right is revoked during the upload', async () => {
       for (const each of REQUESTS.slice(2, 4)) {
         const late = await begin(each);
         service.grant(grant('a/', ['read', 'write']));
@@ -92,7 +92,7 @@ for (const backend of [memory, disk]) {
       mock.method(performance, 'now', () => now() + 1100);
     };
 
-    it('is refused where who sent it is nobody by then', async (test) => {
+    it('returns 401 when its credentials are revoked before the body is complete', async (test) => {
       service.grant(grant('a/', RIGHTS, { kind: 'everyone' }));
       const all = await Promise.all(REQUESTS.map(begin));
       letTimePass(test);
@@ -101,7 +101,7 @@ for (const backend of [memory, disk]) {
       assert.deepEqual(await service.contents(), TREE);
     });
 
-    it('is done, however long it took, where nothing has changed', async (test) => {
+    it('succeeds regardless of duration when permissions are unchanged', async (test) => {
       const late = await begin(['/upload', { headers: FORM, body: formOf([prefix, fileOf('new.txt')]) }]);
       letTimePass(test);
       assert.equal((await late.finish()).status, 200);

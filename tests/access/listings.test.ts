@@ -48,7 +48,7 @@ async function pagesOf(folder: string, limit: number): Promise<readonly Listing[
   return pages;
 }
 
-describe('A listing of a folder that may be read', () => {
+describe('A listing of a readable folder', () => {
   before(() =>
     service.grant(
       grant('a/', ['read']),
@@ -59,11 +59,11 @@ describe('A listing of a folder that may be read', () => {
     ),
   );
 
-  it('has all but the folders below which nothing may be done', async () => {
+  it('omits folders in which the user has no permissions', async () => {
     assert.deepEqual(pathsIn(await service.asAnn('/a/')), ['a/1.txt', 'a/closed-3/', 'a/open/', 'a/zz.txt']);
   });
 
-  it('has the same by pages of every size, through the folders that are hidden', async () => {
+  it('has the same entries for every page size, with hidden folders skipped', async () => {
     for (const limit of [1, 2, 3, 4, 5, 1000]) {
       const pages = await pagesOf('a/', limit);
       const paths = pages.flatMap(({ entries }) => entries.map(({ path }) => path));
@@ -83,12 +83,12 @@ describe('A listing of a folder that may be read', () => {
     }
   });
 
-  it('of a hidden folder is refused', async () => {
+  it('returns 403 for a hidden folder', async () => {
     assertFailure(await service.asAnn('/a/closed-1/'), 403, /"a\/closed-1\/"/);
     assertFailure(await service.asAnn('/a/closed-1/no/'), 403, /"a\/closed-1\/no\/"/);
   });
 
-  it('in the form of the web page has no more embedded', async () => {
+  it('embeds only the visible entries in the web UI', async () => {
     const { status, body } = await service.asAnn('/a/', { headers: { accept: 'text/html' } });
     assert.equal(status, 200);
     assert.match(body.toString(), /closed-3/);
@@ -96,7 +96,7 @@ describe('A listing of a folder that may be read', () => {
   });
 });
 
-describe('A listing on the way to what is granted', () => {
+describe('A listing of an ancestor of a granted folder', () => {
   before(() =>
     service.grant(
       grant('a/closed-3/open/', ['read', 'manage']),
@@ -108,7 +108,7 @@ describe('A listing on the way to what is granted', () => {
     ),
   );
 
-  it('has the folders that lead there and nothing else', async () => {
+  it('contains only the folders that lead to the granted folder', async () => {
     assert.deepEqual(pathsIn(await service.asAnn('/')), ['a/']);
     assert.deepEqual(pathsIn(await service.asAnn('/a/')), ['a/closed-3/', 'a/open/']);
     assert.deepEqual(pathsIn(await service.asAnn('/a/closed-3/')), ['a/closed-3/open/']);
@@ -116,14 +116,14 @@ describe('A listing on the way to what is granted', () => {
     assert.deepEqual(pathsIn(await service.asAnn('/a/open/')), []);
   });
 
-  it('says what may be done in each, and of its own that it is nothing', async () => {
+  it('reports the rights of each folder, and no rights for the ancestor', async () => {
     const rightsAt = async (path: string) => listingOf(await service.asAnn(path)).rights;
     assert.deepEqual(await rightsAt('/a/'), []);
     assert.deepEqual(await rightsAt('/a/closed-3/open/'), ['read', 'manage']);
     assert.deepEqual(await rightsAt('/a/open/'), ['write']);
   });
 
-  it('pages through them', async () => {
+  it('is paginated', async () => {
     const pages = await pagesOf('a/', 1);
     assert.deepEqual(
       pages.flatMap(({ entries }) => entries.map(({ path }) => path)),
@@ -131,20 +131,20 @@ describe('A listing on the way to what is granted', () => {
     );
   });
 
-  it('shows nothing more for a cursor that somebody made up', async () => {
+  it('reveals no other entries for a forged cursor', async () => {
     for (const place of ['a/', 'a/0', 'a/closed-1/', 'a/closed-1/x.txt', 'b/', '\u{10ffff}', '']) {
       const { status, body } = await service.asAnn(`/a/?cursor=${encodeCursor({ last: place })}`);
       if (status !== 400) assert.doesNotMatch(body.toString(), /1\.txt|closed-[12]|secret|zz/, place);
     }
   });
 
-  it('refuses a cursor that no listing gave, which would pass for its end', async () => {
+  it('returns 400 for a cursor that no listing issued', async () => {
     for (const cursor of ['xxx', Buffer.from('a/open/').toString('base64url'), encodeCursor({ last: 'b/' })]) {
       assertFailure(await service.asAnn(`/a/?cursor=${cursor}`), 400, /is not one that a listing of this folder gave/);
     }
   });
 
-  it('is refused elsewhere, be there something or not', async () => {
+  it('returns 401 or 403 for other folders, whether they exist or not', async () => {
     for (const path of ['/b/', '/c/', '/a/closed-1/', '/a/closed-1/no/', '/a/closed/', '/root.txt']) {
       assertFailure(await service.asAnn(path), 403, /^You are signed in as "ann", who may not read "/);
       assertFailure(await service.asNobody(path), 401, /^Sign in to read "/);
@@ -152,8 +152,8 @@ describe('A listing on the way to what is granted', () => {
   });
 });
 
-describe('A listing that is refused', () => {
-  it('is the page for who prefers it, with the same status and the failure embedded', async () => {
+describe('A denied listing', () => {
+  it('returns the web UI with the same status and the embedded error when the client prefers HTML', async () => {
     service.grant(grant('a/', RIGHTS));
     const { status, headers, body } = await service.asNobody('/a/', { headers: { accept: 'text/html' } });
     assert.equal(status, 401);
@@ -162,7 +162,7 @@ describe('A listing that is refused', () => {
     assert.doesNotMatch(body.toString(), /1\.txt|closed-/);
   });
 
-  it('says who somebody is, and asks nobody else to sign in', async () => {
+  it('returns 403 without a WWW-Authenticate header to a signed-in user', async () => {
     service.grant(grant('a/', RIGHTS, EVERYONE));
     assert.equal((await service.asNobody('/a/')).status, 200);
     assert.equal((await service.asAnn('/a/')).status, 200);
@@ -172,14 +172,14 @@ describe('A listing that is refused', () => {
   });
 });
 
-describe('A listing of a folder above very many that may be entered', () => {
+describe('A listing of a folder with hundreds of granted subfolders', () => {
   const names = Array.from({ length: 600 }, (_, index) => `homes/${String(index).padStart(3, '0')}/`);
   before(async () => {
     service.grant(...names.map((name) => grant(name, ['read'])));
     await service.plant(Object.fromEntries(names.map((name) => [`${name}file`, ''])));
   });
 
-  it('has all of them', async () => {
+  it('contains all of the subfolders', async () => {
     const pages = await pagesOf('homes/', 1000);
     assert.deepEqual(
       pages.flatMap(({ entries }) => entries.map(({ path }) => path)),
@@ -187,7 +187,7 @@ describe('A listing of a folder above very many that may be entered', () => {
     );
   });
 
-  it('comes for many who ask at once', async () => {
+  it('succeeds for 40 concurrent requests', async () => {
     const answers = await Promise.all(Array.from({ length: 40 }, () => service.asAnn('/?prefix=homes/&limit=300')));
     for (const answer of answers) assert.equal(listingOf(answer).entries.length, 300);
   });

@@ -12,7 +12,7 @@ function cheapHash(password: string, { N = 1024, r = 1, p = 1 } = {}): string {
 }
 
 describe('The hash of a password', () => {
-  it('has another salt each time, and is that of its password alone', async () => {
+  it('has a random salt and matches only its password', async () => {
     const [one, other] = await Promise.all([hashPassword('correct horse'), hashPassword('correct horse')]);
     assert.match(one, /^scrypt:N=32768,r=8,p=3:[\w-]{22}:[\w-]{43}$/);
     assert.notEqual(one.split(':')[2], other.split(':')[2]);
@@ -20,12 +20,12 @@ describe('The hash of a password', () => {
     assert.ok(!(await verifyPassword('correct horse ', one)));
   });
 
-  it('is what scrypt makes of the password, so that other programs can make it', async () => {
+  it('is standard scrypt output that other programs can create', async () => {
     const hash = cheapHash('p\u00e4ss w\u00f6rd \u{1f600}');
     assert.ok(await verifyPassword('p\u00e4ss w\u00f6rd \u{1f600}', hash));
   });
 
-  it('is the same for characters that are composed and decomposed', async () => {
+  it('is equal for composed and decomposed characters', async () => {
     assert.ok(await verifyPassword('e\u0301', cheapHash('\u00e9')));
     assert.ok(!(await verifyPassword('e', cheapHash('\u00e9'))));
   });
@@ -38,12 +38,12 @@ describe('The hash of a password', () => {
     ['more than the longest password', 'x'.repeat(MAX_PASSWORD_BYTES + 1)],
     ['ten million characters', 'x'.repeat(10_000_000)],
   ] as const) {
-    it(`is not that of ${what}`, async () => {
+    it(`does not match ${what}`, async () => {
       assert.equal(await verifyPassword(password, cheapHash('secret')), false);
     });
   }
 
-  it('is there for the longest password, and for no longer one, none, or one with control characters', async () => {
+  it('accepts the maximum length and rejects longer, empty and control-character passwords', async () => {
     const longest = 'é'.repeat(MAX_PASSWORD_BYTES / 2);
     assert.ok(await verifyPassword(longest, cheapHash(longest)));
     await assert.rejects(hashPassword(`${longest}x`), RangeError);
@@ -55,14 +55,14 @@ describe('The hash of a password', () => {
   });
 });
 
-describe('Without a hash', () => {
-  it('no password is right', async () => {
+describe('Verification without a hash', () => {
+  it('rejects every password', async () => {
     assert.equal(await verifyPassword('\0', undefined), false);
   });
 });
 
-describe('Passwords that are looked at', () => {
-  it('wait for each other, and are refused when too many wait, with a hash or without', async () => {
+describe('Concurrent password verifications', () => {
+  it('are queued, and fail as unavailable when the queue is full, with or without a hash', async () => {
     const hash = cheapHash('secret');
     const asked = Array.from({ length: 40 }, (_, index) => verifyPassword('secret', index === 39 ? undefined : hash));
     const outcomes = await Promise.allSettled(asked);
@@ -74,10 +74,10 @@ describe('Passwords that are looked at', () => {
   });
 });
 
-describe('Reading a hash', () => {
+describe('The parser of password hashes', () => {
   const [salt, key] = ['a'.repeat(22), 'b'.repeat(43)];
   for (const cost of ['N=32768,r=8,p=3', 'N=131072,r=8,p=1', 'N=65536,r=8,p=2', 'N=16384,r=8,p=5', 'N=1024,r=1,p=1']) {
-    it(`takes the cost ${cost}`, () => assert.ok('cost' in readPasswordHash(`scrypt:${cost}:${salt}:${key}`)));
+    it(`accepts the cost ${cost}`, () => assert.ok('cost' in readPasswordHash(`scrypt:${cost}:${salt}:${key}`)));
   }
 
   for (const hash of [
@@ -103,7 +103,7 @@ describe('Reading a hash', () => {
     ` scrypt:N=32768,r=8,p=3:${salt}:${key}`,
     `bcrypt:N=32768,r=8,p=3:${salt}:${key}`,
   ]) {
-    it(`refuses ${JSON.stringify(hash.slice(0, 60))}, and shows nothing of it`, () => {
+    it(`rejects ${JSON.stringify(hash.slice(0, 60))} without revealing it`, () => {
       const reading = readPasswordHash(hash);
       assert.ok('problem' in reading);
       assert.doesNotMatch(reading.problem, /hunter2|aaaa|bbbb/);

@@ -79,7 +79,7 @@ describe('A path', () => {
     assert.doesNotMatch(body.toString(), /"entries"|^secret$/, what);
   };
 
-  it('reaches no other folder than the granted one, however it is written in a URL', async () => {
+  it('gives access only to the granted folder in every URL encoding', async () => {
     for (const path of DISGUISES) {
       const folder = folderOf(path);
       for (const [url, method] of [
@@ -104,7 +104,7 @@ describe('A path', () => {
     assert.deepEqual(await service.contents(), TREE);
   });
 
-  it('reaches none in a body either', async () => {
+  it('gives access only to the granted folder in a request body', async () => {
     for (const path of new Set(DISGUISES.flatMap((disguise) => [disguise, decoded(disguise)]))) {
       const folder = folderOf(path);
       const file = { name: 'file', filename: 'secret.txt', value: 'new' };
@@ -140,7 +140,7 @@ describe('A path', () => {
     await service.plant(TREE);
   });
 
-  it('of the granted folder is good in all its forms', async () => {
+  it('reaches the granted folder in every equivalent form', async () => {
     for (const path of ['open/x.txt', '%2Fopen/x.txt', '/open/x.txt', 'o%70en%2Fx.txt', `${escapePath(NFC)}x.txt`]) {
       const { status, body } = await service.asAnn(`/file/${path}`);
       assert.equal(status, 200, path);
@@ -153,7 +153,7 @@ describe('A path', () => {
     }
   });
 
-  it('is one: a listing is not of another folder than the one that was looked at', async () => {
+  it('is the same for the permission check and the listing', async () => {
     for (const url of [
       '/open/?prefix=secret',
       '/secret/?prefix=open',

@@ -138,7 +138,7 @@ describe('A policy', () => {
     });
   }
 
-  it('tells which grants hold, which are overruled, and by which', () => {
+  it('reports the effective grants, the overruled grants and the overruling grants', () => {
     const [all, closed, family] = [
       grant('/', person('ann'), 'read'),
       grant('a', person('ann')),
@@ -156,7 +156,7 @@ describe('A policy', () => {
     });
   });
 
-  it('knows people and tokens by what they are called, whatever that is', () => {
+  it('finds users and tokens by name, including names of Object.prototype properties', () => {
     const strange = ['__proto__', 'constructor', 'toString', 'a:b'];
     const people = strange.map((name) => ({ ...ANN, name, tokens: [{ name: 't', hash: name, expires: undefined }] }));
     const policy = createPolicy(people, [grant('/', person('__proto__'), 'read')]);
@@ -169,7 +169,7 @@ describe('A policy', () => {
     assert.equal(policy.tokenOf('hasOwnProperty'), undefined);
   });
 
-  describe('of a whole folder', () => {
+  describe('for a whole folder', () => {
     const policy = createPolicy(
       [ANN],
       [
@@ -196,7 +196,7 @@ describe('A policy', () => {
     }
   });
 
-  it('shows the folders on the way to what may be done, and no other', () => {
+  it('shows only the ancestors of folders with permissions', () => {
     const policy = createPolicy(
       [ANN],
       [grant('a/b/c', person('ann'), 'write'), grant('x', person('ann')), grant('y', person('bob'), 'read')],
@@ -208,7 +208,7 @@ describe('A policy', () => {
     assert.ok(!policy.isVisible(undefined, ROOT));
   });
 
-  it('names the folders of the grants for somebody that are below one', () => {
+  it('lists the folders below a folder that a grant gives to the user', () => {
     const folders = ['a', 'a/b', 'a/b/c', 'a/b\u{1f600}', 'ab', 'a/bb', 'a/b/\uffff', 'b'];
     const mine = folders.map((folder) => grant(folder, person('ann'), 'read'));
     const policy = createPolicy([ANN], [...mine, grant('a/b', group('family')), grant('a/b/x', person('bob'))]);
@@ -219,7 +219,7 @@ describe('A policy', () => {
     assert.deepEqual(policy.namedBelow(undefined, ROOT), []);
   });
 
-  it('tells whether something may be done anywhere', () => {
+  it('reports whether a user has a right in any folder', () => {
     const policy = createPolicy([ANN], [grant('a/b', person('ann'), 'write'), grant('x', person('ann'))]);
     assert.ok(policy.maySomewhere(ann, 'write'));
     assert.ok(!policy.maySomewhere(ann, 'read'));
@@ -244,7 +244,7 @@ describe('Any policy', () => {
   const people: readonly Person[] = [{ ...ANN, groups: ['bob'] }];
   const right = fc.constantFrom(...RIGHTS);
 
-  it('allows only what a grant gives in a folder that the path is in, by whole segments', () => {
+  it('allows only the rights that a grant gives in an ancestor folder, by whole segments', () => {
     fc.assert(
       fc.property(grants, who, right, path, (given, asker, wanted, place) => {
         const segments = place.split('/').filter(Boolean);
@@ -260,7 +260,7 @@ describe('Any policy', () => {
     );
   });
 
-  it('takes nothing away from somebody who signs in', () => {
+  it('gives signed-in users every permission of anonymous clients', () => {
     fc.assert(
       fc.property(grants, who, right, path, (given, asker, wanted, place) => {
         const policy = createPolicy(people, given);
@@ -269,7 +269,7 @@ describe('Any policy', () => {
     );
   });
 
-  it('decides as its rule says, however it finds the grants', () => {
+  it('makes the same decision as the reference implementation', () => {
     fc.assert(
       fc.property(grants, who, right, path, (given, asker, wanted, place) => {
         const { holding, overruled, allowed } = createPolicy(people, given).decide(asker, wanted, place);
@@ -286,7 +286,7 @@ describe('Any policy', () => {
     );
   });
 
-  it('allows throughout a folder only what it allows everywhere in it', () => {
+  it('allows a right throughout a folder only if it allows the right for every path in it', () => {
     fc.assert(
       fc.property(grants, who, right, folder, path, (given, asker, wanted, top, below) => {
         const policy = createPolicy(people, given);
@@ -320,12 +320,12 @@ function holdingByRule(grants: readonly Grant[], who: Identity, own: readonly st
   });
 }
 
-describe('A policy for a store that folds names', () => {
+describe('A policy for a store with case-insensitive or normalized names', () => {
   const folded = foldingNames({ ignoresCase: true, ignoresForm: true });
   const policyOf = (...grants: Grant[]) => createPolicy([ANN], grants, folded);
   const mayRead = (policy: ReturnType<typeof policyOf>, path: string) => policy.may(ann, 'read', pathOf(path));
 
-  it('closes a folder in every spelling', () => {
+  it('denies access to a closed folder in every spelling', () => {
     const policy = policyOf(grant('', person('ann'), 'read'), grant('a/stra\u00dfe', person('ann')));
     for (const path of ['a/stra\u00dfe/x', 'A/STRA\u00dfE/x', 'a/strasse/x', 'a/STRA\u1e9eE/', 'a/\u017ftrasse/x']) {
       assert.equal(mayRead(policy, path), false, path);
@@ -339,7 +339,7 @@ describe('A policy for a store that folds names', () => {
     assert.equal(policy.mayThroughout(ann, 'read', parseFolder('b/')), true);
   });
 
-  it('gives rights in spellings that are certain to name the folder, and in no other', () => {
+  it('gives rights only in spellings that certainly name the folder', () => {
     const policy = policyOf(grant('Photos/Caf\u00e9', person('ann'), 'read'));
     for (const path of ['Photos/Caf\u00e9/x', 'photos/caf\u00e9/x', 'PHOTOS/cafe\u0301/']) {
       assert.equal(mayRead(policy, path), true, path);
@@ -349,7 +349,7 @@ describe('A policy for a store that folds names', () => {
     }
   });
 
-  it('never opens a folder by a grant below a spelling that only may be the same', () => {
+  it('never gives access through a grant below a spelling that is only possibly equal', () => {
     const policy = policyOf(
       grant('', person('ann'), 'read'),
       grant('ss', person('ann')),
@@ -359,14 +359,14 @@ describe('A policy for a store that folds names', () => {
     assert.equal(policy.mayThroughout(ann, 'read', parseFolder('ss/open/')), false);
   });
 
-  it('names the folders below one as the folder is spelled in the question', () => {
+  it('lists subfolders in the spelling of the requested folder', () => {
     const policy = policyOf(grant('Photos/a', person('ann'), 'read'), grant('photos/B', person('ann'), 'read'));
     assert.deepEqual(policy.namedBelow(ann, parseFolder('PHOTOS/')).toSorted(), ['PHOTOS/B/', 'PHOTOS/a/']);
     assert.equal(policy.isVisible(ann, parseFolder('PHOTOS/')), true);
     assert.equal(policy.maySomewhere(ann, 'read'), true);
   });
 
-  it('lets normalization forms alone differ where only case is ignored', () => {
+  it('treats normalization forms as different when the store ignores only case', () => {
     const policy = createPolicy(
       [ANN],
       [grant('caf\u00e9', person('ann'), 'read')],

@@ -60,7 +60,7 @@ export function accessTable(
       const depth = thorough.includes(method) ? 'thorough' : brief.includes(method) ? 'brief' : 'usual';
       describe(`with ${method}`, () => {
         for (const row of tested) {
-          it(`are those of the documented row "${row.title}"`, async () => {
+          it(`match the documented row "${row.title}"`, async () => {
             const client = clients.find((candidate) => candidate.method === method) ?? assert.fail(method);
             for (const cell of cellsOf(row, client, depth)) {
               access.grant(cell.grants);

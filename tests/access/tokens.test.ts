@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { createToken, hashToken, isToken } from '../../src/access/credentials.ts';
 
 describe('A token', () => {
-  it('has 256 random bits, and says what it is', () => {
+  it('has 256 random bits and an identifying prefix', () => {
     const tokens = Array.from({ length: 100 }, () => createToken().token);
     assert.equal(new Set(tokens).size, tokens.length);
     for (const token of tokens) {
@@ -15,7 +15,7 @@ describe('A token', () => {
     assert.ok(!isToken('eyJhbGciOiJSUzI1NiJ9.e30.AAAA'));
   });
 
-  it('is known by its SHA-256, which other programs can make as well', () => {
+  it('is stored as a SHA-256 hash that other programs can create', () => {
     const { token, hash } = createToken();
     assert.match(hash, /^sha256:[\w-]{43}$/);
     assert.equal(hash, `sha256:${createHash('sha256').update(token).digest('base64url')}`);

@@ -4,7 +4,7 @@ import { RIGHTS } from '../../src/access/policy.ts';
 import type { Answer } from '../http/client.ts';
 import { form, type GuardedService, grant, json, NDJSON, startGuardedService } from './guarded-service.ts';
 
-describe('What is written down', () => {
+describe('The audit log', () => {
   let service: GuardedService;
   before(async () => {
     service = await startGuardedService();
@@ -18,7 +18,7 @@ describe('What is written down', () => {
 
   const byAnn = { who: 'ann', way: 'token' };
 
-  it('is each change, with its paths and its outcome', async () => {
+  it('records each change with its paths and outcome', async () => {
     const upload = form([
       { name: 'file', filename: 'new.txt', value: '' },
       { name: 'prefix', value: '/a' },
@@ -43,7 +43,7 @@ describe('What is written down', () => {
     }
   });
 
-  it('is each change that was allowed and did not come about, with the reason', async () => {
+  it('records each allowed change that failed, with the reason', async () => {
     assert.equal((await service.asAnn('/delete/a/no.txt', { method: 'DELETE' })).status, 404);
     const [{ reason = '', ...event } = {}, ...others] = service.events();
     assert.deepEqual(event, { event: 'change', action: 'delete', path: 'a/no.txt', outcome: 'failed', ...byAnn });
@@ -51,7 +51,7 @@ describe('What is written down', () => {
     assert.deepEqual(others, []);
   });
 
-  it('is each refusal, once, with the path that was asked for', async () => {
+  it('records each denied request once, with the requested path', async () => {
     const asked = json({ source: 'a/x.txt', destination: 'c/x.txt', is_folder: false });
     for (const [path, call, event] of [
       ['/c/', {}, { action: 'list', path: 'c/' }],
@@ -81,7 +81,7 @@ describe('What is written down', () => {
     ]);
   });
 
-  it('is an upload that would have replaced something, as a refusal alone', async () => {
+  it('records an upload without permission to replace a file only as a refusal', async () => {
     const upload = form([
       { name: 'prefix', value: 'b/' },
       { name: 'file', filename: 'y.txt', value: 'new' },
@@ -94,7 +94,7 @@ describe('What is written down', () => {
     );
   });
 
-  it('is nothing of what is read', async () => {
+  it('does not record reads', async () => {
     const answers: Answer[] = [];
     for (const path of ['/', '/a/', '/file/a/x.txt', '/-/health/live']) answers.push(await service.asAnn(path));
     assert.deepEqual(
