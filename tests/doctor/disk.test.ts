@@ -14,7 +14,7 @@ import { diagnose } from './diagnosis.ts';
 const inFolder = async (folder: string) => (await readdir(folder)).filter((name) => name !== '.holdall');
 
 describe('holdall doctor on a disk', () => {
-  it('finds nothing wrong, and leaves nothing', async (t) => {
+  it('reports no problem and leaves no files', async (t) => {
     const root = await temporaryFolder(t);
     const { code, with: having, of } = await diagnose({ DISK_ROOT: root });
     assert.deepEqual([code, having('failed'), having('warning')], [0, [], []]);
@@ -24,7 +24,7 @@ describe('holdall doctor on a disk', () => {
     assert.deepEqual(await inFolder(root), []);
   });
 
-  it('prints a line for each check, what to do below it, and the counts, as a command of its own', async (t) => {
+  it('prints a line with advice for each check, and the counts, when run as a command', async (t) => {
     const root = await temporaryFolder(t);
     const settings = { DISK_ROOT: root, HOST: '0.0.0.0', ACCESS: 'open' };
     const { code, stdout, stderr } = await runHoldall(t, { args: ['doctor'], settings });
@@ -40,7 +40,7 @@ describe('holdall doctor on a disk', () => {
     assert.match(stdout, /\n\d+ ok, \d+ warnings, 0 failed, \d+ not tried\.\n$/);
   });
 
-  it('tells every mistake in the settings, shows no secret, and tries nothing else', async () => {
+  it('reports every invalid setting without secrets and skips the other checks', async () => {
     const { code, findings, printed } = await diagnose({
       STORAGE_TYPE: 's3',
       PORT: 'eighty',
@@ -59,7 +59,7 @@ describe('holdall doctor on a disk', () => {
     assert.doesNotMatch(printed, /hunter2/);
   });
 
-  it('does not make a folder that is not there', async (t) => {
+  it('does not create a missing root folder', async (t) => {
     const root = join(await temporaryFolder(t), 'unmounted');
     const { code, of } = await diagnose({ DISK_ROOT: root });
     assert.equal(code, 1);
@@ -73,7 +73,7 @@ describe('holdall doctor on a disk', () => {
     await assert.rejects(readdir(root));
   });
 
-  it('says what to do where the disk is mounted read-only', async (t) => {
+  it('gives advice when the disk is mounted read-only', async (t) => {
     const root = join(await temporaryFolder(t), 'mounted');
     const reason = await mountTmpfs(t, root, 'ro,size=1m');
     if (reason !== undefined) return t.skip(reason);
@@ -91,7 +91,7 @@ describe('holdall doctor on a disk', () => {
     assert.equal(of('disk-kind').advice, 'Set DISK_ROOT to a folder on a disk.');
   });
 
-  it('only reads with READ_ONLY=true', async (t) => {
+  it('writes nothing with READ_ONLY=true', async (t) => {
     const root = await temporaryFolder(t);
     const { code, of, with: having } = await diagnose({ DISK_ROOT: root, READ_ONLY: 'true' });
     assert.equal(code, 0);
@@ -105,7 +105,7 @@ describe('holdall doctor on a disk', () => {
     assert.deepEqual(await inFolder(root), []);
   });
 
-  it('looks at files and folders of the service itself', async (t) => {
+  it('checks the files and folders of the service', async (t) => {
     const folder = await temporaryFolder(t);
     const root = join(folder, 'root');
     await mkdir(root);
@@ -132,7 +132,7 @@ describe('holdall doctor on a disk', () => {
     assert.match(of('access').found, /"ann" has no password and no token/);
   });
 
-  it('says that Redis is not there', async (t) => {
+  it('reports that Redis is unreachable', async (t) => {
     const root = await temporaryFolder(t);
     const url = `redis://:hunter2hunter2@127.0.0.1:${await findFreePort()}`;
     const { of, printed } = await diagnose({ DISK_ROOT: root, REDIS_URL: url });
@@ -143,7 +143,7 @@ describe('holdall doctor on a disk', () => {
     assert.doesNotMatch(printed, /hunter2/);
   });
 
-  it('refuses what it was not written to be', async (t) => {
+  it('rejects invalid arguments', async (t) => {
     const mistakes = [
       ['doctor', '--url', 'files.example.org'],
       ['doctor', 'disk'],
@@ -158,7 +158,7 @@ describe('holdall doctor on a disk', () => {
 });
 
 describe('The report', () => {
-  it('has no secret, and nothing that a terminal obeys, whoever said it', () => {
+  it('contains no secrets and no terminal control sequences from any source', () => {
     let printed = '';
     const secrets = secretsOf({ GITHUB_TOKEN: 'github_pat_1', REDIS_URL: 'redis://:hunter2@redis' }, 'holdall_1');
     const report = createReport({ json: false, print: (text) => void (printed += text), version: '1.2.3', secrets });
@@ -197,7 +197,7 @@ describe('The checks', () => {
     return told;
   };
 
-  it('are given up when they take too long, and with them what needs them', async (t) => {
+  it('fail after the timeout, and dependent checks are skipped', async (t) => {
     assert.deepEqual(await run(t, () => new Promise(() => {})), [
       'first failed: There was no end of it within 0.02 seconds.',
       'second not tried: It needs first.',
@@ -205,7 +205,7 @@ describe('The checks', () => {
     ]);
   });
 
-  it('fail with what they throw', async (t) => {
+  it('fail with the message of the thrown error', async (t) => {
     const told = await run(t, () => Promise.reject(new Error('broken')));
     assert.deepEqual(told.slice(0, 2), ['first failed: broken', 'second not tried: It needs first.']);
   });

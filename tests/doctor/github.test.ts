@@ -19,7 +19,7 @@ const filesOf = async ({ repository }: HostedRepository) =>
   (await repository.git('ls-tree', '-r', '--name-only', repository.branch)).split('\n');
 
 describe('holdall doctor on a branch', () => {
-  it('finds nothing wrong, through a service that sees the branch a little later, and leaves the files that it had', async (t) => {
+  it('reports no problem with a service that reads the branch with a delay, and keeps its files', async (t) => {
     const hosted = await host(t);
     const settings = { ...settingsOfRepository(hosted), GITHUB_TRUST: '1' };
     const holdall = await startHoldall(t, { settings: { ...settings, MAX_EVENT_LOOP_DELAY: '0' } });
@@ -29,7 +29,7 @@ describe('holdall doctor on a branch', () => {
     assert.deepEqual(await filesOf(hosted), ['a.txt']);
   });
 
-  it('says what the token lacks that may not write', async (t) => {
+  it('reports the permission that a read-only token lacks', async (t) => {
     const hosted = await host(t);
     hosted.host.permissions.write = false;
     const { code, of, printed } = await diagnose(settingsOfRepository(hosted));
@@ -41,7 +41,7 @@ describe('holdall doctor on a branch', () => {
     assert.ok(!printed.includes(hosted.host.token));
   });
 
-  it('says what to do about a protected branch, Git LFS, and a quota that is nearly spent', async (t) => {
+  it('gives advice on a protected branch, Git LFS and a nearly exhausted rate limit', async (t) => {
     const hosted = await host(t, { files: { '.gitattributes': '*.psd filter=lfs diff=lfs merge=lfs -text\n' } });
     hosted.repository.protect(hosted.repository.branch);
     hosted.host.quota.remaining = 450;

@@ -59,7 +59,7 @@ describe('holdall doctor behind other documented proxies', () => {
     ['HAProxy', documentedHaproxy, 'ok'],
   ] as const;
   for (const [name, documented, buffering] of isFullForm ? proxies : proxies.slice(0, 1)) {
-    it(`finds nothing wrong behind ${name}`, async (t) => {
+    it(`reports no problem behind ${name}`, async (t) => {
       const holdall = await startHoldall(t, { TRUST_PROXY: 'loopback', ACCESS: 'open' });
       const port = await startProxy(t, await documented(t, holdall.port));
       const settings = { DISK_ROOT: holdall.root, TRUST_PROXY: 'loopback', ACCESS: 'open' };
@@ -75,7 +75,7 @@ describe('holdall doctor behind other documented proxies', () => {
 });
 
 describe('holdall doctor behind nginx', () => {
-  it('finds what the defaults of nginx do to uploads and paths, and that the settings name other files', async (t) => {
+  it('reports the effects of nginx defaults on uploads and paths, and settings of another storage', async (t) => {
     const holdall = await startHoldall(t);
     const [port] = await startNginx(t, [`location / { proxy_pass ${upstream(holdall)}/; }`]);
     const { code, of, with: having } = await diagnose({ DISK_ROOT: holdall.root }, '--url', `http://127.0.0.1:${port}`);
@@ -109,7 +109,7 @@ describe('holdall doctor behind nginx', () => {
     await noTrace(holdall);
   });
 
-  it('finds that nothing of the service is there, and why', async (t) => {
+  it('reports that the service is unreachable, and the cause', async (t) => {
     const holdall = await startHoldall(t, { PUBLIC_URL: 'http://127.0.0.1:1', ACCESS: 'open' });
     const to = upstream(holdall);
     const [path, host, gone, elsewhere, other] = await startNginx(t, [
@@ -158,7 +158,7 @@ describe('holdall doctor behind nginx', () => {
     }
   });
 
-  it('finds nothing wrong with the documented proxy before a guarded service, given a token', async (t) => {
+  it('reports no problem with the documented proxy, access control and a token', async (t) => {
     const { holdall, settings, token } = await startGuarded(t, { TRUST_PROXY: 'loopback' });
     const [port] = await startNginx(t, [asDocumented(holdall)]);
     const environment = { ...settings, DISK_ROOT: holdall.root, HOLDALL_TOKEN: token };
@@ -170,7 +170,7 @@ describe('holdall doctor behind nginx', () => {
     await noTrace(holdall);
   });
 
-  it('says how to make a token where it needs one, and finds that the proxy is not trusted', async (t) => {
+  it('explains how to create a required token and reports an untrusted proxy', async (t) => {
     const { holdall, settings } = await startGuarded(t, {});
     const [port] = await startNginx(t, [asDocumented(holdall)]);
     const environment = { ...settings, DISK_ROOT: holdall.root };

@@ -52,7 +52,7 @@ const isEmpty = async (bucket: TestBucket) => {
 };
 
 describe('holdall doctor on a bucket', () => {
-  it('finds nothing that does not work, says which rules are missing, and leaves nothing', async (t) => {
+  it('reports no failure, lists missing bucket rules and leaves no objects', async (t) => {
     const { bucket, settings } = await openBucket(t);
     const { port } = await startHoldall(t, { settings: { ...settings, MAX_EVENT_LOOP_DELAY: '0' } });
     const { code, of, with: having } = await diagnose(settings, '--url', `http://127.0.0.1:${port}`);
@@ -70,7 +70,7 @@ describe('holdall doctor on a bucket', () => {
     await isEmpty(bucket);
   });
 
-  it('finds that the store passes over conditions and checksums, and has another time', async (t) => {
+  it('reports that the store ignores conditions and checksums, and that its clock differs', async (t) => {
     const { bucket, settings } = await openProxied(t, ({ operation, key, headers }) => {
       const late = new Date(Date.now() + 400_000).toUTCString();
       if (operation === 'HeadBucket') return { status: 403, headers: { date: late } };
@@ -107,7 +107,7 @@ describe('holdall doctor on a bucket', () => {
     await isEmpty(bucket);
   });
 
-  it('finds that the store cannot copy odd names, and what it lacks', async (t) => {
+  it("reports that the store can't copy keys with special characters, and its missing features", async (t) => {
     const { bucket, settings } = await openProxied(t, ({ operation, headers }) => {
       if (operation === 'CopyObject' && String(headers['x-amz-copy-source']).includes('%2B'))
         return refusal(404, 'NoSuchKey');
@@ -128,7 +128,7 @@ describe('holdall doctor on a bucket', () => {
 
   // The copies report the error of the listing, as any other: see tests/stores/s3-listing.test.ts.
   if (isFullForm) {
-    it('finds that the store lists without order', async (t) => {
+    it('reports that the store returns unsorted listings', async (t) => {
       const reverse = (body: string) => {
         const objects = body.match(/<Contents>.*?<\/Contents>/gs) ?? [];
         return body.replaceAll(/<Contents>.*?<\/Contents>/gs, () => objects.pop() ?? '');
@@ -143,7 +143,7 @@ describe('holdall doctor on a bucket', () => {
     });
   }
 
-  it('says which permission the key lacks, and where the probe is left', async (t) => {
+  it('reports the permission that the key lacks and the location of orphaned probe objects', async (t) => {
     const { bucket, settings } = await openProxied(t, ({ operation }) =>
       operation.startsWith('DeleteObject') ? refusal(403, 'AccessDenied') : undefined,
     );
@@ -179,7 +179,7 @@ describe('holdall doctor on a bucket', () => {
         'Set S3_ACCESS_KEY_ID to the id of a key of this store, and see that S3_ENDPOINT is where the key was made.',
     },
   };
-  it('says what to do where the secret, the key or the bucket is another one', async (t) => {
+  it('gives advice on a wrong secret, access key or bucket', async (t) => {
     const opened = await openBucket(t);
     for (const [reason, { settings, advice }] of Object.entries(refused)) {
       const { code, of, with: having, printed } = await diagnose({ ...opened.settings, ...settings });
@@ -190,7 +190,7 @@ describe('holdall doctor on a bucket', () => {
     await isEmpty(opened.bucket);
   });
 
-  it('clears away what it wrote when it is interrupted', async (t) => {
+  it('deletes its objects when it is interrupted', async (t) => {
     const held = Promise.withResolvers<undefined>();
     const { bucket, proxy, settings } = await openProxied(t, ({ operation }) =>
       operation === 'UploadPart' ? held.promise : undefined,
