@@ -342,7 +342,7 @@ const EXPLAINED: readonly Case[] = [
 describe('The checker of histories', () => {
   for (const [what, stores, ...events] of VIOLATIONS) {
     for (const store of stores) {
-      it(`finds ${what} on the store "${store}"`, () => {
+      it(`detects ${what} on the store "${store}"`, () => {
         const history = historyOf(store, events);
         const verdict = check(history);
         assert.equal(verdict.is, 'violation');
@@ -353,18 +353,18 @@ describe('The checker of histories', () => {
 
   for (const [what, stores, ...events] of EXPLAINED) {
     for (const store of stores) {
-      it(`explains ${what} on the store "${store}"`, () => {
+      it(`accepts ${what} on the store "${store}"`, () => {
         assert.equal(check(historyOf(store, events)).is, 'explained');
       });
     }
   }
 
-  it('takes a history from a file as it was', () => {
+  it('parses a formatted history without loss', () => {
     const history = historyOf('disk', [stored('a', 1), 'barrier', 'cut', holds('a', 1)]);
     assert.deepEqual(parseHistory(formatHistory(history)), history);
   });
 
-  it('tells what cannot be, in lines', () => {
+  it('describes a violation in lines', () => {
     const history = historyOf('disk', [stored('a', 1), stored('fx', 2), [remove('a'), done], holds('a', 1)]);
     const verdict = check(history);
     assert.equal(verdict.is, 'violation');
