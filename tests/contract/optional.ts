@@ -6,7 +6,7 @@ import { file, folder, ofKind, plant, treeOf, upload, writeAll } from './bytes.t
 
 /** What `model/store.ts` promises of the members that a store may have, for those that this one has. */
 export function optionalContract(backend: Backend): void {
-  describe(`The contract of a store's optional members: ${backend.name}`, () => {
+  describe(`The contract of optional store members: ${backend.name}`, () => {
     let store: Store;
     let close: () => Promise<void>;
 

@@ -13,7 +13,7 @@ import { NAMES } from './names.ts';
 
 /** What `model/store.ts` promises, of any store. */
 export function storeContract(backend: Backend): void {
-  describe(`The contract of a store: ${backend.name}`, () => {
+  describe(`The store contract: ${backend.name}`, () => {
     let store: Store;
     let close: () => Promise<void>;
 
@@ -42,7 +42,7 @@ export function storeContract(backend: Backend): void {
       const writeAt = (path: string, time: string, text = time) =>
         store.write(file(path), { ...upload(text), modified: () => new Date(time) });
 
-      it('keeps the time that an upload has, in a listing too', unless('kept-times'), async () => {
+      it('keeps the modification time of an upload, also in listings', unless('kept-times'), async () => {
         for (const time of TIMES) {
           assert.equal((await writeAt(`t/${time}`, time)).modified?.toISOString(), time);
           assert.equal((await store.stat(file(`t/${time}`))).modified?.toISOString(), time);
@@ -52,7 +52,7 @@ export function storeContract(backend: Backend): void {
         }
       });
 
-      it('asks for the time when all bytes have come', async () => {
+      it('reads the modification time after the last byte of the body', async () => {
         let hasEnded = false;
         const body = Readable.from(
           (async function* () {
@@ -70,12 +70,12 @@ export function storeContract(backend: Backend): void {
         assert.notEqual(asked, false);
       });
 
-      it('never tells a time that it did not keep', async () => {
+      it('returns only modification times that it stored', async () => {
         const { modified } = await writeAt('a', '9999-12-31T23:59:59.999Z');
         assert.ok(modified === null || modified.toISOString() === '9999-12-31T23:59:59.999Z' || modified <= new Date());
       });
 
-      it('gives each version an etag of its own, though all have one size and time', async () => {
+      it('gives each version a distinct etag, even with equal size and time', async () => {
         const etags = [];
         for (let version = 0; version < 8; version++) {
           etags.push((await writeAt('a', '2014-07-18T05:01:32.000Z', `version ${version}`)).etag);
@@ -84,7 +84,7 @@ export function storeContract(backend: Backend): void {
         assert.equal(new Set(etags).size, etags.length);
       });
 
-      it('keeps the time in copies and moves', unless('kept-times'), async () => {
+      it('keeps the modification time in copies and moves', unless('kept-times'), async () => {
         const [time = ''] = TIMES;
         await writeAt('f/a', time);
         const files = createFiles(store, { presignExpires: 60 });
@@ -101,12 +101,12 @@ export function storeContract(backend: Backend): void {
     });
 
     describe('list', () => {
-      it('gives an empty root, and not-found for a folder that is not there', async () => {
+      it('returns no entries for an empty root, and not-found for a missing folder', async () => {
         assert.deepEqual(await store.list(folder('')), { entries: [], cursor: undefined });
         await assert.rejects(store.list(folder('a')), ofKind('not-found'));
       });
 
-      it('gives children only, files with all that is known of them', async () => {
+      it('returns only direct children, with the full metadata of files', async () => {
         await plant(store, { 'a/b.txt': 'hello', 'a/c/d.txt': 'x', 'e.txt': '' });
         const { entries } = await store.list(folder('a'));
         const [first, second] = entries;
@@ -124,12 +124,12 @@ export function storeContract(backend: Backend): void {
         assert.match(first.etag, /^[^"]+$/);
       });
 
-      it('is not-found for a file', async () => {
+      it('fails with not-found for a file', async () => {
         await plant(store, { a: 'x' });
         await assert.rejects(store.list(folder('a')), ofKind('not-found'));
       });
 
-      it('keeps to the order of UTF-8 bytes, a folder with its slash', async () => {
+      it('sorts by UTF-8 bytes, with a trailing slash for folders', async () => {
         const names = ['a', 'a-b', 'a.txt', 'ab', 'B', 'é', '\uffee', '\u{1f600}', 'z'];
         await writeAll(store, Object.fromEntries(names.map((name) => [`f/${name}`, name])));
         await plant(store, { 'f/a+b/': null, 'f/a b/': null, 'f/zz/': null });
@@ -141,7 +141,7 @@ export function storeContract(backend: Backend): void {
         assert.equal(paths.length, names.length + 3);
       });
 
-      it('gives every child once, whatever the size of a page, in the same order', async () => {
+      it('returns every child once and in the same order for every page size', async () => {
         await writeAll(store, Object.fromEntries(Array.from({ length: 23 }, (_, number) => [`f/${number}`, 'x'])));
         await plant(store, { 'f/folder/': null });
         const whole = await pathsIn(store, 'f');
@@ -149,7 +149,7 @@ export function storeContract(backend: Backend): void {
         for (const limit of [1, 2, 7, 23, 24, 25]) assert.deepEqual(await pathsIn(store, 'f', limit), whole);
       });
 
-      it('goes on behind what was given, though files come and go between two pages', async () => {
+      it('continues after the last entry when files change between two pages', async () => {
         await writeAll(store, { b: 'b', d: 'd', f: 'f', h: 'h' });
         const first = await store.list(folder(''), { limit: 2 });
         await store.remove(file('d'));
@@ -161,7 +161,7 @@ export function storeContract(backend: Backend): void {
         );
       });
 
-      it('refuses a cursor that no listing of the folder gave', async () => {
+      it('rejects a cursor that no listing of the folder returned', async () => {
         await plant(store, { '0': 'x', 'a/b': 'x', 'a/c': 'x', d: 'x' });
         const ofRoot = (await store.list(folder(''), { limit: 1 })).cursor ?? '';
         const ofFolder = (await store.list(folder('a'), { limit: 1 })).cursor ?? '';
@@ -188,7 +188,7 @@ export function storeContract(backend: Backend): void {
     });
 
     describe('write and read', () => {
-      it('keeps every byte, of an empty file too', async () => {
+      it('keeps every byte, also of an empty file', async () => {
         const bytes = Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * 7) % 256));
         const written = await store.write(file('a/b.bin'), {
           body: Readable.from([bytes.subarray(0, 5), bytes.subarray(5)]),
@@ -202,7 +202,7 @@ export function storeContract(backend: Backend): void {
         assert.equal(await textOf(store, 'empty'), '');
       });
 
-      it('releases no piece of a body twice, nor one whose bytes it still needs', async () => {
+      it('releases each chunk of a body at most once, after the last read', async () => {
         const pieces = Array.from({ length: 40 }, () => randomBytes(70_000));
         const bytes = Buffer.concat(pieces);
         const released: Buffer[] = [];
@@ -212,7 +212,7 @@ export function storeContract(backend: Backend): void {
         assert.equal(new Set(released).size, released.length);
       });
 
-      it('leaves the pieces alone that are not released', async () => {
+      it('does not modify unreleased chunks', async () => {
         const bytes = randomBytes(3_000_000);
         await store.write(file('a'), { body: Readable.from([bytes]), type: 'x/y' });
         const { body, release } = await store.read(file('a'));
@@ -225,7 +225,7 @@ export function storeContract(backend: Backend): void {
         assert.ok(Buffer.concat(pieces).equals(bytes));
       });
 
-      it('replaces a file whole, with another etag', async () => {
+      it('replaces the entire file and changes its etag', async () => {
         const before = await store.write(file('a'), upload('a long text'));
         const after = await store.write(file('a'), upload('short'));
         assert.equal(await textOf(store, 'a'), 'short');
@@ -234,7 +234,7 @@ export function storeContract(backend: Backend): void {
         assert.deepEqual(told, asTold(after, told));
       });
 
-      it('gives a reader one version, whatever is written meanwhile', async () => {
+      it('gives a reader a single version during concurrent writes', async () => {
         const old = 'old '.repeat(100_000);
         await store.write(file('a'), upload(old));
         const { body } = await store.read(file('a'));
@@ -242,7 +242,7 @@ export function storeContract(backend: Backend): void {
         assert.equal((await buffer(body)).toString(), old);
       });
 
-      it('leaves the old file when the body fails, and when it has another size than was said', async () => {
+      it('keeps the old file when the body fails or has the wrong size', async () => {
         await store.write(file('a'), upload('old'));
         const broken = Readable.from(
           (async function* () {
@@ -257,7 +257,7 @@ export function storeContract(backend: Backend): void {
         assert.deepEqual(await treeOf(store), { a: 'old' });
       });
 
-      it('leaves the old file when it is cancelled', async () => {
+      it('keeps the old file when the write is cancelled', async () => {
         await store.write(file('a'), upload('old'));
         const controller = new AbortController();
         const endless = Readable.from(
@@ -274,7 +274,7 @@ export function storeContract(backend: Backend): void {
         assert.equal(await textOf(store, 'a'), 'old');
       });
 
-      it('reads ranges, and says which', async () => {
+      it('reads ranges and returns their bounds', async () => {
         await store.write(file('a'), upload('0123456789'));
         const cases = [
           [{ start: 0, end: 0 }, '0', { start: 0, end: 0 }],
@@ -297,14 +297,14 @@ export function storeContract(backend: Backend): void {
         await assert.rejects(store.read(file('empty'), { range: { start: 0 } }), ofKind('range-unsatisfiable'));
       });
 
-      it('reads only the version that was asked for', async () => {
+      it('reads only the requested version', async () => {
         const { etag } = await store.write(file('a'), upload('old'));
         assert.equal((await buffer((await store.read(file('a'), { ifMatch: etag })).body)).toString(), 'old');
         await store.write(file('a'), upload('newer'));
         await assert.rejects(store.read(file('a'), { ifMatch: etag }), ofKind('condition-failed'));
       });
 
-      it('writes only where nothing is, when asked to', async () => {
+      it('fails to write over an existing file with the condition "absent"', async () => {
         await store.write(file('a'), upload('first'), { condition: 'absent' });
         await assert.rejects(
           store.write(file('a'), upload('second'), { condition: 'absent' }),
@@ -313,7 +313,7 @@ export function storeContract(backend: Backend): void {
         assert.equal(await textOf(store, 'a'), 'first');
       });
 
-      it('lets one of many win that write where nothing is', unless('atomic-conditions'), async () => {
+      it('lets exactly one of many concurrent creations succeed', unless('atomic-conditions'), async () => {
         const writes = Array.from({ length: 20 }, (_, number) =>
           store.write(file('f/a'), upload(`writer ${number}`), { condition: 'absent' }),
         );
@@ -323,7 +323,7 @@ export function storeContract(backend: Backend): void {
         assert.equal(await textOf(store, 'f/a'), `writer ${winner}`);
       });
 
-      it('replaces only the version that was asked for', unless('conditional-replace'), async () => {
+      it('replaces only the requested version', unless('conditional-replace'), async () => {
         const { etag } = await store.write(file('a'), upload('one'));
         await store.write(file('a'), upload('two'), { condition: { etag } });
         await assert.rejects(
@@ -337,7 +337,7 @@ export function storeContract(backend: Backend): void {
         assert.deepEqual(await treeOf(store), { a: 'two' });
       });
 
-      it("says so when it can't honour a condition", {
+      it('rejects a condition that it does not support', {
         skip: !backend.lacks['conditional-replace'] && 'it can',
       }, async () => {
         const { etag } = await store.write(file('a'), upload('one'));
@@ -350,7 +350,7 @@ export function storeContract(backend: Backend): void {
         assert.equal((await store.stat(file('a'))).type, 'image/x-own; q="a b"');
       });
 
-      it('is not-found for what is not there, and for folders', async () => {
+      it('fails with not-found for missing files and for folders', async () => {
         await plant(store, { 'a/b': 'x' });
         for (const path of ['missing', 'a', 'a/c', 'a/b/c', 'x/y']) {
           await assert.rejects(store.stat(file(path)), ofKind('not-found'), path);
@@ -360,7 +360,7 @@ export function storeContract(backend: Backend): void {
       });
 
       it(
-        'refuses to write where a folder is, and through a file, and changes nothing',
+        'rejects a write over a folder or below a file, and changes nothing',
         unless('one-kind-per-name'),
         async () => {
           const tree = { a: 'file', 'b/': null, 'b/c': 'x' };
@@ -372,7 +372,7 @@ export function storeContract(backend: Backend): void {
         },
       );
 
-      it('takes every valid name', async () => {
+      it('accepts every valid name', async () => {
         await writeAll(store, Object.fromEntries(NAMES.map((name) => [`f/${name}/${name}`, name])));
         const expected = NAMES.map((name) => `f/${name}/`).toSorted(comparePaths);
         assert.deepEqual(await pathsIn(store, 'f'), expected);
@@ -384,7 +384,7 @@ export function storeContract(backend: Backend): void {
     });
 
     describe('stage', () => {
-      it('keeps bytes until their place is told, or forgets them', async (test) => {
+      it('keeps staged bytes until commit or abort', async (test) => {
         if (!store.stage) return test.skip('it has none');
         const staged = await store.stage({ body: Readable.from([Buffer.from('staged')]) });
         assert.deepEqual(await treeOf(store), {});
@@ -403,13 +403,13 @@ export function storeContract(backend: Backend): void {
     });
 
     describe('remove', () => {
-      it('removes one file and no neighbour', async () => {
+      it('removes only the named file', async () => {
         await plant(store, { 'f/a': '1', 'f/ab': '2', 'f/a.b': '3' });
         await store.remove(file('f/a'));
         assert.deepEqual(await treeOf(store), { 'f/': null, 'f/a.b': '3', 'f/ab': '2' });
       });
 
-      it('removes only the version that was asked for', async () => {
+      it('removes only the requested version', async () => {
         const { etag } = await store.write(file('a'), upload('old'));
         await store.write(file('a'), upload('newer'));
         await assert.rejects(store.remove(file('a'), { ifMatch: etag }), ofKind('condition-failed'));
@@ -420,7 +420,7 @@ export function storeContract(backend: Backend): void {
     });
 
     describe('folders', () => {
-      it('are made with their parents, twice too, and not over a file', async () => {
+      it('are created with their parents, idempotently, and never over a file', async () => {
         await store.createFolder(folder('a/b/c'));
         await store.createFolder(folder('a/b/c'));
         await store.createFolder(folder(''));
@@ -432,7 +432,7 @@ export function storeContract(backend: Backend): void {
         assert.deepEqual(await treeOf(store), { 'a/': null, 'a/b/': null, 'a/b/c/': null, f: 'x' });
       });
 
-      it('are removed when they are empty only', async () => {
+      it('are removed only when empty', async () => {
         await plant(store, { 'a/b': 'x', 'c/': null });
         await assert.rejects(store.removeFolder(folder('a')), ofKind('already-exists'));
         await assert.rejects(store.removeFolder(folder('missing')), ofKind('not-found'));
@@ -441,14 +441,14 @@ export function storeContract(backend: Backend): void {
         assert.deepEqual(await treeOf(store), { 'a/': null, 'a/b': 'x' });
       });
 
-      it('stay when their last file goes', async () => {
+      it('remain after the removal of their last file', async () => {
         await plant(store, { 'a/b': 'x' });
         await store.remove(file('a/b'));
         assert.deepEqual(await treeOf(store), emptied(backend, { 'a/': null }, 'a/'));
       });
     });
 
-    it('holds a file and a folder of one name side by side, where it can', {
+    it('holds a file and a folder of the same name, if supported', {
       skip: !backend.lacks['one-kind-per-name'] && 'it can not',
     }, async () => {
       await plant(store, { a: 'file', 'a/b': 'in the folder', 'a.': 'neighbour', 'e/': null, e: 'file' });
@@ -459,7 +459,7 @@ export function storeContract(backend: Backend): void {
       assert.deepEqual(await treeOf(store), { 'a.': 'neighbour', 'a/': null, 'a/b': 'in the folder', 'e/': null });
     });
 
-    it('is usable', async () => {
+    it('passes its own check', async () => {
       await store.check?.();
     });
   });

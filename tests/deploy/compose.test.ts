@@ -47,14 +47,14 @@ async function servicesOf(file: string): Promise<Record<string, Service>> {
   return (parse(stdout) as { services: Record<string, Service> }).services;
 }
 
-describe('The files for compose', () => {
+describe('The Compose files', () => {
   let disk: Record<string, Service>;
   let replicas: Record<string, Service>;
   before(async () => {
     [disk, replicas] = await Promise.all([servicesOf('disk.yaml'), servicesOf('replicas.yaml')]);
   });
 
-  it('give the service settings that go together, and leave none out', () => {
+  it('give Holdall a valid and complete set of settings', () => {
     for (const { holdall } of [disk, replicas]) {
       assert.ok(holdall);
       assertSettings(Object.keys(holdall.environment ?? {}));
@@ -63,7 +63,7 @@ describe('The files for compose', () => {
     }
   });
 
-  it('confine the service, and let it end by itself', () => {
+  it('restrict the container and allow a graceful shutdown', () => {
     for (const { holdall } of [disk, replicas]) {
       assert.equal(holdall?.read_only, true);
       assert.deepEqual(holdall.cap_drop, ['ALL']);
@@ -72,7 +72,7 @@ describe('The files for compose', () => {
     }
   });
 
-  it('name files that are there', async () => {
+  it('name only existing files', async () => {
     for (const service of [...Object.values(disk), ...Object.values(replicas)]) {
       if (service.build) await access(join(service.build.context, 'Dockerfile'));
       const paths = (service.volumes ?? []).map((volume) => volume.replace(/:.*/, ''));
@@ -81,14 +81,14 @@ describe('The files for compose', () => {
     }
   });
 
-  it('keep what the service remembers outside of the served folder', () => {
+  it('keep the state of Holdall outside the served folder', () => {
     for (const { holdall } of [disk, replicas]) {
       const mounts = [...(holdall?.volumes ?? []), ...[holdall?.tmpfs ?? []].flat()].map((each) => each.split(':'));
       assert.ok(mounts.some((parts) => parts.includes('/state')));
     }
   });
 
-  it('trust the proxy alone, and let nobody into Redis without the password', () => {
+  it('trust only the reverse proxy, and require a password for Redis', () => {
     const { holdall, proxy, redis } = replicas;
     assert.equal(holdall?.environment?.['TRUST_PROXY'], proxy?.networks?.['default']?.ipv4_address);
     assert.equal(new URL(holdall?.environment?.['REDIS_URL'] ?? '').password, SECRETS.REDIS_PASSWORD);
@@ -96,14 +96,14 @@ describe('The files for compose', () => {
     assert.match(String(redis?.command), /--requirepass "\$+REDIS_PASSWORD"/);
   });
 
-  it('have a proxy whose file Caddy takes', async () => {
+  it('contain a Caddyfile that Caddy accepts', async () => {
     const file = join(COMPOSE, 'Caddyfile');
     const env = { PATH: process.env['PATH'], HOME: '/nonexistent', ...replicas['proxy']?.environment };
     await run('caddy', ['validate', '--adapter', 'caddyfile', '--config', file], { env });
     assert.equal((await run('caddy', ['fmt', file])).stdout, await readFile(file, 'utf8'));
   });
 
-  it('have a store whose region is the one that the service is told', async () => {
+  it('give Garage and Holdall the same region', async () => {
     const toml = await readFile(join(COMPOSE, 'garage.toml'), 'utf8');
     assert.ok(toml.includes(`s3_region = "${replicas['holdall']?.environment?.['S3_REGION']}"`));
   });

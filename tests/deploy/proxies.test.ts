@@ -18,8 +18,8 @@ const DEPLOY = fileURLToPath(new URL('../../deploy/', import.meta.url));
 
 const read = (file: string) => readFile(join(DEPLOY, file), 'utf8');
 
-describe('The examples for reverse proxies', () => {
-  it('are taken by nginx', async (t) => {
+describe('The reverse proxy examples', () => {
+  it('are valid for nginx', async (t) => {
     const folder = await temporaryFolder(t);
     // Without certificates, which only who has the names has, and on sockets that nobody else has.
     let sockets = 0;
@@ -32,7 +32,7 @@ describe('The examples for reverse proxies', () => {
     await run('nginx', ['-t', '-q', '-e', 'stderr', '-p', folder, '-c', 'nginx.conf'], { env: { PATH } });
   });
 
-  it('are taken by Caddy', async () => {
+  it('are valid for Caddy', async () => {
     const options = ['--adapter', 'caddyfile', '--config', join(DEPLOY, 'Caddyfile')];
     await run('caddy', ['validate', ...options], { env: { PATH, HOME: '/nonexistent' } });
   });
@@ -41,7 +41,7 @@ describe('The examples for reverse proxies', () => {
     ['Apache', documentedApache],
     ['HAProxy', documentedHaproxy],
   ] as const) {
-    it(`are taken by ${name}`, async (t) => {
+    it(`are valid for ${name}`, async (t) => {
       const { file, check } = await documented(t, 8080);
       await run(file, check, { env: { PATH } });
     });
@@ -56,7 +56,7 @@ describe('The examples for reverse proxies', () => {
     });
   }
 
-  it('keep to the schemas that there are of the files of Traefik', async () => {
+  it('match the published schemas of the Traefik files', async () => {
     // Traefik itself is in no package: that it takes them is not tried.
     const schemas = JSON.parse(await readFile(new URL('traefik-schemas.json', import.meta.url), 'utf8'));
     const ajv = new Ajv({ allErrors: true });
@@ -68,7 +68,7 @@ describe('The examples for reverse proxies', () => {
     }
   });
 
-  it('have browsers use HTTPS alone', async () => {
+  it('make browsers use only HTTPS', async () => {
     for (const file of [
       'nginx.conf',
       'apache.conf',
@@ -83,7 +83,7 @@ describe('The examples for reverse proxies', () => {
     for (const name of routers.holdall.middlewares) assert.equal(middlewares[name].headers.stsSeconds, 31_536_000);
   });
 
-  it('name in the files of Traefik what the other has', async () => {
+  it('use matching names in both Traefik files', async () => {
     const { entryPoints, certificatesResolvers } = parse(await read('traefik.yaml'));
     const { routers, services } = parse(await read('traefik-holdall.yaml')).http;
     for (const { entryPoints: used, service } of Object.values<{ entryPoints: string[]; service: string }>(routers)) {

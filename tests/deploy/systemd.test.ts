@@ -14,7 +14,7 @@ export const needs: readonly Need[] = ['systemd'];
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-describe('The unit for systemd', () => {
+describe('The systemd unit', () => {
   let unit = '';
   before(async () => {
     unit = await readFile(join(ROOT, 'deploy/systemd/holdall.service'), 'utf8');
@@ -23,7 +23,7 @@ describe('The unit for systemd', () => {
   const values = (name: string) =>
     [...unit.matchAll(new RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value);
 
-  it('is understood by systemd, which finds little that the service could do beyond its own', async (t) => {
+  it('is valid for systemd and has a low exposure score', async (t) => {
     const file = join(await temporaryFolder(t), 'holdall.service');
     // With a Node.js and a package that are there, which systemd looks for.
     const here = unit
@@ -36,18 +36,18 @@ describe('The unit for systemd', () => {
     await run('systemd-analyze', ['security', '--offline=true', '--threshold=15', '--no-pager', file]);
   });
 
-  it('leaves V8 what it needs, and the service time to end', () => {
+  it('allows what V8 requires, and leaves time for a graceful shutdown', () => {
     // In a unit, a later line or another form of it could take back an earlier one.
     assert.deepEqual(values('MemoryDenyWriteExecute'), []);
     assert.ok(Number(values('TimeoutStopSec')) >= LONGEST_STOP);
     assert.deepEqual(values('KillMode'), ['mixed']);
   });
 
-  it('names settings that there are', () => {
+  it('sets only existing settings', () => {
     assertSettings(values('Environment').flatMap((line) => line.split(' ').map((each) => each.replace(/=.*/, ''))));
   });
 
-  it('names the user that the file for sysusers makes', async () => {
+  it('runs as the user that the sysusers file creates', async () => {
     const [, user] = /^u (\S+) - /m.exec(await readFile(join(ROOT, 'deploy/systemd/holdall.sysusers'), 'utf8')) ?? [];
     assert.deepEqual([...values('User'), ...values('Group')], [user, user]);
   });

@@ -13,8 +13,8 @@ import { type Need, readDocumentedNeeds } from '../access/documented-needs.ts';
 
 const PAGE = await readFile(new URL('../../docs/access.md', import.meta.url), 'utf8');
 
-describe('The page about access', () => {
-  it('has files that are right, each with a table of who may what by it', () => {
+describe('The access documentation', () => {
+  it('has valid example files, each with a correct table of permissions', () => {
     const examples = examplesOf(PAGE);
     assert.ok(examples.length >= 7);
     for (const { text, table } of examples) {
@@ -29,7 +29,7 @@ describe('The page about access', () => {
     }
   });
 
-  it('prints what the command explains', async () => {
+  it('shows the actual output of the explain command', async () => {
     const [, command = '', printed] =
       /```sh\nnpx holdall (access explain .*)\n```\n\n```text\n([^`]+)```/.exec(PAGE) ?? assert.fail();
     const folder = await mkdtemp(join(tmpdir(), 'holdall-access-'));
@@ -51,7 +51,7 @@ describe('The page about access', () => {
   });
 });
 
-describe('The verbs of the command', () => {
+describe('The subcommands of the CLI', () => {
   const DONE: Readonly<Record<string, readonly [Need['at'], file: string, folder: string]>> = {
     list: ['source', '', 'List a folder'],
     fetch: ['source', 'Fetch a file', ''],
@@ -66,7 +66,7 @@ describe('The verbs of the command', () => {
     'move-to': ['destination', 'Move a file', 'Move a folder'],
   };
 
-  it('need what the table says', async () => {
+  it('require the documented permissions', async () => {
     const rows = await readDocumentedNeeds();
     const needsAt = (title: string, at: Need['at']) => {
       const needs = rows.find((row) => row.title === title)?.needs ?? assert.fail(title);

@@ -14,7 +14,7 @@ const read = async (path: string) =>
   (await readFile(new URL(`../../${path}`, import.meta.url), 'utf8')).replace(/ +\|/g, ' |');
 
 describe('The documentation', () => {
-  it('has every setting, with its default, example and help, and no other', async () => {
+  it('lists exactly the existing settings, with default, example and help', async () => {
     const page = await read('docs/settings.md');
     const rows = [...page.matchAll(/^\| `([A-Z\d_]+)` \|.*$/gm)].map(([row, name = '']) => ({ row, name }));
     assert.deepEqual(
@@ -35,7 +35,7 @@ describe('The documentation', () => {
     for (const name of Object.keys(SETTINGS)) assert.match(helpText('1.2.3'), new RegExp(`^  ${name}\\b`, 'm'));
   });
 
-  it('has every endpoint, by each of its methods', async () => {
+  it('lists every endpoint with each of its methods', async () => {
     const page = await read('docs/http-api.md');
     const service = await startService(disk);
     try {
@@ -54,7 +54,7 @@ describe('The documentation', () => {
     }
   });
 
-  it('says in the interface by what a request tells who sends it', async () => {
+  it('lists the authentication methods in the HTTP API', async () => {
     const service = await startService(disk);
     try {
       const { components, security } = jsonOf(await send(service.port, '/-/openapi.json')) as {
@@ -80,7 +80,7 @@ describe('The documentation', () => {
     }
   });
 
-  it('has every kind of error, with its status', async () => {
+  it('lists every error code with its status', async () => {
     const rows = (await read('docs/http-api.md')).split('\n').filter((line) => /^\| \d{3} \|/.test(line));
     for (const [kind, status] of Object.entries(STATUS_OF_KIND)) {
       assert.ok(
@@ -90,7 +90,7 @@ describe('The documentation', () => {
     }
   });
 
-  it('has every metric, with its labels, and no other', async () => {
+  it('lists exactly the existing metrics, with their labels', async () => {
     const rows = [...(await read('docs/monitoring.md')).matchAll(/^\| `holdall_(\w+)` \| (.*?) \|/gm)];
     const documented = rows.map(([, name, labels = '']) => [
       name,
@@ -112,7 +112,7 @@ describe('The documentation', () => {
     assert.deepEqual(Object.fromEntries(documented), Object.fromEntries(counted));
   });
 
-  it('gives a reason for every dependency, and for no other', async () => {
+  it('gives a reason for exactly the existing dependencies', async () => {
     const page = await read('docs/dependencies.md');
     const { dependencies, devDependencies, optionalDependencies } = JSON.parse(await read('package.json'));
     const [shipped = '', development = ''] = page.split('For development only:');
@@ -125,7 +125,7 @@ describe('The documentation', () => {
     assert.deepEqual(named(development).toSorted(), Object.keys(tools).toSorted());
   });
 
-  it('leads nowhere that is not there', async () => {
+  it('contains no broken links', async () => {
     const pages = [
       'README.md',
       'CONTRIBUTING.md',

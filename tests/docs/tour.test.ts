@@ -13,8 +13,8 @@ export const needs: readonly Need[] = ['curl'];
 
 const run = promisify(execFile);
 
-describe('The tour of the README', () => {
-  it('prints what the README says, pasted as it stands', async () => {
+describe('The README tour', () => {
+  it('prints the documented output when pasted unchanged', async () => {
     const steps = stepsOf(await readFile(new URL('../../README.md', import.meta.url), 'utf8'));
     assert.ok(steps.filter(({ prints }) => prints !== undefined).length >= 14);
     const service = await startService(disk);
@@ -31,7 +31,7 @@ describe('The tour of the README', () => {
     }
   });
 
-  it('has every endpoint of the interface', async () => {
+  it('uses every endpoint of the HTTP API', async () => {
     const commands = stepsOf(await readFile(new URL('../../README.md', import.meta.url), 'utf8'))
       .map(({ command }) => command)
       .join('\n');

@@ -17,10 +17,10 @@ async function sourcesOf(pattern: string): Promise<string> {
   return sources.join('\n').replaceAll(/['`"] \+\s*['`"]/g, '');
 }
 
-describe('The page about what may be wrong', () => {
+describe('The troubleshooting page', () => {
   const [aboutDoctor = '', symptoms = ''] = PAGE.split('## By what is seen');
 
-  it('names every check of the doctor, and no other', async () => {
+  it('lists exactly the existing checks of the doctor', async () => {
     const source = await sourcesOf('src/doctor/*.ts');
     const names = [...source.matchAll(/(?:\bname: |\.tell\(\s*)'([a-z]+(?:-[a-z]+)*)'/g)].map(([, name = '']) => name);
     const checks = new Set(names);
@@ -41,7 +41,7 @@ describe('The page about what may be wrong', () => {
     );
   });
 
-  it('has every text as the service says it', async () => {
+  it('quotes every message exactly as Holdall prints it', async () => {
     const source = await sourcesOf('src/**/*.ts');
     const texts = rowsOf(symptoms)
       .flatMap(([seen = '']) => codeIn(seen))
@@ -53,7 +53,7 @@ describe('The page about what may be wrong', () => {
     }
   });
 
-  it('names no setting that there is not', () => {
+  it('names only existing settings', () => {
     const known = new Set([...Object.keys(SETTINGS), 'HOLDALL_TOKEN', 'TMPDIR']);
     for (const code of codeIn(PAGE)) {
       const [, name] = /^([A-Z][A-Z\d]*(?:_[A-Z\d]+)+)(?:=.*)?$/.exec(code) ?? [];

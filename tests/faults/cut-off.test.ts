@@ -63,21 +63,24 @@ it('handles a client that disconnects', async (t) => {
     await until('no file is open', () => openFilesOf(holdall).length === 0);
   });
 
-  await t.test('cancels a folder copy with streamed progress after a disconnect and removes the partial copy', async () => {
-    await plantTree(join(root, 'from'), TREE);
-    let attempts = 0;
-    // On a busy machine, a copy may end before this process looks at it.
-    await until('a copy is cancelled', async () => {
-      const destination = `cancelled ${++attempts}`;
-      const leave = copyWithoutEnd(port, { destination, accept: 'application/x-ndjson' });
-      await untilCopying(destination);
-      leave();
-      await untilNoDebris(root);
-      return !existsSync(join(root, destination));
-    });
-    await assertGoesOn(holdall);
-    assert.ok(await isWhole(join(root, 'from'), TREE));
-  });
+  await t.test(
+    'cancels a folder copy with streamed progress after a disconnect and removes the partial copy',
+    async () => {
+      await plantTree(join(root, 'from'), TREE);
+      let attempts = 0;
+      // On a busy machine, a copy may end before this process looks at it.
+      await until('a copy is cancelled', async () => {
+        const destination = `cancelled ${++attempts}`;
+        const leave = copyWithoutEnd(port, { destination, accept: 'application/x-ndjson' });
+        await untilCopying(destination);
+        leave();
+        await untilNoDebris(root);
+        return !existsSync(join(root, destination));
+      });
+      await assertGoesOn(holdall);
+      assert.ok(await isWhole(join(root, 'from'), TREE));
+    },
+  );
 
   await t.test('completes a folder copy without streamed progress after a disconnect', async () => {
     const leave = copyWithoutEnd(port, { destination: 'copied', accept: 'application/json' });

@@ -32,7 +32,7 @@ function saying(kind: 'denied' | 'unavailable', text: RegExp) {
   };
 }
 
-describe('A branch that may not be written to', () => {
+describe('A branch without write access', () => {
   const writes: Readonly<Record<string, (store: Store) => Promise<unknown>>> = {
     'a text': (store) => store.write(file('a'), upload('new')),
     bytes: (store) => store.write(file('a'), upload('\0')),
@@ -55,7 +55,7 @@ describe('A branch that may not be written to', () => {
     'is in an archived repository': { arrange: ({ repository }) => repository.archive(), says: /archived/ },
   };
   for (const [name, { arrange, says }] of Object.entries(ways)) {
-    it(`refuses every change, with the reason: it ${name}`, async (t) => {
+    it(`rejects every change with the reason: it ${name}`, async (t) => {
       const opened = await openRepository(t, { files: { a: 'old', 'f/b': 'b' } });
       arrange(opened);
       for (const [, write] of Object.entries(writes)) await assert.rejects(write(opened.store), saying('denied', says));
@@ -64,7 +64,7 @@ describe('A branch that may not be written to', () => {
     });
   }
 
-  it('says so of the first commit too, and at once', async (t) => {
+  it('rejects the first commit at once, too', async (t) => {
     for (const [status, message] of [
       [422, 'Repository rule violations found'],
       [403, 'Resource not accessible by integration'],
@@ -76,13 +76,13 @@ describe('A branch that may not be written to', () => {
     }
   });
 
-  it('says so of the first commit of a protected branch in the words of the host', async (t) => {
+  it('rejects the first commit to a protected branch with the message of the host', async (t) => {
     const { store, repository } = await openEmptyRepository(t);
     repository.protect('main', 'Changes must be made through a pull request.');
     await assert.rejects(store.write(file('a'), upload('a')), saying('denied', /through a pull request/));
   });
 
-  it('says that the token is none', async (t) => {
+  it('rejects a change with an error about the invalid token', async (t) => {
     const { another } = await openRepository(t);
     await assert.rejects(
       another({ token: 'expired' }).write(file('a'), upload('a')),
@@ -90,7 +90,7 @@ describe('A branch that may not be written to', () => {
     );
   });
 
-  it('says that the branch is gone, which is not made anew', async (t) => {
+  it('rejects a change when the branch was deleted, and does not create it again', async (t) => {
     const { store, host, repository } = await openRepository(t, { branch: 'files', defaultBranch: 'main' });
     await store.write(file('a'), upload('a'));
     await repository.git('update-ref', '-d', 'refs/heads/files');
@@ -100,7 +100,7 @@ describe('A branch that may not be written to', () => {
     assert.equal(sent(host, PATCH_REF).length, 1);
   });
 
-  it('says that the branch went while the commit was made', async (t) => {
+  it('rejects a change when the branch is deleted during the commit', async (t) => {
     const { store, host, repository } = await openRepository(t, { branch: 'files', defaultBranch: 'main' });
     await repository.commit({ x: 'x' }, 'Other', { branch: 'main' });
     host.intercept(async ({ route }) => {
@@ -111,8 +111,8 @@ describe('A branch that may not be written to', () => {
   });
 });
 
-describe('A repository that was renamed', () => {
-  it('is written to under its new name, and the operator is told', async (t) => {
+describe('A renamed repository', () => {
+  it('is written to under its new name, and the rename is logged', async (t) => {
     const { store, repository, told } = await openRepository(t);
     await store.write(file('a'), upload('1'));
     repository.rename('renamed');
@@ -122,7 +122,7 @@ describe('A repository that was renamed', () => {
     assert.equal(told.filter(({ message }) => /GITHUB_REPO/.test(message)).length, 1);
   });
 
-  it('is asked no more where it leads nowhere', async (t) => {
+  it('is not requested again when its redirect has no target', async (t) => {
     const { store, host } = await openRepository(t);
     const elsewhere = { status: 307, headers: { location: `${host.apiUrl}/nowhere` }, body: { message: 'Moved' } };
     host.intercept(({ route }) => (route === POST_TREE ? elsewhere : undefined));
@@ -150,7 +150,7 @@ describe('A redirect of a write', () => {
     });
   }
 
-  it('to another origin is not followed, so that the token stays, and the error names it', async (t) => {
+  it('to another origin is not followed, which protects the token, and the error names that origin', async (t) => {
     const { store, host } = await openRepository(t);
     const [other] = [await openRepository(t)];
     const headers = { location: `${other.host.apiUrl}/elsewhere?secret=1` };
@@ -164,7 +164,7 @@ describe('A redirect of a write', () => {
     assert.equal(other.host.requests.length, 0);
   });
 
-  it('ends where redirects lead to each other', async (t) => {
+  it('fails when redirects form a loop', async (t) => {
     const { store, host } = await openRepository(t);
     host.intercept(({ method, query }) => {
       const location = `${host.apiUrl}/round?n=${Number(query.get('n') ?? 0) + 1}`;
@@ -175,9 +175,9 @@ describe('A redirect of a write', () => {
   });
 });
 
-describe('A refusal to move the branch', () => {
+describe('A rejected branch update', () => {
   for (const status of isFullForm ? [409, 422] : [409]) {
-    it(`is retried on the new head when others moved the branch, whatever its words: ${status}`, async (t) => {
+    it(`is retried on the new head when another client moved the branch, for any message: ${status}`, async (t) => {
       const { store, host, repository } = await openRepository(t);
       let moves = 0;
       host.intercept(async ({ route }) => {
@@ -190,7 +190,7 @@ describe('A refusal to move the branch', () => {
       assert.equal(await countCommits(repository), 3);
     });
 
-    it(`is retried when the branch stands where it was, and told in the words of the host in the end: ${status}`, async (t) => {
+    it(`is retried when the branch did not move, then fails with the message of the host: ${status}`, async (t) => {
       const { store, host, repository } = await openRepository(t);
       host.intercept(({ route }) =>
         route === PATCH_REF ? { status, body: { message: 'Reference cannot be updated' } } : undefined,
@@ -200,7 +200,7 @@ describe('A refusal to move the branch', () => {
       assert.equal(await countCommits(repository), 1);
     });
 
-    it(`makes one commit when the branch was moved all the same, and moved on by others: ${status}`, async (t) => {
+    it(`makes one commit when the update was applied and another client committed on top: ${status}`, async (t) => {
       const { store, host, repository } = await openRepository(t);
       host.intercept(async ({ route, body }) => {
         if (route !== PATCH_REF) return undefined;
@@ -214,9 +214,9 @@ describe('A refusal to move the branch', () => {
   }
 });
 
-describe('A proxy before the host', () => {
+describe('A proxy in front of the host', () => {
   const html = { 'content-type': 'text/html' };
-  it('is named with its status and never a fault of the service', async (t) => {
+  it('is named in the error with its status, never as an internal error', async (t) => {
     const { store, host } = await openRepository(t, {}, { trust: 0, retryAfter: 1 });
     for (const [status, says] of [
       [400, /proxy.*answered 400.*GITHUB_API_URL/],
@@ -229,7 +229,7 @@ describe('A proxy before the host', () => {
     }
   });
 
-  it('is named when it refuses the size of an upload', async (t) => {
+  it('is named in the error when it rejects the size of an upload', async (t) => {
     const { store, host } = await openRepository(t);
     host.intercept(({ route }) =>
       route === POST_BLOB ? { status: 413, headers: html, body: '<h1>No</h1>' } : undefined,
@@ -241,7 +241,7 @@ describe('A proxy before the host', () => {
   });
 });
 
-describe('A name', () => {
+describe('A path name', () => {
   const GIT = [
     '.git',
     '.GIT',
@@ -258,7 +258,7 @@ describe('A name', () => {
     '\ufeff.git',
     '.gitkeep',
   ];
-  it('that git or Holdall keep for themselves is refused, and nothing is asked', async (t) => {
+  it('reserved by git or Holdall is rejected without a request', async (t) => {
     const { store, host } = await openRepository(t, { files: { a: 'a', 'f/b': 'b' } });
     for (const name of GIT) {
       for (const path of [name, `x/${name}`, `${name}/x`]) {
@@ -277,7 +277,7 @@ describe('A name', () => {
     assert.equal(host.requests.length, 0);
   });
 
-  it('that only looks like one of those is taken', async (t) => {
+  it('similar to a reserved name is accepted', async (t) => {
     const { store } = await openRepository(t, { files: { a: 'a' } }, { gatherFor: 30 });
     const names = [
       '.github',
@@ -297,7 +297,7 @@ describe('A name', () => {
     assert.deepEqual(Object.keys(tree).toSorted(), names.map((name) => `f/${name}`).toSorted());
   });
 
-  it('of a marker is neither read, nor removed, nor taken from', async (t) => {
+  it('of a folder marker cannot be read, removed, copied or moved', async (t) => {
     const { store, repository } = await openRepository(t, { files: { 'f/.gitkeep': 'x', a: 'a' } });
     await assert.rejects(store.remove(file('f/.gitkeep')), ofKind('not-found'));
     await assert.rejects(store.stat(file('f/.gitkeep')), ofKind('not-found'));

@@ -28,7 +28,7 @@ async function bytesOf({ store }: Pick<Opened, 'store'>, path: string): Promise<
 }
 
 describe('A file of a branch', () => {
-  it('is known by what git knows of it, without being read', async (t) => {
+  it('has its metadata without a download', async (t) => {
     const opened = await open(t);
     const { store, repository } = opened;
     const know = async () => {
@@ -48,7 +48,7 @@ describe('A file of a branch', () => {
     assert.equal(await repository.git('rev-parse', 'main:f/bytes'), shaOfBlob(BYTES));
   });
 
-  it('is asked for once, and kept', async (t) => {
+  it('is requested once, and cached', async (t) => {
     const opened = await open(t);
     assert.deepEqual(
       await askedDuring(opened, async () => assert.ok((await bytesOf(opened, 'f/bytes')).equals(BYTES))),
@@ -65,18 +65,18 @@ describe('A file of a branch', () => {
     );
   });
 
-  it('is not asked for where another one holds the same', async (t) => {
+  it('is not requested when another file has the same content', async (t) => {
     const opened = await open(t, { a: BYTES, 'f/b': BYTES });
     await bytesOf(opened, 'a');
     assert.deepEqual(await askedDuring(opened, () => bytesOf(opened, 'f/b')), []);
   });
 
-  it('is not asked for where it is empty', async (t) => {
+  it('is not requested when it is empty', async (t) => {
     const opened = await open(t);
     assert.deepEqual(await askedDuring(opened, async () => assert.equal(await textOf(opened.store, 'empty'), '')), []);
   });
 
-  it('is asked for once when many read it at the same time', async (t) => {
+  it('is requested once by many concurrent readers', async (t) => {
     const opened = await open(t);
     const read = async () => {
       const bytes = await Promise.all(Array.from({ length: 20 }, () => bytesOf(opened, 'f/bytes')));
@@ -85,7 +85,7 @@ describe('A file of a branch', () => {
     assert.deepEqual(await askedDuring(opened, read), [BLOB]);
   });
 
-  it('gives the part that is asked for, first of all and later', async (t) => {
+  it('returns the requested range, uncached and cached', async (t) => {
     const opened = await open(t);
     const { store } = opened;
     const parts = async () => {
@@ -108,7 +108,7 @@ describe('A file of a branch', () => {
     await assert.rejects(store.read(file('empty'), { range: { suffix: 1 } }), ofKind('range-unsatisfiable'));
   });
 
-  it('is not asked for where it is another, or too large', async (t) => {
+  it('is not requested when its etag differs or it is too large', async (t) => {
     const opened = await open(t);
     const { store } = opened;
     const read = async () => {
@@ -122,7 +122,7 @@ describe('A file of a branch', () => {
     assert.ok((await buffer(whole.body)).equals(BYTES));
   });
 
-  it('stays the same while it is read, whatever is committed', async (t) => {
+  it('stays the same for a reader during commits', async (t) => {
     const { store, repository, another } = await open(t);
     const content = await store.read(file('f/bytes'));
     await repository.commit({ 'f/bytes': 'other' });
@@ -132,9 +132,9 @@ describe('A file of a branch', () => {
   });
 });
 
-describe('A file whose host fails', () => {
+describe('A file during host failures', () => {
   for (const bytes of [0, 1, MIB, BYTES.length - 1]) {
-    it(`breaks off for the reader where the host does behind ${bytes} bytes, and is whole the next time`, async (t) => {
+    it(`fails for the reader when the host stops after ${bytes} bytes, and is complete the next time`, async (t) => {
       const opened = await open(t);
       opened.host.intercept(({ route }) => (route === GET_BLOB ? { cutBehind: bytes } : undefined));
       const received: Buffer[] = [];
@@ -149,7 +149,7 @@ describe('A file whose host fails', () => {
     });
   }
 
-  it('never gives the bytes of another', async (t) => {
+  it('never returns the bytes of another file', async (t) => {
     const opened = await open(t);
     const { store, host } = opened;
     host.intercept(({ route }) => (route === GET_BLOB ? { status: 200, body: 'eht text' } : undefined));
@@ -162,7 +162,7 @@ describe('A file whose host fails', () => {
     assert.equal(await textOf(store, 'text.txt'), 'the text');
   });
 
-  it('is an error at once where the host refuses it, for all who wait', async (t) => {
+  it('fails at once for all readers when the host rejects the request', async (t) => {
     const { store, host } = await open(t);
     host.intercept(({ route }) => (route === GET_BLOB ? { status: 500, body: { message: 'Oops' } } : undefined));
     const reads = Array.from({ length: 5 }, () => store.read(file('text.txt')));
@@ -173,7 +173,7 @@ describe('A file whose host fails', () => {
     assert.equal(await textOf(store, 'text.txt'), 'the text');
   });
 
-  it('is asked for again where the host fails in passing', async (t) => {
+  it('is requested again after a transient failure of the host', async (t) => {
     const { store, host } = await open(t);
     let failures = 0;
     host.intercept(({ route }) => (route === GET_BLOB && failures++ < 2 ? { status: 502 } : undefined));
@@ -181,8 +181,8 @@ describe('A file whose host fails', () => {
   });
 });
 
-describe('A read that ends early', () => {
-  it('fails at once for who leaves, and for nobody else', async (t) => {
+describe('An interrupted read', () => {
+  it('fails at once for the reader that aborts, and for no other reader', async (t) => {
     const { store, host } = await open(t);
     const [arrived, released] = [event(), event()];
     host.intercept(async ({ route }) => {
@@ -201,7 +201,7 @@ describe('A read that ends early', () => {
     assert.ok((await buffer((await stayed).body)).equals(BYTES));
   });
 
-  it('fails when the store is closed, and the store takes no other', async (t) => {
+  it('fails when the store is closed, which also rejects new reads', async (t) => {
     const opened = await open(t);
     const { host, another } = opened;
     const store = another();
@@ -221,7 +221,7 @@ describe('A read that ends early', () => {
     await assert.rejects(store.read(file('f/bytes')), unavailable(/stopping/));
   });
 
-  it('fails when the store is closed behind its first bytes', async (t) => {
+  it('fails when the store is closed after its first bytes', async (t) => {
     const { another } = await open(t);
     const store = another();
     const content = await store.read(file('f/bytes'));

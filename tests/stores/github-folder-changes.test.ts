@@ -22,7 +22,7 @@ describe('A folder of 5,000 files', () => {
     removed: (store) => having(store, 'removeTree')(folder('big')),
   };
   for (const [name, operate] of representatives(operations, 'copied', 'renamed')) {
-    it(`is ${name} in one commit of six requests at the most, and no blob`, async (t) => {
+    it(`is ${name} in one commit with at most six requests and no blob`, async (t) => {
       const { store, host, repository } = await openRepository(t, { files: { ...many, 'README.md': 'text' } });
       await operate(store);
       const asked = host.requests.map(({ route }) => route);
@@ -35,7 +35,7 @@ describe('A folder of 5,000 files', () => {
   }
 });
 
-describe('A folder that holds what is no file', () => {
+describe('A folder with symbolic links or submodules', () => {
   const commit = '1234567890123456789012345678901234567890';
   const files = {
     'f/link': { mode: '120000', content: 'target' },
@@ -50,7 +50,7 @@ describe('A folder that holds what is no file', () => {
     );
   const expected = ['120000 link', '160000 module', '100755 run', '100644 text'];
 
-  it('takes it along when it is copied and moved, and when it goes', async (t) => {
+  it('includes them when it is copied, moved or removed', async (t) => {
     const { store, repository } = await openRepository(t, { files });
     await having(store, 'copyFolder')(folder('f'), folder('copy'), keep);
     await having(store, 'moveFolder')(folder('f'), folder('deep/moved'), keep);
@@ -62,7 +62,7 @@ describe('A folder that holds what is no file', () => {
     assert.deepEqual(Object.keys(await filesIn(repository)), ['other/x']);
   });
 
-  it('keeps it when a neighbour changes, and is not empty with it alone', async (t) => {
+  it('keeps them when a sibling changes, and is not empty when it contains only them', async (t) => {
     const { store, repository } = await openRepository(t, { files });
     await store.remove(file('f/text'));
     await store.remove(file('f/run'));
@@ -71,7 +71,7 @@ describe('A folder that holds what is no file', () => {
     assert.deepEqual(await held(repository, 'f/'), ['120000 link', '160000 module']);
   });
 
-  it('has nothing put in its place', async (t) => {
+  it('never replaces them with a file or folder', async (t) => {
     const { store, repository } = await openRepository(t, { files });
     for (const name of ['link', 'module']) {
       await assert.rejects(store.write(file(`f/${name}`), upload('x')), ofKind('wrong-kind'));
@@ -89,8 +89,8 @@ describe('A folder that holds what is no file', () => {
   });
 });
 
-describe('A folder that holds nothing any more', () => {
-  it('goes with its last file, and those above it with it, unless it has a marker', async (t) => {
+describe('A folder that becomes empty', () => {
+  it('disappears with its last file, as do its empty parents, unless it has a marker', async (t) => {
     const { store, repository } = await openRepository(t, { files: { 'a/b/c/d': 'd', z: 'z' } });
     await store.createFolder(folder('m/n'));
     await store.write(file('m/n/x'), upload('x'));
@@ -102,19 +102,19 @@ describe('A folder that holds nothing any more', () => {
     assert.deepEqual(await treeOf(store), { 'm/': null, z: 'z' });
   });
 
-  it('goes when its last file is moved out of it', async (t) => {
+  it('disappears when its last file is moved elsewhere', async (t) => {
     const { store, repository } = await openRepository(t, { files: { 'a/b/c': 'c' } });
     await having(store, 'move')(file('a/b/c'), file('c'), keep);
     assert.deepEqual(await filesIn(repository), { c: fileOf('c') });
   });
 
-  it('goes when the only folder in it is moved into it elsewhere', async (t) => {
+  it('remains when its only subfolder is renamed inside it', async (t) => {
     const { store } = await openRepository(t, { files: { 'a/b/c': 'c' } });
     await having(store, 'moveFolder')(folder('a/b'), folder('a/d'), keep);
     assert.deepEqual(await treeOf(store), { 'a/': null, 'a/d/': null, 'a/d/c': 'c' });
   });
 
-  it('keeps a marker, if it is the root', async (t) => {
+  it('keeps a marker when it is the root', async (t) => {
     const { store, repository } = await openRepository(t, { files: { 'a/b': 'b' } });
     await having(store, 'removeTree')(folder('a'));
     assert.deepEqual(await filesIn(repository), { '.gitkeep': fileOf('') });
@@ -124,7 +124,7 @@ describe('A folder that holds nothing any more', () => {
     assert.deepEqual(await filesIn(repository), { '.gitkeep': fileOf('') });
   });
 
-  it('is there while somebody else keeps it with a marker, which stays hidden', async (t) => {
+  it('exists while a marker of another client is in it, which stays hidden', async (t) => {
     const { store, repository } = await openRepository(t, { files: { 'a/.gitkeep': 'a marker with a text\n' } });
     assert.deepEqual(await treeOf(store), { 'a/': null });
     await having(store, 'copyFolder')(folder('a'), folder('b'), keep);
@@ -133,8 +133,8 @@ describe('A folder that holds nothing any more', () => {
   });
 });
 
-describe('A folder that is changed and moved at once', () => {
-  it('has every change at its new place, in whatever order they come', async (t) => {
+describe('A folder that is changed and moved concurrently', () => {
+  it('has every change at its new path, in any order of the changes', async (t) => {
     const { store } = await openRepository(t, { files: { 'f/a': 'a', 'f/g/b': 'b' } }, { gatherFor: 1 });
     await Promise.all([
       store.remove(file('f/a')),
@@ -156,7 +156,7 @@ describe('A folder that is changed and moved at once', () => {
 });
 
 describe('The first commit', () => {
-  it('is made by the first write, whatever that is', async (t) => {
+  it('is made by the first write of any kind', async (t) => {
     const writes: readonly ((store: Store) => Promise<unknown>)[] = [
       (store) => store.write(file('a/b'), upload('text')),
       (store) => store.write(file('a/b'), upload('\0'.repeat(100))),
@@ -176,7 +176,7 @@ describe('The first commit', () => {
     }
   });
 
-  it('is one, though two services write at once', async (t) => {
+  it('is made once when two services write concurrently', async (t) => {
     const { store, another, repository } = await openEmptyRepository(t);
     const services = [store, another()];
     const write = (service: Store, which: number) =>
@@ -190,7 +190,7 @@ describe('The first commit', () => {
     assert.equal(await repository.git('rev-list', '--max-parents=0', '--count', 'main'), '1');
   });
 
-  it('leads to the branch, if that is another one than the default', async (t) => {
+  it('creates the configured branch when it is not the default branch', async (t) => {
     const { store, another, repository } = await openEmptyRepository(
       t,
       { branch: 'files', defaultBranch: 'main' },
@@ -201,7 +201,7 @@ describe('The first commit', () => {
     assert.deepEqual(Object.keys(await filesIn(repository, 'main')), ['.gitkeep']);
   });
 
-  it('has the author who was set', async (t) => {
+  it('has the configured author', async (t) => {
     const author = { name: 'Ada Example', email: 'ada@example.org' };
     const { store, repository } = await openEmptyRepository(t, {}, { author });
     await store.write(file('a'), upload('a'));

@@ -33,7 +33,7 @@ const WEB_PAGE: OwnAnswer = {
   body: '<!DOCTYPE html><title>Log in</title>',
 };
 
-describe('An answer of another shape than that of GitHub', () => {
+describe('A malformed GitHub response', () => {
   const shapes: readonly (readonly [string, OwnAnswer])[] = [
     ['an empty object', { status: 201, body: {} }],
     ['null', { status: 201, body: null }],
@@ -41,7 +41,7 @@ describe('An answer of another shape than that of GitHub', () => {
     ['a number', { status: 201, body: { sha: 7 } }],
     ['a web page', WEB_PAGE],
   ];
-  it('to bytes that are sent fails these, and no text beside them', async (t) => {
+  it('to a blob upload fails only that upload, not a text in the same batch', async (t) => {
     const { store, host, repository } = await openRepository(t, {}, { gatherFor: 20 });
     const [small, large] = [randomBytes(1000), randomBytes(100_000)];
     const texts: string[] = [];
@@ -61,7 +61,7 @@ describe('An answer of another shape than that of GitHub', () => {
   });
 
   for (const route of [POST_TREE, POST_COMMIT]) {
-    it(`to what makes a commit leaves the branch alone: ${route.split('/').at(-1)}`, async (t) => {
+    it(`to the creation of a tree or commit leaves the branch unchanged: ${route.split('/').at(-1)}`, async (t) => {
       const { store, host, repository } = await openRepository(t, {}, { gatherFor: 20 });
       const change = () => [store.write(file('a'), upload('a')), store.write(file('b'), upload('b'))];
       for (const [name, answer] of shapes) {
@@ -83,7 +83,7 @@ describe('An answer of another shape than that of GitHub', () => {
     [POST_BLOB, bytesUpload(randomBytes(1000))],
     [POST_TREE, upload('a')],
   ] as const) {
-    it(`is unavailable where the host names another object than was sent: ${route}`, async (t) => {
+    it(`rejects with unavailable when the host returns the hash of another object: ${route}`, async (t) => {
       const { store, host, repository } = await openRepository(t);
       host.intercept(answering(route, { status: 201, body: { sha: SHA } }));
       await assert.rejects(store.write(file('a'), change), unavailable(/GITHUB_API_URL/));
@@ -92,7 +92,7 @@ describe('An answer of another shape than that of GitHub', () => {
     });
   }
 
-  it('to the move of the branch is no success where the branch did not move', async (t) => {
+  it('to a branch update is an error when the branch did not move', async (t) => {
     const { store, host, repository } = await openRepository(t);
     for (const answer of [{ status: 200, body: {} }, { status: 200, body: { object: { sha: SHA } } }, WEB_PAGE]) {
       host.intercept(answering(PATCH_REF, answer));
@@ -101,7 +101,7 @@ describe('An answer of another shape than that of GitHub', () => {
     assert.equal(await countCommits(repository), 1);
   });
 
-  it('to the move of the branch is a success where the branch moved', async (t) => {
+  it('to a branch update is a success when the branch moved', async (t) => {
     const { store, host, repository } = await openRepository(t);
     host.intercept(async ({ route, body }) => {
       if (route !== PATCH_REF) return undefined;
@@ -125,7 +125,7 @@ describe('An answer of another shape than that of GitHub', () => {
     ['an entry without a sha', { status: 200, body: { tree: [{ ...entry, sha: undefined }], truncated: false } }],
     ['a web page', WEB_PAGE],
   ];
-  it('to a listing is an error, and never an empty folder', async (t) => {
+  it('to a listing is an error, never an empty folder', async (t) => {
     const { store, host } = await openRepository(t, { files: { a: 'a', 'f/b': 'b' } }, { trust: 600 });
     for (const [name, answer] of trees) {
       host.intercept(answering(GET_TREE, answer));
@@ -138,7 +138,7 @@ describe('An answer of another shape than that of GitHub', () => {
     assert.deepEqual(await pathsIn(store, 'f'), ['f/b']);
   });
 
-  it('to one folder of a large repository is an error when a name leads to another folder', async (t) => {
+  it('to a folder request in a large repository is an error when a name points to another folder', async (t) => {
     const { store, host } = await openRepository(t, { files: { a: 'a', 'f/b': 'b' } });
     host.intercept(({ route, query }) => {
       if (route !== GET_TREE) return undefined;
@@ -151,7 +151,7 @@ describe('An answer of another shape than that of GitHub', () => {
     assert.deepEqual(await pathsIn(store, ''), ['a', 'f/']);
   });
 
-  it('to a look at the branch is an error', async (t) => {
+  it('to a branch request is an error', async (t) => {
     const { store, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
     const shaped = (commit: unknown) => ({ status: 200, body: { name: 'main', commit } });
     const bodies = [null, {}, { sha: SHA }, { commit: { tree: { sha: SHA } } }, { sha: SHA, commit: { tree: {} } }];
@@ -179,7 +179,7 @@ describe('An answer of another shape than that of GitHub', () => {
     });
   }
 
-  it('to a look for the new name of a repository is an error', async (t) => {
+  it('to a request for the new repository name is an error', async (t) => {
     const { store, host } = await openRepository(t);
     const moved = { status: 307, headers: { location: `${host.apiUrl}/elsewhere` }, body: { message: 'Moved' } };
     for (const body of [{}, null, { full_name: 7 }]) {
@@ -190,7 +190,7 @@ describe('An answer of another shape than that of GitHub', () => {
     }
   });
 
-  it('to the question for the address of a large file is an error that may pass', async (t) => {
+  it('to a request for the download URL of a large file is a transient error', async (t) => {
     const served = await serveRepository({ a: randomBytes(6 * MIB) });
     t.after(served.stop);
     const { port, host } = served;
@@ -214,7 +214,7 @@ describe('A response with surprising headers or body', () => {
     'nonsense;;=',
   ];
 
-  it('keeps the branch that was read before when a 304 has a Content-Type', async (t) => {
+  it('keeps the cached branch when a 304 has a Content-Type', async (t) => {
     const { store, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
     assert.deepEqual(await pathsIn(store, ''), ['a']);
     for (const [index, type] of NULL_BODY_TYPES.entries()) {
@@ -281,8 +281,8 @@ function within(most: number) {
   };
 }
 
-describe('A host that asks to be left alone', () => {
-  it('is so for an hour at the most, whatever its Retry-After', async (t) => {
+describe('A host that limits requests', () => {
+  it('receives no requests for at most one hour, for any Retry-After', async (t) => {
     const { another, host } = await openRepository(t, {}, { trust: 0 });
     for (const seconds of ['99999999999999', '9'.repeat(400), '1e300', '-5', 'soon']) {
       const limited = { status: 429, headers: { 'retry-after': seconds }, body: { message: 'Too many requests' } };
@@ -294,7 +294,7 @@ describe('A host that asks to be left alone', () => {
     }
   });
 
-  it('is left alone for an hour at the most also where its quota never comes back', async (t) => {
+  it('receives no requests for at most one hour when its quota never resets', async (t) => {
     const { store, host } = await openRepository(t, {}, { trust: 0 });
     // In the year 2286.
     host.quota.reset = 9_999_999_999;
@@ -303,7 +303,7 @@ describe('A host that asks to be left alone', () => {
     await assert.rejects(store.list(folder('')), within(3600));
   });
 
-  it('is sent nothing a second time meanwhile, also of what failed in passing', async (t) => {
+  it('receives no retries during the limit, even after a transient failure', async (t) => {
     const { store, host, repository } = await openRepository(t, {}, { trust: 0 });
     const secondary = 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.';
     host.intercept(async ({ route }) => {
@@ -325,8 +325,8 @@ describe('A host that asks to be left alone', () => {
   });
 });
 
-describe('A branch that was set back by force behind our commit', () => {
-  it('is followed once no replica can be behind any more, and no later upload brings it back', async (t) => {
+describe('A branch that a force push reset to before our commit', () => {
+  it('is followed after the replica delay, and later uploads do not restore our commit', async (t) => {
     const { store, repository } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
     const clock = performance.now.bind(performance);
     let later = 0;
@@ -345,7 +345,7 @@ describe('A branch that was set back by force behind our commit', () => {
     assert.deepEqual(await pathsIn(store, ''), ['a', 'b']);
   });
 
-  it('is followed by an upload that is the first to look', async (t) => {
+  it('is followed by an upload that is the first request afterwards', async (t) => {
     const { store, repository } = await openRepository(t, { files: { a: 'a' } }, { trust: 600 });
     const before = await repository.git('rev-parse', 'main');
     await store.write(file('ours'), upload('ours'));

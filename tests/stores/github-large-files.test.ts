@@ -66,7 +66,7 @@ describe('A file of 6 MB or more', () => {
     assert.deepEqual(host.downloadRequests, []);
   });
 
-  it('is too large where the host gives no URL, which the answer says', async (t) => {
+  it('fails as too large when the host returns no URL', async (t) => {
     const { port, host } = await serve(t, { a: LARGE, b: JUST_BELOW });
     host.offers.downloads = false;
     const { status, body } = await send(port, '/file/a');
@@ -87,7 +87,7 @@ describe('A file of 6 MB or more', () => {
 });
 
 describe('A file just below 6 MB', () => {
-  it('comes directly, and in parts', async (t) => {
+  it('is returned directly, also in ranges', async (t) => {
     const { port, host } = await serve(t, { a: JUST_BELOW });
     const whole = await send(port, '/file/a');
     assert.equal(whole.status, 200);

@@ -38,7 +38,7 @@ function askedBeside({ host }: Pick<Opened, 'host'>): string[] {
   return host.downloadRequests.map(({ status, route }) => `${status} ${route.replace(BATCH, 'batch')}`);
 }
 
-describe('A pointer of Git LFS', () => {
+describe('A Git LFS pointer', () => {
   for (const [where, path, attributes] of [
     ['in the root', 'a.bin', '.gitattributes'],
     ['below the attributes', 'f/g/a.bin', '.gitattributes'],
@@ -58,7 +58,7 @@ describe('A pointer of Git LFS', () => {
     });
   }
 
-  it('gives a part of its object', async (t) => {
+  it('returns a range of its object', async (t) => {
     const { store } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
     for (const [range, start, end] of [
       [{ start: MIB, end: MIB + 9 }, MIB, MIB + 9],
@@ -295,7 +295,7 @@ describe('A file that only looks like a pointer of Git LFS', () => {
   });
 });
 
-describe('A large object of Git LFS', () => {
+describe('A large Git LFS object', () => {
   it('is led to, by the URL that its host gives', async (t) => {
     const large = randomBytes(6 * MIB);
     const served = await serveRepository({ 'README.md': 'text' });

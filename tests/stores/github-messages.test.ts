@@ -10,8 +10,8 @@ export const needs: readonly Need[] = ['git'];
 const keep = { replace: false };
 const together = { gatherFor: 50 };
 
-describe('The message of a commit', () => {
-  it('says what was done, if that is one change', async (t) => {
+describe('The commit message', () => {
+  it('describes a single change', async (t) => {
     const { store, repository } = await openRepository(t, { files: { a: 'a', 'f/b': 'b' } });
     const changes: readonly (readonly [string, () => Promise<unknown>])[] = [
       ['Upload x/y.txt', () => store.write(file('x/y.txt'), upload('y'))],
@@ -30,7 +30,7 @@ describe('The message of a commit', () => {
     }
   });
 
-  it('ends with a line that no other has, and that git takes for a trailer', async (t) => {
+  it('ends with a unique line that git parses as a trailer', async (t) => {
     const { store, repository } = await openRepository(t, {}, together);
     await uploadAll(store, 2);
     await store.write(file('another'), upload('x'));
@@ -41,7 +41,7 @@ describe('The message of a commit', () => {
     for (const trailer of trailers) assert.match(trailer, /^[0-9a-f]{16}$/);
   });
 
-  it('lists what was done, if that are several', async (t) => {
+  it('lists several changes', async (t) => {
     const { store, repository } = await openRepository(t, {}, together);
     await uploadAll(store, 3);
     const [message = ''] = await messagesIn(repository);
@@ -50,7 +50,7 @@ describe('The message of a commit', () => {
     assert.deepEqual(listed.toSorted(), ['- Upload 0', '- Upload 1', '- Upload 2']);
   });
 
-  it('lists a hundred, and how many more there are', async (t) => {
+  it('lists 100 changes and the number of further changes', async (t) => {
     const { store, repository } = await openRepository(t, {}, { gatherFor: 300 });
     await uploadAll(store, 130);
     const [message = ''] = await messagesIn(repository);
@@ -59,7 +59,7 @@ describe('The message of a commit', () => {
     assert.equal(lines.at(-1), '- and 30 more');
   });
 
-  it('leaves out what was refused', async (t) => {
+  it('omits rejected changes', async (t) => {
     const { store, repository } = await openRepository(t, { files: { a: 'a' } }, together);
     await Promise.allSettled([
       store.write(file('a'), upload('x'), { condition: 'absent' }),
@@ -69,7 +69,7 @@ describe('The message of a commit', () => {
     assert.equal((await messagesIn(repository))[0], 'Upload b');
   });
 
-  it('has the template that was set', async (t) => {
+  it('follows the configured template', async (t) => {
     const commitMessage = 'files: {summary} ({count}) [skip ci] {other} $& $1';
     const { store, repository } = await openRepository(t, {}, { ...together, commitMessage });
     await store.write(file('{count} $& {summary}'), upload('x'));
@@ -79,7 +79,7 @@ describe('The message of a commit', () => {
     assert.equal(message.split('\n')[0], 'files: Change 2 files and folders (2) [skip ci] {other} $& $1');
   });
 
-  it('is of the author who was set, and else of whom the token belongs to', async (t) => {
+  it('has the configured author, otherwise the owner of the token', async (t) => {
     const { store, another, repository } = await openRepository(t);
     const author = { name: 'Ada Exämple', email: 'ada@example.org' };
     await store.write(file('a'), upload('a'));
@@ -90,7 +90,7 @@ describe('The message of a commit', () => {
     assert.equal(second, 'Ada Exämple <ada@example.org> Ada Exämple');
   });
 
-  it('has one line for each change, whatever names say', async (t) => {
+  it('has one line per change, for any file name', async (t) => {
     const names = [
       'Signed-off-by: x <x@y>',
       '- Delete all',
@@ -118,7 +118,7 @@ describe('The message of a commit', () => {
     }
   });
 
-  it('has no word of a file name in it that the host would act on', async (t) => {
+  it('contains no keyword from a file name that triggers an action of the host', async (t) => {
     const { store, repository } = await openRepository(t);
     for (const name of ['closes #1', 'fixes gh-12', 'hello @team', 'a [skip ci]', 'octocat', 'high-1']) {
       await store.write(file(name), upload('x'));

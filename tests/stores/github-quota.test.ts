@@ -63,8 +63,8 @@ function ending(host: GitHubFake, seconds: number): void {
   host.quota.reset = inSeconds(seconds);
 }
 
-describe('A quota that is spent', () => {
-  it('is told with the time of its reset, and nothing is asked until then', async (t) => {
+describe('An exhausted quota', () => {
+  it('is reported with its reset time, and no request is sent until then', async (t) => {
     stopClock(t);
     const { store, host, repository } = await openRepository(t, {}, { trust: 0 });
     ending(host, 600);
@@ -80,7 +80,7 @@ describe('A quota that is spent', () => {
     assert.equal(await countCommits(repository), 2);
   });
 
-  it('is known by the last answer that was taken, so that nothing is refused', async (t) => {
+  it('is detected from the last successful response, before any request is rejected', async (t) => {
     stopClock(t);
     const { store, host } = await openRepository(t);
     // The look at the branch and its tree, and the three of the commit.
@@ -91,7 +91,7 @@ describe('A quota that is spent', () => {
     assert.equal(store.quota?.()?.remaining, 0);
   });
 
-  it('is waited for, if its reset is near', async (t) => {
+  it('delays requests when its reset is near', async (t) => {
     const { store, host, repository } = await openRepository(t, {}, { quotaWait: 10 });
     ending(host, 2);
     await store.write(file('a'), upload('1'));
@@ -101,7 +101,7 @@ describe('A quota that is spent', () => {
     assert.ok(host.requests.filter(({ status }) => status >= 400).length <= 1);
   });
 
-  it('ends a commit in its middle with nothing half, and the commit can be made later', async (t) => {
+  it('aborts a commit without partial changes, and the commit succeeds later', async (t) => {
     stopClock(t);
     const { store, host, repository } = await openRepository(t);
     ending(host, 600);
@@ -111,7 +111,7 @@ describe('A quota that is spent', () => {
     assert.equal(await repository.git('show', 'main:a'), '1');
   });
 
-  it('is told of an upload that is under way as of any other', async (t) => {
+  it('is reported for an upload in progress', async (t) => {
     stopClock(t);
     const { store, host } = await openRepository(t);
     ending(host, 600);
@@ -125,7 +125,7 @@ describe('A quota that is spent', () => {
     await assert.rejects(store.write(file('b'), bytesUpload(randomBytes(100_000))), notNow(590, 610));
   });
 
-  it('is not asked for again and again where the clocks disagree about its reset', async (t) => {
+  it('does not cause repeated requests when the clocks disagree about its reset', async (t) => {
     const { store, host } = await openRepository(t, {}, { quotaWait: 2 });
     const headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(inSeconds(-300)) };
     host.intercept(({ route }) =>
@@ -137,7 +137,7 @@ describe('A quota that is spent', () => {
     assert.ok(sent(host, POST_TREE).length <= 4, `${sent(host, POST_TREE).length} requests`);
   });
 
-  it('is told to the operator once when it gets scarce, and once when it is spent', async (t) => {
+  it('is logged once when it runs low, and once when it is exhausted', async (t) => {
     const { store, host, told } = await openRepository(t);
     assert.equal(store.quota?.(), undefined);
     ending(host, 600);
@@ -152,7 +152,7 @@ describe('A quota that is spent', () => {
   });
 });
 
-describe('A limit besides the quota', () => {
+describe('A secondary rate limit', () => {
   const secondary = 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.';
   const ways: Readonly<Record<string, readonly [OwnAnswer, number]>> = {
     '403 that says for how long': [{ status: 403, headers: { 'retry-after': '7' }, body: { message: secondary } }, 7],
@@ -171,7 +171,7 @@ describe('A limit besides the quota', () => {
     '429 with an HTTP date',
   ];
   for (const [name, [answer, seconds]] of representatives(ways, ...used)) {
-    it(`is kept for every request: ${name}`, async (t) => {
+    it(`applies to every request: ${name}`, async (t) => {
       stopClock(t);
       const { store, host, repository } = await openRepository(t, {}, { trust: 0 });
       await store.write(file('a'), upload('1'));
@@ -185,7 +185,7 @@ describe('A limit besides the quota', () => {
     });
   }
 
-  it('is waited for, if it is short', async (t) => {
+  it('delays requests when it is short', async (t) => {
     const { store, host, repository } = await openRepository(t, {}, { quotaWait: 10 });
     let times = 0;
     host.intercept(({ route }) =>
@@ -199,7 +199,7 @@ describe('A limit besides the quota', () => {
     assert.ok(first !== undefined && second !== undefined && second - first >= 1000);
   });
 
-  it('lets go who leaves while it is waited for', async (t) => {
+  it('rejects an operation that is aborted during the wait', async (t) => {
     const { store, host } = await openRepository(t, {}, { quotaWait: 3600, trust: 0 });
     const limited = { status: 429, headers: { 'retry-after': '3600' }, body: { message: 'Too many' } };
     host.intercept(({ route }) => (route === GET_BRANCH ? limited : undefined));
@@ -221,13 +221,13 @@ describe('A limit besides the quota', () => {
   });
 });
 
-describe('A host that fails and says when to ask again', () => {
+describe('A host error with Retry-After', () => {
   for (const [header, most] of [
     [{ 'retry-after': '120' }, 120],
     [untilDate(120), 120],
     [{ 'retry-after': '9'.repeat(50) }, 3600],
   ] as const) {
-    it(`passes its Retry-After on: ${header['retry-after'].slice(0, 30)}`, async (t) => {
+    it(`passes on the Retry-After: ${header['retry-after'].slice(0, 30)}`, async (t) => {
       const { store, host } = await openRepository(t, {}, { trust: 0, retryAfter: 1 });
       host.intercept(answering(GET_BRANCH, { status: 503, headers: header, body: { message: 'Unicorn' } }));
       await assert.rejects(store.list(folder('')), notNow(most, most));
@@ -244,8 +244,8 @@ describe('A host that fails and says when to ask again', () => {
   });
 });
 
-describe('The pace of writing', () => {
-  it('lets a quarter of the writes of a minute go at once, and the others one by one', async (t) => {
+describe('The write limit', () => {
+  it('allows a quarter of the writes per minute at once, and the others one by one', async (t) => {
     const { options } = await openRepository(t);
     t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] });
     // Three at once, and then one in 7 s (rounded up to 0.25 s); of 80, twenty at once and one in a second.
@@ -289,7 +289,7 @@ describe('The pace of writing', () => {
     assert.equal(sent(host, POST_BLOB).length, 1);
   });
 
-  it('leaves room for reading, however many uploads are slow', async (t) => {
+  it('leaves capacity for reads during any number of slow uploads', async (t) => {
     const { store, host } = await openRepository(t, { files: { a: 'a' } }, { writesPerMinute: 1000, trust: 0 });
     const bodies = Array.from({ length: 20 }, () => new Readable({ read() {} }));
     for (const body of bodies) body.push(randomBytes(100_000));

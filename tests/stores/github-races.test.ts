@@ -19,8 +19,8 @@ import {
 
 export const needs: readonly Need[] = ['git'];
 
-describe('Two services on one branch', () => {
-  it('lose nothing when they write at once', async (t) => {
+describe('Two Holdall services on one branch', () => {
+  it('lose no changes when they write concurrently', async (t) => {
     const { store, another, repository } = await openRepository(t);
     const services = [store, another()];
     const numbers = Array.from({ length: 20 }, (_, index) => index);
@@ -35,7 +35,7 @@ describe('Two services on one branch', () => {
     assert.equal(await repository.git('rev-list', '--merges', '--count', 'main'), '0');
   });
 
-  it('lose nothing when each writes one file behind the other', async (t) => {
+  it('lose no changes when each writes files one after the other', async (t) => {
     const { store, another, repository } = await openRepository(t);
     const services = [store, another(), another()];
     const write = async (which: number, service = services[which]) => {
@@ -47,7 +47,7 @@ describe('Two services on one branch', () => {
     assert.equal(Object.keys(await filesIn(repository)).length, 1 + 9);
   });
 
-  it('let one win that writes where nothing is, and one that replaces a version', async (t) => {
+  it('let exactly one conditional creation and one conditional replacement succeed', async (t) => {
     const { store, another, repository } = await openRepository(t, { files: { a: 'old' } });
     const services = [store, another()];
     const { etag } = await store.stat(file('a'));
@@ -65,7 +65,7 @@ describe('Two services on one branch', () => {
     }
   });
 
-  it('each see what the other wrote before they write', async (t) => {
+  it('each see the changes of the other before they write', async (t) => {
     const { store, another } = await openRepository(t, {}, { trust: 3600 });
     const second = another();
     await store.write(file('a'), upload('1'));
@@ -77,8 +77,8 @@ describe('Two services on one branch', () => {
   });
 });
 
-describe('A branch that somebody else moves while a commit is made', () => {
-  it('has both changes in the end', async (t) => {
+describe('A branch that another client moves during a commit', () => {
+  it('contains both changes afterwards', async (t) => {
     const { store, host, repository } = await openRepository(t, { files: { a: 'a', b: 'b' } });
     beforeFirst(host, PATCH_REF, () => repository.commit({ b: 'of somebody else', 'f/c': 'c' }));
     await store.write(file('f/a'), upload('ours'));
@@ -95,7 +95,7 @@ describe('A branch that somebody else moves while a commit is made', () => {
     assert.equal(await countCommits(repository), 3);
   });
 
-  it('has the conditions of changes looked at again', async (t) => {
+  it('causes the conditions of the changes to be checked again', async (t) => {
     const files = { a: 'old', m: 'm', 'd/x': 'x' };
     const { store, host, repository } = await openRepository(t, { files }, { gatherFor: 30 });
     const { etag } = await store.stat(file('a'));
@@ -124,7 +124,7 @@ describe('A branch that somebody else moves while a commit is made', () => {
     });
   });
 
-  it('has the change taken back that was aborted meanwhile', async (t) => {
+  it('drops a change that was aborted meanwhile', async (t) => {
     const { store, host, repository } = await openRepository(t);
     const aborted = new AbortController();
     beforeFirst(host, PATCH_REF, async () => {
@@ -140,7 +140,7 @@ describe('A branch that somebody else moves while a commit is made', () => {
     assert.deepEqual(Object.keys(await filesIn(repository)), ['README.md', 'second/.gitkeep', 'theirs']);
   });
 
-  it('has those told that were aborted while they waited for a commit of their own', async (t) => {
+  it('rejects changes that are aborted while they wait for a separate commit', async (t) => {
     const { store, host, repository } = await openRepository(t, { files: { x: 'file', z: 'z' } }, { gatherFor: 1 });
     const aborted = new AbortController();
     beforeFirst(host, PATCH_REF, () => aborted.abort(new Error('not wanted any more')));
@@ -153,7 +153,7 @@ describe('A branch that somebody else moves while a commit is made', () => {
     assert.deepEqual(Object.keys(await filesIn(repository)), ['z']);
   });
 
-  it('has what waits given up in the end, with nothing half of it', async (t) => {
+  it('rejects the change after 30 attempts, without partial changes', async (t) => {
     const { store, host, repository } = await openRepository(t);
     let moves = 0;
     host.intercept(async ({ route }) => {
@@ -172,7 +172,7 @@ describe('A branch that somebody else moves while a commit is made', () => {
     assert.equal(await repository.git('show', 'main:a'), 'ours');
   });
 
-  it('is believed to have moved where the host says so, though it still tells of the old head', async (t) => {
+  it('counts as moved when the host confirms the update but returns the old head', async (t) => {
     const { store, host, repository } = await openRepository(t);
     const stale = { status: 422, body: { message: 'Update is not a fast forward' } };
     let refused = 0;
@@ -181,7 +181,7 @@ describe('A branch that somebody else moves while a commit is made', () => {
     assert.equal(await repository.git('show', 'main:a'), 'ours');
   });
 
-  it('is not set back by an old head that the host tells of for a while', async (t) => {
+  it('is not reset by an outdated head that the host returns temporarily', async (t) => {
     const { store, host, repository } = await openRepository(t, {}, { trust: 0 });
     const before = await repository.git('rev-parse', 'main');
     await store.write(file('a'), upload('1'));
@@ -209,8 +209,8 @@ function beforeFirst(host: GitHubFake, route: string, act: () => unknown): void 
   });
 }
 
-describe('A push by others behind a commit of ours, whose answer is still on its way', () => {
-  it('is seen, and goes on being seen, also by who looks at that moment', async (t) => {
+describe('A push by another client on top of our commit, before our response arrives', () => {
+  it('is visible at once and stays visible, also to concurrent listings', async (t) => {
     const { store, host, repository } = await openRepository(t, {}, { trust: 0 });
     const everything = ['README.md', 'ours', 'theirs'];
     const asked = event();

@@ -12,8 +12,8 @@ export const needs: readonly Need[] = ['git'];
 
 const FILES = { 'a.txt': 'a' };
 
-describe('A repository that was renamed', () => {
-  it('is read and written to by its new name, which is told once', async (t) => {
+describe('A renamed repository', () => {
+  it('is read and written under its new name, which is logged once', async (t) => {
     const opened = await openRepository(t, { files: FILES }, { trust: 0 });
     const { store, repository, host } = opened;
     const before = repository.name;
@@ -31,7 +31,7 @@ describe('A repository that was renamed', () => {
     assert.equal(warnings(opened).length, 1);
   });
 
-  it('is written to by its new name where nothing was read since', async (t) => {
+  it('is written under its new name without a read since the rename', async (t) => {
     const { store, repository } = await openRepository(t, { files: FILES }, { trust: 0 });
     repository.rename('another-name');
     await store.write(file('b.txt'), upload('b'));
@@ -39,10 +39,10 @@ describe('A repository that was renamed', () => {
   });
 });
 
-describe('A branch that is not there', () => {
+describe('A missing branch', () => {
   const other = { branch: 'new', files: FILES };
 
-  it('is an error that names it, the setting, and the branch that is there', async (t) => {
+  it('is an error that names the branch, the setting and the existing branch', async (t) => {
     const { store } = await openRepository(t, { files: FILES }, { branch: 'missing' });
     const expected = unavailable(/no branch "missing" \(GITHUB_BRANCH\).*"main".*GITHUB_CREATE_BRANCH/);
     await assert.rejects(having(store, 'check')(), expected);
@@ -51,14 +51,14 @@ describe('A branch that is not there', () => {
     await assert.rejects(store.write(file('b.txt'), upload('b')), expected);
   });
 
-  it('is found as soon as somebody makes it', async (t) => {
+  it('is found as soon as another client creates it', async (t) => {
     const { store, repository } = await openRepository(t, { files: FILES }, { branch: 'later/on' });
     await assert.rejects(store.list(folder('')), unavailable(/"later\/on"/));
     await repository.git('update-ref', 'refs/heads/later/on', 'main');
     assert.deepEqual(await pathsIn(store, ''), ['a.txt']);
   });
 
-  it('is gone when somebody deletes it', async (t) => {
+  it('is reported as missing when another client deletes it', async (t) => {
     const { store, repository } = await openRepository(t, { files: FILES, defaultBranch: 'main' }, { trust: 0 });
     await repository.commit({ 'b.txt': 'b' }, 'Begin', { branch: 'other' });
     assert.deepEqual(await pathsIn(store, ''), ['a.txt']);
@@ -66,7 +66,7 @@ describe('A branch that is not there', () => {
     await assert.rejects(store.list(folder('')), unavailable(/"main"/));
   });
 
-  it('is made from the default branch where that is wanted', async (t) => {
+  it('is created from the default branch when configured', async (t) => {
     const { store, repository } = await openRepository(t, { files: FILES }, { branch: 'new', createBranch: true });
     assert.deepEqual(await pathsIn(store, ''), ['a.txt']);
     assert.equal(await repository.git('rev-parse', 'new'), await repository.git('rev-parse', 'main'));
@@ -75,7 +75,7 @@ describe('A branch that is not there', () => {
     assert.equal(await repository.git('ls-tree', '--name-only', 'main'), 'a.txt');
   });
 
-  it('is made once by two services that begin at the same time', async (t) => {
+  it('is created once by two services that start concurrently', async (t) => {
     const options = { branch: 'new', createBranch: true };
     const { store, another, repository, host } = await openRepository(t, { files: FILES }, options);
     const waiting: (() => void)[] = [];
@@ -93,20 +93,20 @@ describe('A branch that is not there', () => {
     assert.equal(await repository.git('rev-parse', 'new'), await repository.git('rev-parse', 'main'));
   });
 
-  it('is not made where the token may not write, which the error says', async (t) => {
+  it('is not created when the token lacks write access, and the error states that', async (t) => {
     const { store, host } = await openRepository(t, other, { branch: 'third', createBranch: true });
     host.permissions.write = false;
     await assert.rejects(store.list(folder('')), { name: 'StoreError', kind: 'denied', message: /GITHUB_TOKEN/ });
   });
 
-  it('is empty where the repository is', async (t) => {
+  it('is empty in an empty repository', async (t) => {
     const { store } = await openEmptyRepository(t);
     await having(store, 'check')();
     assert.deepEqual(await pathsIn(store, ''), []);
   });
 });
 
-describe('A repository that the settings do not lead to', () => {
+describe('A repository that the settings do not match', () => {
   for (const [name, options, message] of [
     [
       'is not there',
@@ -123,7 +123,7 @@ describe('A repository that the settings do not lead to', () => {
     ],
     ['is at a name that nobody knows', { apiUrl: 'http://no.invalid/api/v3' }, /GITHUB_API_URL/],
   ] satisfies [string, Partial<GitHubOptions>, RegExp][]) {
-    it(`is an error that says so: it ${name}`, async (t) => {
+    it(`is an error with the reason: it ${name}`, async (t) => {
       const { store } = await openRepository(t, { files: FILES }, options);
       await assert.rejects(having(store, 'check')(), unavailable(message));
       await assert.rejects(store.list(folder('')), unavailable(message));
@@ -140,7 +140,7 @@ describe('A repository that the settings do not lead to', () => {
     ['broken JSON', 200, 'application/json', '{"name":'],
     ['nothing', 204, 'text/plain', ''],
   ] as const) {
-    it(`is an error that names the setting: ${name} is at the address`, async (t) => {
+    it(`is an error that names the setting: the host returns ${name}`, async (t) => {
       const apiUrl = await serve(t, status, type, body);
       const { store } = await openRepository(t, { files: FILES }, { apiUrl });
       const expected = unavailable(/GITHUB_API_URL|There is no repository .* at http/);
@@ -150,7 +150,7 @@ describe('A repository that the settings do not lead to', () => {
     });
   }
 
-  it('is read without a token where it is public, at the quota of strangers', async (t) => {
+  it('is read without a token when public, within the anonymous quota', async (t) => {
     const { store, host } = await openRepository(
       t,
       { files: FILES, private: false },
@@ -161,7 +161,7 @@ describe('A repository that the settings do not lead to', () => {
     assert.equal(store.quota?.()?.limit, host.anonymousQuota.limit);
   });
 
-  it('is an error when it becomes one, and is not when it is right again', async (t) => {
+  it('is an error while access is missing, and recovers afterwards', async (t) => {
     const { store, host } = await openRepository(t, { files: FILES }, { trust: 0 });
     await having(store, 'check')();
     host.permissions.read = false;

@@ -24,7 +24,7 @@ const FILES = { 'a.txt': 'a', 'f/b.txt': 'b', 'f/g/c.txt': 'c' };
 const LONG = 600;
 
 describe('Listing a branch of a repository', () => {
-  it('takes two requests the first time, and none while what was seen is trusted', async (t) => {
+  it('sends two requests the first time, and none while the snapshot is trusted', async (t) => {
     const opened = await openRepository(t, { files: FILES }, { trust: LONG });
     const { store } = opened;
     assert.deepEqual(
@@ -39,7 +39,7 @@ describe('Listing a branch of a repository', () => {
     assert.deepEqual(await askedDuring(opened, again), []);
   });
 
-  it('takes one free request each time where nothing is trusted and nothing changed', async (t) => {
+  it('sends one free request each time when snapshots are not trusted and nothing changed', async (t) => {
     const opened = await openRepository(t, { files: FILES }, { trust: 0 });
     const { store, host } = opened;
     await store.list(folder(''));
@@ -56,7 +56,7 @@ describe('Listing a branch of a repository', () => {
   });
 
   for (const trust of [0, LONG]) {
-    it(`asks once for fifty who list at the same time, trusting for ${trust} seconds`, async (t) => {
+    it(`sends one request for 50 concurrent listings, with ${trust} seconds of trust`, async (t) => {
       const opened = await openRepository(t, { files: FILES }, { trust });
       const listings = async () => {
         const lists = Array.from({ length: 50 }, () => pathsIn(opened.store, 'f'));
@@ -66,7 +66,7 @@ describe('Listing a branch of a repository', () => {
     });
   }
 
-  it('asks again for those who come while an answer is under way, once for all, where nothing is trusted', async (t) => {
+  it('sends one more request for all listings that start during a request, without trust', async (t) => {
     const { store, host, repository } = await openRepository(t, { files: FILES }, { trust: 0 });
     const [arrived, released] = [event(), event()];
     host.intercept(async ({ route }) => {
@@ -85,7 +85,7 @@ describe('Listing a branch of a repository', () => {
     assert.equal(host.requests.filter(({ route }) => route === GET_BRANCH).length, 2);
   });
 
-  it('goes on for the others when one who asked has left, and ends when all have', async (t) => {
+  it('continues when one caller aborts, and is cancelled when all callers abort', async (t) => {
     const { store, host } = await openRepository(t, { files: FILES });
     const [arrived, released] = [event(), event()];
     host.intercept(async ({ route }) => {
@@ -109,7 +109,7 @@ describe('Listing a branch of a repository', () => {
   ] as const) {
     for (const route of [GET_BRANCH, GET_TREE]) {
       if (!isFullForm && (route === GET_TREE) !== (fault === 'cut')) continue;
-      it(`fails while the host ${name} to ${route}, and works again behind that`, async (t) => {
+      it(`fails while the host ${name} to ${route}, and recovers afterwards`, async (t) => {
         const { store, host, repository } = await openRepository(t, { files: FILES }, { trust: 0 });
         host.intercept(answering(route, fault));
         for (let time = 0; time < 2; time++) await assert.rejects(store.list(folder('')), unavailable(/^The host /));
@@ -126,7 +126,7 @@ describe('Listing a branch of a repository', () => {
     }
   }
 
-  it('passes over one failure of the host', async (t) => {
+  it('tolerates one failure of the host', async (t) => {
     const { store, host } = await openRepository(t, { files: FILES });
     let failures = 0;
     host.intercept(() => (failures++ < 3 ? { status: 502, body: 'bad gateway' } : undefined));
@@ -134,8 +134,8 @@ describe('Listing a branch of a repository', () => {
   });
 });
 
-describe('What others do to a branch is seen', () => {
-  it('when they commit, without a read of what did not change', async (t) => {
+describe('Changes to a branch by other clients become visible', () => {
+  it('when they commit, without requests for unchanged folders', async (t) => {
     const opened = await openRepository(t, { files: FILES }, { trust: 0 });
     const { store, repository } = opened;
     await store.list(folder(''));
@@ -148,14 +148,14 @@ describe('What others do to a branch is seen', () => {
     assert.deepEqual(await askedDuring(opened, look), [BRANCH, TREES, UNCHANGED, UNCHANGED]);
   });
 
-  it('when what was seen is trusted no longer', async (t) => {
+  it('when the snapshot is no longer trusted', async (t) => {
     const { store, repository } = await openRepository(t, { files: FILES }, { trust: 0.05 });
     await store.list(folder(''));
     await repository.commit({ 'new.txt': 'new' });
     await until('the commit is seen', async () => (await pathsIn(store, '')).includes('new.txt'));
   });
 
-  it('when they take commits back, or begin anew', async (t) => {
+  it('when they reset the branch or start a new history', async (t) => {
     const { store, repository } = await openRepository(t, { files: FILES }, { trust: 0 });
     const first = await repository.git('rev-parse', 'main');
     await repository.commit({ 'new.txt': 'new' });
@@ -170,7 +170,7 @@ describe('What others do to a branch is seen', () => {
     assert.deepEqual(await pathsIn(store, ''), ['other.txt', 'ours.txt']);
   });
 
-  it('when they take back a commit of ours, once no replica of the host can be behind any more', async (t) => {
+  it('when they reset the branch to before our commit, after the replica delay', async (t) => {
     const { store, repository } = await openRepository(t, { files: FILES }, { trust: 0 });
     const before = await repository.git('rev-parse', 'main');
     await store.write(file('ours.txt'), upload('ours'));
@@ -181,12 +181,12 @@ describe('What others do to a branch is seen', () => {
   });
 });
 
-describe('An answer of the host that is older than our own commit', () => {
+describe('A host response older than our own commit', () => {
   for (const [name, between] of [
     ['to the head that we replaced', []],
     ['to a head before the one that we replaced', ['theirs.txt']],
   ] as const) {
-    it(`does not take it back: it leads ${name}`, async (t) => {
+    it(`does not hide the commit: it points ${name}`, async (t) => {
       const opened = await openRepository(t, { files: FILES }, { trust: 0 });
       const { store, host, repository } = opened;
       await store.list(folder(''));
@@ -208,7 +208,7 @@ describe('An answer of the host that is older than our own commit', () => {
     ['tells of a head that was never seen', 'old'],
     ['says that nothing changed', 'same'],
   ] as const) {
-    it(`does not take it back: it was under way when we committed, and ${name}`, async (t) => {
+    it(`does not hide the commit: it was in progress during the commit, and ${name}`, async (t) => {
       const opened = await openRepository(t, { files: FILES }, { trust: 0 });
       const { store, host, repository } = opened;
       const old = { status: 200, body: await answerOf(opened, '/branches/main') };
@@ -233,7 +233,7 @@ describe('An answer of the host that is older than our own commit', () => {
   }
 });
 
-describe('A repository without a commit', () => {
+describe('A repository without commits', () => {
   it('is an empty folder', async (t) => {
     const { store } = await openEmptyRepository(t, {}, { trust: 0 });
     assert.deepEqual(await pathsIn(store, ''), []);
@@ -241,7 +241,7 @@ describe('A repository without a commit', () => {
     await assert.rejects(store.read(file('f')), ofKind('not-found'));
   });
 
-  it('has what others commit first', async (t) => {
+  it('contains the first commit of another client', async (t) => {
     const { store, repository } = await openEmptyRepository(t, {}, { trust: 0 });
     assert.deepEqual(await pathsIn(store, ''), []);
     await repository.commit({ 'a.txt': 'a' });

@@ -26,8 +26,8 @@ export const needs: readonly Need[] = ['git'];
 
 const MIB = 1024 * 1024;
 
-describe('Bytes that are uploaded', () => {
-  it('come back as they were, whatever they are', async (t) => {
+describe('Uploaded bytes', () => {
+  it('are returned unchanged, for any content', async (t) => {
     const { store, repository, host } = await openRepository(t, {}, { gatherFor: 20 });
     const all = Object.entries(ODD).map(([name, content], index) => {
       const bytes = Buffer.from(content);
@@ -44,7 +44,7 @@ describe('Bytes that are uploaded', () => {
     assert.ok(sent(host, POST_BLOB).length < all.length, 'texts go along with the commit');
   });
 
-  it('have names as they were', async (t) => {
+  it('keep their names unchanged', async (t) => {
     const { store, repository } = await openRepository(t, {}, { gatherFor: 20 });
     const names = [
       '123n',
@@ -69,7 +69,7 @@ describe('Bytes that are uploaded', () => {
     assert.equal(entries.length, names.length);
   });
 
-  it('are streamed, if they are many: 6 MB', async (t) => {
+  it('are streamed when they are large: 6 MB', async (t) => {
     const { store, repository, host } = await openRepository(t);
     const chunk = randomBytes(MIB + 1);
     const whole = Buffer.concat(Array.from({ length: 6 }, () => chunk));
@@ -84,7 +84,7 @@ describe('Bytes that are uploaded', () => {
     assert.equal(sent(host, POST_BLOB).length, 1);
   });
 
-  it('wait until their place is told, or are forgotten', async (t) => {
+  it('stay staged until commit or abort', async (t) => {
     const { store, repository } = await openRepository(t);
     const stage = having(store, 'stage');
     const [small, large, forgotten] = [Buffer.from('small\0'), randomBytes(MIB), Buffer.from('forgotten\0')];
@@ -98,7 +98,7 @@ describe('Bytes that are uploaded', () => {
     assert.deepEqual(files, { large: fileOf(large), small: fileOf(small) });
   });
 
-  it('keep the executable bit of the file whose place they take, and of one that moves', async (t) => {
+  it('keep the executable bit of a replaced file and of a moved file', async (t) => {
     const script = { mode: '100755', content: 'old' } as const;
     const { store, repository } = await openRepository(t, { files: { run: script, 'f/run': script, a: 'a' } });
     await store.write(file('run'), upload('new'));
@@ -115,8 +115,8 @@ describe('Bytes that are uploaded', () => {
   });
 });
 
-describe('An upload that can not be taken', () => {
-  it('is refused before its bytes are sent, if its condition or its place is against it', async (t) => {
+describe('A rejected upload', () => {
+  it('fails before its bytes are sent when its condition or path conflicts', async (t) => {
     const { store, host } = await openRepository(t, { files: { a: 'old', 'f/b': 'b' } });
     const large = () => bytesUpload(randomBytes(INLINE * 2));
     const cases = [
@@ -134,7 +134,7 @@ describe('An upload that can not be taken', () => {
     );
   });
 
-  it('is too large above 100 MiB, and the limit is said', async (t) => {
+  it('fails as too large above 100 MiB, and the error names the limit', async (t) => {
     const { store, host, repository } = await openRepository(t);
     const chunk = Buffer.alloc(MIB);
     let given = 0;
@@ -158,7 +158,7 @@ describe('An upload that can not be taken', () => {
     ['of the blob', 'blobBytes'],
     ['of the request', 'blobRequestBytes'],
   ] as const) {
-    it(`is too large where the host says so: ${how}`, async (t) => {
+    it(`fails as too large when the host rejects its size: ${how}`, async (t) => {
       const { store, host, repository } = await openRepository(t, { files: { a: 'old' } });
       host.limits[limit] = MIB;
       await assert.rejects(store.write(file('a'), bytesUpload(randomBytes(2 * MIB))), ofKind('too-large'));
@@ -170,7 +170,7 @@ describe('An upload that can not be taken', () => {
     [413, 'Payload Too Large'],
     [422, 'input too large to process'],
   ] as const) {
-    it(`is too large where the host says so in its middle: ${status}`, async (t) => {
+    it(`fails as too large when the host rejects its size during the upload: ${status}`, async (t) => {
       const { store, host, repository } = await openRepository(t, { files: { a: 'old' } });
       host.intercept(({ route }) => (route === POST_BLOB ? { status, body: { message } } : undefined));
       await assert.rejects(store.write(file('a'), bytesUpload(randomBytes(5 * MIB))), ofKind('too-large'));
@@ -178,7 +178,7 @@ describe('An upload that can not be taken', () => {
     });
   }
 
-  it('leaves the old file if its body fails, early or late', async (t) => {
+  it('keeps the old file when its body fails, early or late', async (t) => {
     const { store, host, repository } = await openRepository(t, { files: { a: 'old' } });
     for (const before of [0, 10, INLINE * 3, 5 * MIB]) {
       const body = Readable.from(failing(before));
@@ -189,7 +189,7 @@ describe('An upload that can not be taken', () => {
     assert.ok(sent(host, POST_BLOB).every(({ status }) => status !== 201));
   });
 
-  it('leaves the old file if it has another size than was announced', async (t) => {
+  it('keeps the old file when its size differs from the announced size', async (t) => {
     const { store, repository } = await openRepository(t, { files: { a: 'old' } });
     for (const size of [10, INLINE, INLINE + 1, MIB]) {
       for (const announced of [size - 1, size + 1]) {
@@ -200,7 +200,7 @@ describe('An upload that can not be taken', () => {
     assert.equal(await countCommits(repository), 1);
   });
 
-  it('ends at once when it is cancelled, and its request with it', async (t) => {
+  it('ends at once when it is cancelled, and aborts its request', async (t) => {
     const { store, host, repository } = await openRepository(t, { files: { a: 'old' } });
     const cancelled = new AbortController();
     const arrived = event();
@@ -219,7 +219,7 @@ describe('An upload that can not be taken', () => {
     assert.equal(sent(host, POST_BLOB, PATCH_REF).filter(({ status }) => status === 201).length, 0);
   });
 
-  it('is not sent again if its request is cut off, since its bytes are gone', async (t) => {
+  it('is not retried when its connection breaks, because its bytes are consumed', async (t) => {
     const { store, host, repository } = await openRepository(t, { files: { a: 'old' } });
     host.intercept(({ route }) => (route === POST_BLOB ? 'cut' : undefined));
     await assert.rejects(store.write(file('a'), bytesUpload(randomBytes(MIB))), ofKind('unavailable'));
@@ -227,7 +227,7 @@ describe('An upload that can not be taken', () => {
     assert.equal(await countCommits(repository), 1);
   });
 
-  it('is refused by an archived repository in its words', async (t) => {
+  it('fails in an archived repository with the message of the host', async (t) => {
     const { store, repository } = await openRepository(t);
     repository.archive();
     const files = createFiles(store, { presignExpires: 60 });

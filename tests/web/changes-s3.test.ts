@@ -11,7 +11,7 @@ import { localFolder, picked, trayTells, uploadFiles, uploadFolder } from './upl
 
 export const needs: readonly Need[] = ['browser', 'bucket'];
 
-test('What is changed or uploaded on the page is in the bucket, byte for byte', async (t) => {
+test('Changes and uploads in the web UI reach the bucket byte for byte', async (t) => {
   const files = { 'a.txt': 'a', 'b.txt': 'b', 'folder/a.txt': 'old a', 'folder/deep/x.txt': 'x' };
   const site = await startSite(t, { store: 's3', files });
   const page = await openPage(t, {

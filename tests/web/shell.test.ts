@@ -21,7 +21,7 @@ import { openSite, PHONE } from './open-site.ts';
 
 export const needs: readonly Need[] = ['browser'];
 
-describe('The look of the page', () => {
+describe('The appearance settings', () => {
   it('has the theme, the row height and the language that are chosen, also after a reload', async (t) => {
     const { page } = await openFiles(t);
     const light = await backgroundLightness(page);
@@ -201,7 +201,7 @@ describe('A phone', () => {
   });
 });
 
-describe('A service that is away', () => {
+describe('An unreachable service', () => {
   it('is said above the list, and in a folder that never came, until it is there again', async (t) => {
     const { page, site } = await openFiles(t, { expectedErrors: [/ERR_CONNECTION_(REFUSED|RESET)/] });
     const banner = page.locator('.problem-banner');
