@@ -2,35 +2,17 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { AccessDenied } from '../../src/access/guard.ts';
 import { HttpError, problemOf } from '../../src/http/errors.ts';
-import { type ErrorKind, StoreError } from '../../src/model/error.ts';
+import { StoreError } from '../../src/model/error.ts';
 
 const fastifyError = (code: string, parts: object = {}) =>
   Object.assign(new Error('text of Fastify'), { code, ...parts });
 
 describe('The response to an error', () => {
-  const statuses: Readonly<Record<ErrorKind, number>> = {
-    'not-found': 404,
-    'already-exists': 409,
-    'wrong-kind': 409,
-    'invalid-path': 400,
-    'invalid-request': 400,
-    'condition-failed': 412,
-    'range-unsatisfiable': 416,
-    'too-large': 413,
-    denied: 403,
-    unsupported: 501,
-    unavailable: 503,
-  };
-  for (const [kind, status] of Object.entries(statuses)) {
-    it(`of the kind ${kind} has the status ${status} and the message of the error`, () => {
-      const problem = problemOf(new StoreError(kind as ErrorKind, 'text'), 'id');
-      assert.deepEqual([problem.status, problem.message], [status, 'text']);
-      assert.equal(problem.retryAfter, kind === 'unavailable' ? 1 : undefined);
-    });
-  }
-
-  it('has the Retry-After of the store', () => {
+  // tests/http/protocol/store-errors.test.ts has the status of each kind of store error.
+  it('has the Retry-After of an unavailable store, by default 1 second, and none for other errors', () => {
     assert.equal(problemOf(new StoreError('unavailable', 'text', { retryAfter: 7 }), 'id').retryAfter, 7);
+    assert.equal(problemOf(new StoreError('unavailable', 'text'), 'id').retryAfter, 1);
+    assert.equal(problemOf(new StoreError('denied', 'text'), 'id').retryAfter, undefined);
   });
 
   it('is 401 for an anonymous client without permission, and 403 for a user', () => {
