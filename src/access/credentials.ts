@@ -102,17 +102,17 @@ const NOBODYS: PasswordHash = { cost: USUAL_COST, salt: Buffer.alloc(SALT_BYTES)
  * Two in parallel: each takes 32 MiB and a thread of the pool that file reads need too. A full queue takes a few
  * seconds.
  */
-const places = createSemaphore({ places: 2, queue: 32, busyMessage: 'Too many passwords are looked at' });
+const semaphore = createSemaphore({ limit: 2, maxWaiting: 32, busyMessage: 'Too many passwords are looked at' });
 
 async function derive(
   password: string,
   { cost, salt, length }: { cost: Cost; salt: Buffer; length: number },
 ): Promise<Buffer> {
-  const leave = await places.acquire();
+  const release = await semaphore.acquire();
   try {
     return await scrypt(password.normalize('NFC'), salt, length, { ...cost, maxmem: 2 * MAX_MEMORY });
   } finally {
-    leave();
+    release();
   }
 }
 

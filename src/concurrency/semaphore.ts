@@ -15,38 +15,40 @@ export interface Semaphore {
 }
 
 export interface SemaphoreOptions {
-  readonly places: number;
-  readonly queue: number;
+  /** Maximum number of concurrent tasks. */
+  readonly limit: number;
+  /** Maximum number of callers in the queue. */
+  readonly maxWaiting: number;
   /** Start of the error message for a full queue: `Too many …`. The message continues with `at once`. */
   readonly busyMessage: string;
 }
 
-export function createSemaphore({ places, queue, busyMessage }: SemaphoreOptions): Semaphore {
-  const waiting = new Set<() => void>();
-  const watching = new Set<() => void>();
-  let taken = 0;
+export function createSemaphore({ limit, maxWaiting, busyMessage }: SemaphoreOptions): Semaphore {
+  const queue = new Set<() => void>();
+  const idleWaiters = new Set<() => void>();
+  let running = 0;
 
-  const leave = () => {
-    const [next] = waiting;
+  const release = () => {
+    const [next] = queue;
     if (next) return next();
-    taken--;
-    if (taken > 0) return;
-    for (const watcher of watching) watcher();
-    watching.clear();
+    running--;
+    if (running > 0) return;
+    for (const resolve of idleWaiters) resolve();
+    idleWaiters.clear();
   };
 
-  const waitForPlace = (signal: AbortSignal | undefined) => {
+  const waitForSlot = (signal: AbortSignal | undefined) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const abort = () => {
-      waiting.delete(enter);
+      queue.delete(start);
       reject(signal?.reason);
     };
-    const enter = () => {
-      waiting.delete(enter);
+    const start = () => {
+      queue.delete(start);
       signal?.removeEventListener('abort', abort);
       resolve();
     };
-    waiting.add(enter);
+    queue.add(start);
     signal?.addEventListener('abort', abort, { once: true });
     return promise;
   };
@@ -54,18 +56,18 @@ export function createSemaphore({ places, queue, busyMessage }: SemaphoreOptions
   return {
     async acquire(signal) {
       signal?.throwIfAborted();
-      if (taken < places) taken++;
-      else if (waiting.size < queue) await waitForPlace(signal);
-      else throw queueIsFull(busyMessage, queue);
-      return leave;
+      if (running < limit) running++;
+      else if (queue.size < maxWaiting) await waitForSlot(signal);
+      else throw queueIsFull(busyMessage, maxWaiting);
+      return release;
     },
 
-    waiting: () => waiting.size,
-    idle: () => new Promise((resolve) => (taken === 0 ? resolve() : watching.add(resolve))),
+    waiting: () => queue.size,
+    idle: () => new Promise((resolve) => (running === 0 ? resolve() : idleWaiters.add(resolve))),
   };
 }
 
-function queueIsFull(crowd: string, queue: number): StoreError {
-  const message = `${crowd} at once: ${queue} are waiting already. Try again in a second.`;
+function queueIsFull(busyMessage: string, maxWaiting: number): StoreError {
+  const message = `${busyMessage} at once: ${maxWaiting} are waiting already. Try again in a second.`;
   return new StoreError('unavailable', message, { retryAfter: 1 });
 }

@@ -14,7 +14,7 @@ export interface SingleFlight<Result> {
 interface Flight<Result> {
   readonly result: Promise<Result>;
   readonly cancel: AbortController;
-  askers: number;
+  callers: number;
 }
 
 export function createSingleFlight<Result>(): SingleFlight<Result> {
@@ -32,7 +32,7 @@ export function createSingleFlight<Result>(): SingleFlight<Result> {
         if (flights.get(key) === flight) flights.delete(key);
       }
     };
-    const flight: Flight<Result> = { result: land(), cancel, askers: 0 };
+    const flight: Flight<Result> = { result: land(), cancel, callers: 0 };
     flights.set(key, flight);
     return flight;
   };
@@ -42,12 +42,12 @@ export function createSingleFlight<Result>(): SingleFlight<Result> {
       signal?.throwIfAborted();
       const current = flights.get(key);
       const flight = current && !current.cancel.signal.aborted ? current : start(key, task);
-      flight.askers++;
+      flight.callers++;
       try {
         return await untilAborted(flight.result, signal);
       } finally {
-        flight.askers--;
-        if (flight.askers === 0 && flights.get(key) === flight) flight.cancel.abort();
+        flight.callers--;
+        if (flight.callers === 0 && flights.get(key) === flight) flight.cancel.abort();
       }
     },
 

@@ -44,12 +44,12 @@ export class StoreError extends Error {
   constructor(
     kind: ErrorKind,
     message: string,
-    options: { cause?: unknown; retryAfter?: number; isOutOfReach?: boolean } = {},
+    options: { cause?: unknown; retryAfter?: number; isUnreachable?: boolean } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.kind = kind;
     this.retryAfter = options.retryAfter;
-    this.isUnreachable = options.isOutOfReach ?? false;
+    this.isUnreachable = options.isUnreachable ?? false;
   }
 }
 

@@ -28,7 +28,7 @@ export function networkProblem(
   const code = codesOf(error).find((found) => PROBLEMS.some(([codes]) => codes.test(found)));
   const problem = PROBLEMS.find(([codes]) => codes.test(code ?? ''))?.[1];
   const tell = (what: string, retryAfter = RETRY_SOON_SECONDS) =>
-    new StoreError('unavailable', `${name} ${what}`, { cause: error, retryAfter, isOutOfReach: true });
+    new StoreError('unavailable', `${name} ${what}`, { cause: error, retryAfter, isUnreachable: true });
   switch (problem) {
     case 'broken off':
       return tell('broke the connection off.');

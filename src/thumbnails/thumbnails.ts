@@ -76,15 +76,15 @@ export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
   const { renderTimeLimit = RENDER_TIME_LIMIT, drawings = 1, memoryLimit = MAX_DRAWING_MEMORY } = options;
   const limits = { timeLimit: renderTimeLimit, memoryLimit };
   const cache = createCache({ folder: cacheFolder, size: cacheSize, warn });
-  const places = createSemaphore({
-    places: renders,
-    queue: Math.max(SHORTEST_QUEUE, 8 * renders),
+  const renderSlots = createSemaphore({
+    limit: renders,
+    maxWaiting: Math.max(SHORTEST_QUEUE, 8 * renders),
     busyMessage: 'Too many thumbnails are asked for',
   });
   // Only renders wait here, so the queue is never full.
-  const processes = createSemaphore({
-    places: drawings,
-    queue: renders,
+  const processSlots = createSemaphore({
+    limit: drawings,
+    maxWaiting: renders,
     busyMessage: 'Too many large images are drawn',
   });
   const flights = createSingleFlight<Buffer>();
@@ -92,19 +92,19 @@ export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
   let isClosed = false;
 
   const render = async (file: FileEntry, signal: AbortSignal): Promise<Buffer> => {
-    const leave = await places.acquire(signal);
+    const release = await renderSlots.acquire(signal);
     // The semaphore slot is released only when the render has ended, which can be after the response.
     let ended = Promise.resolve();
-    let leaveProcess = () => {};
+    let releaseProcess = () => {};
     try {
       const image = await readSource(files, file, { signal, timeLimit: READ_TIME_LIMIT });
       const isApart = needsProcess(image);
-      if (isApart) leaveProcess = await processes.acquire(signal);
+      if (isApart) releaseProcess = await processSlots.acquire(signal);
       const rendering = startRender(image, { ...limits, signal, isApart });
       ended = rendering.ended;
       return await rendering.thumbnail;
     } finally {
-      void ended.then(leaveProcess).then(leave);
+      void ended.then(releaseProcess).then(release);
     }
   };
 
@@ -156,12 +156,12 @@ export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
       return peek(key) ?? flights.run(key, (cancel) => make(file, key, cancel), signal);
     },
 
-    waiting: () => places.waiting(),
+    waiting: () => renderSlots.waiting(),
 
     async close() {
       isClosed = true;
       await flights.abort(closed);
-      await Promise.all([places.idle(), processes.idle()]);
+      await Promise.all([renderSlots.idle(), processSlots.idle()]);
       await cache.close();
     },
   };

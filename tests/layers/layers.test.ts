@@ -381,7 +381,7 @@ describe('circuit', () => {
     );
     return { store, state, closed: closed.promise };
   };
-  const unreachable = () => new StoreError('unavailable', 'Connection refused.', { isOutOfReach: true });
+  const unreachable = () => new StoreError('unavailable', 'Connection refused.', { isUnreachable: true });
   const fail = (store: Store, times: number) =>
     Array.fromAsync({ length: times }, async () => outcome(call(store, 'stat', 'a')));
 

@@ -88,13 +88,13 @@ const WAITING = 256;
 export type ListInTurn = <Listing>(list: () => Promise<Listing>, signal: AbortSignal) => Promise<Listing>;
 
 export function limitListings(): ListInTurn {
-  const places = createSemaphore({ places: LISTINGS, queue: WAITING, busyMessage: 'Too many folders are listed' });
+  const semaphore = createSemaphore({ limit: LISTINGS, maxWaiting: WAITING, busyMessage: 'Too many folders are listed' });
   return async (list, signal) => {
-    const leave = await places.acquire(signal);
+    const release = await semaphore.acquire(signal);
     try {
       return await list();
     } finally {
-      leave();
+      release();
     }
   };
 }

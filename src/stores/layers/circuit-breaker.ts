@@ -91,6 +91,6 @@ function stillGone({ began, error }: Outage, interval: number): StoreError {
   return new StoreError('unavailable', message, {
     cause: error,
     retryAfter: Math.max(1, Math.ceil(interval / 1000)),
-    isOutOfReach: true,
+    isUnreachable: true,
   });
 }

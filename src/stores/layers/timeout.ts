@@ -79,5 +79,5 @@ function tookTooLong(milliseconds: number): StoreError {
   const message =
     `The store did not answer within ${milliseconds / 1000} seconds. What was asked of it may be done all the same: ` +
     'look before you ask again.';
-  return new StoreError('unavailable', message, { retryAfter: 5, isOutOfReach: true });
+  return new StoreError('unavailable', message, { retryAfter: 5, isUnreachable: true });
 }
