@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { errorCode } from './model/error.ts';
+import { systemErrorCode } from './model/error.ts';
 
 /** The folder of the package. This file (`src`) and its build output (`dist`) are both one level below it. */
 export const PACKAGE_FOLDER = join(import.meta.dirname, '..');
@@ -32,7 +32,7 @@ export function makeFolder(folder: string, mode = 0o700): void {
     makeOne(folder, mode);
   } catch (error) {
     const above = dirname(folder);
-    if (errorCode(error) !== 'ENOENT' || above === folder) throw error;
+    if (systemErrorCode(error) !== 'ENOENT' || above === folder) throw error;
     makeFolder(above, mode);
     makeOne(folder, mode);
   }
@@ -42,6 +42,6 @@ function makeOne(folder: string, mode: number): void {
   try {
     mkdirSync(folder, { mode });
   } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
+    if (systemErrorCode(error) !== 'EEXIST') throw error;
   }
 }

@@ -3,7 +3,7 @@ import { copyFile, stat, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { errorCode, exists } from '../model/error.ts';
+import { exists, systemErrorCode } from '../model/error.ts';
 import { childFile } from '../model/path.ts';
 import { isLocalFileSystem } from '../stores/disk/file-system-type.ts';
 import { type Check, failed, ok, warning } from './check.ts';
@@ -109,7 +109,9 @@ export const DISK_CHECKS: readonly Check<StoreSubject>[] = [
         await copyFile(join(folder, PLAIN_NAME), join(folder, 'reflink'), constants.COPYFILE_FICLONE_FORCE);
         return ok('Copies share their bytes with the original (reflinks), and take no time.');
       } catch (error) {
-        const known = ['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EINVAL', 'ENOTTY'].includes(errorCode(error) ?? '');
+        const known = ['ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EINVAL', 'ENOTTY'].includes(
+          systemErrorCode(error) ?? '',
+        );
         if (!known) throw error;
         return ok('The file system has no reflinks: copies take the room, and the time, of their bytes.');
       }

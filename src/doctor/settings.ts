@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { parseAccessFile } from '../access/access-file.ts';
 import { AccessFileError, readAccessFile } from '../access/access-file-syntax.ts';
 import { type Config, SettingsError } from '../config/config.ts';
-import { errorCode } from '../model/error.ts';
+import { systemErrorCode } from '../model/error.ts';
 import { requirePrivatePaths } from '../server/private-paths.ts';
 import { connectRedis } from '../server/redis.ts';
 import { isLoopback } from '../system.ts';
@@ -143,5 +143,5 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
 ];
 
 function unlessMissing(error: unknown): undefined {
-  if (errorCode(error) !== 'ENOENT') throw error;
+  if (systemErrorCode(error) !== 'ENOENT') throw error;
 }

@@ -99,7 +99,7 @@ export function escapeInvisible(json: string): string {
  */
 const UNSEEN = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** Returns the `code` of a system error; undefined for any other error. */
-export function errorCode(error: unknown): string | undefined {
+/** Returns the `code` of a Node.js system error, such as `ENOENT`; undefined for any other error. */
+export function systemErrorCode(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }

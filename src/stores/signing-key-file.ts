@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
 import { copyFile, link, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode } from '../model/error.ts';
+import { systemErrorCode } from '../model/error.ts';
 import { MIN_KEY_BYTES } from '../model/url-signer.ts';
 import { makeFolder } from '../system.ts';
 
@@ -27,11 +27,11 @@ async function makeKey(folder: string, path: string): Promise<string> {
     await writeFile(fresh, `${randomBytes(MIN_KEY_BYTES).toString('hex')}\n`, { mode: 0o600, flush: true, flag: 'wx' });
     // Not all file systems support hard links. COPYFILE_EXCL does not replace an existing key either.
     await link(fresh, path).catch((error: unknown) => {
-      if (errorCode(error) === 'EEXIST') throw error;
+      if (systemErrorCode(error) === 'EEXIST') throw error;
       return copyFile(fresh, path, constants.COPYFILE_EXCL);
     });
   } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw error;
+    if (systemErrorCode(error) !== 'EEXIST') throw error;
   } finally {
     await rm(fresh, { force: true });
   }
@@ -45,6 +45,6 @@ function parseKey(text: string, path: string): Buffer {
 }
 
 function whereMissing(error: unknown): undefined {
-  if (errorCode(error) === 'ENOENT') return undefined;
+  if (systemErrorCode(error) === 'ENOENT') return undefined;
   throw error;
 }

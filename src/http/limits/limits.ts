@@ -88,7 +88,11 @@ const WAITING = 256;
 export type ListInTurn = <Listing>(list: () => Promise<Listing>, signal: AbortSignal) => Promise<Listing>;
 
 export function limitListings(): ListInTurn {
-  const semaphore = createSemaphore({ limit: LISTINGS, maxWaiting: WAITING, busyMessage: 'Too many folders are listed' });
+  const semaphore = createSemaphore({
+    limit: LISTINGS,
+    maxWaiting: WAITING,
+    busyMessage: 'Too many folders are listed',
+  });
   return async (list, signal) => {
     const release = await semaphore.acquire(signal);
     try {

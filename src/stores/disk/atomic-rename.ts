@@ -1,7 +1,7 @@
 import type { BigIntStats, PathLike } from 'node:fs';
 import { link, lstat, rename, rmdir, unlink } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorCode } from '../../model/error.ts';
+import { systemErrorCode } from '../../model/error.ts';
 import { type FilePath, type FolderPath, nameOf } from '../../model/path.ts';
 import { kindConflict } from '../../model/store-errors.ts';
 import { toStoreError } from './errors.ts';
@@ -53,12 +53,13 @@ export async function renameToNew(from: string, to: string, temporary: Temporary
   try {
     await link(from, to);
   } catch (error) {
-    if (LINKS_REFUSED.has(errorCode(error) ?? '')) return renameUnlessPresent(from, to);
+    if (LINKS_REFUSED.has(systemErrorCode(error) ?? '')) return renameUnlessPresent(from, to);
     // link(2) also fails with ENOENT if `from` is replaced during the call. Then the new file is moved instead.
-    if (errorCode(error) === 'ENOENT' && (await identityOf(from)) !== source) return renameToNew(from, to, temporary);
+    if (systemErrorCode(error) === 'ENOENT' && (await identityOf(from)) !== source)
+      return renameToNew(from, to, temporary);
     // A file with one link has only one name: `from` and `to` are two spellings of it. Unlinking either would delete
     // the file.
-    if (errorCode(error) !== 'EEXIST' || (await lstat(from)).nlink === 1) throw error;
+    if (systemErrorCode(error) !== 'EEXIST' || (await lstat(from)).nlink === 1) throw error;
     if (!(await isLeftBehind(from, to, source))) throw error;
     isOurs = false;
   }
@@ -67,7 +68,7 @@ export async function renameToNew(from: string, to: string, temporary: Temporary
     await rename(from, taken);
   } catch (error) {
     // Another caller moved or removed the file first. Remove the new link, so that only one caller succeeds.
-    if (isOurs && errorCode(error) === 'ENOENT' && (await identityOf(to)) === source) await unlink(to);
+    if (isOurs && systemErrorCode(error) === 'ENOENT' && (await identityOf(to)) === source) await unlink(to);
     throw error;
   }
   // Check the file only after it was renamed away: if another program has replaced `from` meanwhile, restore the new
@@ -90,7 +91,7 @@ async function isLeftBehind(from: string, to: string, source: string): Promise<b
       return (await identityOf(to)) === source && (await identityOf(from)) === source;
     } catch (error) {
       // One of the names was removed meanwhile. `to` existed at the time of the link, so EEXIST is still the result.
-      if (errorCode(error) === 'ENOENT') return false;
+      if (systemErrorCode(error) === 'ENOENT') return false;
       throw error;
     }
   };
@@ -108,14 +109,14 @@ export async function restoreFile(taken: PathLike, name: PathLike): Promise<void
     await link(taken, name);
     await unlink(taken);
   } catch (error) {
-    if (LINKS_REFUSED.has(errorCode(error) ?? '')) await rename(taken, name);
-    else if (errorCode(error) === 'EEXIST') await unlink(taken);
+    if (LINKS_REFUSED.has(systemErrorCode(error) ?? '')) await rename(taken, name);
+    else if (systemErrorCode(error) === 'EEXIST') await unlink(taken);
     else throw error;
   }
 }
 
 /** Returns whether a rename or link failed because the destination exists. */
-export const isNameTaken = (error: unknown): boolean => IS_TAKEN.has(errorCode(error) ?? '');
+export const isNameTaken = (error: unknown): boolean => IS_TAKEN.has(systemErrorCode(error) ?? '');
 
 const IS_TAKEN = new Set(['EEXIST', 'ENOTEMPTY']);
 

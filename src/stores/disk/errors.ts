@@ -1,4 +1,4 @@
-import { errorCode, quoted, StoreError } from '../../model/error.ts';
+import { quoted, StoreError, systemErrorCode } from '../../model/error.ts';
 import type { FilePath, FolderPath } from '../../model/path.ts';
 import { kindConflict, notFound } from '../../model/store-errors.ts';
 
@@ -7,7 +7,7 @@ import { kindConflict, notFound } from '../../model/store-errors.ts';
  * failures (EIO).
  */
 export function toStoreError(error: unknown, path: FilePath | FolderPath): unknown {
-  switch (errorCode(error)) {
+  switch (systemErrorCode(error)) {
     case 'ENOENT':
     // A segment in the middle is a file (ENOTDIR), or something is a symbolic link (ELOOP, by O_NOFOLLOW).
     case 'ENOTDIR':

@@ -2,7 +2,7 @@ import type { BigIntStats } from 'node:fs';
 import { lstat, rename, rm, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { errorCode, isStoreError, quoted, StoreError } from '../../model/error.ts';
+import { isStoreError, quoted, StoreError, systemErrorCode } from '../../model/error.ts';
 import { type FilePath, nameOf } from '../../model/path.ts';
 import { type ByteRange, resolveRange } from '../../model/range.ts';
 import type { Content, FileEntry, Store } from '../../model/store.ts';
@@ -120,9 +120,9 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
               await rename(folder.at(nameOf(from)), target.at(nameOf(to)));
             } else await renameToNew(folder.at(nameOf(from)), target.at(nameOf(to)), temporary);
           } catch (error) {
-            const isTaken = errorCode(error) === 'EEXIST';
+            const isTaken = systemErrorCode(error) === 'EEXIST';
             // The source, the destination or the destination folder changed meanwhile.
-            const isLate = errorCode(error) === 'ENOENT' || (isTaken && replace);
+            const isLate = systemErrorCode(error) === 'ENOENT' || (isTaken && replace);
             if (isLate && attempt < MOVE_ATTEMPTS) continue;
             throw isTaken ? alreadyExists(to, error) : toStoreError(error, to);
           }

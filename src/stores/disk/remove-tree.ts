@@ -1,5 +1,5 @@
 import { lstat, rmdir, unlink } from 'node:fs/promises';
-import { errorCode } from '../../model/error.ts';
+import { systemErrorCode } from '../../model/error.ts';
 import type { Reporting } from '../../model/store.ts';
 import { openDirHandle } from './folder.ts';
 
@@ -25,7 +25,7 @@ export async function removeTree(folder: string, { onProgress }: Reporting = {})
       else {
         await remove(name).catch(async (error: unknown) => {
           // The folder was replaced, perhaps by a link.
-          if (!NO_FOLDER.has(errorCode(error) ?? '')) throw error;
+          if (!NO_FOLDER.has(systemErrorCode(error) ?? '')) throw error;
           await removeFile(name);
         });
       }
@@ -39,7 +39,7 @@ export async function removeTree(folder: string, { onProgress }: Reporting = {})
         return await rmdir(path);
       } catch (error) {
         // An upload that opened the folder before the removal can still add its file.
-        if (errorCode(error) !== 'ENOTEMPTY' || attempt === ATTEMPTS) throw error;
+        if (systemErrorCode(error) !== 'ENOTEMPTY' || attempt === ATTEMPTS) throw error;
       }
     }
   };

@@ -1,7 +1,7 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { access, lstat, mkdir, realpath, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode, isStoreError, StoreError } from '../../model/error.ts';
+import { isStoreError, StoreError, systemErrorCode } from '../../model/error.ts';
 import { EXACT_NAMES, foldingNames, type NameComparison } from '../../model/name-comparison.ts';
 import { type FilePath, type FolderPath, parentOf, ROOT, withoutSlash } from '../../model/path.ts';
 import { kindConflict, notFound } from '../../model/store-errors.ts';
@@ -261,7 +261,7 @@ async function makeIn(parent: Folder, name: string, inside: FolderPath): Promise
     await mkdir(parent.at(name));
     await parent.sync();
   } catch (error) {
-    if (errorCode(error) !== 'EEXIST') throw toStoreError(error, inside);
+    if (systemErrorCode(error) !== 'EEXIST') throw toStoreError(error, inside);
     const present = await lstat(parent.at(name)).catch(() => undefined);
     if (present && !present.isDirectory()) throw kindConflict(inside, error);
   }

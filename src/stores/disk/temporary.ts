@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, readlink, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { errorCode } from '../../model/error.ts';
+import { systemErrorCode } from '../../model/error.ts';
 import type { Root } from './root.ts';
 
 /** The temporary files and folders of this process, on the file system of the root. */
@@ -60,7 +60,7 @@ export async function openTemporary(parent: string, root: Pick<Root, 'system' | 
       try {
         return { path, number: await root.system.sync.create(path) };
       } catch (error) {
-        if (errorCode(error) !== 'ENOENT') throw error;
+        if (systemErrorCode(error) !== 'ENOENT') throw error;
         await make();
         return { path, number: await root.system.sync.create(path) };
       }
@@ -100,6 +100,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return errorCode(error) !== 'ESRCH';
+    return systemErrorCode(error) !== 'ESRCH';
   }
 }

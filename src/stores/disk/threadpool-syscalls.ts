@@ -16,7 +16,7 @@ import {
   writev,
 } from 'node:fs';
 import { promisify } from 'node:util';
-import { errorCode } from '../../model/error.ts';
+import { systemErrorCode } from '../../model/error.ts';
 import { NAMED, type NamedEntry, NEW_FILE, type Syscalls } from './syscalls.ts';
 
 /** The properties of a disk that determine how system calls run. */
@@ -56,7 +56,7 @@ export function createThreadpoolSyscalls({ isLocal, threads }: DiskTraits): Sysc
   const lookUp = (path: string): Promise<BigIntStats | undefined> =>
     toRead(() =>
       aside.lstat(path, BIG).catch((error: unknown) => {
-        if (errorCode(error) === 'ENOENT') return undefined;
+        if (systemErrorCode(error) === 'ENOENT') return undefined;
         throw error;
       }),
     );

@@ -3,7 +3,7 @@ import { lstat, mkdir, open, opendir, readdir, rename, rm, rmdir } from 'node:fs
 import { join } from 'node:path';
 import { concurrently } from '../../concurrency/concurrently.ts';
 import { walkByLists } from '../../files/walk.ts';
-import { errorCode, quoted, StoreError, undefinedIfNotFound } from '../../model/error.ts';
+import { quoted, StoreError, systemErrorCode, undefinedIfNotFound } from '../../model/error.ts';
 import type { NameComparison } from '../../model/name-comparison.ts';
 import { type FolderPath, MAX_PATH_BYTES, nameOf, ROOT, rebase } from '../../model/path.ts';
 import type { Cancellable, Entry, FileEntry, Replacing, Reporting, Store } from '../../model/store.ts';
@@ -274,7 +274,7 @@ async function requireRoom(root: Root, from: FolderPath, to: FolderPath): Promis
   const search = async (folder: string, bytes: number): Promise<void> => {
     const children = await readdir(folder, { withFileTypes: true, encoding: 'buffer' }).catch((error: unknown) => {
       // A folder that was removed or replaced meanwhile contains no paths.
-      if (GONE.has(errorCode(error) ?? '')) return [];
+      if (GONE.has(systemErrorCode(error) ?? '')) return [];
       throw toStoreError(error, from);
     });
     for (const child of children) {
@@ -305,7 +305,7 @@ export function createSingleFolderOperations(root: Root): Pick<Store, 'createFol
           await rmdir(parent.at(nameOf(path)));
           await parent.sync();
         } catch (error) {
-          throw errorCode(error) === 'ENOTEMPTY' ? notEmpty(path, error) : error;
+          throw systemErrorCode(error) === 'ENOTEMPTY' ? notEmpty(path, error) : error;
         }
       });
     },

@@ -1,6 +1,6 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { copyFile, type FileHandle, lstat, open, rm, utimes } from 'node:fs/promises';
-import { errorCode, isStoreError, StoreError } from '../../model/error.ts';
+import { isStoreError, StoreError, systemErrorCode } from '../../model/error.ts';
 import { type FilePath, nameOf, ROOT } from '../../model/path.ts';
 import type { Cancellable, FileEntry, Release, StagedUpload, Upload, WriteCondition } from '../../model/store.ts';
 import { preconditionFailed, requireSize } from '../../model/store-errors.ts';
@@ -100,7 +100,7 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
       await folder.sync();
       return entryOf(file, stats);
     } catch (error) {
-      throw errorCode(error) === 'EEXIST' ? preconditionFailed(file, error) : toStoreError(error, file);
+      throw systemErrorCode(error) === 'EEXIST' ? preconditionFailed(file, error) : toStoreError(error, file);
     }
   };
 
@@ -200,7 +200,7 @@ async function unlessUnsupported(setting: Promise<void>): Promise<void> {
   try {
     await setting;
   } catch (error) {
-    if (!TIMES_UNSUPPORTED.has(errorCode(error) ?? '')) throw error;
+    if (!TIMES_UNSUPPORTED.has(systemErrorCode(error) ?? '')) throw error;
   }
 }
 

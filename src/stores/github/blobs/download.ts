@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { asError, errorCode, isStoreError, StoreError } from '../../../model/error.ts';
+import { asError, isStoreError, StoreError, systemErrorCode } from '../../../model/error.ts';
 import type { ResolvedRange } from '../../../model/range.ts';
 import { RETRY_LATER_SECONDS, RETRY_SOON_SECONDS } from '../../network.ts';
 import { type Blob, hashOfBlob } from './kept-blobs.ts';
@@ -54,7 +54,7 @@ export async function onDisk<Result>(operation: Promise<Result>): Promise<Result
   try {
     return await operation;
   } catch (error) {
-    const isFull = ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '');
+    const isFull = ['ENOSPC', 'EDQUOT'].includes(systemErrorCode(error) ?? '');
     const message = isFull
       ? 'The folder for files that were read (CACHE_DIR) is on a full disk: make room there, or lower GITHUB_CACHE_SIZE.'
       : "The folder for files that were read (CACHE_DIR) can't be written to.";
