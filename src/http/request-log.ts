@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { App } from './fastify-app.ts';
-import { trustedPeers } from './limits/connections.ts';
-import type { Limits } from './limits/options.ts';
+import { createProxyCheck } from './limits/connections.ts';
+import type { Limits } from './limits/limits.ts';
 import type { Service } from './service.ts';
 
 export const REQUEST_ID = 'x-request-id';
@@ -18,7 +18,7 @@ export type RequestIds = (request: IncomingMessage) => string;
  * request.
  */
 export function createRequestIds({ trustProxy }: Pick<Limits, 'trustProxy'>): RequestIds {
-  const isTrusted = trustedPeers(trustProxy);
+  const isTrusted = createProxyCheck(trustProxy);
   return ({ headers, socket }) => {
     const given = headers[REQUEST_ID];
     const isUsable = typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given);

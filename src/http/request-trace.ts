@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { runFor, type TracedRequest } from '../observability/tracer.ts';
 import './access/request-access.ts';
 import type { App } from './fastify-app.ts';
-import { trustedPeers } from './limits/connections.ts';
+import { createProxyCheck } from './limits/connections.ts';
 import { pathOf, statusOf } from './request-log.ts';
 import type { Service } from './service.ts';
 
@@ -16,7 +16,7 @@ const DETAILED: readonly string[] = ['debug', 'trace'];
  */
 export function traceRequests(app: App, { tracer, limits }: Pick<Service, 'tracer' | 'limits'>): void {
   if (!tracer && !DETAILED.includes(app.log.level)) return;
-  const isTrusted = trustedPeers(limits.trustProxy);
+  const isTrusted = createProxyCheck(limits.trustProxy);
   const isTrustedPeer = ({ socket: { remoteAddress } }: FastifyRequest) =>
     remoteAddress !== undefined && isTrusted(remoteAddress);
   app.addHook('onRequest', (request, reply, done) => {

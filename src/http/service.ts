@@ -5,7 +5,7 @@ import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
 import type { AccessControl } from './access/authentication.ts';
-import type { Limits } from './limits/options.ts';
+import type { Limits } from './limits/limits.ts';
 import type { WebPage } from './page/web-page.ts';
 
 /** Everything that the routes need. */

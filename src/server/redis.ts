@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { throttleLog } from '../http/limits/log-throttle.ts';
+import { throttleLog } from '../observability/log-throttle.ts';
 
 /** A Redis connection that services share. It can be temporarily unreachable. */
 export interface RedisConnection {

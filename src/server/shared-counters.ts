@@ -1,8 +1,8 @@
 import cluster, { type Worker } from 'node:cluster';
 import {
   FixedWindows,
-  type Taken,
   type TakeRequest,
+  type TakeResult,
   type Window,
   type WindowCounters,
 } from '../http/limits/counters.ts';
@@ -21,7 +21,12 @@ type Ask = readonly [id: string, request: TakeRequest];
 /** Messages between a worker and the primary. `window` notifies the other workers of a change. */
 type Message =
   | { readonly kind: 'take'; readonly limit: SharedLimit; readonly batch: number; readonly asks: readonly Ask[] }
-  | { readonly kind: 'taken'; readonly limit: SharedLimit; readonly batch: number; readonly taken: readonly Taken[] }
+  | {
+      readonly kind: 'taken';
+      readonly limit: SharedLimit;
+      readonly batch: number;
+      readonly taken: readonly TakeResult[];
+    }
   | { readonly kind: 'give-back'; readonly limit: SharedLimit; readonly id: string }
   | { readonly kind: 'window'; readonly limit: SharedLimit; readonly id: string; readonly window: Window };
 
@@ -50,7 +55,7 @@ export function countForWorkers(): void {
       }
     } else if (message.kind === 'give-back') {
       const { limit, id } = message;
-      const window = counted[limit].giveBack(id);
+      const window = counted[limit].refund(id);
       if (window) announce(worker, limit, id, window);
     }
   });
@@ -63,7 +68,7 @@ function tell(worker: Worker, message: Message): void {
 
 interface Waiting {
   readonly ask: Ask;
-  readonly settle: (taken: Taken) => void;
+  readonly settle: (taken: TakeResult) => void;
 }
 
 /**
@@ -96,7 +101,7 @@ export function createPrimaryCounters(limit: SharedLimit, warn: () => void): Win
   };
 
   process.on('message', (message: Message) => {
-    if (message.kind === 'window' && message.limit === limit) return known.note(message.id, message.window);
+    if (message.kind === 'window' && message.limit === limit) return known.set(message.id, message.window);
     if (message.kind !== 'taken' || message.limit !== limit) return;
     const entry = sent.get(message.batch);
     if (!entry) return;
@@ -105,7 +110,7 @@ export function createPrimaryCounters(limit: SharedLimit, warn: () => void): Win
     for (const [index, { ask, settle }] of entry.asks.entries()) {
       const taken = message.taken[index];
       if (!taken) continue;
-      if (limit === 'attempts') known.note(ask[0], taken);
+      if (limit === 'attempts') known.set(ask[0], taken);
       settle(taken);
     }
   });
@@ -115,9 +120,9 @@ export function createPrimaryCounters(limit: SharedLimit, warn: () => void): Win
       new Promise((settle) => {
         if (next.push({ ask: [id, request], settle }) === 1) setImmediate(flush);
       }),
-    async giveBack(id) {
-      own.giveBack(id);
-      known.giveBack(id);
+    async refund(id) {
+      own.refund(id);
+      known.refund(id);
       send({ kind: 'give-back', limit, id }, () => {});
     },
     peek: (id) => known.peek(id) ?? own.peek(id),

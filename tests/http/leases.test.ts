@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FixedWindows, type WindowCounters } from '../../src/http/limits/counters.ts';
-import { leaseStore, type Verdict } from '../../src/http/limits/request-rate.ts';
+import { createLeaseStore, type RateLimitResult } from '../../src/http/limits/request-rate.ts';
 
 /** Counters that several processes share, each call of which takes a turn of the event loop. */
 function sharedCounters() {
@@ -13,17 +13,17 @@ function sharedCounters() {
       await new Promise(setImmediate);
       return windows.take(id, request);
     },
-    giveBack: async (id) => void windows.giveBack(id),
+    refund: async (id) => void windows.refund(id),
     peek: (id) => windows.peek(id),
   };
   return { counters, calls: () => calls };
 }
 
 function processOf(counters: WindowCounters) {
-  const store = new (leaseStore(counters))();
-  return (client: string, max: number): Promise<Verdict> =>
+  const store = new (createLeaseStore(counters))();
+  return (client: string, max: number): Promise<RateLimitResult> =>
     new Promise((resolve, reject) => {
-      store.incr(client, (error, verdict) => (verdict ? resolve(verdict) : reject(error)), 60_000, max);
+      store.incr(client, (error, result) => (result ? resolve(result) : reject(error)), 60_000, max);
     });
 }
 
@@ -32,11 +32,11 @@ describe('Leases of a rate limit', () => {
     it(`let through exactly ${max} of twice as many requests that come to four processes at once`, async () => {
       const { counters } = sharedCounters();
       const processes = Array.from({ length: 4 }, () => processOf(counters));
-      const verdicts = await Promise.all(
+      const results = await Promise.all(
         Array.from({ length: max / 2 }).flatMap(() => processes.map((count) => count('client', max))),
       );
-      assert.equal(verdicts.filter(({ current }) => current <= max).length, max);
-      for (const { current, ttl } of verdicts) assert.ok(current <= max || (ttl > 0 && ttl <= 60_000), String(ttl));
+      assert.equal(results.filter(({ current }) => current <= max).length, max);
+      for (const { current, ttl } of results) assert.ok(current <= max || (ttl > 0 && ttl <= 60_000), String(ttl));
     });
   }
 

@@ -21,7 +21,7 @@ describe('the requests of one client', () => {
     assert.deepEqual([await first.ask(), await second.ask()], [200, 200]);
     for (const { port } of [first, second]) {
       const answer = await send(port, '/');
-      assertFailure(answer, 429, /^More than 2 requests came from this address within a minute\. Try again in \d+ sec/);
+      assertFailure(answer, 429, /^This address has sent more than 2 requests in a minute\. Try again in \d+ sec/);
       assert.match(String(answer.headers['retry-after']), /^(?:[1-9]|[1-5]\d|60)$/);
     }
   });

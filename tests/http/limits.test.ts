@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
 import { OPEN_POLICY } from '../../src/access/policy.ts';
 import type { AccessControl } from '../../src/http/access/authentication.ts';
-import type { Limits } from '../../src/http/limits/options.ts';
+import type { Limits } from '../../src/http/limits/limits.ts';
 import { until } from '../../testing/until.ts';
 import { disk, memory } from '../contract/backend.ts';
 import {
@@ -132,7 +132,7 @@ describe('A process whose event loop is delayed', () => {
       if (response.status === 503) refused = response;
     }
     assert.ok(refused, 'A request is refused.');
-    assertFailure(refused, 503, 'The service is overloaded at this moment. Try again in 2 seconds.');
+    assertFailure(refused, 503, 'The service is overloaded. Try again in 2 seconds.');
     assert.equal(refused.headers['retry-after'], '2');
     assert.equal((await send(port, '/-/health/live')).status, 200);
     for (let count = 0; count < 5; count++) await send(port, '/');
@@ -235,7 +235,7 @@ describe('the head of a request', () => {
     const ask = async (headers: string) =>
       answerOf(await sendBytes(port, `GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}\r\n\r\n`));
     assert.equal((await ask(many(198))).status, 200);
-    assertFailure(await ask(many(199)), 431, 'The request has 201 headers, where at most 200 are taken.');
+    assertFailure(await ask(many(199)), 431, 'The request has 201 headers. The maximum is 200.');
     assertFailure(await ask(`${'a:\r\n'.repeat(3000)}b: c`), 431, /^The request has 3003 headers/);
     assertFailure(await ask(many(5000)), 431, 'The URL and the headers are over 16 KiB.');
     assertFailure(await ask(`h: ${'v'.repeat(16 * 1024)}`), 431, 'The URL and the headers are over 16 KiB.');
@@ -246,7 +246,7 @@ describe('a body', () => {
   it('with a Content-Encoding is 415', async (t) => {
     const { port } = await serve(t);
     const gzip = { 'content-encoding': 'gzip' };
-    const message = 'The body is sent with Content-Encoding: "gzip"; send it as it is, without.';
+    const message = 'Content-Encoding "gzip" is not supported for request bodies. Send the body uncompressed.';
     const answer = await postJson(port, '/create_folder', { path: 'made' }, gzip);
     assertFailure(answer, 415, message);
     assert.equal(answer.headers['accept-encoding'], 'identity');
@@ -315,7 +315,7 @@ function assertTooMany(answer: Answer, limit: number): void {
   assertFailure(
     answer,
     429,
-    `More than ${limit} requests came from this address within a minute. Try again in ${seconds} seconds.`,
+    `This address has sent more than ${limit} requests in a minute. Try again in ${seconds} seconds.`,
   );
 }
 

@@ -9,7 +9,7 @@ import { OPEN_POLICY } from '../../src/access/policy.ts';
 import { createFiles, type FilesOptions } from '../../src/files/files.ts';
 import type { AccessControl } from '../../src/http/access/authentication.ts';
 import { buildApp } from '../../src/http/app.ts';
-import type { Limits } from '../../src/http/limits/options.ts';
+import type { Limits } from '../../src/http/limits/limits.ts';
 import { BUILT_PAGE, readWebPage } from '../../src/http/page/web-page.ts';
 import type { Service } from '../../src/http/service.ts';
 import type { Store } from '../../src/model/store.ts';

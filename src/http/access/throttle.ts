@@ -70,7 +70,7 @@ export function createThrottle({ key, counters }: ThrottleOptions): Throttle {
     },
 
     async giveBack(attempt) {
-      await Promise.all(LIMITS.map(({ of }) => counters.giveBack(idOf(of(attempt)))));
+      await Promise.all(LIMITS.map(({ of }) => counters.refund(idOf(of(attempt)))));
     },
 
     look(attempt) {

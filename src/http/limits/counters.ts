@@ -5,9 +5,9 @@ import { maxEntries } from '../../cache/lru-options.ts';
 /** Counters of fixed time windows. A window begins with the first unit taken from it, and is dropped when it ends. */
 export interface WindowCounters {
   /** Takes up to `wanted` units of the window of `id`, which has `max` units. Grants 0 if none are left. */
-  take(id: string, request: TakeRequest): Promise<Taken>;
+  take(id: string, request: TakeRequest): Promise<TakeResult>;
   /** Returns one unit. Has no effect after the end of the window. */
-  giveBack(id: string): Promise<void>;
+  refund(id: string): Promise<void>;
   /** Returns the last known state of a window without a round trip; undefined if none is known. */
   peek(id: string): Window | undefined;
 }
@@ -25,7 +25,7 @@ export interface Window {
   readonly ends: number;
 }
 
-export interface Taken extends Window {
+export interface TakeResult extends Window {
   readonly granted: number;
 }
 
@@ -38,7 +38,7 @@ const MAX_WINDOWS = 50_000;
 export class FixedWindows {
   readonly #windows = new LRUCache<string, { count: number; readonly ends: number }>(maxEntries(MAX_WINDOWS));
 
-  take(id: string, { wanted, max, seconds }: TakeRequest): Taken {
+  take(id: string, { wanted, max, seconds }: TakeRequest): TakeResult {
     const now = Date.now();
     let window = this.#windows.get(id);
     if (!window || window.ends <= now) {
@@ -51,7 +51,7 @@ export class FixedWindows {
   }
 
   /** Returns one unit. The result is the window afterwards; undefined if it has ended. */
-  giveBack(id: string): Window | undefined {
+  refund(id: string): Window | undefined {
     const window = this.#windows.get(id);
     if (!window || window.ends <= Date.now()) return undefined;
     window.count = Math.max(0, window.count - 1);
@@ -64,7 +64,7 @@ export class FixedWindows {
   }
 
   /** Stores a state that was counted elsewhere. */
-  note(id: string, { count, ends }: Window): void {
+  set(id: string, { count, ends }: Window): void {
     if (ends > Date.now()) this.#windows.set(id, { count, ends });
   }
 }
@@ -74,13 +74,13 @@ export function createLocalCounters(): WindowCounters {
   const windows = new FixedWindows();
   return {
     take: async (id, request) => windows.take(id, request),
-    giveBack: async (id) => void windows.giveBack(id),
+    refund: async (id) => void windows.refund(id),
     peek: (id) => windows.peek(id),
   };
 }
 
 /** Takes up to ARGV[1] units of at most ARGV[2]. The first unit of a window sets its end. */
-const TAKE = `
+const TAKE_SCRIPT = `
   local count = tonumber(redis.call('GET', KEYS[1]) or '0')
   local granted = math.max(0, math.min(tonumber(ARGV[1]), tonumber(ARGV[2]) - count))
   if granted > 0 then count = redis.call('INCRBY', KEYS[1], granted) end
@@ -89,7 +89,7 @@ const TAKE = `
 `;
 
 /** Returns one unit, unless the window has ended. */
-const GIVE_BACK = `
+const REFUND_SCRIPT = `
   if tonumber(redis.call('GET', KEYS[1]) or '0') < 1 then return {0, 0, 0} end
   return {0, redis.call('DECR', KEYS[1]), redis.call('PTTL', KEYS[1])}
 `;
@@ -104,14 +104,14 @@ export function createRedisCounters(
 ): WindowCounters {
   const known = new FixedWindows();
 
-  const run = async (script: string, id: string, values: readonly number[]): Promise<Taken | undefined> => {
+  const runScript = async (script: string, id: string, values: readonly number[]): Promise<TakeResult | undefined> => {
     try {
       const response = await redis.eval(script, 1, prefix + id, ...values);
-      const [granted, count, left] = Array.isArray(response) ? response : [];
-      if (typeof granted !== 'number' || typeof count !== 'number' || typeof left !== 'number') return undefined;
-      const taken = { granted, count, ends: Date.now() + left };
-      known.note(id, taken);
-      return taken;
+      const [granted, count, ttl] = Array.isArray(response) ? response : [];
+      if (typeof granted !== 'number' || typeof count !== 'number' || typeof ttl !== 'number') return undefined;
+      const result = { granted, count, ends: Date.now() + ttl };
+      known.set(id, result);
+      return result;
     } catch {
       // The owner of the connection logs the failure.
       return undefined;
@@ -120,13 +120,14 @@ export function createRedisCounters(
 
   return {
     take: async (id, request) =>
-      (await run(TAKE, id, [request.wanted, request.max, request.seconds * 1000])) ?? fallback.take(id, request),
-    async giveBack(id) {
-      if (!(await run(GIVE_BACK, id, []))) await fallback.giveBack(id);
+      (await runScript(TAKE_SCRIPT, id, [request.wanted, request.max, request.seconds * 1000])) ??
+      fallback.take(id, request),
+    async refund(id) {
+      if (!(await runScript(REFUND_SCRIPT, id, []))) await fallback.refund(id);
     },
     peek(id) {
-      const [here, there] = [known.peek(id), fallback.peek(id)];
-      return here && there && there.count > here.count ? there : (here ?? there);
+      const [shared, local] = [known.peek(id), fallback.peek(id)];
+      return shared && local && local.count > shared.count ? local : (shared ?? local);
     },
   };
 }

@@ -2,35 +2,53 @@ import type { Server } from 'node:http';
 import underPressure from '@fastify/under-pressure';
 import type { FastifyHttpOptions } from 'fastify';
 import { createSemaphore } from '../../concurrency/semaphore.ts';
+import { throttleLog } from '../../observability/log-throttle.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
-import { limitConnections } from './connections.ts';
-import { throttleLog } from './log-throttle.ts';
-import { isLivenessCheck, type Limits } from './options.ts';
-import { limitRate } from './request-rate.ts';
-import { endSlowBodies, endStalledConnections, limitHeaders, refuseEncodedBodies } from './slow-clients.ts';
+import { type ConnectionLimits, limitConnections } from './connections.ts';
+import { limitRate, type RateLimits } from './request-rate.ts';
+import {
+  endSlowBodies,
+  endStalledConnections,
+  limitHeaders,
+  rejectEncodedBodies,
+  type TimeoutLimits,
+} from './slow-clients.ts';
+
+/** The limits for one client and for all clients together. */
+export interface Limits extends ConnectionLimits, RateLimits, TimeoutLimits {
+  /** Event loop delay in milliseconds above which the process refuses requests; 0 for no limit. */
+  readonly eventLoopDelay: number;
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route has no rate and load limits. For liveness checks: killing a busy process helps no user. */
+    hasNoLimits?: boolean;
+  }
+}
 
 /** Maximum seconds between two checks for late headers. */
-const LONGEST_CHECK = 5;
+const MAX_HEADER_CHECK_INTERVAL = 5;
 
 /**
  * Seconds until an idle connection closes. Longer than the 60 seconds of common proxies and load balancers, so that
  * they close it first. If the service closed it, a request already on its way would be lost.
  */
-const KEEP_ALIVE = 72;
+const KEEP_ALIVE_TIMEOUT = 72;
 
 /** Returns the options of the framework for these limits. */
 export function limitOptions({ headersTimeout, idleTimeout, trustProxy }: Limits) {
   return {
     trustProxy: trustProxy && [...trustProxy],
     connectionTimeout: idleTimeout * 1000,
-    keepAliveTimeout: KEEP_ALIVE * 1000,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT * 1000,
     // A large upload takes hours. `endStalledConnections` ends stalled uploads and `endSlowBodies` other slow bodies.
     requestTimeout: 0,
     http: {
       requestTimeout: 0,
       headersTimeout: headersTimeout * 1000,
-      connectionsCheckingInterval: Math.min(LONGEST_CHECK, headersTimeout / 4) * 1000,
+      connectionsCheckingInterval: Math.min(MAX_HEADER_CHECK_INTERVAL, headersTimeout / 4) * 1000,
     },
   } satisfies FastifyHttpOptions<Server>;
 }
@@ -43,11 +61,11 @@ export async function limitRequests(app: App, limits: Limits): Promise<void> {
   limitHeaders(app);
   await shedLoad(app, limits);
   await limitRate(app, limits);
-  refuseEncodedBodies(app);
+  rejectEncodedBodies(app);
 }
 
-/** Milliseconds over which the delay is averaged. */
-const SAMPLE = 1000;
+/** Milliseconds over which the event loop delay is averaged. */
+const SAMPLE_INTERVAL_MS = 1000;
 
 /** Seconds for `Retry-After`. The next sample, after one second, shows whether the delay has decreased. */
 const RETRY_AFTER = 2;
@@ -58,39 +76,39 @@ const RETRY_AFTER = 2;
  */
 export async function shedLoad(app: App, { eventLoopDelay }: Pick<Limits, 'eventLoopDelay'>): Promise<void> {
   if (eventLoopDelay === 0) return;
-  let settled = Number.POSITIVE_INFINITY;
+  let enforcedFrom = Number.POSITIVE_INFINITY;
   app.addHook('onListen', async () => {
     // The first sample includes the work of starting.
-    settled = performance.now() + 2 * SAMPLE;
+    enforcedFrom = performance.now() + 2 * SAMPLE_INTERVAL_MS;
   });
   const warn = throttleLog((requests) =>
-    app.log.warn({ requests, limit: eventLoopDelay }, 'The process lags behind, and answers requests with 503.'),
+    app.log.warn({ requests, limit: eventLoopDelay }, 'Requests refused with 503: the process is overloaded.'),
   );
   await app.register(underPressure, {
     maxEventLoopDelay: eventLoopDelay,
-    sampleInterval: SAMPLE,
+    sampleInterval: SAMPLE_INTERVAL_MS,
     pressureHandler: async (request, reply) => {
-      if (isLivenessCheck(request) || performance.now() < settled) return;
+      if (request.routeOptions.config.hasNoLimits || performance.now() < enforcedFrom) return;
       warn();
       reply.header('retry-after', RETRY_AFTER);
-      throw new HttpError(503, `The service is overloaded at this moment. Try again in ${RETRY_AFTER} seconds.`);
+      throw new HttpError(503, `The service is overloaded. Try again in ${RETRY_AFTER} seconds.`);
     },
   });
 }
 
 /** Maximum concurrent listings of a process. With more, listings of large folders only wait for each other. */
-const LISTINGS = 32;
+const MAX_CONCURRENT_LISTINGS = 32;
 
 /** Maximum number of listings that wait. */
-const WAITING = 256;
+const MAX_WAITING_LISTINGS = 256;
 
 /** Runs a listing within the concurrency limit. Throws `unavailable` if the queue is full. */
-export type ListInTurn = <Listing>(list: () => Promise<Listing>, signal: AbortSignal) => Promise<Listing>;
+export type ListingLimiter = <Listing>(list: () => Promise<Listing>, signal: AbortSignal) => Promise<Listing>;
 
-export function limitListings(): ListInTurn {
+export function createListingLimiter(): ListingLimiter {
   const semaphore = createSemaphore({
-    limit: LISTINGS,
-    maxWaiting: WAITING,
+    limit: MAX_CONCURRENT_LISTINGS,
+    maxWaiting: MAX_WAITING_LISTINGS,
     busyMessage: 'Too many folders are listed',
   });
   return async (list, signal) => {

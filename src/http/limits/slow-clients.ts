@@ -3,10 +3,19 @@ import type { Socket } from 'node:net';
 import { quoted } from '../../model/error.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
-import type { Limits } from './options.ts';
+
+/** Deadlines for clients, in seconds. */
+export interface TimeoutLimits {
+  /** Seconds until all headers of a request must have arrived. */
+  readonly headersTimeout: number;
+  /** Seconds without progress after which a stalled client is disconnected. */
+  readonly idleTimeout: number;
+  /** Seconds until the body of a request that is not an upload must have arrived. */
+  readonly bodyTimeout: number;
+}
 
 /** Milliseconds to send the 408 response. The failed operation is undone first. */
-const ANSWER_TIME = 10_000;
+const RESPONSE_TIMEOUT_MS = 10_000;
 
 /**
  * Ends requests whose client makes no progress: after `idleTimeout` seconds without a byte in either direction.
@@ -16,17 +25,17 @@ const ANSWER_TIME = 10_000;
  * Requests that wait for the service are not ended: their body has arrived whole, or its next bytes are not read yet.
  * Uploads and downloads that make progress can take hours.
  */
-export function endStalledConnections(app: App, { idleTimeout }: Pick<Limits, 'idleTimeout'>): void {
-  const toldOff = new WeakSet<ServerResponse>();
+export function endStalledConnections(app: App, { idleTimeout }: Pick<TimeoutLimits, 'idleTimeout'>): void {
+  const rejected = new WeakSet<ServerResponse>();
   // One function is shared by all requests, because each needs a listener.
   function endStalled(this: ServerResponse, socket: Socket): void {
-    const stalled = stalledBy(this.req, socket);
-    if (stalled === 'taking' || (stalled === 'sending' && toldOff.has(this))) return void socket.destroy();
+    const stalled = findStall(this.req, socket);
+    if (stalled === 'receiving' || (stalled === 'sending' && rejected.has(this))) return void socket.destroy();
     // The timeout fires once. Only bytes on the connection restart it.
-    socket.setTimeout(stalled === 'sending' ? ANSWER_TIME : idleTimeout * 1000);
+    socket.setTimeout(stalled === 'sending' ? RESPONSE_TIMEOUT_MS : idleTimeout * 1000);
     if (stalled !== 'sending') return;
-    toldOff.add(this);
-    sendTimeout(this.req, this, `did not go on for ${idleTimeout} seconds`);
+    rejected.add(this);
+    send408(this.req, this, `stalled for ${idleTimeout} seconds`);
   }
   app.addHook('onRequest', (_request, { raw }, done) => {
     // Node.js emits `timeout` on the current response of the connection. It closes connections without a response
@@ -37,12 +46,12 @@ export function endStalledConnections(app: App, { idleTimeout }: Pick<Limits, 'i
 }
 
 /**
- * Returns what the client of an idle connection fails to do: read the response (`taking`) or send its body (`sending`).
+ * Returns what the client of an idle connection fails to do: read the response (`receiving`) or send its body (`sending`).
  * Returns undefined if the client waits for the service.
  */
-function stalledBy(request: IncomingMessage, socket: Socket): 'taking' | 'sending' | undefined {
+function findStall(request: IncomingMessage, socket: Socket): 'receiving' | 'sending' | undefined {
   // The socket buffer is full, because the client has not read earlier bytes.
-  if (socket.writableLength > 0) return 'taking';
+  if (socket.writableLength > 0) return 'receiving';
   return isRequestPending(request) ? 'sending' : undefined;
 }
 
@@ -52,22 +61,21 @@ export function isRequestPending(request: IncomingMessage): boolean {
 }
 
 /**
- * Fails the reader of the body with a 408 error, and closes the connection after the response. `what` completes the
- * sentence "The body of the request …". Closes the connection at once if the response has begun, or if nothing reads
- * the body.
+ * Fails the reader of the body with a 408 error, and closes the connection after the response. `problem` completes the
+ * sentence "The request body …". Closes the connection at once if the response has begun, or if nothing reads the body.
  */
-export function sendTimeout(request: IncomingMessage, response: ServerResponse, what: string): void {
+export function send408(request: IncomingMessage, response: ServerResponse, problem: string): void {
   if (response.headersSent || request.listenerCount('error') === 0) return void request.destroy();
   response.setHeader('connection', 'close');
-  request.emit('error', new HttpError(408, `The body of the request ${what}, and is not whole.`));
+  request.emit('error', new HttpError(408, `The request body ${problem}.`));
 }
 
 /** Requests whose body can take hours to arrive. */
-const long = new WeakSet<IncomingMessage>();
+const longBodies = new WeakSet<IncomingMessage>();
 
 /** Exempts a request from the body deadline until the response has been sent. */
 export function allowLongBody(request: IncomingMessage): void {
-  long.add(request);
+  longBodies.add(request);
 }
 
 /**
@@ -76,14 +84,14 @@ export function allowLongBody(request: IncomingMessage): void {
  *
  * The deadline starts again if the service does not read the body, because the client then waits for the service.
  */
-export function endSlowBodies(app: App, { bodyTimeout }: Pick<Limits, 'bodyTimeout'>): void {
+export function endSlowBodies(app: App, { bodyTimeout }: Pick<TimeoutLimits, 'bodyTimeout'>): void {
   app.addHook('onRequest', (request, { raw: response }, done) => {
     done();
     if (!hasBody(request.headers)) return;
     const { raw } = request;
     const timer = setTimeout(() => {
-      if (!isRequestPending(raw) || (long.has(raw) && !response.writableEnded)) return void timer.refresh();
-      sendTimeout(raw, response, `took longer than ${bodyTimeout} seconds`);
+      if (!isRequestPending(raw) || (longBodies.has(raw) && !response.writableEnded)) return void timer.refresh();
+      send408(raw, response, `did not arrive within ${bodyTimeout} seconds`);
     }, bodyTimeout * 1000);
     timer.unref();
     raw.once('close', () => clearTimeout(timer));
@@ -103,19 +111,22 @@ export function limitHeaders(app: App): void {
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     const count = raw.rawHeaders.length / 2;
     if (count > MAX_HEADERS)
-      throw new HttpError(431, `The request has ${count} headers, where at most ${MAX_HEADERS} are taken.`);
+      throw new HttpError(431, `The request has ${count} headers. The maximum is ${MAX_HEADERS}.`);
     done();
   });
 }
 
 /** Rejects compressed bodies with 415. The service does not decompress them, and would store the compressed bytes. */
-export function refuseEncodedBodies(app: App): void {
+export function rejectEncodedBodies(app: App): void {
   app.addHook('preParsing', ({ headers }, reply, _payload, done) => {
     const coding = headers['content-encoding'];
     if (coding === undefined || coding.toLowerCase() === 'identity' || !hasBody(headers)) return done();
     // RFC 9110, section 12.5.3: a 415 response lists the accepted codings.
     reply.header('accept-encoding', 'identity');
-    throw new HttpError(415, `The body is sent with Content-Encoding: ${quoted(coding)}; send it as it is, without.`);
+    throw new HttpError(
+      415,
+      `Content-Encoding ${quoted(coding)} is not supported for request bodies. Send the body uncompressed.`,
+    );
   });
 }
 

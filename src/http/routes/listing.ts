@@ -8,7 +8,7 @@ import { accessOf } from '../access/request-access.ts';
 import { HttpError } from '../errors.ts';
 import { beginFailure } from '../failures.ts';
 import type { App } from '../fastify-app.ts';
-import { limitListings } from '../limits/limits.ts';
+import { createListingLimiter } from '../limits/limits.ts';
 import { clientSignal } from '../long-operations.ts';
 import { answerListing, fileBehind, isRclone, sendPlainListing } from '../page/listing-page.ts';
 import { quote } from '../preconditions.ts';
@@ -26,7 +26,7 @@ export function listingRoutes(app: App, service: Service): void {
     response: { 200: asPageToo(Listing), '4xx': asPageToo(Failure), '5xx': asPageToo(Failure) },
   };
 
-  const inTurn = limitListings();
+  const runLimited = createListingLimiter();
   const list = async (
     folder: FolderPath,
     query: { cursor?: string; limit?: number },
@@ -37,7 +37,7 @@ export function listingRoutes(app: App, service: Service): void {
     const access = accessOf(request);
     const signal = clientSignal(reply);
     const read = (at: string | undefined) =>
-      inTurn(() => access.files.list(folder, { cursor: at, limit, signal }), signal);
+      runLimited(() => access.files.list(folder, { cursor: at, limit, signal }), signal);
     if (isRclone(request)) {
       const found = await read(cursor).catch(async (error: unknown) => {
         const location = isStoreError(error, 'not-found') ? fileBehind(request, folder) : undefined;

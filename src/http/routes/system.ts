@@ -22,7 +22,7 @@ export function systemRoutes(app: App, { files, metrics }: Service): void {
   app.get(
     '/-/health/live',
     {
-      config: { access: 'health' },
+      config: { access: 'health', hasNoLimits: true },
       schema: {
         tags: ['The service'],
         summary: 'Whether the process answers',
