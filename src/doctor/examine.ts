@@ -85,7 +85,8 @@ async function openSubject(
 ): Promise<StoreSubject | undefined> {
   let opened: OpenedStore | undefined;
   const warnings: string[] = [];
-  const log: StoreLog = { ...SILENT, warn: (message) => void warnings.push(message) };
+  const warn = (message: string) => void warnings.push(message);
+  const log: StoreLog = { ...SILENT, warn, error: warn };
   const opening: Check<{ config: Config }> = {
     name: 'store-open',
     ...(config.STORAGE_TYPE === 'disk' && { needs: 'disk-root' }),
@@ -152,4 +153,4 @@ async function clearAway({ files, probe }: StoreSubject, runner: Runner, impatie
 const isBucket = ({ STORAGE_TYPE }: Config) => STORAGE_TYPE === 's3' || STORAGE_TYPE === 'r2';
 
 /** Discards the log of the store, because the checks report the problems. */
-const SILENT: StoreLog = { info() {}, warn() {}, retried() {}, committed() {} };
+const SILENT: StoreLog = { info() {}, warn() {}, error() {}, retried() {}, committed() {} };

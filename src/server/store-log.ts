@@ -25,6 +25,7 @@ export function createStoreLog(
   return {
     info: (message, details) => logger.info(about(details), message),
     warn: (message, details) => logger.warn(about(details), message),
+    error: (message, details) => logger.error(about(details), message),
     retried: () => metrics?.retried(),
     committed: (changes) => metrics?.committed(changes),
     called(call) {

@@ -40,7 +40,7 @@ export async function openStore(config: Config, log: StoreLog): Promise<OpenedSt
         signingKey:
           config.SIGNING_KEY ?? (config.STATE_DIR === undefined ? undefined : await keyKeptIn(config.STATE_DIR)),
         threads: config.UV_THREADPOOL_SIZE,
-        warn: (message, details) => log.warn(message, details),
+        log,
       });
       return {
         store,

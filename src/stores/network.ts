@@ -95,6 +95,8 @@ export async function sendObserved<Answer>(
 export interface StoreLog {
   info(message: string, details: object): void;
   warn(message: string, details: object): void;
+  /** Logs an event after which the operator must act. */
+  error(message: string, details: object): void;
   /** Called after each request to the backend. Undefined if requests are not observed. */
   readonly asked?: RequestObserver | undefined;
   /** Called for each retry of a request to the backend. */

@@ -67,7 +67,7 @@ async function createOn(
       commitMessage: '{summary}',
       author: undefined,
       cache: { folder, size: 64 * 1024 * 1024 },
-      log: { info: teller('info'), warn: teller('warn'), retried() {}, committed() {} },
+      log: { info: teller('info'), warn: teller('warn'), error: teller('error'), retried() {}, committed() {} },
       gatherFor: 0,
       retryAfter: 1,
     },

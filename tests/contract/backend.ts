@@ -9,6 +9,7 @@ import { createMemoryStore } from '../../src/stores/memory.ts';
 import type { TestBucket } from '../../testing/servers/bucket.ts';
 import type { HostedRepository } from '../../testing/servers/hosted-repository.ts';
 import type { ObjectStore } from '../../testing/servers/object-store.ts';
+import { silentLog } from './bytes.ts';
 
 /** A store under test, and its permitted differences from the other stores. */
 export interface Backend {
@@ -209,7 +210,7 @@ export const disk: Backend = {
   name: 'disk',
   open: async () => {
     const root = await mkdtemp(join(tmpdir(), 'holdall-test-'));
-    const { store, signer } = await openDisk({ root, warn: () => {} });
+    const { store, signer } = await openDisk({ root, log: silentLog });
     const close = async () => {
       await store.close?.();
       await rm(root, { recursive: true, force: true });

@@ -4,6 +4,9 @@ import { buffer } from 'node:stream/consumers';
 import { parseFile, parseFolder } from '../../src/model/path.ts';
 import type { Entry, Store, Upload } from '../../src/model/store.ts';
 
+/** A log of a disk that discards all events. */
+export const silentLog = { warn() {}, error() {} };
+
 export const file = parseFile;
 export const folder = parseFolder;
 

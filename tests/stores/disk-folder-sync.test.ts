@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { createFolderSync } from '../../src/stores/disk/folder.ts';
-import { file, upload } from '../contract/bytes.ts';
+import { file, silentLog, upload } from '../contract/bytes.ts';
 
 /** Opens real folders, with syncs that the test completes. */
 async function openFolders(t: TestContext) {
@@ -89,7 +89,7 @@ describe('createFolderSync', () => {
 it('64 concurrent uploads to one disk folder are all stored, and leave no temporary files', async (t) => {
   const root = await mkdtemp(join(tmpdir(), 'holdall-test-'));
   t.after(() => rm(root, { recursive: true }));
-  const { store, ownFolder } = await openDisk({ root, warn: () => {} });
+  const { store, ownFolder } = await openDisk({ root, log: silentLog });
   const names = Array.from({ length: 64 }, (_, index) => `a/${index}`);
   const entries = await Promise.all(names.map((name) => store.write(file(name), upload(name))));
   assert.deepEqual(await Promise.all(names.map((name) => store.stat(file(name)))), entries);

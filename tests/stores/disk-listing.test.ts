@@ -8,7 +8,7 @@ import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
 import type { Folder } from '../../src/stores/disk/folder.ts';
 import { createChildrenReader } from '../../src/stores/disk/list.ts';
 import { packNames } from '../../src/stores/disk/reserved-names.ts';
-import { folder } from '../contract/bytes.ts';
+import { folder, silentLog } from '../contract/bytes.ts';
 
 /** An old modification time, so the store caches the names of the folder. */
 const LONG_AGO = new Date('2020-01-01T00:00:00Z');
@@ -16,7 +16,7 @@ const LONG_AGO = new Date('2020-01-01T00:00:00Z');
 describe('A listing of a disk folder that other programs change', () => {
   let root: string;
   let disk: Disk;
-  const warnings: { readonly leftOut?: number }[] = [];
+  const warnings: { readonly omitted?: number }[] = [];
 
   const names = async (path: string) => {
     const { entries } = await disk.store.list(folder(path));
@@ -26,7 +26,7 @@ describe('A listing of a disk folder that other programs change', () => {
 
   before(async () => {
     root = await mkdtemp(join(tmpdir(), 'holdall-test-'));
-    disk = await openDisk({ root, warn: (_message, details) => void warnings.push(details) });
+    disk = await openDisk({ root, log: { ...silentLog, warn: (_message, details) => void warnings.push(details) } });
     for (const name of ['a', 'b', 'c']) {
       await mkdir(join(root, name));
       await writeFile(join(root, name, 'one'), '1');
@@ -91,7 +91,7 @@ describe('A listing of a disk folder that other programs change', () => {
     const listings = await Promise.all([names('large/'), names('large/'), names('large/')]);
     for (const listed of [...listings, await names('large/')])
       assert.deepEqual(listed, ['folder!', 'folder/', ...long]);
-    assert.deepEqual(new Set(warnings.map(({ leftOut }) => leftOut)), new Set([2]));
+    assert.deepEqual(new Set(warnings.map(({ omitted }) => omitted)), new Set([2]));
   });
 });
 

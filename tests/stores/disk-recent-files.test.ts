@@ -6,7 +6,7 @@ import { after, before, describe, it, mock } from 'node:test';
 import { parseFile } from '../../src/model/path.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
 import { until } from '../../testing/until.ts';
-import { ofKind } from '../contract/bytes.ts';
+import { ofKind, silentLog } from '../contract/bytes.ts';
 
 /** The store caches the content of files that are read repeatedly, unless they changed within the last minute. */
 describe('A disk file with cached content', () => {
@@ -35,7 +35,7 @@ describe('A disk file with cached content', () => {
   before(async () => {
     // The default temporary folder may be on tmpfs, where the store caches no content.
     root = await mkdtemp(join('/var/tmp', 'holdall-test-'));
-    disk = await openDisk({ root, warn: () => {} });
+    disk = await openDisk({ root, log: silentLog });
     await mkdir(join(root, 'folder'));
     await mkdir(join(root, 'moved/deep'), { recursive: true });
     const names = [...NAMES, ...Object.keys(CHANGES)];

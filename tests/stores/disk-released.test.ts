@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { parseFile } from '../../src/model/path.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
+import { silentLog } from '../contract/bytes.ts';
 
 /** Reuse of chunk buffers that the caller releases. */
 describe('A file on disk', () => {
@@ -17,7 +18,7 @@ describe('A file on disk', () => {
 
   before(async () => {
     root = await mkdtemp(join(tmpdir(), 'holdall-test-'));
-    disk = await openDisk({ root, warn: () => {} });
+    disk = await openDisk({ root, log: silentLog });
     await writeFile(join(root, FILE), BYTES);
   });
   after(async () => {

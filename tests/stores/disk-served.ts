@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createFiles, type Files } from '../../src/files/files.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
-import { file, folder, ofKind, plant, upload } from '../contract/bytes.ts';
+import { file, folder, ofKind, plant, silentLog, upload } from '../contract/bytes.ts';
 
 export const replace = { replace: true };
 
@@ -36,7 +36,7 @@ export interface Served {
 }
 
 export async function serve(root: string): Promise<Served> {
-  const disk = await openDisk({ root, warn: () => {} });
+  const disk = await openDisk({ root, log: silentLog });
   await plant(disk.store, { 'a/b': 'x', c: 'y' });
   return { root, disk, files: createFiles(disk.store, { presignExpires: 60 }) };
 }

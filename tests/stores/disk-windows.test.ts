@@ -9,7 +9,7 @@ import { createPolicy, type Right } from '../../src/access/policy.ts';
 import { createFiles } from '../../src/files/files.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
-import { file, folder, ofKind, pathsIn, plant } from '../contract/bytes.ts';
+import { file, folder, ofKind, pathsIn, plant, silentLog } from '../contract/bytes.ts';
 import { type FileSystemOfWindows, mountFileSystemOfWindows } from '../faults/mounts.ts';
 import type { Need } from '../runner/needs.ts';
 import { assertNotFound, inside, replace, serve } from './disk-served.ts';
@@ -58,7 +58,7 @@ describe('A Windows file system', () => {
   it('logs a warning, and grants match paths case-insensitively', async (t) => {
     const root = await mount(t, 'exfat');
     const warnings: string[] = [];
-    const disk = await openDisk({ root, warn: (message) => warnings.push(message) });
+    const disk = await openDisk({ root, log: { ...silentLog, warn: (message) => warnings.push(message) } });
     atEnd(t, () => disk.store.close?.());
     assert.match(warnings.join(), /^The file system of DISK_ROOT ignores differences in spelling/);
     await plant(disk.store, { 'open/x': 'x', 'Private/x': 'secret' });

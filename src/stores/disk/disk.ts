@@ -9,11 +9,12 @@ import { createUrlSigner, signedPath, type UrlSigner } from '../../model/url-sig
 import { loadSigningKey } from '../signing-key-file.ts';
 import { toStoreError } from './errors.ts';
 import { createFileOperations } from './file-operations.ts';
+import { DiskFolderOperations } from './folder-operations.ts';
 import { createLister } from './list.ts';
+import type { DiskLog } from './recovery.ts';
 import { RESERVED_FOLDER } from './reserved-names.ts';
 import { makeRoot, type Root, unusableRoot } from './root.ts';
 import { openTemporary } from './temporary.ts';
-import { createSingleFolderOperations, createTreeOperations } from './tree-operations.ts';
 import { createWriter } from './write.ts';
 
 export interface DiskOptions {
@@ -24,7 +25,7 @@ export interface DiskOptions {
   /** Size of libuv's thread pool (`UV_THREADPOOL_SIZE`). Default: 4 */
   readonly threads?: number;
   /** Logs problems that an operator should know and that fail no request. */
-  readonly warn: (message: string, details: object) => void;
+  readonly log: DiskLog;
 }
 
 export interface Disk {
@@ -52,27 +53,32 @@ export async function openDisk({
   root: folder,
   signingKey,
   threads = DEFAULT_THREADS,
-  warn,
+  log,
 }: DiskOptions): Promise<Disk> {
   const root = await makeRoot(folder, threads);
   const ownFolder = join(root.path, RESERVED_FOLDER);
-  const { temporary, key } = await openOwnFolder(ownFolder, signingKey, root).catch((error: unknown) => {
+  const { temporary, key } = await openOwnFolder(ownFolder, { signingKey, root, log }).catch((error: unknown) => {
     throw unusableRoot(folder, error);
   });
   if (root.names !== EXACT_NAMES) {
     const message =
       'The file system of DISK_ROOT ignores differences in spelling, such as upper and lower case. Grants are compared in the same way; see "File systems that ignore case" in docs/access.md.';
-    warn(message, { root: root.path });
+    log.warn(message, { root: root.path });
   }
   const signer = createUrlSigner(key);
   const writer = createWriter(root, temporary);
-  const list = createLister(root, warn);
+  const list = createLister(root, log);
+
+  const folders = new DiskFolderOperations({ root, temporary, list, log });
 
   const store = {
     list,
     ...createFileOperations(root, temporary, writer),
-    ...createSingleFolderOperations(root),
-    ...createTreeOperations(root, temporary, { list, warn }),
+    createFolder: (path) => folders.createFolder(path),
+    removeFolder: (path) => folders.removeFolder(path),
+    removeTree: (path, options) => folders.removeTree(path, options),
+    copyFolder: (from, to, options) => folders.copyFolder(from, to, options),
+    moveFolder: (from, to, options) => folders.moveFolder(from, to, options),
     write: writer.write,
     stage: writer.stage,
 
@@ -100,7 +106,10 @@ export async function openDisk({
   return { store, signer, key, root: root.path, ownFolder, names: root.names };
 }
 
-async function openOwnFolder(folder: string, signingKey: Buffer | undefined, root: Root) {
-  const temporary = await openTemporary(join(folder, 'temporary'), root);
+async function openOwnFolder(
+  folder: string,
+  { signingKey, root, log }: { signingKey: Buffer | undefined; root: Root; log: DiskLog },
+) {
+  const temporary = await openTemporary(folder, root, log);
   return { temporary, key: signingKey ?? (await loadSigningKey(folder)) };
 }

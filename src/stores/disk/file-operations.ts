@@ -8,7 +8,7 @@ import { type ByteRange, resolveRange } from '../../model/range.ts';
 import type { Content, FileEntry, Store } from '../../model/store.ts';
 import { alreadyExists, notFound, requireEtag, versionReplaced } from '../../model/store-errors.ts';
 import { BufferedContent } from '../../streams/bodies.ts';
-import { inParent, lookUpFile, renameToNew, restoreFile } from './atomic-rename.ts';
+import { inParent, lookUpFile, renameToNew } from './atomic-rename.ts';
 import { entryOf } from './entry.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
@@ -118,7 +118,7 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
             // completes the move.
             if (isRespelled(from, to) || (replace && !isSameFile(present, source))) {
               await rename(folder.at(nameOf(from)), target.at(nameOf(to)));
-            } else await renameToNew(folder.at(nameOf(from)), target.at(nameOf(to)), temporary);
+            } else await renameToNew(folder.at(nameOf(from)), target.at(nameOf(to)), from, temporary);
           } catch (error) {
             const isTaken = systemErrorCode(error) === 'EEXIST';
             // The source, the destination or the destination folder changed meanwhile.
@@ -142,7 +142,7 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
     await rename(folder.at(nameOf(file)), taken);
     const version = entryOf(file, await lstat(taken, { bigint: true }));
     if (version.etag === etag) return unlink(taken);
-    await restoreFile(taken, folder.at(nameOf(file)));
+    await temporary.recovery.restoreFile(taken, folder.at(nameOf(file)), file);
     throw versionReplaced(file);
   }
 }

@@ -7,24 +7,26 @@ import type { Entry, Store } from '../../model/store.ts';
 import { entryOf } from './entry.ts';
 import { toStoreError } from './errors.ts';
 import type { Folder } from './folder.ts';
+import type { DiskLog } from './recovery.ts';
 import { isReservedName, type PackedNames, packNames, RESERVED_FOLDER } from './reserved-names.ts';
 import type { Root } from './root.ts';
 
 /**
  * Lists folders. Omits entries that no path can name (not UTF-8, or an invalid name) and those that are neither files
- * nor folders (symbolic links, devices). Reports the number of omitted entries through `warn`.
+ * nor folders (symbolic links, devices). Logs the number of omitted entries.
  */
-export function createLister(root: Root, warn: (message: string, details: object) => void): Store['list'] {
+export function createLister(root: Root, log: Pick<DiskLog, 'warn'>): Store['list'] {
   const readCachedChildren = createChildrenReader();
   return async (path, { cursor, limit } = {}) => {
     try {
       await using folder = await root.openFolder(path);
-      const { names, leftOut } = await readCachedChildren(folder, path);
-      if (leftOut > 0)
-        warn('Entries of a folder were left out: no path can name them, or they are no files.', {
+      const { names, omitted } = await readCachedChildren(folder, path);
+      if (omitted > 0) {
+        log.warn('A listing omits entries that no path can name, or that are neither files nor folders.', {
           folder: path,
-          leftOut,
+          omitted,
         });
+      }
       const page = pageOf(path, names, { cursor, limit }, (name) => path + name);
       return { entries: await completeAll(folder, path, page.items), cursor: page.cursor };
     } catch (error) {
@@ -57,7 +59,7 @@ export interface Children {
   /** Paths relative to the folder, in the order of listings. */
   readonly names: PackedNames;
   /** Number of omitted entries. */
-  readonly leftOut: number;
+  readonly omitted: number;
 }
 
 /** Maximum bytes of cached names, of all folders: some two million names. */
@@ -108,16 +110,16 @@ const LARGE = 256 * 1024;
 
 async function readChildren(folder: Folder, path: FolderPath, options: { isLarge: boolean }): Promise<Children> {
   const names: string[] = [];
-  let leftOut = 0;
+  let omitted = 0;
   await folder.readNames(options, (entry) => {
     const name = entry.name.toString();
     if (path === ROOT && name === RESERVED_FOLDER) return;
     const isAddressable = isUtf8(entry.name) && !(path === ROOT && isReservedName(name));
     const suffix = isAddressable ? suffixOfChild(path, name, entry) : undefined;
-    if (suffix === undefined) leftOut++;
+    if (suffix === undefined) omitted++;
     else names.push(entry.name.toString('latin1') + suffix);
   });
-  return { names: await packNames(names), leftOut };
+  return { names: await packNames(names), omitted };
 }
 
 /** Returns the suffix of an entry's name in its path: `/` for a folder. Undefined if no path can name the entry. */

@@ -3,10 +3,13 @@ import { mkdir, readdir, readFile, readlink, rm, stat, utimes } from 'node:fs/pr
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { systemErrorCode } from '../../model/error.ts';
+import { type DiskLog, RecoveryFolder } from './recovery.ts';
 import type { Root } from './root.ts';
 
 /** The temporary files and folders of this process, on the file system of the root. */
 export interface Temporary {
+  /** Preserves items that can't be restored to their path. */
+  readonly recovery: RecoveryFolder;
   /** Returns a new path that does not exist yet. */
   name(): Promise<string>;
   /** Creates a file. Returns its path and a file descriptor open for writing. */
@@ -16,40 +19,48 @@ export interface Temporary {
 }
 
 /** Interval in milliseconds at which a process updates the time of its folder and removes abandoned folders. */
-const SIGN_OF_LIFE = 60_000;
+const HEARTBEAT_INTERVAL_MS = 60_000;
 
 /** Delay in milliseconds of an extra sweep after the start: killed processes may take a moment to disappear. */
-const SECOND_LOOK = 3_000;
+const EXTRA_SWEEP_DELAY_MS = 3_000;
 
-/** Milliseconds without an update after which a folder is abandoned, if its process can't be checked by its pid. */
-const ABANDONED = 60 * 60 * 1000;
+/** Milliseconds without a heartbeat after which a folder is abandoned, if its process can't be checked by its pid. */
+const ABANDONED_AFTER_MS = 60 * 60 * 1000;
 
 /**
- * Creates a folder for this process in `parent`, which is inside the root. Removes orphaned folders of ended processes
- * at the start and every minute, so that no temporary file outlives a crash and restart. Folders of running processes
- * remain.
+ * Creates a temporary folder for this process in `ownFolder`, which is inside the root. Removes orphaned temporary
+ * folders of ended processes at the start and every minute, so that no temporary file outlives a crash and restart.
+ * Folders of running processes remain. Logs items that earlier processes left in the recovery folder.
  */
-export async function openTemporary(parent: string, root: Pick<Root, 'system' | 'requireSame'>): Promise<Temporary> {
-  const place = await placeOfProcess();
-  const folder = join(parent, `${place}~${process.pid}~${randomUUID()}`);
+export async function openTemporary(
+  ownFolder: string,
+  root: Pick<Root, 'system' | 'requireSame'>,
+  log: DiskLog,
+): Promise<Temporary> {
+  const parent = join(ownFolder, 'temporary');
+  const scope = await processScope();
+  const folder = join(parent, ownedName(scope));
   const make = async () => {
     await root.requireSame();
     await mkdir(folder, { recursive: true, mode: 0o700 });
   };
   await mkdir(parent, { recursive: true, mode: 0o700 });
-  await sweep(parent, place);
+  await sweep(parent, scope);
   await make();
+  const recovery = new RecoveryFolder(join(ownFolder, 'recovered'), { root, log, newName: () => ownedName(scope) });
+  await recovery.reportOrphans((name) => isAbandoned(recovery.path, name, scope));
 
-  const live = async () => {
+  const heartbeat = async () => {
     await utimes(folder, new Date(), new Date());
-    await sweep(parent, place);
+    await sweep(parent, scope);
   };
-  // Errors are ignored: the next run is a minute later, and no request depends on it.
-  const tryToLive = () => void live().catch(() => {});
-  const timers = [setTimeout(tryToLive, SECOND_LOOK), setInterval(tryToLive, SIGN_OF_LIFE)];
+  // Errors are ignored: the next heartbeat is a minute later, and no request depends on it.
+  const tryHeartbeat = () => void heartbeat().catch(() => {});
+  const timers = [setTimeout(tryHeartbeat, EXTRA_SWEEP_DELAY_MS), setInterval(tryHeartbeat, HEARTBEAT_INTERVAL_MS)];
   for (const timer of timers) timer.unref();
 
   return {
+    recovery,
     async name() {
       // The folder may be missing: removed by a process whose clock is ahead, or by hand.
       await make();
@@ -73,25 +84,29 @@ export async function openTemporary(parent: string, root: Pick<Root, 'system' | 
 }
 
 /** Returns an identifier of the scope in which a pid is meaningful: the machine, its boot, and the pid namespace. */
-async function placeOfProcess(): Promise<string> {
-  const [boot, space] = await Promise.all([
+async function processScope(): Promise<string> {
+  const [bootId, pidNamespace] = await Promise.all([
     readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => ''),
     readlink('/proc/self/ns/pid').catch(() => ''),
   ]);
-  return `${hostname()}-${boot.trim().slice(0, 8)}-${space.replace(/\D/g, '')}`;
+  return `${hostname()}-${bootId.trim().slice(0, 8)}-${pidNamespace.replace(/\D/g, '')}`;
 }
 
-async function sweep(parent: string, place: string): Promise<void> {
+/** Returns a new name that identifies this process as its owner. */
+const ownedName = (scope: string): string => `${scope}~${process.pid}~${randomUUID()}`;
+
+async function sweep(parent: string, scope: string): Promise<void> {
   for (const name of await readdir(parent)) {
-    if (await isAbandoned(parent, name, place)) await rm(join(parent, name), { recursive: true, force: true });
+    if (await isAbandoned(parent, name, scope)) await rm(join(parent, name), { recursive: true, force: true });
   }
 }
 
-async function isAbandoned(parent: string, name: string, place: string): Promise<boolean> {
-  const [origin, pid] = name.split('~');
-  if (origin === place && pid !== undefined) return Number(pid) !== process.pid && !isAlive(Number(pid));
+/** Returns whether the process that owns a name in `parent` has ended. */
+async function isAbandoned(parent: string, name: string, scope: string): Promise<boolean> {
+  const [owner, pid] = name.split('~');
+  if (owner === scope && pid !== undefined) return Number(pid) !== process.pid && !isAlive(Number(pid));
   const found = await stat(join(parent, name)).catch(() => undefined);
-  return found !== undefined && Date.now() - found.mtimeMs > ABANDONED;
+  return found !== undefined && Date.now() - found.mtimeMs > ABANDONED_AFTER_MS;
 }
 
 function isAlive(pid: number): boolean {

@@ -95,7 +95,7 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
       const present = await lookUpFile(folder, file);
       const to = folder.at(nameOf(file));
       if (condition === 'absent' && present) throw preconditionFailed(file);
-      if (condition === 'absent') await renameToNew(from, to, temporary);
+      if (condition === 'absent') await renameToNew(from, to, file, temporary);
       else await folder.calls.rename(from, to);
       await folder.sync();
       return entryOf(file, stats);

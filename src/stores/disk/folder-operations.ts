@@ -1,0 +1,245 @@
+import { lstat, mkdir, opendir, rename, rm, rmdir } from 'node:fs/promises';
+import { isStoreError, quoted, StoreError, systemErrorCode, undefinedIfNotFound } from '../../model/error.ts';
+import type { NameComparison } from '../../model/name-comparison.ts';
+import { type FolderPath, nameOf, ROOT } from '../../model/path.ts';
+import type { Cancellable, Replacing, Reporting, Store } from '../../model/store.ts';
+import { alreadyExists, notEmpty, notFound } from '../../model/store-errors.ts';
+import { inParent, lookUpFolder } from './atomic-rename.ts';
+import { toStoreError } from './errors.ts';
+import type { Folder } from './folder.ts';
+import { type DiskLog, isNameTaken } from './recovery.ts';
+import type { Root } from './root.ts';
+import type { Temporary } from './temporary.ts';
+import { copyTree, removeTree, requirePathLengths } from './trees.ts';
+
+type FolderOptions = Replacing & Reporting & Cancellable;
+
+export interface DiskFolderOptions {
+  readonly root: Root;
+  readonly temporary: Temporary;
+  readonly list: Store['list'];
+  readonly log: DiskLog;
+}
+
+/** Maximum attempts to replace a folder that other programs recreate meanwhile. */
+const MAX_REPLACE_ATTEMPTS = 20;
+
+/**
+ * The operations on folders. Each takes effect by one rename, so that no reader sees a partial result. A move renames
+ * the folder itself. A copy is completed under a temporary name and then renamed. A removal renames the folder to a
+ * temporary name and then deletes it.
+ */
+export class DiskFolderOperations {
+  readonly #root: Root;
+  readonly #temporary: Temporary;
+  readonly #list: Store['list'];
+  readonly #log: DiskLog;
+
+  constructor({ root, temporary, list, log }: DiskFolderOptions) {
+    this.#root = root;
+    this.#temporary = temporary;
+    this.#list = list;
+    this.#log = log;
+  }
+
+  async createFolder(folder: FolderPath): Promise<void> {
+    await using _created = await this.#root.makeFolder(folder);
+  }
+
+  async removeFolder(folder: FolderPath): Promise<void> {
+    if (folder === ROOT) throw notEmpty(folder);
+    await inParent(this.#root, folder, async (parent) => {
+      try {
+        await rmdir(parent.at(nameOf(folder)));
+        await parent.sync();
+      } catch (error) {
+        throw systemErrorCode(error) === 'ENOTEMPTY' ? notEmpty(folder, error) : error;
+      }
+    });
+  }
+
+  async removeTree(folder: FolderPath, options: Reporting & Cancellable = {}): Promise<void> {
+    options.signal?.throwIfAborted();
+    const aside = await this.#temporary.name();
+    await inParent(this.#root, folder, async (parent) => {
+      await this.#moveAside(parent, folder, aside);
+      await parent.sync();
+    });
+    await removeTree(aside, options).catch((error: unknown) => this.#warnNotDeleted(aside, error));
+  }
+
+  async moveFolder(from: FolderPath, to: FolderPath, { replace, signal }: FolderOptions): Promise<void> {
+    if (Buffer.byteLength(to) > Buffer.byteLength(from)) await requirePathLengths(this.#root, from, to);
+    requireApart(this.#root.names, from, to);
+    signal?.throwIfAborted();
+    await using parent = await this.#root.openParent(from);
+    const source = parent.at(nameOf(from));
+    await requireFolderAt(source, from);
+    if (isSameName(this.#root.names, from, to)) await this.#respell(source, to);
+    else await this.#renameTo(source, to, { replace });
+    await parent.sync();
+  }
+
+  async copyFolder(from: FolderPath, to: FolderPath, { replace, ...options }: FolderOptions): Promise<void> {
+    const copy = await this.#temporary.name();
+    try {
+      requireApart(this.#root.names, from, to);
+      if (isSameName(this.#root.names, from, to)) throw sameFolder(from, to);
+      await this.#list(from, { limit: 1 });
+      await this.#requireDestination(to, { replace });
+      await mkdir(copy);
+      await copyTree({ root: this.#root, list: this.#list }, { from, to, copy }, options);
+      options.signal?.throwIfAborted();
+      await this.#renameTo(copy, to, { replace });
+    } catch (error) {
+      throw toStoreError(error, to);
+    } finally {
+      await rm(copy, { recursive: true, force: true });
+    }
+  }
+
+  /** Throws, before anything is copied, if the destination exists and must not be replaced, or is not a folder. */
+  async #requireDestination(to: FolderPath, { replace }: Replacing): Promise<void> {
+    const present = await undefinedIfNotFound(inParent(this.#root, to, (parent) => lookUpFolder(parent, to)));
+    if (present && !replace) throw alreadyExists(to);
+  }
+
+  /**
+   * Renames the folder at the absolute path `source` to `to`. Moves an existing folder of that name to the recovery
+   * folder first, as well as any folder that appears there meanwhile. Restores these if the rename fails, and deletes
+   * them otherwise. If the process ends in between, they remain in the recovery folder.
+   */
+  async #renameTo(source: string, to: FolderPath, { replace }: Replacing): Promise<void> {
+    await using parent = await this.#root.makeParent(to);
+    const target = parent.at(nameOf(to));
+    const replaced: string[] = [];
+    try {
+      for (let attempt = 1; ; attempt++) {
+        const present = await lookUpFolder(parent, to);
+        if (present && !replace) throw alreadyExists(to);
+        const aside = present && (await this.#setAside(parent, to));
+        if (aside !== undefined) replaced.unshift(aside);
+        if (await renameToFree(source, target, { isLast: attempt === MAX_REPLACE_ATTEMPTS })) break;
+      }
+    } catch (error) {
+      for (const aside of replaced) await this.#temporary.recovery.restoreFolder(aside, target, to);
+      throw isNameTaken(error) ? alreadyExists(to, error) : toStoreError(error, to);
+    }
+    await parent.sync();
+    for (const aside of replaced) await this.#deleteReplaced(aside);
+  }
+
+  /** Renames a folder to another spelling of its name, which the file system treats as equal. */
+  async #respell(source: string, to: FolderPath): Promise<void> {
+    await using parent = await this.#root.openParent(to);
+    try {
+      await rename(source, parent.at(nameOf(to)));
+    } catch (error) {
+      throw isNameTaken(error) ? alreadyExists(to, error) : toStoreError(error, to);
+    }
+    await parent.sync();
+  }
+
+  /** Moves a folder to the recovery folder and returns its new path; undefined if it no longer exists. */
+  async #setAside(parent: Folder, folder: FolderPath): Promise<string | undefined> {
+    const { recovery } = this.#temporary;
+    const aside = await recovery.reserve(nameOf(folder));
+    try {
+      await this.#moveAside(parent, folder, aside);
+      return aside;
+    } catch (error) {
+      await recovery.release(aside);
+      if (isStoreError(error, 'not-found')) return undefined;
+      throw error;
+    }
+  }
+
+  /** Renames a folder to the absolute path `aside`. Throws `not-found` if it is not a folder. */
+  async #moveAside(parent: Folder, folder: FolderPath, aside: string): Promise<void> {
+    const source = parent.at(nameOf(folder));
+    await requireFolderAt(source, folder);
+    try {
+      await rename(source, aside);
+    } catch (error) {
+      throw toStoreError(error, folder);
+    }
+    if ((await lstat(aside)).isDirectory()) return;
+    // Another program replaced the folder by a file or link before the rename.
+    await this.#temporary.recovery.restoreFile(aside, source, folder);
+    throw notFound(folder);
+  }
+
+  /** Deletes a folder that was replaced. Moves it first, so that an interruption leaves a temporary folder. */
+  async #deleteReplaced(aside: string): Promise<void> {
+    try {
+      const temporary = await this.#temporary.name();
+      await rename(aside, temporary);
+      await this.#temporary.recovery.release(aside);
+      await removeTree(temporary);
+    } catch (error) {
+      this.#warnNotDeleted(aside, error);
+    }
+  }
+
+  /** Logs a failed deletion. It fails no request, because the folder is already gone from its original path. */
+  #warnNotDeleted(path: string, error: unknown): void {
+    this.#log.warn('The content of a removed folder could not be deleted.', { path, err: error });
+  }
+}
+
+/**
+ * Renames a folder to a name that is free or belongs to an empty folder. An empty source needs a free name: of several,
+ * only the first succeeds. Returns false if the name is taken, except in the last attempt, which throws.
+ */
+async function renameToFree(source: string, target: string, { isLast }: { isLast: boolean }): Promise<boolean> {
+  let isReserved = false;
+  try {
+    // rename(2) replaces an empty destination. Several empty folders could therefore take the same name: mkdir(2)
+    // reserves it.
+    if (await isEmpty(source)) {
+      await mkdir(target);
+      isReserved = true;
+    }
+    await rename(source, target);
+    return true;
+  } catch (error) {
+    if (isReserved) await rmdir(target).catch(() => {});
+    // ENOTDIR: another program created a file of this name.
+    if (!isLast && (isNameTaken(error) || systemErrorCode(error) === 'ENOTDIR')) return false;
+    throw error;
+  }
+}
+
+async function isEmpty(folder: string): Promise<boolean> {
+  await using entries = await opendir(folder);
+  return (await entries.read()) === null;
+}
+
+async function requireFolderAt(path: string, folder: FolderPath): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (!found?.isDirectory()) throw notFound(folder);
+}
+
+/** Returns whether the file system may treat both paths as one. */
+const isSameName = (names: NameComparison, from: FolderPath, to: FolderPath): boolean =>
+  names.possible(from) === names.possible(to);
+
+/**
+ * Throws `invalid-request` if one folder may be inside the other under another spelling, on a file system that folds
+ * names.
+ */
+function requireApart(names: NameComparison, from: FolderPath, to: FolderPath): void {
+  const [source, destination] = [names.possible(from), names.possible(to)];
+  if (source === destination || !(source.startsWith(destination) || destination.startsWith(source))) return;
+  throw new StoreError(
+    'invalid-request',
+    `The folders ${quoted(from)} and ${quoted(to)} may be inside each other: this file system ignores differences in spelling.`,
+  );
+}
+
+function sameFolder(from: FolderPath, to: FolderPath): StoreError {
+  return new StoreError(
+    'invalid-request',
+    `The source ${quoted(from)} and the destination ${quoted(to)} may be the same folder: this file system ignores differences in spelling.`,
+  );
+}

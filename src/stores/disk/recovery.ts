@@ -1,0 +1,158 @@
+import { link, lstat, mkdir, readdir, rename, rmdir, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { systemErrorCode } from '../../model/error.ts';
+import { type FilePath, type FolderPath, nameOf } from '../../model/path.ts';
+import { openDirHandle } from './folder.ts';
+import type { Root } from './root.ts';
+
+/** Logs events of the disk that fail no request. */
+export interface DiskLog {
+  warn(message: string, details: object): void;
+  /** Logs an event after which the operator must act. */
+  error(message: string, details: object): void;
+}
+
+export interface RecoveryFolderOptions {
+  readonly root: Pick<Root, 'requireSame'>;
+  readonly log: DiskLog;
+  /** Returns a new name that identifies this process as its owner. */
+  newName(): string;
+}
+
+/**
+ * The folder `.holdall/recovered`. It contains folders while they are being replaced, and files and folders that could
+ * not be restored to their path. Unlike temporary files, its content outlives the process: only the operation that
+ * moved an item here, or the operator, removes it.
+ */
+export class RecoveryFolder {
+  readonly path: string;
+  readonly #options: RecoveryFolderOptions;
+
+  constructor(path: string, options: RecoveryFolderOptions) {
+    this.path = path;
+    this.#options = options;
+  }
+
+  /** Returns a new path with the last segment `name`, in a new folder. */
+  async reserve(name: string): Promise<string> {
+    await this.#options.root.requireSame();
+    const folder = join(this.path, this.#options.newName());
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return join(folder, name);
+  }
+
+  /** Removes the folder of a reserved path that is unused. */
+  async release(reserved: string): Promise<void> {
+    // Errors are ignored: an empty folder is removed at the next start.
+    await rmdir(dirname(reserved)).catch(() => {});
+  }
+
+  /**
+   * Renames the file `aside` back to `target`, the absolute path of `path`. Another file that has the name meanwhile
+   * counts as the newer version, and `aside` is removed. A file that can't be restored is moved to this folder.
+   */
+  async restoreFile(aside: string, target: string, path: FilePath | FolderPath): Promise<void> {
+    try {
+      await restoreFile(aside, target);
+    } catch (error) {
+      const reserved = await this.reserve(nameOf(path));
+      await rename(aside, reserved);
+      this.#reportKept(path, reserved, error);
+    }
+  }
+
+  /**
+   * Renames the folder at `reserved` back to `target`, the absolute path of `path`. If another folder has the name
+   * meanwhile, merges into it: its own files win. What can't be restored stays at `reserved`.
+   */
+  async restoreFolder(reserved: string, target: string, path: FolderPath): Promise<void> {
+    try {
+      await restoreFolder(Buffer.from(reserved), Buffer.from(target));
+      await this.release(reserved);
+    } catch (error) {
+      this.#reportKept(path, reserved, error);
+    }
+  }
+
+  #reportKept(path: FilePath | FolderPath, recovered: string, error: unknown): void {
+    this.#options.log.error('An item could not be restored to its path and is kept in the recovery folder.', {
+      path,
+      recovered,
+      err: error,
+    });
+  }
+
+  /**
+   * Logs the number of items that ended processes left here. `isOrphaned` returns whether the process that owns a name
+   * in this folder has ended.
+   */
+  async reportOrphans(isOrphaned: (name: string) => Promise<boolean>): Promise<void> {
+    let items = 0;
+    for (const name of await readdir(this.path).catch(ignoreMissing)) {
+      if (await isOrphaned(name)) items += await countUnlessEmpty(join(this.path, name));
+    }
+    if (items === 0) return;
+    const message = 'The recovery folder is not empty: move its items to their paths, or delete them.';
+    this.#options.log.error(message, { folder: this.path, items });
+  }
+}
+
+function ignoreMissing(error: unknown): string[] {
+  if (systemErrorCode(error) === 'ENOENT') return [];
+  throw error;
+}
+
+/** Removes a folder that is empty. Returns 1 if it is not. */
+async function countUnlessEmpty(folder: string): Promise<0 | 1> {
+  return rmdir(folder).then(
+    () => 0,
+    (error: unknown) => (systemErrorCode(error) === 'ENOENT' ? 0 : 1),
+  );
+}
+
+/**
+ * Renames `aside` to `target`. Removes `aside` instead if another file has the name. Rejects with EEXIST if anything
+ * else has it.
+ */
+async function restoreFile(aside: string | Buffer, target: string | Buffer): Promise<void> {
+  try {
+    await link(aside, target);
+    await unlink(aside);
+  } catch (error) {
+    if (areLinksRefused(error)) await rename(aside, target);
+    else if (systemErrorCode(error) === 'EEXIST' && (await lstat(target)).isFile()) await unlink(aside);
+    else throw error;
+  }
+}
+
+async function restoreFolder(aside: Buffer, target: Buffer): Promise<void> {
+  try {
+    await rename(aside, target);
+  } catch (error) {
+    if (!isNameTaken(error)) throw error;
+    await mergeFolders(aside, target);
+    await rmdir(aside);
+  }
+}
+
+async function mergeFolders(aside: Buffer, target: Buffer): Promise<void> {
+  await using from = await openDirHandle(aside);
+  await using to = await openDirHandle(target);
+  for (const child of await from.children()) {
+    const [source, destination] = [from.at(child.name), to.at(child.name)];
+    await (child.isDirectory() ? restoreFolder(source, destination) : restoreFile(source, destination));
+  }
+}
+
+/** Returns whether a rename or link failed because the destination exists. */
+export const isNameTaken = (error: unknown): boolean => NAME_TAKEN.has(systemErrorCode(error) ?? '');
+
+const NAME_TAKEN = new Set(['EEXIST', 'ENOTEMPTY']);
+
+/**
+ * Returns whether the system refused a hard link: on file systems without hard links (FAT, some network file systems),
+ * and on Linux for files of other users (`fs.protected_hardlinks`).
+ */
+export const areLinksRefused = (error: unknown): boolean => LINKS_REFUSED.has(systemErrorCode(error) ?? '');
+
+const LINKS_REFUSED = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);

@@ -1,0 +1,133 @@
+import { isUtf8 } from 'node:buffer';
+import { lstat, mkdir, open, opendir, readdir, rmdir, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { concurrently } from '../../concurrency/concurrently.ts';
+import { walkByLists } from '../../files/walk.ts';
+import { StoreError, systemErrorCode } from '../../model/error.ts';
+import { type FolderPath, MAX_PATH_BYTES, rebase } from '../../model/path.ts';
+import type { Cancellable, Entry, FileEntry, Reporting, Store } from '../../model/store.ts';
+import { toStoreError } from './errors.ts';
+import { openDirHandle } from './folder.ts';
+import type { Root } from './root.ts';
+import { copyOpenFile } from './write.ts';
+
+/** Maximum files of a folder that are copied at a time: the default size of libuv's thread pool. */
+const COPY_CONCURRENCY = 4;
+
+/**
+ * Copies everything below `from` into the folder at the absolute path `copy` and makes it durable. Throws
+ * `invalid-path` if a path would be too long below `to`.
+ */
+export async function copyTree(
+  { root, list }: { root: Root; list: Store['list'] },
+  { from, to, copy }: { from: FolderPath; to: FolderPath; copy: string },
+  { signal, onProgress }: Reporting & Cancellable,
+): Promise<void> {
+  let [done, bytes] = [0, 0];
+  const copyOne = async (file: FileEntry) => {
+    await using source = await root.openFile(file.path);
+    const target = join(copy, file.path.slice(from.length));
+    await copyOpenFile(source, join(root.path, file.path), target);
+    done++;
+    bytes += file.size;
+    onProgress?.({ done, total: null, bytes });
+  };
+  const copyEntry = async (entry: Entry) => {
+    rebase(entry.path, from, to);
+    if (entry.kind === 'file') await copyOne(entry);
+  };
+  // The walk returns each folder before its files, so that folders are created before files are copied into them.
+  const entries = async function* () {
+    for await (const entry of walkByLists(list, from, { signal })) {
+      if (entry.kind === 'folder') await mkdir(join(copy, entry.path.slice(from.length)));
+      yield entry;
+    }
+  };
+  await concurrently(entries(), COPY_CONCURRENCY, copyEntry, signal);
+  await syncFolders(copy);
+}
+
+async function syncFolders(folder: string): Promise<void> {
+  for await (const child of await opendir(folder)) {
+    if (child.isDirectory()) await syncFolders(join(folder, child.name));
+  }
+  await using handle = await open(folder, 'r');
+  await handle.sync();
+}
+
+/** Error codes for a folder that was removed or replaced by something else, perhaps by a link. */
+const FOLDER_MISSING = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
+const FOLDER_REPLACED = new Set(['ENOTDIR', 'ELOOP']);
+
+/**
+ * Throws `invalid-path` if a move of `from` to `to` would give an item a path over the limit. No request could address
+ * that path.
+ */
+export async function requirePathLengths(root: Root, from: FolderPath, to: FolderPath): Promise<void> {
+  const growth = Buffer.byteLength(to) - Buffer.byteLength(from);
+  const search = async (folder: string, pathBytes: number): Promise<void> => {
+    const children = await readdir(folder, { withFileTypes: true, encoding: 'buffer' }).catch((error: unknown) => {
+      if (FOLDER_MISSING.has(systemErrorCode(error) ?? '')) return [];
+      throw toStoreError(error, from);
+    });
+    for (const child of children) {
+      // A name that is not UTF-8 is not addressable before the move either.
+      if (!isUtf8(child.name)) continue;
+      const childBytes = pathBytes + child.name.length + (child.isDirectory() ? 1 : 0);
+      if (childBytes <= MAX_PATH_BYTES && childBytes + growth > MAX_PATH_BYTES) throw pathTooLong();
+      if (child.isDirectory()) await search(join(folder, child.name.toString()), childBytes);
+    }
+  };
+  await using folder = await root.openFolder(from);
+  await search(folder.path, Buffer.byteLength(from));
+}
+
+function pathTooLong(): StoreError {
+  return new StoreError('invalid-path', `At the destination, a path would exceed ${MAX_PATH_BYTES} bytes.`);
+}
+
+/** Maximum attempts to empty a folder while other programs add files. */
+const MAX_REMOVE_ATTEMPTS = 10;
+
+/**
+ * Removes a folder and everything in it, file by file, so that it can report progress. Removes names relative to the
+ * opened folder. If another program creates a symbolic link there, only the link is removed, never its target.
+ */
+export async function removeTree(folder: string, { onProgress }: Reporting = {}): Promise<void> {
+  let [done, bytes] = [0, 0];
+
+  const removeFile = async (path: Buffer) => {
+    if (onProgress) bytes += (await lstat(path)).size;
+    await unlink(path);
+    done++;
+    onProgress?.({ done, total: null, bytes });
+  };
+
+  const empty = async (path: Buffer): Promise<void> => {
+    await using handle = await openDirHandle(path);
+    for (const child of await handle.children()) {
+      const name = handle.at(child.name);
+      if (!child.isDirectory()) await removeFile(name);
+      else {
+        await remove(name).catch(async (error: unknown) => {
+          if (!FOLDER_REPLACED.has(systemErrorCode(error) ?? '')) throw error;
+          await removeFile(name);
+        });
+      }
+    }
+  };
+
+  const remove = async (path: Buffer): Promise<void> => {
+    for (let attempt = 1; ; attempt++) {
+      await empty(path);
+      try {
+        return await rmdir(path);
+      } catch (error) {
+        // An upload that opened the folder before the removal can still add its file.
+        if (systemErrorCode(error) !== 'ENOTEMPTY' || attempt === MAX_REMOVE_ATTEMPTS) throw error;
+      }
+    }
+  };
+
+  await remove(Buffer.from(folder));
+}

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { Worker } from 'node:worker_threads';
+import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
+import { RecoveryFolder } from '../../src/stores/disk/recovery.ts';
+import { file, folder, ofKind, plant, silentLog, textOf } from '../contract/bytes.ts';
+
+interface LoggedError {
+  readonly message: string;
+  readonly recovered?: string;
+  readonly items?: number;
+}
+
+let root: string;
+let errors: LoggedError[];
+const log = { ...silentLog, error: (message: string, details: object) => void errors.push({ message, ...details }) };
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'holdall-test-'));
+  errors = [];
+});
+afterEach(() => rm(root, { recursive: true, force: true }));
+
+describe('replacing a folder', () => {
+  let disk: Disk;
+
+  beforeEach(async () => {
+    disk = await openDisk({ root, log });
+    await plant(disk.store, { 'new/a': 'new', 'old/a': 'old', 'old/deep/b': 'old' });
+  });
+  afterEach(() => disk.store.close?.());
+
+  it('keeps the replaced folder after a restart when another program creates a file of its name', async () => {
+    const creator = await startCreatingFile(join(root, 'old'));
+    await assert.rejects(
+      async () => disk.store.moveFolder?.(folder('new'), folder('old'), { replace: true }),
+      ofKind('wrong-kind'),
+    );
+    await creator.terminate();
+    await disk.store.close?.();
+    assert.equal(errors.length, 1);
+    const recovered = errors[0]?.recovered ?? '';
+    assert.equal(dirname(dirname(recovered)), join(root, '.holdall/recovered'));
+
+    disk = await openDisk({ root, log });
+    assert.equal(await readFile(join(recovered, 'a'), 'utf8'), 'old');
+    assert.equal(await readFile(join(recovered, 'deep/b'), 'utf8'), 'old');
+    assert.equal(await textOf(disk.store, 'new/a'), 'new');
+  });
+
+  it('leaves nothing in the recovery folder when it succeeds', async () => {
+    await disk.store.moveFolder?.(folder('new'), folder('old'), { replace: true });
+    assert.equal(await textOf(disk.store, 'old/a'), 'new');
+    await assert.rejects(disk.store.stat(file('old/deep/b')), ofKind('not-found'));
+    assert.deepEqual(await readdir(join(root, '.holdall/recovered')), []);
+    assert.deepEqual(errors, []);
+  });
+});
+
+describe('the recovery folder', () => {
+  const recovered = () => join(root, '.holdall/recovered');
+
+  it('is reported at the start while it has items of ended processes', async () => {
+    await mkdir(join(recovered(), 'host~1~id/a'), { recursive: true });
+    await rename(join(recovered(), 'host~1~id'), join(recovered(), await nameOfEndedProcess()));
+    const disk = await openDisk({ root, log });
+    await disk.store.close?.();
+    assert.deepEqual(
+      errors.map(({ items }) => items),
+      [1],
+    );
+  });
+
+  it('loses empty folders of ended processes at the start', async () => {
+    await mkdir(join(recovered(), await nameOfEndedProcess()), { recursive: true });
+    const disk = await openDisk({ root, log });
+    await disk.store.close?.();
+    assert.deepEqual(await readdir(recovered()), []);
+    assert.deepEqual(errors, []);
+  });
+
+  /** Returns a name like those of this machine, with a pid that no process has. */
+  async function nameOfEndedProcess(): Promise<string> {
+    const disk = await openDisk({ root, log });
+    const [name = ''] = await readdir(join(root, '.holdall/temporary'));
+    await disk.store.close?.();
+    return name.replace(`~${process.pid}~`, '~99999999~');
+  }
+});
+
+describe('restoring a file', () => {
+  let recovery: RecoveryFolder;
+
+  beforeEach(async () => {
+    recovery = new RecoveryFolder(join(root, 'recovered'), {
+      root: { requireSame: async () => {} },
+      log,
+      newName: () => 'id',
+    });
+    await writeFile(join(root, 'aside'), 'x');
+  });
+
+  const restore = () => recovery.restoreFile(join(root, 'aside'), join(root, 'd/a'), file('d/a'));
+
+  it('renames it back', async () => {
+    await mkdir(join(root, 'd'));
+    await restore();
+    assert.equal(await readFile(join(root, 'd/a'), 'utf8'), 'x');
+    assert.deepEqual(errors, []);
+  });
+
+  it('removes it when a newer file has its name', async () => {
+    await mkdir(join(root, 'd'));
+    await writeFile(join(root, 'd/a'), 'newer');
+    await restore();
+    assert.equal(await readFile(join(root, 'd/a'), 'utf8'), 'newer');
+    assert.deepEqual((await readdir(root)).toSorted(), ['d']);
+  });
+
+  for (const [event, prepare] of [
+    ['its folder was removed', async () => {}],
+    ['a folder has its name', async () => void (await mkdir(join(root, 'd/a'), { recursive: true }))],
+  ] as const) {
+    it(`moves it to the recovery folder when ${event}`, async () => {
+      await prepare();
+      await restore();
+      assert.equal(await readFile(join(root, 'recovered/id/a'), 'utf8'), 'x');
+      assert.deepEqual(
+        errors.map((error) => error.recovered),
+        [join(root, 'recovered/id/a')],
+      );
+    });
+  }
+});
+
+/** Starts a thread that creates a file at `path` as soon as the name is free. */
+async function startCreatingFile(path: string): Promise<Worker> {
+  const creator = new Worker(createFileWhenFree, { eval: true, workerData: path });
+  await new Promise((resolve) => creator.once('message', resolve));
+  return creator;
+}
+
+const createFileWhenFree = `
+  const { openSync } = require('node:fs');
+  const { parentPort, workerData } = require('node:worker_threads');
+  parentPort.postMessage('started');
+  for (;;) {
+    try {
+      openSync(workerData, 'wx');
+      break;
+    } catch {}
+  }
+`;
