@@ -10,7 +10,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
  */
 export function prefers(accept: string | undefined, type: string, other: string): boolean {
   const ranges = parseWeighted(accept);
-  const [wanted, rival] = [closestFit(ranges, type), closestFit(ranges, other)];
+  const [wanted, rival] = [mostSpecificMatch(ranges, type), mostSpecificMatch(ranges, other)];
   if (wanted.weight !== rival.weight) return wanted.weight > rival.weight;
   return wanted.weight > 0 && wanted.closeness > rival.closeness;
 }
@@ -35,14 +35,14 @@ export function preferredCoding<Coding extends string>(
   return best;
 }
 
-interface Weighted {
+interface WeightedName {
   readonly name: string;
   /** From 0 (not acceptable) to 1. */
   readonly weight: number;
 }
 
 /** Parses a list with weights. Drops elements with an invalid weight. */
-function parseWeighted(header = ''): Weighted[] {
+function parseWeighted(header = ''): WeightedName[] {
   return header
     .split(',')
     .map((element) => {
@@ -57,7 +57,7 @@ function parseWeighted(header = ''): Weighted[] {
  * Returns the highest weight among the most specific ranges that match a type; 0 if none matches. Ignores other range
  * parameters, because each type has only one variant.
  */
-function closestFit(ranges: readonly Weighted[], type: string): { weight: number; closeness: number } {
+function mostSpecificMatch(ranges: readonly WeightedName[], type: string): { weight: number; closeness: number } {
   const [kind = ''] = type.split('/');
   // Some clients send a lone `*`.
   const fitting: readonly (readonly string[])[] = [['*/*', '*'], [`${kind}/*`], [type]];

@@ -2,7 +2,7 @@ import fastifySwagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import fastify, { type FastifyInstance, type RouteOptions } from 'fastify';
 import { version } from '../system.ts';
-import { setsItsCompilers } from './fastify-app.ts';
+import { WITHOUT_DEFAULT_COMPILERS } from './fastify-app.ts';
 
 /** The parts of a route that the API documentation describes. */
 export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'>;
@@ -12,7 +12,7 @@ export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'>;
  * routes themselves. Its `swagger()` returns the OpenAPI document.
  */
 export async function createApiDocuments(routes: readonly DescribedRoute[], prefix: string): Promise<FastifyInstance> {
-  const documents = fastify({ exposeHeadRoutes: false, ...setsItsCompilers });
+  const documents = fastify({ exposeHeadRoutes: false, ...WITHOUT_DEFAULT_COMPILERS });
   documents.setValidatorCompiler(() => () => true);
   documents.setSerializerCompiler(() => JSON.stringify);
   await documents.register(fastifySwagger, {

@@ -7,8 +7,8 @@ import { guardRequests } from './access/request-access.ts';
 import { describeApi } from './api-description.ts';
 import { HttpError } from './errors.ts';
 import { handleErrors, refuseAmbiguousHosts } from './failures.ts';
-import { type App, setsItsCompilers } from './fastify-app.ts';
-import { isolateAnswers } from './isolation.ts';
+import { type App, WITHOUT_DEFAULT_COMPILERS } from './fastify-app.ts';
+import { isolateResponses } from './isolation.ts';
 import { limitOptions, limitRequests } from './limits/limits.ts';
 import { createLongOperations } from './long-operations.ts';
 import { addQuotaHeader } from './quota.ts';
@@ -32,13 +32,13 @@ import {
 } from './unmatched-requests.ts';
 
 /** Maximum size of a JSON body. Two paths of maximum length fit, even with every character escaped. */
-const BODY_LIMIT = 64 * 1024;
+const MAX_JSON_BODY_BYTES = 64 * 1024;
 
 /** Maximum characters of a URL path for the router. Node.js limits all headers of a request to 16 KiB. */
-const MAX_PATH = 16 * 1024;
+const MAX_PATH_LENGTH = 16 * 1024;
 
 /** Milliseconds of silence after which the system probes whether a client is still connected (TCP keep-alive). */
-const KEEP_ALIVE_PROBE = 60_000;
+const TCP_KEEP_ALIVE_DELAY_MS = 60_000;
 
 /** Creates the application. Closing it waits for requests and folder operations that are in progress. */
 export async function buildApp(service: Service, logger: FastifyBaseLogger): Promise<App> {
@@ -48,9 +48,9 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
     genReqId: requestIds,
-    bodyLimit: BODY_LIMIT,
-    routerOptions: { maxParamLength: MAX_PATH },
-    ...setsItsCompilers,
+    bodyLimit: MAX_JSON_BODY_BYTES,
+    routerOptions: { maxParamLength: MAX_PATH_LENGTH },
+    ...WITHOUT_DEFAULT_COMPILERS,
     // A request that arrives during shutdown gets its response; then its connection closes.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -58,18 +58,23 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
     ...routeOtherMethods.options,
     ...handleErrors.options,
     ...limits,
-    http: { ...handleErrors.options.http, ...limits.http, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_PROBE },
+    http: {
+      ...handleErrors.options.http,
+      ...limits.http,
+      keepAlive: true,
+      keepAliveInitialDelay: TCP_KEEP_ALIVE_DELAY_MS,
+    },
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   // Synchronous hooks take `done` because ten promises took half the time of the smallest response.
-  closeWhatIsAnswered(app);
+  closeIdleConnectionsAtShutdown(app);
   routeOtherMethods(app);
-  continueWhenRead(app);
+  sendContinueOnRead(app);
   handleErrors(app, requestIds);
   routeMalformedUrls(app);
   logRequests(app, service);
   traceRequests(app, service);
-  isolateAnswers(app, service);
+  isolateResponses(app, service);
   await limitRequests(app, service.limits);
   refuseAmbiguousHosts(app);
   guardRequests(app, service);
@@ -87,7 +92,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
  * Closes connections during shutdown. A response that began before has promised to keep its connection open, and
  * nothing else would close it. Later responses announce that the connection closes.
  */
-function closeWhatIsAnswered(app: App): void {
+function closeIdleConnectionsAtShutdown(app: App): void {
   let isClosing = false;
   app.addHook('preClose', async () => {
     isClosing = true;
@@ -117,7 +122,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
     endSessionRoutes(bodiless, service);
   });
   await app.register(async (json: App) => {
-    takeJson(json);
+    parseJsonBodies(json);
     renameFileRoute(json);
     folderRoutes(json, operations);
     transferRoutes(json, operations);
@@ -135,18 +140,18 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
 }
 
 /** Rejects JSON that is not UTF-8. Lenient decoding would change the names of files. */
-function takeJson(app: App): void {
+function parseJsonBodies(app: App): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     if (!isUtf8(body)) return done(new HttpError(400, 'The body is not UTF-8, which JSON is sent in.'), undefined);
     const text = body.toString();
-    return parse(request, text, (error, parsed) => done(error && isJson(text) ? poisoned() : error, parsed));
+    return parse(request, text, (error, parsed) => done(error && isJson(text) ? prototypeKeyError() : error, parsed));
   });
 }
 
 /** Error for keys that the framework rejects with the same error as invalid JSON. */
-const poisoned = () =>
+const prototypeKeyError = () =>
   new HttpError(400, 'The body has a key "__proto__", or "prototype" in a "constructor", which no request needs.');
 
 function isJson(text: string): boolean {
@@ -169,13 +174,13 @@ const AJV_OPTIONS = {
 } as const;
 
 // Shared by all applications of a process, because each keeps the schemas that it has compiled.
-const withoutCoercion = new Ajv({ ...AJV_OPTIONS, coerceTypes: false });
-const withCoercion = new Ajv({ ...AJV_OPTIONS, coerceTypes: true });
+const strictValidator = new Ajv({ ...AJV_OPTIONS, coerceTypes: false });
+const coercingValidator = new Ajv({ ...AJV_OPTIONS, coerceTypes: true });
 
 /** Sets the validators: no type coercion, except for query strings, which are text. */
 function setCompilers(app: App): void {
   app.setValidatorCompiler(({ schema, httpPart }) =>
-    (httpPart === 'querystring' ? withCoercion : withoutCoercion).compile(schema),
+    (httpPart === 'querystring' ? coercingValidator : strictValidator).compile(schema),
   );
   app.setSerializerCompiler(() => JSON.stringify);
 }
@@ -185,7 +190,7 @@ function setCompilers(app: App): void {
  * section 10.1.1). Node.js would send it before any decision. A request that is refused by its headers now gets the
  * error response, and its client does not send the body.
  */
-export function continueWhenRead(app: App): void {
+export function sendContinueOnRead(app: App): void {
   app.server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
     const read = request._read;
     request._read = function readAndContinue(size) {

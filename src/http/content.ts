@@ -4,9 +4,9 @@ import type { Fetched, ReadOptions } from '../files/files.ts';
 import { isStoreError } from '../model/error.ts';
 import type { Content, FileEntry, Release } from '../model/store.ts';
 import { HttpError } from './errors.ts';
-import { contentHeaders, refuseToRun, relativeTo, type Showing } from './headers.ts';
+import { contentHeaders, type DisplayOptions, rejectActiveUse, relativeTo } from './headers.ts';
 import { clientSignal } from './long-operations.ts';
-import { allowsRange, evaluate, hasPreconditions, parseRange, quote } from './preconditions.ts';
+import { allowsRange, evaluatePreconditions, hasPreconditions, parseRange, quoteEtag } from './preconditions.ts';
 
 /** The source of one file's metadata and bytes. */
 export interface ContentSource {
@@ -29,9 +29,9 @@ export function sendContent(
   request: FastifyRequest,
   reply: FastifyReply,
   source: ContentSource,
-  showing: Showing,
+  showing: DisplayOptions,
 ): FastifyReply | Promise<FastifyReply> {
-  refuseToRun(request.headers);
+  rejectActiveUse(request.headers);
   const send = (content: Content | undefined) =>
     content ? sendBytes(reply, content, showing) : openAndSend(request, reply, source, showing);
   const readCached = asksForWhole(request) ? source.readCached?.() : undefined;
@@ -50,7 +50,7 @@ async function openAndSend(
   request: FastifyRequest,
   reply: FastifyReply,
   source: ContentSource,
-  showing: Showing,
+  showing: DisplayOptions,
 ): Promise<FastifyReply> {
   const { headers } = request;
   const range = parseRange(headers.range);
@@ -62,11 +62,11 @@ async function openAndSend(
     const location = file && (await source.locate(file));
     if (location !== undefined) return redirect(request, reply, location);
     if (file && hasPreconditions(headers)) {
-      const verdict = evaluate(headers, file);
+      const verdict = evaluatePreconditions(headers, file);
       if (verdict === 'not-modified')
         return sendNotModified(describe(reply, file, showing).removeHeader('content-type'));
       if (verdict === 'failed')
-        throw new HttpError(412, `The file has the etag ${quote(file.etag)}, which the request ruled out.`);
+        throw new HttpError(412, `The file has the etag ${quoteEtag(file.etag)}, which the request ruled out.`);
     }
     if (file && request.method === 'HEAD')
       return describe(reply, file, showing).header('content-length', file.size).send();
@@ -96,7 +96,7 @@ function redirect(request: FastifyRequest, reply: FastifyReply, location: string
   return reply.code(302).header('location', target).header('cache-control', 'no-store').send();
 }
 
-function sendBytes(reply: FastifyReply, content: Content, showing: Showing): FastifyReply {
+function sendBytes(reply: FastifyReply, content: Content, showing: DisplayOptions): FastifyReply {
   const { file, range, bytes, release } = content;
   describe(reply, file, showing);
   if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${file.size}`);
@@ -105,7 +105,7 @@ function sendBytes(reply: FastifyReply, content: Content, showing: Showing): Fas
   return reply.send(bytes ?? (release ? recycleBuffers(content.body, release) : content.body));
 }
 
-function describe(reply: FastifyReply, file: FileEntry, showing: Showing): FastifyReply {
+function describe(reply: FastifyReply, file: FileEntry, showing: DisplayOptions): FastifyReply {
   return reply.headers(contentHeaders(file, showing));
 }
 

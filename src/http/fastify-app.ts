@@ -20,7 +20,7 @@ export type App = FastifyInstance<
  * Options of an application that sets its own schema compilers. Fastify then does not load its default compilers, which
  * the built service does not contain.
  */
-export const setsItsCompilers = {
+export const WITHOUT_DEFAULT_COMPILERS = {
   schemaController: { compilersFactory: { buildValidator: notLoaded, buildSerializer: notLoaded } },
 };
 

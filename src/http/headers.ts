@@ -2,10 +2,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Presentation, presentationOf, type Shown } from '../model/presentation.ts';
 import type { FileEntry } from '../model/store.ts';
 import { HttpError } from './errors.ts';
-import { lastModified, quote } from './preconditions.ts';
+import { lastModified, quoteEtag } from './preconditions.ts';
 
 /** How a browser receives a file. */
-export interface Showing {
+export interface DisplayOptions {
   /** Whether the browser saves the file instead of displaying it. */
   readonly download: boolean;
   /** Origins that may embed the file in a frame, as a Content-Security-Policy source. */
@@ -16,8 +16,11 @@ export interface Showing {
  * Returns the headers of a file response, the same for 200, 206 and HEAD. They are cached per entry, for stores that
  * cache entries: creating them takes a fifth of the time for a small file.
  */
-export function contentHeaders(file: FileEntry, { download, framedBy }: Showing): Readonly<Record<string, string>> {
-  const known = made.get(file);
+export function contentHeaders(
+  file: FileEntry,
+  { download, framedBy }: DisplayOptions,
+): Readonly<Record<string, string>> {
+  const known = cachedHeaders.get(file);
   if (known?.showing.download === download && known.showing.framedBy === framedBy) return known.headers;
   const presentation = presentationOf(file, { download });
   const headers = {
@@ -25,21 +28,21 @@ export function contentHeaders(file: FileEntry, { download, framedBy }: Showing)
     ...isolationHeaders(presentation, framedBy),
     'content-type': presentation.type,
   };
-  made.set(file, { showing: { download, framedBy }, headers });
+  cachedHeaders.set(file, { showing: { download, framedBy }, headers });
   return headers;
 }
 
 /** The last headers of each entry. */
-const made = new WeakMap<
+const cachedHeaders = new WeakMap<
   FileEntry,
-  { readonly showing: Showing; readonly headers: Readonly<Record<string, string>> }
+  { readonly showing: DisplayOptions; readonly headers: Readonly<Record<string, string>> }
 >();
 
 /** Returns the headers that describe the file itself. */
 export function fileHeaders(file: FileEntry): Record<string, string> {
   const modified = lastModified(file);
   return {
-    etag: quote(file.etag),
+    etag: quoteEtag(file.etag),
     ...(modified && { 'last-modified': modified.toUTCString() }),
     'cache-control': CACHE_CONTROL,
     'accept-ranges': 'bytes',
@@ -93,32 +96,40 @@ export function isolationHeaders({ disposition, shownAs }: Presentation, framedB
 }
 
 /** Loads and sends nothing, and runs no script. A document can contain its own styles. */
-const INERT = ["default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'"];
+const INERT_POLICY = ["default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'"];
 
 /** The needs of the documents that browsers create for files. An SVG in a page gets the policy of an attachment. */
 const POLICIES = {
-  none: ['sandbox', ...INERT, 'img-src data:', 'font-src data:'],
-  text: ['sandbox', ...INERT],
-  image: ['sandbox', ...INERT, "img-src 'self'"],
+  none: ['sandbox', ...INERT_POLICY, 'img-src data:', 'font-src data:'],
+  text: ['sandbox', ...INERT_POLICY],
+  image: ['sandbox', ...INERT_POLICY, "img-src 'self'"],
   // The document requests the media again. In a sandbox without an origin, that request would be cross-site.
-  media: ['sandbox allow-same-origin', ...INERT, "media-src 'self'"],
+  media: ['sandbox allow-same-origin', ...INERT_POLICY, "media-src 'self'"],
   // Browsers' PDF viewers refuse to run in a sandbox.
-  pdf: [...INERT, "object-src 'self'"],
+  pdf: [...INERT_POLICY, "object-src 'self'"],
 } satisfies Record<Shown | 'none', readonly string[]>;
 
 /**
  * Request destinations (Fetch, section 2.2.5) whose response would run or style the page. The service's own scripts and
  * styles have other URLs.
  */
-const ACTIVE = new Set(['script', 'style', 'worker', 'sharedworker', 'serviceworker', 'audioworklet', 'paintworklet']);
+const ACTIVE_DESTINATIONS = new Set([
+  'script',
+  'style',
+  'worker',
+  'sharedworker',
+  'serviceworker',
+  'audioworklet',
+  'paintworklet',
+]);
 
 /**
  * Refuses a file that a page of this service would run. A Content-Security-Policy can't distinguish uploaded files from
  * the page's own scripts, because both have one origin. Pages of other origins act only as themselves.
  */
-export function refuseToRun(headers: IncomingHttpHeaders): void {
+export function rejectActiveUse(headers: IncomingHttpHeaders): void {
   const destination = headers['sec-fetch-dest'];
-  if (headers['sec-fetch-site'] !== 'same-origin' || !ACTIVE.has(String(destination))) return;
+  if (headers['sec-fetch-site'] !== 'same-origin' || !ACTIVE_DESTINATIONS.has(String(destination))) return;
   throw new HttpError(403, `Files are not served as a ${String(destination)} of a page of this service.`);
 }
 

@@ -11,13 +11,13 @@ import type { Service } from './service.ts';
  *
  * Runs before authentication, so that credentials are never evaluated on the content origin.
  */
-export function isolateAnswers(app: App, { contentOrigin }: Pick<Service, 'contentOrigin'>): void {
+export function isolateResponses(app: App, { contentOrigin }: Pick<Service, 'contentOrigin'>): void {
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(GENERAL_HEADERS);
     if (contentOrigin === undefined) return done();
     const access = request.routeOptions.config.access;
     if (access === 'health') return done();
-    if (isFor(contentOrigin, request)) {
+    if (isRequestFor(contentOrigin, request)) {
       reply.headers(SHARED_HEADERS);
       if (request.method === 'OPTIONS') return void reply.headers(PREFLIGHT_HEADERS).code(204).send();
       if (access !== 'signature') throw new HttpError(404, 'There are only the contents of files here.');
@@ -54,6 +54,6 @@ const PREFLIGHT_HEADERS = {
  * Returns whether a request is for this origin. Compares only host names, so that no other port of the content host
  * serves the web UI.
  */
-function isFor(origin: string, { host }: FastifyRequest): boolean {
+function isRequestFor(origin: string, { host }: FastifyRequest): boolean {
   return nameOf(new URL(origin).host) === nameOf(host);
 }

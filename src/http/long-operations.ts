@@ -9,7 +9,7 @@ import { problemOf } from './errors.ts';
 const NDJSON = 'application/x-ndjson';
 
 /** Minimum milliseconds between two progress lines. Ten per second look smooth and cost little. */
-const INTERVAL = 100;
+const MIN_PROGRESS_INTERVAL_MS = 100;
 
 /** Runs long folder operations and responds in the format that the client accepts. */
 export interface LongOperations {
@@ -18,7 +18,7 @@ export interface LongOperations {
    * For clients that accept `application/x-ndjson`, the response begins at once: lines of progress, then the result as
    * the last line. The operation is then cancelled if the client disconnects.
    */
-  answer<Envelope extends { success: true }>(
+  run<Envelope extends { success: true }>(
     request: FastifyRequest,
     reply: FastifyReply,
     operation: (options: Reporting & Cancellable) => Promise<Envelope>,
@@ -37,13 +37,13 @@ export function createLongOperations(): LongOperations {
   };
 
   return {
-    async answer(request, reply, operation) {
+    async run(request, reply, operation) {
       if (!acceptsExplicitly(request.headers.accept, NDJSON)) return track(operation({}));
       const signal = clientSignal(reply);
       const lines = new PassThrough();
-      const work = track(operation({ signal, onProgress: progressTo(lines) }));
-      await throwIfRefused(work);
-      void track(writeEnd(lines, request, { signal, work }));
+      const work = track(operation({ signal, onProgress: createProgressWriter(lines) }));
+      await throwIfDenied(work);
+      void track(writeLastLine(lines, request, { signal, work }));
       return reply
         .header('content-type', NDJSON)
         .header('cache-control', 'no-store')
@@ -61,7 +61,7 @@ export function createLongOperations(): LongOperations {
  * Throws `AccessDenied` if the operation is refused at once, so that the response has that status instead of progress
  * lines.
  */
-async function throwIfRefused(work: Promise<unknown>): Promise<void> {
+async function throwIfDenied(work: Promise<unknown>): Promise<void> {
   const ended = work.then(
     () => undefined,
     (error: unknown) => error,
@@ -71,19 +71,19 @@ async function throwIfRefused(work: Promise<unknown>): Promise<void> {
 }
 
 /** Returns a function that writes progress lines at a limited rate. */
-function progressTo(lines: PassThrough): (progress: Progress) => void {
+function createProgressWriter(lines: PassThrough): (progress: Progress) => void {
   let last = Number.NEGATIVE_INFINITY;
   return (progress) => {
     const now = performance.now();
     // A client that reads slowly gets fewer lines instead of late ones.
-    if (now - last < INTERVAL || lines.writableNeedDrain) return;
+    if (now - last < MIN_PROGRESS_INTERVAL_MS || lines.writableNeedDrain) return;
     last = now;
     lines.write(`${JSON.stringify({ progress })}\n`);
   };
 }
 
 /** Writes the last line when the operation has ended. Never rejects: an error is written as the last line. */
-async function writeEnd(
+async function writeLastLine(
   lines: PassThrough,
   request: FastifyRequest,
   { signal, work }: { readonly signal: AbortSignal; readonly work: Promise<object> },

@@ -9,10 +9,10 @@ export type Verdict = 'proceed' | 'not-modified' | 'failed';
 
 /** Returns whether a request has preconditions on the state of the file. */
 export function hasPreconditions(headers: IncomingHttpHeaders): boolean {
-  return CONDITIONS.some((name) => headers[name] !== undefined);
+  return PRECONDITION_HEADERS.some((name) => headers[name] !== undefined);
 }
 
-const CONDITIONS = ['if-match', 'if-unmodified-since', 'if-none-match', 'if-modified-since'] as const;
+const PRECONDITION_HEADERS = ['if-match', 'if-unmodified-since', 'if-none-match', 'if-modified-since'] as const;
 
 type Version = Pick<FileEntry, 'etag' | 'modified' | 'changed'>;
 
@@ -27,7 +27,7 @@ export function lastModified({ modified, changed }: Pick<Version, 'modified' | '
 }
 
 /** Evaluates the preconditions of a GET or HEAD request, in the order of RFC 9110, section 13.2.2. */
-export function evaluate(headers: IncomingHttpHeaders, version: Version): Verdict {
+export function evaluatePreconditions(headers: IncomingHttpHeaders, version: Version): Verdict {
   const { etag } = version;
   const ifMatch = headers['if-match'];
   const ifNoneMatch = headers['if-none-match'];
@@ -46,9 +46,9 @@ export function evaluate(headers: IncomingHttpHeaders, version: Version): Verdic
  */
 export function allowsRange(header: string | undefined, { etag, modified, changed }: Version): boolean {
   if (header === undefined) return true;
-  if (header.startsWith('"') || header.startsWith('W/')) return header === quote(etag);
+  if (header.startsWith('"') || header.startsWith('W/')) return header === quoteEtag(etag);
   const date = parseDate(header);
-  return date !== undefined && modified !== null && !changed && seconds(modified) === seconds(date);
+  return date !== undefined && modified !== null && !changed && toSeconds(modified) === toSeconds(date);
 }
 
 /**
@@ -77,14 +77,14 @@ export function writeCondition(headers: IncomingHttpHeaders): WriteCondition | u
 }
 
 /** Returns an ETag in header syntax. */
-export function quote(etag: string): string {
+export function quoteEtag(etag: string): string {
   return `"${etag}"`;
 }
 
 function matches(header: string, etag: string, comparison: 'strong' | 'weak'): boolean {
   if (header.trim() === '*') return true;
   const listed = header.match(/(?:W\/)?"[^"]*"/g) ?? [];
-  return listed.some((item) => (comparison === 'weak' ? item.replace(/^W\//, '') : item) === quote(etag));
+  return listed.some((item) => (comparison === 'weak' ? item.replace(/^W\//, '') : item) === quoteEtag(etag));
 }
 
 /**
@@ -97,11 +97,14 @@ function isUnmodifiedSince(version: Version, header: string | undefined): boolea
   const date = parseDate(header);
   const sent = lastModified(version);
   if (date === undefined || version.modified === null || sent === null) return undefined;
-  if (seconds(sent) === seconds(date)) return true;
-  return seconds(version.modified) <= seconds(date) && (!version.changed || seconds(version.changed) <= seconds(date));
+  if (toSeconds(sent) === toSeconds(date)) return true;
+  return (
+    toSeconds(version.modified) <= toSeconds(date) &&
+    (!version.changed || toSeconds(version.changed) <= toSeconds(date))
+  );
 }
 
-const seconds = (date: Date) => Math.floor(date.getTime() / 1000);
+const toSeconds = (date: Date) => Math.floor(date.getTime() / 1000);
 
 /**
  * Returns the single range of a `Range` header (RFC 9110, section 14.2). Returns undefined if the whole file must be
@@ -128,7 +131,7 @@ export function parseRange(header: string | undefined): ByteRange | undefined {
  * Returns the time of `X-OC-Mtime`: Unix seconds with an optional fraction; undefined without the header. Throws
  * `invalid-request` if the value is not such a time.
  */
-export function modifiedInHeader(headers: IncomingHttpHeaders): Date | undefined {
+export function parseModifiedHeader(headers: IncomingHttpHeaders): Date | undefined {
   const header = headers['x-oc-mtime']?.toString();
   if (header === undefined) return undefined;
   const text = header.trim();
@@ -141,7 +144,7 @@ export function modifiedInHeader(headers: IncomingHttpHeaders): Date | undefined
 }
 
 /** Parses the field `modified`: an RFC 3339 date and time. Throws `invalid-request` for any other value. */
-export function parseModified(text: string): Date {
+export function parseModifiedField(text: string): Date {
   const time = parseInstant(text);
   if (time && isInRange(time)) return time;
   throw new StoreError(
@@ -154,14 +157,14 @@ export function parseModified(text: string): Date {
  * Returns whether a file has the modification time that its client set, within the resolution of file systems (FAT: two
  * seconds).
  */
-export function isKept(given: Date | undefined, { modified }: FileEntry): boolean {
+export function isModifiedTimeKept(given: Date | undefined, { modified }: FileEntry): boolean {
   return given !== undefined && modified !== null && Math.abs(modified.getTime() - given.getTime()) <= 2_000;
 }
 
 /** Returns whether the year has four digits, as dates in JSON and HTTP require. */
 function isInRange(time: Date): boolean {
-  return time >= FIRST && time <= LAST;
+  return time >= MIN_TIME && time <= MAX_TIME;
 }
 
-const FIRST = new Date('0000-01-01T00:00:00.000Z');
-const LAST = new Date('9999-12-31T23:59:59.999Z');
+const MIN_TIME = new Date('0000-01-01T00:00:00.000Z');
+const MAX_TIME = new Date('9999-12-31T23:59:59.999Z');

@@ -27,10 +27,11 @@ export function createRequestIds({ trustProxy }: Pick<Limits, 'trustProxy'>): Re
 }
 
 /** The logged status of a request whose client disconnected before the response, as in nginx. */
-const CLIENT_LEFT = 499;
+const CLIENT_CLOSED_REQUEST = 499;
 
 /** Returns the status of a response that has ended. */
-export const statusOf = ({ raw }: FastifyReply): number => (raw.writableFinished ? raw.statusCode : CLIENT_LEFT);
+export const statusOf = ({ raw }: FastifyReply): number =>
+  raw.writableFinished ? raw.statusCode : CLIENT_CLOSED_REQUEST;
 
 /**
  * Returns the path of a request. Omits the query, which can contain a signature, and the host, which can contain a
@@ -43,30 +44,30 @@ export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string =>
 const MAX_LOGGED_PATH = 1024;
 
 /** Returns a client's text for the log, truncated with its original length. */
-const shortened = (text: string): string =>
+const truncated = (text: string): string =>
   text.length > MAX_LOGGED_PATH ? `${text.slice(0, MAX_LOGGED_PATH)}… (cut off: ${text.length} characters)` : text;
 
 /** The log levels that include level `info`. */
-const INFORMED: readonly string[] = ['info', 'debug', 'trace'];
+const INFO_LEVELS: readonly string[] = ['info', 'debug', 'trace'];
 
 /**
  * Logs one line for each request when it has ended, and counts it in the metrics. Requests that are refused with 429
  * share log lines. Every response carries the id of its request.
  */
 export function logRequests(app: App, { metrics }: Pick<Service, 'metrics'>): void {
-  const isLogged = INFORMED.includes(app.log.level);
-  const refused = countRejected(app);
+  const isLogged = INFO_LEVELS.includes(app.log.level);
+  const refused = createRejectionLog(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(REQUEST_ID, request.id);
-    if (isLogged || metrics) followRequest(request, reply, { isLogged, metrics, refused });
+    if (isLogged || metrics) observeRequest(request, reply, { isLogged, metrics, refused });
     done();
   });
 }
 
 /** Bytes already counted per connection. The headers of a request arrive before any hook runs. */
-const counted = new WeakMap<Socket, number>();
+const bytesReadBefore = new WeakMap<Socket, number>();
 
-function followRequest(
+function observeRequest(
   request: FastifyRequest,
   reply: FastifyReply,
   { isLogged, metrics, refused }: { isLogged: boolean; refused: (client: string) => void } & Pick<Service, 'metrics'>,
@@ -82,8 +83,8 @@ function followRequest(
     const bytes = socket.bytesWritten - sentBefore;
     const milliseconds = performance.now() - started;
     if (metrics) {
-      const received = socket.bytesRead - (counted.get(socket) ?? 0);
-      counted.set(socket, socket.bytesRead);
+      const received = socket.bytesRead - (bytesReadBefore.get(socket) ?? 0);
+      bytesReadBefore.set(socket, socket.bytesRead);
       metrics.requestEnded({ method, route, status, seconds: milliseconds / 1000, received, sent: bytes });
     }
     if (!isLogged) return;
@@ -92,7 +93,7 @@ function followRequest(
       {
         method,
         route,
-        path: shortened(pathOf(request)),
+        path: truncated(pathOf(request)),
         status,
         bytes,
         milliseconds: Math.round(milliseconds * 10) / 10,
@@ -103,17 +104,17 @@ function followRequest(
 }
 
 /** Milliseconds between two log lines. */
-const INTERVAL = 10_000;
+const REJECTION_LOG_INTERVAL_MS = 10_000;
 
 /** Maximum number of clients that a line names. */
-const MAX_CLIENTS = 5;
+const MAX_LOGGED_CLIENTS = 5;
 
 /**
  * Logs requests that are refused with 429: the first one at once, then one line per ten seconds with their number and
  * some clients. A client that sends too many requests must not flood the log. Call the returned function for each
  * refused request.
  */
-export function countRejected(app: App): (client: string) => void {
+export function createRejectionLog(app: App): (client: string) => void {
   const clients = new Set<string>();
   let requests = 0;
   let timer: NodeJS.Timeout | undefined;
@@ -128,7 +129,7 @@ export function countRejected(app: App): (client: string) => void {
     );
     requests = 0;
     clients.clear();
-    timer = setTimeout(tell, INTERVAL).unref();
+    timer = setTimeout(tell, REJECTION_LOG_INTERVAL_MS).unref();
   };
   app.addHook('onClose', async () => {
     tell();
@@ -137,7 +138,7 @@ export function countRejected(app: App): (client: string) => void {
 
   return (client) => {
     requests++;
-    if (clients.size < MAX_CLIENTS) clients.add(client);
+    if (clients.size < MAX_LOGGED_CLIENTS) clients.add(client);
     if (!timer) tell();
   };
 }

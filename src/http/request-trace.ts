@@ -7,7 +7,7 @@ import { pathOf, statusOf } from './request-log.ts';
 import type { Service } from './service.ts';
 
 /** The log levels that include lines for store calls, which name the request that caused them. */
-const DETAILED: readonly string[] = ['debug', 'trace'];
+const DEBUG_LEVELS: readonly string[] = ['debug', 'trace'];
 
 /**
  * Makes a request available to the code that runs for it (`currentRequest`). With tracing, its span lasts from its
@@ -15,7 +15,7 @@ const DETAILED: readonly string[] = ['debug', 'trace'];
  * `TRUST_PROXY` sent it. Other clients could otherwise decide what is traced, and add spans to other traces.
  */
 export function traceRequests(app: App, { tracer, limits }: Pick<Service, 'tracer' | 'limits'>): void {
-  if (!tracer && !DETAILED.includes(app.log.level)) return;
+  if (!tracer && !DEBUG_LEVELS.includes(app.log.level)) return;
   const isTrusted = createProxyCheck(limits.trustProxy);
   const isTrustedPeer = ({ socket: { remoteAddress } }: FastifyRequest) =>
     remoteAddress !== undefined && isTrusted(remoteAddress);

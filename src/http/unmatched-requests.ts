@@ -3,8 +3,8 @@ import type { FastifyHttpOptions } from 'fastify';
 import { HttpError } from './errors.ts';
 import { sendFailure, unknownRoute } from './failures.ts';
 import type { App } from './fastify-app.ts';
-import { isListed } from './page/document.ts';
-import { failListing } from './routes/listing.ts';
+import { isListingUrl } from './page/document.ts';
+import { sendListingFailure } from './routes/listing.ts';
 import type { Service } from './service.ts';
 
 /** The methods of the router. Other methods are routed as OPTIONS. */
@@ -97,10 +97,10 @@ export function rejectOtherMethods(app: App, methodsOf: ReadonlyMap<string, Read
 }
 
 /** Internal route for requests whose URL the router can't parse. Direct requests for it get 404. */
-const MALFORMED = '/-/malformed';
+const MALFORMED_URL_ROUTE = '/-/malformed';
 
 /** The URL error of a request, and its original URL. */
-const malformed = new WeakMap<IncomingMessage, { readonly error: Error; readonly url: string }>();
+const malformedUrls = new WeakMap<IncomingMessage, { readonly error: Error; readonly url: string }>();
 
 /**
  * Routes requests with a malformed URL to `malformedRoute`, so that all hooks and checks run. The router would respond
@@ -108,7 +108,7 @@ const malformed = new WeakMap<IncomingMessage, { readonly error: Error; readonly
  */
 export function routeMalformedUrls(app: App): void {
   app.addHook('onRequest', ({ raw }, _reply, done) => {
-    const known = malformed.get(raw);
+    const known = malformedUrls.get(raw);
     if (known) raw.url = known.url;
     done();
   });
@@ -117,8 +117,8 @@ export function routeMalformedUrls(app: App): void {
 /** Options of the framework for URLs that the router rejects. */
 routeMalformedUrls.options = {
   frameworkErrors: (error, { raw, server }, reply) => {
-    malformed.set(raw, { error, url: raw.url ?? '' });
-    raw.url = MALFORMED;
+    malformedUrls.set(raw, { error, url: raw.url ?? '' });
+    raw.url = MALFORMED_URL_ROUTE;
     server.routing(raw, reply.raw);
   },
 } satisfies FastifyHttpOptions<Server>;
@@ -127,17 +127,17 @@ routeMalformedUrls.options = {
 export function malformedRoute(app: App, service: Service): void {
   app.setErrorHandler((error, request, reply) => {
     const isReading = request.method === 'GET' || request.method === 'HEAD';
-    if (isReading && isListed(request.url)) return failListing(service, error, request, reply);
+    if (isReading && isListingUrl(request.url)) return sendListingFailure(service, error, request, reply);
     return sendFailure(error, request, reply);
   });
   app.route({
     method: [...ROUTED_METHODS],
-    url: MALFORMED,
+    url: MALFORMED_URL_ROUTE,
     config: { access: 'public' },
     schema: { hide: true },
     // Before the body is read.
     onRequest: async ({ raw }) => {
-      const known = malformed.get(raw);
+      const known = malformedUrls.get(raw);
       if (known) throw known.error;
     },
     handler: (_request, reply) => reply.callNotFound(),

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import {
   allowsRange,
-  evaluate,
+  evaluatePreconditions,
   hasPreconditions,
   lastModified,
-  quote,
+  quoteEtag,
   type Verdict,
   writeCondition,
 } from '../../src/http/preconditions.ts';
@@ -33,8 +33,8 @@ const NO_DATES = [
 
 type Case = readonly [what: string, headers: Record<string, string>, verdict: Verdict];
 
-const check = (cases: readonly Case[], file: Parameters<typeof evaluate>[1] = FILE) => {
-  for (const [what, headers, verdict] of cases) assert.equal(evaluate(headers, file), verdict, what);
+const check = (cases: readonly Case[], file: Parameters<typeof evaluatePreconditions>[1] = FILE) => {
+  for (const [what, headers, verdict] of cases) assert.equal(evaluatePreconditions(headers, file), verdict, what);
 };
 
 describe('If-Match (RFC 9110, section 13.1.1)', () => {
@@ -172,7 +172,7 @@ describe('the dates of a file whose time was set', () => {
 
   it('permit no range: another version may have the same', () => {
     assert.equal(allowsRange(AT, dated), false);
-    assert.equal(allowsRange(quote(dated.etag), dated), true);
+    assert.equal(allowsRange(quoteEtag(dated.etag), dated), true);
   });
 
   it('are never sent from the future', () => {
@@ -246,5 +246,5 @@ describe('the condition of an upload', () => {
 });
 
 it('an etag stands in quotes', () => {
-  assert.equal(quote('abc'), '"abc"');
+  assert.equal(quoteEtag('abc'), '"abc"');
 });

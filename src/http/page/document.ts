@@ -8,19 +8,19 @@ import type { WebPage } from './web-page.ts';
  */
 export function renderDocument(page: WebPage, embedded: Embedded): string {
   const { base, folder } = embedded;
-  const asset = (name: string) => escapeText(assetUrl(base, name));
+  const asset = (name: string) => escapeHtml(assetUrl(base, name));
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">',
     '<meta name="color-scheme" content="light dark">',
-    `<title>${escapeText(titleOf(folder))}</title>`,
+    `<title>${escapeHtml(titleOf(folder))}</title>`,
     page.icon === undefined ? '' : `<link rel="icon" type="image/svg+xml" href="${asset(page.icon)}">`,
     page.early === undefined ? '' : `<script src="${asset(page.early)}"></script>`,
     ...page.styles.map((style) => `<link rel="stylesheet" href="${asset(style)}">`),
     ...page.imports.map((module) => `<link rel="modulepreload" href="${asset(module)}">`),
     `<script type="module" src="${asset(page.script)}"></script>`,
     '</head><body><div id="page"></div>',
-    `<noscript>${renderPlain(embedded)}</noscript>`,
+    `<noscript>${renderNoscript(embedded)}</noscript>`,
     `<script type="application/json" id="embedded">${escapeJson(embedded)}</script>`,
     '</body></html>',
   ].join('');
@@ -32,29 +32,29 @@ function titleOf(folder: string): string {
 }
 
 /** Returns the content for browsers without scripts. */
-function renderPlain({ base, answer }: Embedded): string {
+function renderNoscript({ base, answer }: Embedded): string {
   const needed = '<p>This page needs JavaScript for everything but looking.</p>';
-  if (!answer.success) return `${needed}<p>${escapeText(answer.error)}</p>`;
-  const items = answer.entries.map((entry) => `<li>${renderLink(base, entry)}</li>`);
-  return `${needed}<ul>${items.join('')}</ul>${renderNext(base, answer)}`;
+  if (!answer.success) return `${needed}<p>${escapeHtml(answer.error)}</p>`;
+  const items = answer.entries.map((entry) => `<li>${renderEntryLink(base, entry)}</li>`);
+  return `${needed}<ul>${items.join('')}</ul>${renderNextPageLink(base, answer)}`;
 }
 
 /** Returns the link of an entry. `bdi` keeps a name from changing the text direction around it. */
-function renderLink(base: string, { type, name, path }: Listing['entries'][number]): string {
+function renderEntryLink(base: string, { type, name, path }: Listing['entries'][number]): string {
   return type === 'folder'
-    ? `<a href="${escapeText(folderUrl(base, path))}"><bdi>${escapeText(name)}</bdi>/</a>`
-    : `<a href="${escapeText(fileUrl(base, path))}"><bdi>${escapeText(name)}</bdi></a>`;
+    ? `<a href="${escapeHtml(folderUrl(base, path))}"><bdi>${escapeHtml(name)}</bdi>/</a>`
+    : `<a href="${escapeHtml(fileUrl(base, path))}"><bdi>${escapeHtml(name)}</bdi></a>`;
 }
 
-function renderNext(base: string, { prefix, cursor }: Listing): string {
+function renderNextPageLink(base: string, { prefix, cursor }: Listing): string {
   if (cursor === undefined) return '';
   const folder = folderUrl(base, prefix);
   const next = `${folder}${folder.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
-  return `<p><a href="${escapeText(next)}">More</a></p>`;
+  return `<p><a href="${escapeHtml(next)}">More</a></p>`;
 }
 
 /** Escapes text for an element or a quoted attribute. */
-function escapeText(text: string): string {
+function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
@@ -85,7 +85,7 @@ export function pageHeaders(contentOrigins: readonly string[]): Record<string, s
  * hosts. No string can become a script (`require-trusted-types-for`).
  */
 function contentSecurityPolicy(contentOrigins: readonly string[]): string {
-  const contents = ["'self'", ...contentOrigins.filter(isSource)].join(' ');
+  const contents = ["'self'", ...contentOrigins.filter(isCspSource)].join(' ');
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -107,14 +107,14 @@ function contentSecurityPolicy(contentOrigins: readonly string[]): string {
  * Returns whether a policy can name this origin (CSP Level 3, section 2.3.1). It can't name IPv6 addresses. URL hosts
  * can contain a `;` or a `,`, which would begin another directive or policy.
  */
-export function isSource(origin: string): boolean {
+export function isCspSource(origin: string): boolean {
   return /^https?:\/\/[\w.-]+(:\d+)?$/.test(origin);
 }
 
 /* URLs of the web UI. All are relative, so that they also work behind a reverse proxy with a path prefix. */
 
 /** First segments of routes that hide folders of the same name, and everything below them. */
-const HIDING = ['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder'];
+const ROUTE_SEGMENTS = ['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder'];
 
 /** Returns the root of the service relative to the URL of the request, with a trailing `/`. */
 export function baseOf(requestUrl: string): string {
@@ -122,13 +122,13 @@ export function baseOf(requestUrl: string): string {
 }
 
 /** Returns whether GET of this URL lists a folder, even if that folder does not exist. */
-export function isListed(requestUrl: string): boolean {
-  return !HIDING.some((segment) => requestUrl.startsWith(`/${segment}/`));
+export function isListingUrl(requestUrl: string): boolean {
+  return !ROUTE_SEGMENTS.some((segment) => requestUrl.startsWith(`/${segment}/`));
 }
 
 export function folderUrl(base: string, folder: string): string {
   const [first = ''] = folder.split('/');
-  return HIDING.includes(first) ? `${base}?prefix=${encodeURIComponent(folder)}` : base + escapePath(folder);
+  return ROUTE_SEGMENTS.includes(first) ? `${base}?prefix=${encodeURIComponent(folder)}` : base + escapePath(folder);
 }
 
 export function fileUrl(base: string, file: string): string {

@@ -7,13 +7,13 @@ import { describeUser } from '../access/request-access.ts';
 import { CACHE_CONTROL, JSON_TYPE } from '../headers.ts';
 import type { Failure, Listing } from '../schemas.ts';
 import type { Service } from '../service.ts';
-import { baseOf, fileUrl, folderUrl, isListed, pageHeaders, renderDocument } from './document.ts';
+import { baseOf, fileUrl, folderUrl, isListingUrl, pageHeaders, renderDocument } from './document.ts';
 
 /**
  * Sends a listing or its error with the status of `reply`: as the web UI if the client prefers HTML, otherwise as JSON.
  * `folder` is the requested folder; empty if it is unknown.
  */
-export async function answerListing(
+export async function sendListing(
   service: Service,
   request: FastifyRequest,
   reply: FastifyReply,
@@ -34,7 +34,7 @@ export async function answerListing(
   });
   const { body, coding } = await compress(html, headers['accept-encoding']?.toString());
   if (coding !== undefined) reply.header('content-encoding', coding);
-  return reply.headers(pageHeaders(originsOf(service))).send(body);
+  return reply.headers(pageHeaders(contentOriginsOf(service))).send(body);
 }
 
 /** Returns whether the client prefers the web UI to JSON. */
@@ -43,7 +43,7 @@ export function prefersPage({ headers }: FastifyRequest): boolean {
 }
 
 /** Returns the origins of file contents, except the service's own. */
-function originsOf({ contentOrigin, contentOrigins }: Service): readonly string[] {
+function contentOriginsOf({ contentOrigin, contentOrigins }: Service): readonly string[] {
   return contentOrigin === undefined ? contentOrigins : [contentOrigin, ...contentOrigins];
 }
 
@@ -62,7 +62,7 @@ export function isRclone({ headers }: FastifyRequest): boolean {
  * Sends all entries of a folder as links. `next` reads the page at a cursor. The response to HEAD has no entries,
  * because Node.js would read every page of the folder and send none.
  */
-export function sendPlainListing(
+export function sendLinkList(
   request: FastifyRequest,
   reply: FastifyReply,
   { first, next }: { first: StoreListing; next: (cursor: string) => Promise<StoreListing> },
@@ -73,7 +73,7 @@ export function sendPlainListing(
     for (let page: StoreListing | undefined = first; page; page = page.cursor ? await next(page.cursor) : undefined) {
       const folders = new Set(page.entries.filter(({ kind }) => kind === 'folder').map(({ path }) => path));
       yield page.entries
-        .map((entry) => `<li><a href="${urlOf(base, entry, folders)}">${escape(nameOf(entry.path))}</a>`)
+        .map((entry) => `<li><a href="${entryUrl(base, entry, folders)}">${escape(nameOf(entry.path))}</a>`)
         .join('');
     }
     yield '</ul>';
@@ -92,7 +92,7 @@ export function sendPlainListing(
  * Returns the URL to which a file's link below its folder redirects; undefined if the path names another route or a
  * folder.
  */
-export function fileBehind(request: FastifyRequest, folder: FolderPath): string | undefined {
+export function fileRedirectUrl(request: FastifyRequest, folder: FolderPath): string | undefined {
   const [path = ''] = request.url.split('?');
   return path.endsWith('/') ? undefined : fileUrl(baseOf(request.url), withoutSlash(folder));
 }
@@ -101,10 +101,10 @@ export function fileBehind(request: FastifyRequest, folder: FolderPath): string 
  * Returns the link of an entry. A file is linked below its folder and redirected from there, unless that URL has
  * another meaning.
  */
-function urlOf(base: string, { kind, path }: Entry, folders: ReadonlySet<string>): string {
+function entryUrl(base: string, { kind, path }: Entry, folders: ReadonlySet<string>): string {
   if (kind === 'folder') return folderUrl(base, path);
   const below = folderUrl(base, path);
-  return !isListed(`/${path}`) || folders.has(`${path}/`) ? fileUrl(base, path) : below;
+  return !isListingUrl(`/${path}`) || folders.has(`${path}/`) ? fileUrl(base, path) : below;
 }
 
 const escape = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -5,7 +5,7 @@ import type { App } from '../fastify-app.ts';
 import type { Service } from '../service.ts';
 
 /** Seconds of a year, the longest cache lifetime in common use. */
-const YEAR = 365 * 24 * 60 * 60;
+const YEAR_SECONDS = 365 * 24 * 60 * 60;
 
 /**
  * Serves the files of the web UI. Their names contain a hash of the content, so browsers cache them without
@@ -24,7 +24,7 @@ export async function assetRoutes(app: App, { page }: Pick<Service, 'page'>): Pr
     decorateReply: false,
     index: false,
     preCompressed: true,
-    maxAge: YEAR * 1000,
+    maxAge: YEAR_SECONDS * 1000,
     immutable: true,
     setHeaders: (reply) => void reply.header('x-content-type-options', 'nosniff'),
   });

@@ -6,11 +6,11 @@ import { accessOf } from '../access/request-access.ts';
 import { sendContent } from '../content.ts';
 import { sendFailure } from '../failures.ts';
 import type { App } from '../fastify-app.ts';
-import { isSource } from '../page/document.ts';
+import { isCspSource } from '../page/document.ts';
 import { prefersPage } from '../page/listing-page.ts';
 import { Failure, FileQuery, PathParameter } from '../schemas.ts';
 import type { Service } from '../service.ts';
-import { asPageToo, failListing } from './listing.ts';
+import { sendListingFailure, withHtml } from './listing.ts';
 
 const Bytes = { description: 'The bytes of the file.', content: { '*/*': { schema: Type.Any() } } };
 const Nothing = Type.Null();
@@ -28,7 +28,7 @@ export function fetchRoute(app: App, service: Service): void {
   // A user who opened a link gets the web UI, where they can sign in or read the reason.
   app.setErrorHandler((error, request, reply) =>
     error instanceof AccessDenied && prefersPage(request)
-      ? failListing(service, error, request, reply)
+      ? sendListingFailure(service, error, request, reply)
       : sendFailure(error, request, reply),
   );
   app.route({
@@ -45,7 +45,7 @@ export function fetchRoute(app: App, service: Service): void {
       response: {
         ...CONTENT_RESPONSES,
         302: { ...Nothing, description: 'The file is at `Location`.' },
-        '4xx': asPageToo(Failure),
+        '4xx': withHtml(Failure),
       },
     },
     handler: (request, reply) => {
@@ -107,5 +107,5 @@ export function signedRoute(app: App, service: Service, signer: UrlSigner): void
 function framesOf({ contentOrigin, publicUrl }: Service): string {
   if (contentOrigin === undefined) return "'self'";
   const origin = publicUrl === undefined ? undefined : new URL(publicUrl).origin;
-  return origin !== undefined && isSource(origin) ? origin : '*';
+  return origin !== undefined && isCspSource(origin) ? origin : '*';
 }

@@ -58,7 +58,7 @@ export function renameFileRoute(app: App): void {
 }
 
 /** OpenAPI text about progress and cancellation of folder operations. */
-export const PROGRESS =
+export const PROGRESS_DESCRIPTION =
   'With `Accept: application/x-ndjson` it answers at once with lines of progress, the last one being the usual ' +
   'answer and its `status`; leaving the request cancels the operation.';
 
@@ -71,14 +71,14 @@ export function deleteFolderRoute(app: App, operations: LongOperations): void {
     schema: {
       tags: ['Folders'],
       summary: 'Delete a folder and everything in it',
-      description: `\`POST\` is for environments that lack \`DELETE\`. ${PROGRESS}`,
+      description: `\`POST\` is for environments that lack \`DELETE\`. ${PROGRESS_DESCRIPTION}`,
       params: PathParameter,
       response: { 200: withProgress(Success), '4xx': Failure, '5xx': Failure },
     },
     handler: async (request, reply) => {
       const { files } = accessOf(request);
       const folder = parseFolder(request.params['*']);
-      return operations.answer(request, reply, async (options) => {
+      return operations.run(request, reply, async (options) => {
         await files.deleteFolder(folder, options);
         return { success: true, message: 'Folder deleted successfully' } as const;
       });
@@ -94,7 +94,7 @@ export function folderRoutes(app: App, operations: LongOperations): void {
       schema: {
         tags: ['Folders'],
         summary: 'Rename a folder',
-        description: `The folder stays where it is, with everything in it. ${PROGRESS}`,
+        description: `The folder stays where it is, with everything in it. ${PROGRESS_DESCRIPTION}`,
         params: PathParameter,
         body: Rename,
         response: { 200: withProgress(FolderRenamed), '4xx': Failure, '5xx': Failure },
@@ -104,7 +104,7 @@ export function folderRoutes(app: App, operations: LongOperations): void {
       const { files } = accessOf(request);
       const folder = parseFolder(request.params['*']);
       const { newName, overwrite = false } = request.body;
-      return operations.answer(request, reply, async (options) => {
+      return operations.run(request, reply, async (options) => {
         const newPrefix = await files.renameFolder(folder, newName, { ...options, replace: overwrite });
         return { success: true, message: 'Folder renamed successfully', newPrefix } as const;
       });
@@ -157,7 +157,7 @@ export function transferRoutes(app: App, operations: LongOperations): void {
         schema: {
           tags: ['Files and folders'],
           summary,
-          description: `A folder goes with everything in it. For folders: ${PROGRESS}`,
+          description: `A folder goes with everything in it. For folders: ${PROGRESS_DESCRIPTION}`,
           body: Transfer,
           response: { 200: withProgress(Success), '4xx': Failure, '5xx': Failure },
         },
@@ -172,7 +172,7 @@ export function transferRoutes(app: App, operations: LongOperations): void {
         }
         const from = parseFolder(source);
         const to = parseFolder(destination);
-        return operations.answer(request, reply, async (options) => {
+        return operations.run(request, reply, async (options) => {
           await files[transferFolder](from, to, { ...options, replace });
           return envelope;
         });

@@ -10,8 +10,8 @@ import { beginFailure } from '../failures.ts';
 import type { App } from '../fastify-app.ts';
 import { createListingLimiter } from '../limits/limits.ts';
 import { clientSignal } from '../long-operations.ts';
-import { answerListing, fileBehind, isRclone, sendPlainListing } from '../page/listing-page.ts';
-import { quote } from '../preconditions.ts';
+import { fileRedirectUrl, isRclone, sendLinkList, sendListing } from '../page/listing-page.ts';
+import { quoteEtag } from '../preconditions.ts';
 import { Failure, Listing, ListingQuery, PathParameter } from '../schemas.ts';
 import type { Service } from '../service.ts';
 
@@ -23,7 +23,7 @@ export function listingRoutes(app: App, service: Service): void {
     description:
       'The folder is the path or `prefix`; `prefix` reaches those that a route hides, such as `file/`. Who prefers HTML to JSON gets the web page.',
     querystring: ListingQuery,
-    response: { 200: asPageToo(Listing), '4xx': asPageToo(Failure), '5xx': asPageToo(Failure) },
+    response: { 200: withHtml(Listing), '4xx': withHtml(Failure), '5xx': withHtml(Failure) },
   };
 
   const runLimited = createListingLimiter();
@@ -40,49 +40,49 @@ export function listingRoutes(app: App, service: Service): void {
       runLimited(() => access.files.list(folder, { cursor: at, limit, signal }), signal);
     if (isRclone(request)) {
       const found = await read(cursor).catch(async (error: unknown) => {
-        const location = isStoreError(error, 'not-found') ? fileBehind(request, folder) : undefined;
+        const location = isStoreError(error, 'not-found') ? fileRedirectUrl(request, folder) : undefined;
         if (location === undefined || !(await exists(access.files.stat(parseFile(withoutSlash(folder)))))) throw error;
         return location;
       });
       if (typeof found === 'string')
         return reply.code(302).headers({ location: found, 'cache-control': 'no-store' }).send();
-      return sendPlainListing(request, reply, { first: found, next: read });
+      return sendLinkList(request, reply, { first: found, next: read });
     }
     const listing = await read(cursor);
-    return answerListing(service, request, reply, {
+    return sendListing(service, request, reply, {
       folder,
-      answer: envelopeOf(folder, listing, access.rightsAt(folder)),
+      answer: listingResponse(folder, listing, access.rightsAt(folder)),
     });
   };
 
-  app.setErrorHandler((error, request, reply) => failListing(service, error, request, reply));
-  app.get('/', { config, schema: shared, preValidation: checkQuery }, async (request, reply) =>
+  app.setErrorHandler((error, request, reply) => sendListingFailure(service, error, request, reply));
+  app.get('/', { config, schema: shared, preValidation: validateQuery }, async (request, reply) =>
     list(folderOf('', request.query.prefix), request.query, request, reply),
   );
   app.get(
     '/*',
-    { config, schema: { ...shared, params: PathParameter }, preValidation: checkQuery },
+    { config, schema: { ...shared, params: PathParameter }, preValidation: validateQuery },
     async (request, reply) => list(folderOf(request.params['*'], request.query.prefix), request.query, request, reply),
   );
 }
 
 /** Responds to a failed listing with the error, in the format that the listing would have had. */
-export async function failListing(
+export async function sendListingFailure(
   service: Service,
   error: unknown,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const answer = beginFailure(error, request, reply);
-  return answerListing(service, request, reply, { folder: folderAsked(request), answer });
+  return sendListing(service, request, reply, { folder: requestedFolder(request), answer });
 }
 
 /** Describes a JSON response that is also available as the web UI, which embeds it. */
-export function asPageToo<Schema>(schema: Schema) {
+export function withHtml<Schema>(schema: Schema) {
   return { content: { 'application/json': { schema }, 'text/html': { schema: Type.String() } } };
 }
 
-async function checkQuery(request: FastifyRequest): Promise<void> {
+async function validateQuery(request: FastifyRequest): Promise<void> {
   requireUtf8Query(request);
 }
 
@@ -111,7 +111,7 @@ function folderOf(path: string, prefix: string | undefined): FolderPath {
 }
 
 /** Returns the requested folder, even of an invalid request; empty if it is unknown. */
-function folderAsked(request: FastifyRequest): string {
+function requestedFolder(request: FastifyRequest): string {
   try {
     requireUtf8Query(request);
     return folderOf(textIn(request.params, '*') ?? '', textIn(request.query, 'prefix'));
@@ -125,7 +125,7 @@ function textIn(fields: unknown, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function envelopeOf(folder: FolderPath, { entries, cursor }: StoreListing, rights: Right[] | undefined): Listing {
+function listingResponse(folder: FolderPath, { entries, cursor }: StoreListing, rights: Right[] | undefined): Listing {
   return {
     success: true,
     prefix: folder,
@@ -145,7 +145,7 @@ function describe(entry: Entry): Listing['entries'][number] {
     size: entry.size,
     modified: entry.modified?.toISOString() ?? null,
     contentType: entry.type,
-    etag: quote(entry.etag),
+    etag: quoteEtag(entry.etag),
     ...(entry.publicUrl !== undefined && { publicUrl: entry.publicUrl }),
   };
 }

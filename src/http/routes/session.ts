@@ -6,7 +6,7 @@ import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
 import { Failure, SignIn, Success } from '../schemas.ts';
 import type { Service } from '../service.ts';
-import { asPageToo, failListing } from './listing.ts';
+import { sendListingFailure, withHtml } from './listing.ts';
 
 const config = { access: 'public' } as const;
 
@@ -116,10 +116,10 @@ const SignedIn = Type.Object(
 /** Registers sign-in with the identity provider: the redirect to it and the OIDC callback. */
 export function signInRoutes(app: App, service: Service): void {
   const { access } = service;
-  const response = { 302: Type.Null(), '4xx': asPageToo(Failure), '5xx': asPageToo(Failure) };
+  const response = { 302: Type.Null(), '4xx': withHtml(Failure), '5xx': withHtml(Failure) };
 
   // Users open these URLs in a browser: on an error, they get the web UI, which shows the reason and lets them retry.
-  app.setErrorHandler((error, request, reply) => failListing(service, error, request, reply));
+  app.setErrorHandler((error, request, reply) => sendListingFailure(service, error, request, reply));
   app.get(
     '/-/sign-in',
     {
@@ -136,13 +136,17 @@ export function signInRoutes(app: App, service: Service): void {
       },
     },
     async (request, reply) => {
-      const url = await needProvider(access.authenticators?.provider).begin(request, reply, request.query.return ?? '');
+      const url = await requireProvider(access.authenticators?.provider).begin(
+        request,
+        reply,
+        request.query.return ?? '',
+      );
       return reply.header('cache-control', 'no-store').redirect(url.href, 302);
     },
   );
 
   app.get(CALLBACK, { config, schema: { hide: true } }, async (request, reply) => {
-    const provider = needProvider(access.authenticators?.provider);
+    const provider = requireProvider(access.authenticators?.provider);
     try {
       const { who, url } = await provider.finish(request, reply);
       request.access?.record({ event: 'sign-in', action: 'provider', name: who.name, outcome: 'done' });
@@ -158,7 +162,7 @@ export function signInRoutes(app: App, service: Service): void {
   });
 }
 
-function needProvider(provider: ProviderSignIn | undefined): ProviderSignIn {
+function requireProvider(provider: ProviderSignIn | undefined): ProviderSignIn {
   if (provider) return provider;
   throw new HttpError(404, 'There is no provider to sign in by: the service has no OIDC_ISSUER.');
 }

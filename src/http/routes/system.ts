@@ -13,12 +13,12 @@ import type { SecurityContact, Service, ServiceMetrics } from '../service.ts';
  * Milliseconds for which the result of a store check is cached, because anonymous clients can send any number of
  * requests.
  */
-const CHECK_LIFETIME = 2000;
+const CHECK_LIFETIME_MS = 2000;
 
 /** Registers the system routes under `/-/`. */
 export function systemRoutes(app: App, { files, metrics }: Service): void {
-  const check = seldomCheck(files);
-  const isReader = metrics ? tokenCheck(metrics.token) : () => false;
+  const check = createCachedCheck(files);
+  const isReader = metrics ? createTokenCheck(metrics.token) : () => false;
   app.get(
     '/-/health/live',
     {
@@ -57,7 +57,7 @@ export function systemRoutes(app: App, { files, metrics }: Service): void {
 }
 
 /** Returns a function that checks the store: one check at a time, whose result is shared and cached for two seconds. */
-function seldomCheck(files: Pick<Files, 'check'>): () => Promise<void> {
+function createCachedCheck(files: Pick<Files, 'check'>): () => Promise<void> {
   let outcome: Promise<void> | undefined;
   let ended: number | undefined;
   const end = () => {
@@ -66,7 +66,7 @@ function seldomCheck(files: Pick<Files, 'check'>): () => Promise<void> {
   return () => {
     const age = ended === undefined ? 0 : Date.now() - ended;
     // If the clock is set back, the cached result must not last longer.
-    if (outcome && age >= 0 && age < CHECK_LIFETIME) return outcome;
+    if (outcome && age >= 0 && age < CHECK_LIFETIME_MS) return outcome;
     ended = undefined;
     outcome = files.check();
     outcome.then(end, end);
@@ -90,7 +90,7 @@ export function securityTextRoute(app: App, { publicUrl }: Service, { contact, e
 
 /** Serves the metrics for Prometheus. */
 export function metricsRoute(app: App, { token, format }: ServiceMetrics): void {
-  const isReader = tokenCheck(token);
+  const isReader = createTokenCheck(token);
   app.get(
     '/-/metrics',
     {
@@ -109,7 +109,7 @@ export function metricsRoute(app: App, { token, format }: ServiceMetrics): void 
     },
     async (request, reply) => {
       if (!isReader(request)) {
-        const failure = beginFailure(new HttpError(401, UNKNOWN), request, reply);
+        const failure = beginFailure(new HttpError(401, METRICS_TOKEN_REQUIRED), request, reply);
         return reply.header('www-authenticate', 'Bearer realm="metrics"').type(JSON_TYPE).send(failure);
       }
       const { type, text } = await format();
@@ -119,7 +119,7 @@ export function metricsRoute(app: App, { token, format }: ServiceMetrics): void 
 }
 
 /** Returns a function that checks whether a request has the token as `Authorization: Bearer`. */
-export function tokenCheck(token: Buffer): (request: Pick<FastifyRequest, 'headers'>) => boolean {
+export function createTokenCheck(token: Buffer): (request: Pick<FastifyRequest, 'headers'>) => boolean {
   const expected = digest(token);
   return ({ headers }) => {
     const given = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
@@ -127,7 +127,7 @@ export function tokenCheck(token: Buffer): (request: Pick<FastifyRequest, 'heade
   };
 }
 
-const UNKNOWN = 'Metrics are given to who sends METRICS_TOKEN: "Authorization: Bearer …".';
+const METRICS_TOKEN_REQUIRED = 'Metrics are given to who sends METRICS_TOKEN: "Authorization: Bearer …".';
 
 /** The constant-time comparison needs values of equal length. */
 const digest = (text: string | Buffer): Buffer => createHash('sha256').update(text).digest();

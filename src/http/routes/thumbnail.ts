@@ -11,7 +11,7 @@ import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
 import { CACHE_CONTROL } from '../headers.ts';
 import { clientSignal } from '../long-operations.ts';
-import { evaluate, quote } from '../preconditions.ts';
+import { evaluatePreconditions, quoteEtag } from '../preconditions.ts';
 import { Failure, PathParameter } from '../schemas.ts';
 import type { Service } from '../service.ts';
 
@@ -44,7 +44,7 @@ export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnai
           // The file was replaced after its metadata was read: retry with the new file. Preconditions of the request
           // throw `HttpError`.
           if (!isStoreError(error, 'condition-failed')) throw error;
-          if (attempt === ATTEMPTS) throw concurrentlyModified(error);
+          if (attempt === MAX_ATTEMPTS) throw concurrentlyModified(error);
         }
       }
     },
@@ -52,7 +52,7 @@ export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnai
 }
 
 /** Maximum number of attempts for a file that changes between its metadata and its content. */
-const ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 
 async function sendThumbnail(
   request: FastifyRequest,
@@ -61,8 +61,8 @@ async function sendThumbnail(
   thumbnails: Thumbnails,
 ): Promise<FastifyReply> {
   const etag = thumbnailEtag(file);
-  reply.headers({ etag: quote(etag), 'cache-control': CACHE_CONTROL });
-  const verdict = evaluate(request.headers, { etag, modified: null });
+  reply.headers({ etag: quoteEtag(etag), 'cache-control': CACHE_CONTROL });
+  const verdict = evaluatePreconditions(request.headers, { etag, modified: null });
   // A matching ETag proves that the client already has the thumbnail. Other preconditions need an existing thumbnail.
   const isKnown = verdict === 'not-modified' && request.headers['if-none-match']?.trim() !== '*';
   if (isKnown) return sendNotModified(reply);
@@ -70,7 +70,7 @@ async function sendThumbnail(
   const jpeg = thumbnails.peek(file) ?? (await thumbnails.get(file, { signal: clientSignal(reply) }));
   if (verdict === 'not-modified') return sendNotModified(reply);
   if (verdict === 'failed') {
-    throw new HttpError(412, `The thumbnail has the etag ${quote(etag)}, which the request ruled out.`);
+    throw new HttpError(412, `The thumbnail has the etag ${quoteEtag(etag)}, which the request ruled out.`);
   }
   return reply.type('image/jpeg').send(jpeg);
 }

@@ -9,7 +9,13 @@ import type { App } from '../fastify-app.ts';
 import { allowLongBody } from '../limits/slow-clients.ts';
 import { clientSignal } from '../long-operations.ts';
 import { boundaryOf, type Form, type Part, readForm, readText, skipPart } from '../multipart.ts';
-import { isKept, modifiedInHeader, parseModified, quote, writeCondition } from '../preconditions.ts';
+import {
+  isModifiedTimeKept,
+  parseModifiedField,
+  parseModifiedHeader,
+  quoteEtag,
+  writeCondition,
+} from '../preconditions.ts';
 import { Failure, Upload, Uploaded } from '../schemas.ts';
 import type { Service } from '../service.ts';
 
@@ -56,7 +62,7 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
     },
     async (request, reply) => {
       const options = { condition: writeCondition(request.headers), signal: clientSignal(reply) };
-      const inHeader = modifiedInHeader(request.headers);
+      const inHeader = parseModifiedHeader(request.headers);
       const form = await readForm(request.raw);
       const fields: Fields = {};
       // The field has a higher resolution than the seconds of the header.
@@ -73,8 +79,8 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
           { fields, modified },
           { ...options, sizeAtMost, onFile },
         );
-        reply.header('etag', quote(file.etag));
-        if (isKept(modified(), file)) reply.header('x-oc-mtime', 'accepted');
+        reply.header('etag', quoteEtag(file.etag));
+        if (isModifiedTimeKept(modified(), file)) reply.header('x-oc-mtime', 'accepted');
         return { success: true, message: 'File uploaded successfully', path: file.path } as const;
       } catch (error) {
         discardRest(request.raw);
@@ -173,7 +179,7 @@ async function readField(part: Part, fields: Fields): Promise<void> {
   if (name !== 'prefix' && name !== 'modified') return skipPart(part);
   if (fields[name] !== undefined) throw new StoreError('invalid-request', `The form has two parts ${quoted(name)}.`);
   if (name === 'prefix') fields.prefix = parseFolder(await readText(part, MAX_PREFIX));
-  else fields.modified = parseModified(await readText(part, MAX_MODIFIED));
+  else fields.modified = parseModifiedField(await readText(part, MAX_MODIFIED));
 }
 
 /** Returns the last segment of the file name, because some clients send the whole path. */
