@@ -6,8 +6,7 @@ import type { NameComparison } from '../model/name-comparison.ts';
 import { parseFolder } from '../model/path.ts';
 import type { JsonPath, LocatedJson, Mistake } from './access-file-syntax.ts';
 import { readPasswordHash } from './credentials.ts';
-import { NAME_PATTERN } from './identity.ts';
-import { keyOf, RIGHTS, type Subject } from './policy.ts';
+import { NAME_PATTERN, PERMISSIONS, type Subject, subjectKey } from './policy.ts';
 
 /**
  * Returns all violations of rules other than the shape. Checks every part with a valid shape even if other parts are
@@ -32,7 +31,7 @@ export function findBrokenRules(json: LocatedJson, names: NameComparison): Mista
     if (subject.kind === 'person' && !(isRecord(people) && Object.hasOwn(people, subject.name))) {
       report([...path, 'to', 'person'], `must be a name of "people", and is ${quoted(subject.name)}.`);
     }
-    const key = folder === undefined ? '' : `${names.possible(folder)}\0${keyOf(subject)}`;
+    const key = folder === undefined ? '' : `${names.possible(folder)}\0${subjectKey(subject)}`;
     const before = folder === undefined ? undefined : first.get(key);
     if (before === undefined) first.set(key, index);
     else report(path, `is for the same folder and the same ones as that of line ${json.lineOf(['grants', before])}.`);
@@ -156,11 +155,14 @@ const GrantShape = Type.Object(
       description: 'The folder that it is for, with everything below it; `/` is all.',
     }),
     to: SubjectShape,
-    rights: Type.Array(Type.Enum(RIGHTS, { title: `one of ${RIGHTS.map((right) => `"${right}"`).join(', ')}` }), {
-      title: 'a list of rights',
-      description:
-        '`read`: list and fetch. `write`: upload and create. `manage`: rename, move, replace and delete. Without any, the folder is closed to them.',
-    }),
+    rights: Type.Array(
+      Type.Enum(PERMISSIONS, { title: `one of ${PERMISSIONS.map((right) => `"${right}"`).join(', ')}` }),
+      {
+        title: 'a list of rights',
+        description:
+          '`read`: list and fetch. `write`: upload and create. `manage`: rename, move, replace and delete. Without any, the folder is closed to them.',
+      },
+    ),
   },
   { additionalProperties: false, title: 'an object with "folder", "to" and "rights"' },
 );

@@ -11,15 +11,15 @@ import {
 } from './access-file-rules.ts';
 import { locateJson, mistakesIn } from './access-file-syntax.ts';
 import { isCheap, readPasswordHash } from './credentials.ts';
-import { createPolicy, type Grant, type Person, type Policy } from './policy.ts';
+import { createPolicy, type Grant, type Policy, type UserEntry } from './policy.ts';
 
 /** A parsed access file. */
 export interface AccessFile {
   readonly policy: Policy;
-  readonly people: readonly Person[];
+  readonly users: readonly UserEntry[];
   readonly grants: readonly Grant[];
   /** Warnings about valid entries that are possibly unintended, one per line. */
-  readonly notes: readonly string[];
+  readonly warnings: readonly string[];
   /** Returns the number of the line on which a grant begins. */
   lineOf(grant: Grant): number;
 }
@@ -38,18 +38,18 @@ export function parseAccessFile(text: string, name = 'The access file', names = 
     ...findBrokenRules(json, names),
   ];
   if (mistakes.length > 0 || !isAccessFileShape(json.value)) throw mistakesIn(name, json.describe(mistakes));
-  const people = Object.entries(json.value.people ?? {}).map(readPerson);
+  const users = Object.entries(json.value.people ?? {}).map(readUser);
   const grants = json.value.grants.map(readGrant);
   const indices = new Map(grants.map((grant, index) => [grant, index]));
   const lineOf = (grant: Grant) => json.lineOf(['grants', indices.get(grant) ?? 0]);
-  const notes = findWarnings({ people, grants, lineOf });
-  return { policy: createPolicy(people, grants, names), people, grants, notes, lineOf };
+  const warnings = findWarnings({ users, grants, lineOf });
+  return { policy: createPolicy(users, grants, names), users, grants, warnings, lineOf };
 }
 
-type PersonShape = NonNullable<AccessFileShape['people']>[string];
+type UserShape = NonNullable<AccessFileShape['people']>[string];
 type GrantShape = AccessFileShape['grants'][number];
 
-function readPerson([name, { password, groups = [], tokens = [] }]: [string, PersonShape]): Person {
+function readUser([name, { password, groups = [], tokens = [] }]: [string, UserShape]): UserEntry {
   return {
     name,
     password,
@@ -59,18 +59,18 @@ function readPerson([name, { password, groups = [], tokens = [] }]: [string, Per
 }
 
 function readGrant({ folder, to, rights }: GrantShape): Grant {
-  return { folder: parseFolder(folder), to: readSubject(to), rights };
+  return { folder: parseFolder(folder), to: readSubject(to), permissions: rights };
 }
 
 /** Returns warnings about valid entries that are possibly unintended, one per line. */
-export function findWarnings({ people, grants, lineOf }: Omit<AccessFile, 'notes' | 'policy'>): string[] {
-  const known = new Set(people.flatMap(({ groups }) => groups));
+export function findWarnings({ users, grants, lineOf }: Omit<AccessFile, 'warnings' | 'policy'>): string[] {
+  const known = new Set(users.flatMap(({ groups }) => groups));
   return [
     ...grants.flatMap((grant) => {
       const at = `line ${lineOf(grant)}`;
       return [...noteOnGroup(grant, known, at), ...notesOnFolder(grant, at)];
     }),
-    ...people.flatMap(notesOnPerson),
+    ...users.flatMap(notesOnPerson),
   ];
 }
 
@@ -92,7 +92,7 @@ function notesOnFolder({ folder }: Grant, at: string): string[] {
   return notes.filter((note) => note !== false);
 }
 
-function notesOnPerson({ name, password, tokens }: Person): string[] {
+function notesOnPerson({ name, password, tokens }: UserEntry): string[] {
   const who = quoted(name);
   const reading = password === undefined ? undefined : readPasswordHash(password);
   const isGuessable = reading !== undefined && 'cost' in reading && isCheap(reading);

@@ -1,4 +1,4 @@
-import type { AuthenticationMethod, Identity } from './identity.ts';
+import type { Identity } from './policy.ts';
 
 /** An entry of the audit log: a sign-in, a sign-out, a refusal or a change. */
 export interface AuditEvent {
@@ -18,19 +18,21 @@ export interface AuditEvent {
   readonly reason?: string;
 }
 
+/** The authentication method of a request. */
+export type AuthenticationMethod = 'session' | 'password' | 'token' | 'jwt';
+
 /** The sender of a request. */
 export interface Actor {
-  readonly who: Identity | undefined;
-  /** The authentication method; undefined for an anonymous request. */
-  readonly way: AuthenticationMethod | undefined;
-  /** The client address. */
-  readonly from: string;
+  readonly user: Identity | undefined;
+  /** Undefined for an anonymous request. */
+  readonly authMethod: AuthenticationMethod | undefined;
+  readonly clientAddress: string;
   readonly requestId: string;
 }
 
 /** A destination for audit events. */
 export interface Audit {
-  write(event: AuditEvent, asker: Actor): void;
+  write(event: AuditEvent, actor: Actor): void;
   /** Reopens the file, after log rotation has moved it. */
   reopen(): void;
   close(): void;

@@ -13,15 +13,14 @@ import {
 } from '../model/path.ts';
 import type { WriteCondition } from '../model/store.ts';
 import type { AuditEvent } from './audit.ts';
-import type { Identity } from './identity.ts';
-import type { Policy, Right } from './policy.ts';
+import type { Identity, Permission, Policy } from './policy.ts';
 import { listVisible } from './visible-entries.ts';
 
 export interface GuardOptions {
   /** Returns the current policy. It can change while a request is in progress. */
   readonly policy: () => Policy;
   /** The user who sent the request; undefined for an anonymous request. */
-  readonly who: Identity | undefined;
+  readonly user: Identity | undefined;
   /** Resolves if the user still has the same identity, otherwise throws: a request can take long to arrive. */
   readonly confirm: () => Promise<void>;
   /** Called for each refusal, and for each change after it has ended. */
@@ -39,18 +38,18 @@ export interface GuardedFiles extends Files {
  * and throws `AccessDenied`. Requests access files only through this object, so permissions are checked here and
  * nowhere else. docs/access.md lists the permission that each action needs.
  */
-export function guardFiles(files: Files, { policy, who, confirm, record }: GuardOptions): GuardedFiles {
+export function guardFiles(files: Files, { policy, user, confirm, record }: GuardOptions): GuardedFiles {
   const refuse = (action: string, path: string | undefined, verb: string): never => {
     const what = path === undefined ? '' : ` ${path === '' ? 'the root' : quoted(path)}`;
     const reason =
-      who === undefined
+      user === undefined
         ? `Sign in to ${verb}${what}.`
-        : `You are signed in as ${quoted(who.name)}, who may not ${verb}${what}.`;
+        : `You are signed in as ${quoted(user.name)}, who may not ${verb}${what}.`;
     record({ event: 'refusal', action, ...(path !== undefined && { path }), outcome: 'refused', reason });
-    throw new AccessDenied(reason, { isAnonymous: who === undefined });
+    throw new AccessDenied(reason, { isAnonymous: user === undefined });
   };
-  const need = (right: Right, action: string, path: FilePath | FolderPath) => {
-    if (!policy().may(who, right, path)) refuse(action, path, VERBS[right]);
+  const need = (right: Permission, action: string, path: FilePath | FolderPath) => {
+    if (!policy().allows(user, right, path)) refuse(action, path, VERBS[right]);
     if (right === 'write') needOpenName(action, path);
   };
   /**
@@ -61,23 +60,23 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     if (isFolder(path)) return;
     // Undefined if the name is too long for a folder: no grant can name it.
     const folder = foundFolder(parentOf(path), nameOf(path));
-    if (folder !== undefined && !policy().isVisible(who, folder)) refuse(action, path, VERBS.write);
+    if (folder !== undefined && !policy().isVisible(user, folder)) refuse(action, path, VERBS.write);
   };
   /** Refuses files that change how the store treats other files, because the user may have no access to those files. */
   const needForContents = (action: string, path: FilePath | FolderPath) => {
-    if (isFolder(path) || !files.isPrivileged(path) || policy().may(who, 'manage', ROOT)) return;
+    if (isFolder(path) || !files.isPrivileged(path) || policy().allows(user, 'manage', ROOT)) return;
     refuse(action, path, 'write, without "manage" on the root, a file that changes how the store treats others:');
   };
-  const needThroughout = (right: Right, action: string, folder: FolderPath) => {
-    if (!policy().mayThroughout(who, right, folder)) refuse(action, folder, `${VERBS[right]} all of`);
+  const needThroughout = (right: Permission, action: string, folder: FolderPath) => {
+    if (!policy().allowsThroughout(user, right, folder)) refuse(action, folder, `${VERBS[right]} all of`);
   };
 
   /** Returns whether the user may learn the kind of the entry that conflicts with `place`: the user can read it. */
   const mayTell = async (error: StoreError, place: FilePath | FolderPath): Promise<boolean> => {
-    if (!policy().may(who, 'read', place)) return false;
+    if (!policy().allows(user, 'read', place)) return false;
     if (error.kind !== 'wrong-kind') return true;
     for (const file of filesInTheWay(place)) {
-      if (!policy().may(who, 'read', file) && (await exists(files.stat(file)))) return false;
+      if (!policy().allows(user, 'read', file) && (await exists(files.stat(file)))) return false;
     }
     return true;
   };
@@ -123,7 +122,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
   const needForUpload = (file: FilePath, condition: WriteCondition | undefined): boolean => {
     need('write', 'upload', file);
     needForContents('upload', file);
-    const mayReplace = policy().may(who, 'manage', file);
+    const mayReplace = policy().allows(user, 'manage', file);
     // An ETag condition asks to replace the existing file.
     if (!mayReplace && condition !== undefined && condition !== 'absent') refuse('upload', file, 'replace');
     return mayReplace;
@@ -149,7 +148,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
    * readable at the destination.
    */
   const needForTransfer = async <Path extends FilePath | FolderPath>(
-    needFor: (right: Right, action: string, path: Path) => void,
+    needFor: (right: Permission, action: string, path: Path) => void,
     action: string,
     { from, to, moves, replace }: { from: Path; to: Path; moves: boolean; replace: boolean },
   ) => {
@@ -159,19 +158,19 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
     needFor('write', action, to);
     needForContents(action, to);
     if (replace) needFor('manage', action, to);
-    else if (!policy().may(who, 'read', to) && (await isTaken(files, to))) refuse(action, to, 'replace');
+    else if (!policy().allows(user, 'read', to) && (await isTaken(files, to))) refuse(action, to, 'replace');
   };
 
   const requireUpload = () => {
-    if (!policy().maySomewhere(who, 'write')) refuse('upload', undefined, 'upload');
+    if (!policy().allowsSomewhere(user, 'write')) refuse('upload', undefined, 'upload');
   };
 
   return {
     requireUpload,
     async list(folder, options) {
-      const isOpen = policy().may(who, 'read', folder) || policy().isVisible(who, folder);
+      const isOpen = policy().allows(user, 'read', folder) || policy().isVisible(user, folder);
       if (!isOpen) refuse('list', folder, VERBS.read);
-      return listVisible(files, policy(), who, folder, options);
+      return listVisible(files, policy(), user, folder, options);
     },
     async stat(file, options) {
       need('read', 'fetch', file);
@@ -278,7 +277,7 @@ export function guardFiles(files: Files, { policy, who, confirm, record }: Guard
   };
 }
 
-const VERBS = { read: 'read', write: 'add to', manage: 'change' } as const satisfies Record<Right, string>;
+const VERBS = { read: 'read', write: 'add to', manage: 'change' } as const satisfies Record<Permission, string>;
 
 /** Returns whether a change failed because of a file or folder at its destination. */
 const isInTheWay = (error: unknown): error is StoreError =>

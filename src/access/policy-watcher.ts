@@ -9,7 +9,7 @@ export interface PolicyWatcher {
   /** Returns the policy of the last valid version of the file. */
   current(): Policy;
   /** Checks now whether the file has changed, as every interval does. Never rejects. */
-  look(): Promise<void>;
+  check(): Promise<void>;
   /** Stops watching the file. */
   close(): void;
 }
@@ -20,66 +20,105 @@ export interface PolicyLog {
   error(details: object, message: string): void;
 }
 
+export interface WatchOptions {
+  /** Milliseconds between two checks. Default: 1,000. */
+  readonly interval?: number;
+  /** How the store compares names. */
+  readonly names?: NameComparison;
+}
+
 /**
  * Reads an access file and applies every new valid version within about a second. If the file is invalid or missing,
  * the current policy remains, and all mistakes are logged once. Rejects with `AccessFileError` if there is no usable
- * file at the start. `interval` is in milliseconds; `names` is how the store compares names.
+ * file at the start.
  */
 export async function watchPolicy(
   path: string,
   log: PolicyLog,
-  { interval = 1000, names = EXACT_NAMES }: { readonly interval?: number; readonly names?: NameComparison } = {},
+  { interval = 1000, names = EXACT_NAMES }: WatchOptions = {},
 ): Promise<PolicyWatcher> {
-  const name = `ACCESS_FILE ${path}`;
-  const first = await readAccessFile(path, name);
-  let { policy } = parseAccessFile(first.text, name, names);
+  const displayName = `ACCESS_FILE ${path}`;
+  const file = await readAccessFile(path, displayName);
+  const { policy } = parseAccessFile(file.text, displayName, names);
+  return new AccessFileWatcher({ path, displayName, file, policy, log, interval, names });
+}
+
+interface WatcherState extends Required<WatchOptions> {
+  readonly path: string;
+  /** The name of the file in messages. */
+  readonly displayName: string;
+  readonly file: AccessFileText;
+  readonly policy: Policy;
+  readonly log: PolicyLog;
+}
+
+class AccessFileWatcher implements PolicyWatcher {
+  readonly #options: Omit<WatcherState, 'file' | 'policy'>;
+  #policy: Policy;
   /** The file at the last check, valid or not; undefined if it was unreadable. */
-  let seen: AccessFileText | undefined = first;
-  /** The last message that was logged while the file is unusable. */
-  let trouble = '';
-  let isClosed = false;
+  #lastFile: AccessFileText | undefined;
+  /** The problems that were logged last, while the file is unusable. */
+  #loggedProblems = '';
+  /** Checks run one after another, because a network file system can be slow. */
+  #checks = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
-  const takeOver = async (): Promise<void> => {
-    const before = seen;
-    seen = undefined;
-    const found = await readAccessFile(path, name);
-    seen = found;
-    if (found.text === before?.text) return;
-    const { policy: next, notes, people, grants } = parseAccessFile(found.text, name, names);
-    if (isClosed) return;
-    policy = next;
-    trouble = '';
-    const details = { file: path, people: people.length, grants: grants.length, notes };
-    log.info(details, 'The access file has changed, and what it says now is in force.');
-  };
+  constructor({ file, policy, ...options }: WatcherState) {
+    this.#options = options;
+    this.#policy = policy;
+    this.#lastFile = file;
+    this.#schedule();
+  }
 
-  const tell = (error: unknown): void => {
+  current(): Policy {
+    return this.#policy;
+  }
+
+  check(): Promise<void> {
+    this.#checks = this.#checks.then(() => this.#checkOnce());
+    return this.#checks;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(): void {
+    const run = () => void this.check().then(() => this.#isClosed || this.#schedule());
+    this.#timer = setTimeout(run, this.#options.interval).unref();
+  }
+
+  async #checkOnce(): Promise<void> {
+    const version = await stat(this.#options.path, { bigint: true }).then(versionOf, () => undefined);
+    const last = this.#lastFile;
+    if (version !== undefined && version === last?.version && !last.isFresh) return;
+    await this.#reload().catch((error: unknown) => this.#logProblems(error));
+  }
+
+  async #reload(): Promise<void> {
+    const { path, displayName, names, log } = this.#options;
+    const last = this.#lastFile;
+    this.#lastFile = undefined;
+    const file = await readAccessFile(path, displayName);
+    this.#lastFile = file;
+    if (file.text === last?.text) return;
+    const { policy, warnings, users, grants } = parseAccessFile(file.text, displayName, names);
+    if (this.#isClosed) return;
+    this.#policy = policy;
+    this.#loggedProblems = '';
+    log.info({ file: path, users: users.length, grants: grants.length, warnings }, 'Access file reloaded');
+  }
+
+  #logProblems(error: unknown): void {
     const problems = error instanceof AccessFileError ? error.problems : [String(error)];
-    if (isClosed || trouble === problems.join('\n')) return;
-    trouble = problems.join('\n');
-    log.error({ file: path, problems }, 'The access file is not usable now. What it said before stays in force.');
-  };
-
-  const lookOnce = async (): Promise<void> => {
-    const version = await stat(path, { bigint: true }).then(versionOf, () => undefined);
-    if (version !== undefined && version === seen?.version && !seen.isFresh) return;
-    await takeOver().catch(tell);
-  };
-
-  // Checks run one after another, because a network file system can be slow.
-  let looking = Promise.resolve();
-  const look = () => (looking = looking.then(lookOnce));
-  let timer: NodeJS.Timeout | undefined;
-  const lookAgain = () => {
-    timer = setTimeout(() => void look().then(() => isClosed || lookAgain()), interval).unref();
-  };
-  lookAgain();
-  return {
-    current: () => policy,
-    look,
-    close() {
-      isClosed = true;
-      clearTimeout(timer);
-    },
-  };
+    const text = problems.join('\n');
+    if (this.#isClosed || this.#loggedProblems === text) return;
+    this.#loggedProblems = text;
+    this.#options.log.error(
+      { file: this.#options.path, problems },
+      'Access file unusable; previous version remains in effect',
+    );
+  }
 }

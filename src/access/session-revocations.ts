@@ -22,7 +22,7 @@ export interface SessionRevocations {
 
 export interface SessionRevocationsOptions {
   /**
-   * The folder for revocations, created by `prepareSessionRevocations`. All processes that share it see a revocation
+   * The folder for revocations, created by `createRevocationFolder`. All processes that share it see a revocation
    * immediately.
    */
   readonly folder: string;
@@ -84,7 +84,7 @@ export function createSessionRevocations({ folder, redis, warn }: SessionRevocat
  * Creates the folder if it is missing, and checks that it is writable. A failure shows at the start instead of at the
  * first sign-out. Throws the system's error.
  */
-export async function prepareSessionRevocations(folder: string): Promise<void> {
+export async function createRevocationFolder(folder: string): Promise<void> {
   makeFolder(folder);
   const probe = join(folder, `probe-${randomUUID()}`);
   try {

@@ -5,8 +5,7 @@ import { isStoreError } from '../model/error.ts';
 import { decodeCursor, encodeCursor } from '../model/page.ts';
 import { comparePaths, type FolderPath } from '../model/path.ts';
 import { type Cancellable, type Entry, type Listing, MAX_PAGE } from '../model/store.ts';
-import type { Identity } from './identity.ts';
-import type { Policy } from './policy.ts';
+import type { Identity, Policy } from './policy.ts';
 
 type ListOptions = { cursor?: string; limit?: number } & Cancellable;
 
@@ -17,20 +16,20 @@ type ListOptions = { cursor?: string; limit?: number } & Cancellable;
 export async function listVisible(
   files: Files,
   policy: Policy,
-  who: Identity | undefined,
+  user: Identity | undefined,
   folder: FolderPath,
   options: ListOptions = {},
 ): Promise<Listing> {
-  if (!policy.may(who, 'read', folder)) return listWays(files, policy, who, folder, options);
+  if (!policy.allows(user, 'read', folder)) return listAncestorFolders(files, policy, user, folder, options);
   // No grant names a folder below: the permissions of this folder apply to all its entries.
-  if (policy.namedBelow(who, folder).length === 0) return files.list(folder, options);
-  const shows = ({ kind, path }: Entry) => kind === 'file' || policy.isVisible(who, path);
+  if (policy.grantFoldersBelow(user, folder).length === 0) return files.list(folder, options);
+  const isShown = ({ kind, path }: Entry) => kind === 'file' || policy.isVisible(user, path);
   let { cursor, limit } = options;
   for (;;) {
     const page = await files.list(folder, { ...options, cursor, limit });
-    const last = page.entries.findLastIndex(shows);
+    const last = page.entries.findLastIndex(isShown);
     if (page.cursor === undefined || last === page.entries.length - 1) {
-      return { ...page, entries: page.entries.filter(shows) };
+      return { ...page, entries: page.entries.filter(isShown) };
     }
     // A cursor may name the last entry of its page, so the page ends with a visible entry.
     if (last === -1) cursor = page.cursor;
@@ -39,16 +38,16 @@ export async function listVisible(
 }
 
 /** Maximum number of folders that are checked in parallel. */
-const LOOKS = 8;
+const MAX_PARALLEL_CHECKS = 8;
 
 /**
  * Lists the folders that lead to a folder for which the user has permissions. There are only as many as grants name, so
  * cursors are the path of the last entry. Does not reveal whether the folder itself exists.
  */
-async function listWays(
+async function listAncestorFolders(
   files: Files,
   policy: Policy,
-  who: Identity | undefined,
+  user: Identity | undefined,
   folder: FolderPath,
   { cursor, limit = MAX_PAGE, signal }: ListOptions,
 ): Promise<Listing> {
@@ -56,27 +55,27 @@ async function listWays(
   // Grants can spell one folder differently, but it is listed once.
   const named = new Map(
     policy
-      .namedBelow(who, folder)
-      .map((below) => childTowards(folder, below))
+      .grantFoldersBelow(user, folder)
+      .map((below) => childContaining(folder, below))
       .map((child) => [policy.names.certain(child), child]),
   );
-  const ways = [...named.values()]
-    .filter((child) => (after === undefined || comparePaths(child, after) > 0) && policy.isVisible(who, child))
+  const visible = [...named.values()]
+    .filter((child) => (after === undefined || comparePaths(child, after) > 0) && policy.isVisible(user, child))
     .toSorted(comparePaths);
-  const page = ways.slice(0, limit);
-  const there = new Set<FolderPath>();
-  const look = async (child: FolderPath) => {
-    if (await isThere(files, child, signal)) there.add(child);
+  const page = visible.slice(0, limit);
+  const existing = new Set<FolderPath>();
+  const check = async (child: FolderPath) => {
+    if (await folderExists(files, child, signal)) existing.add(child);
   };
-  await concurrently(Readable.from(page), LOOKS, look, signal);
+  await concurrently(Readable.from(page), MAX_PARALLEL_CHECKS, check, signal);
   const last = page.at(-1);
   return {
-    entries: page.filter((path) => there.has(path)).map((path) => ({ kind: 'folder', path })),
-    ...(ways.length > page.length && last !== undefined && { cursor: encodeCursor({ last }) }),
+    entries: page.filter((path) => existing.has(path)).map((path) => ({ kind: 'folder', path })),
+    ...(visible.length > page.length && last !== undefined && { cursor: encodeCursor({ last }) }),
   };
 }
 
-async function isThere(files: Files, folder: FolderPath, signal: AbortSignal | undefined): Promise<boolean> {
+async function folderExists(files: Files, folder: FolderPath, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     await files.list(folder, { limit: 1, ...(signal && { signal }) });
     return true;
@@ -87,6 +86,6 @@ async function isThere(files: Files, folder: FolderPath, signal: AbortSignal | u
 }
 
 /** Returns the child of `folder` that contains `below`. */
-function childTowards(folder: FolderPath, below: FolderPath): FolderPath {
+function childContaining(folder: FolderPath, below: FolderPath): FolderPath {
   return below.slice(0, below.indexOf('/', folder.length) + 1) as FolderPath;
 }

@@ -1,7 +1,6 @@
 import { type AccessFile, parseAccessFile } from '../access/access-file.ts';
 import { AccessFileError, readAccessFile } from '../access/access-file-syntax.ts';
-import type { Identity } from '../access/identity.ts';
-import type { Decision, Grant, Right } from '../access/policy.ts';
+import type { Decision, Grant, Identity, Permission } from '../access/policy.ts';
 import { isStoreError, quoted } from '../model/error.ts';
 import { type FilePath, type FolderPath, isFolder, parentOf, parseFile, parseFolder, ROOT } from '../model/path.ts';
 import { type CommandContext, CommandFailed, readArguments, UsageError } from './command.ts';
@@ -11,11 +10,11 @@ export async function checkAccess({ args, print }: CommandContext): Promise<numb
   const { positionals } = readArguments('access check', args, { options: {}, names: ['FILE'] });
   const [file = ''] = positionals;
   const { text } = await readAccessFile(file);
-  const { people, grants, notes } = parseAccessFile(text, file);
-  const tokens = people.flatMap((person) => person.tokens).length;
-  const counts = [count(people.length, 'person', 'people'), count(tokens, 'token'), count(grants.length, 'grant')];
+  const { users, grants, warnings } = parseAccessFile(text, file);
+  const tokens = users.flatMap((person) => person.tokens).length;
+  const counts = [count(users.length, 'person', 'people'), count(tokens, 'token'), count(grants.length, 'grant')];
   print(`${file} is right: ${counts.join(', ')}.\n`);
-  for (const note of notes) print(`  ${note}\n`);
+  for (const note of warnings) print(`  ${note}\n`);
   return 0;
 }
 
@@ -104,7 +103,7 @@ function identify(name: string, groups: readonly string[], { policy }: AccessFil
     return undefined;
   }
   // Users of an identity provider need not be in the file.
-  if (policy.person(name) || groups.length > 0) return { name, groups };
+  if (policy.userEntry(name) || groups.length > 0) return { name, groups };
   throw usage(`There is no ${quoted(name)} in the file. For somebody whom a provider tells of, say a --group.`);
 }
 
@@ -115,7 +114,7 @@ function usage(problem: string): UsageError {
 /** A question whether a user has a permission on a path. */
 export interface Question {
   readonly who: Identity | undefined;
-  readonly right: Right;
+  readonly right: Permission;
   readonly path: FilePath | FolderPath;
   /** Whether the permission is also needed everywhere below the folder. */
   readonly throughout: boolean;
@@ -135,7 +134,7 @@ export function explainRight(
     ...describeDecision(access, right, decision),
   ];
   if (!throughout || !isFolder(path) || !decision.allowed) return { allowed: decision.allowed, lines };
-  const closed = policy.namedBelow(who, path).filter((folder) => !policy.may(who, right, folder));
+  const closed = policy.grantFoldersBelow(who, path).filter((folder) => !policy.allows(who, right, folder));
   for (const folder of closed) {
     lines.push(`"${right}" is needed in all of it, and is not given in ${quoted(`/${folder}`)}:`);
     lines.push(...describeDecision(access, right, policy.decide(who, right, folder)));
@@ -143,14 +142,14 @@ export function explainRight(
   return { allowed: closed.length === 0, lines };
 }
 
-function describeDecision(access: AccessFile, right: Right, { holding, overruled }: Decision): string[] {
+function describeDecision(access: AccessFile, right: Permission, { effective, overridden }: Decision): string[] {
   const name = (grant: Grant) => `line ${access.lineOf(grant)}`;
-  if (holding.length === 0) return ['  no grant is for them there, and what no grant gives is not allowed.'];
-  const decides = holding.map((grant) => {
-    const verdict = grant.rights.includes(right) ? 'gives it' : 'holds, and does not give it';
+  if (effective.length === 0) return ['  no grant is for them there, and what no grant gives is not allowed.'];
+  const decides = effective.map((grant) => {
+    const verdict = grant.permissions.includes(right) ? 'gives it' : 'holds, and does not give it';
     return `  ${name(grant)}, ${describeGrant(grant)}: ${verdict}.`;
   });
-  const loses = overruled.map(({ grant, by }) => {
+  const loses = overridden.map(({ grant, by }) => {
     const why = by.to.kind === grant.to.kind ? 'whose folder is deeper' : `which is closer: ${describeSubject(by)}`;
     return `  ${name(grant)}, ${describeGrant(grant)}: overruled by ${name(by)}, ${why}.`;
   });
@@ -158,7 +157,7 @@ function describeDecision(access: AccessFile, right: Right, { holding, overruled
 }
 
 function describeGrant(grant: Grant): string {
-  const rights = grant.rights.length === 0 ? 'nothing' : grant.rights.join(', ');
+  const rights = grant.permissions.length === 0 ? 'nothing' : grant.permissions.join(', ');
   return `${quoted(`/${grant.folder}`)} ${describeSubject(grant)} (${rights})`;
 }
 
@@ -177,12 +176,12 @@ function describeSubject({ to }: Grant): string {
 /** The permissions that an operation needs on a file or a folder. */
 export interface Need {
   /** Undefined if the operation does not apply to files. */
-  readonly file?: readonly Right[];
-  readonly folder?: readonly Right[];
+  readonly file?: readonly Permission[];
+  readonly folder?: readonly Permission[];
   /** Whether the permissions are also needed everywhere below the folder. */
   readonly throughout?: true;
   /** Additional permissions for a folder, needed in its parent folder, which will contain the new name. */
-  readonly beside?: readonly Right[];
+  readonly beside?: readonly Permission[];
   /** Whether the operation is denied on the root, whatever the grants. */
   readonly notToRoot?: true;
 }

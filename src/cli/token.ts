@@ -1,5 +1,5 @@
 import { createToken } from '../access/credentials.ts';
-import { isName } from '../access/identity.ts';
+import { isName } from '../access/policy.ts';
 import { parseInstant } from '../model/dates.ts';
 import { type CommandContext, readArguments, UsageError } from './command.ts';
 

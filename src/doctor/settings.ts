@@ -32,9 +32,11 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
           : warning(found, 'Set ACCESS_FILE in the place of ACCESS, unless the network keeps all others out.');
       }
       const { text } = await readAccessFile(ACCESS_FILE);
-      const { people, grants, notes } = parseAccessFile(text, ACCESS_FILE);
-      const found = `${ACCESS_FILE} is right: people: ${people.length}, grants: ${grants.length}.`;
-      return notes.length === 0 ? ok(found) : warning(`${found} ${notes.join(' ')}`, `Change ${ACCESS_FILE}, if so.`);
+      const { users, grants, warnings } = parseAccessFile(text, ACCESS_FILE);
+      const found = `${ACCESS_FILE} is right: people: ${users.length}, grants: ${grants.length}.`;
+      return warnings.length === 0
+        ? ok(found)
+        : warning(`${found} ${warnings.join(' ')}`, `Change ${ACCESS_FILE}, if so.`);
     },
     explain: (error, { ACCESS_FILE }) =>
       error instanceof AccessFileError

@@ -1,5 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import { mapAhead } from '../concurrency/concurrently.ts';
+import { partitionPoint } from '../model/binary-search.ts';
 import { comparePaths, type FolderPath } from '../model/path.ts';
 import type { Cancellable } from '../model/store.ts';
 import type { ItemTree } from './item-tree.ts';
@@ -200,13 +201,7 @@ export class SeenItems {
     if (!this.#isSorted) hashes.sort();
     this.#isSorted = true;
     const wanted = hashOf(path, version);
-    let [from, to] = [0, hashes.length];
-    while (from < to) {
-      const middle = (from + to) >>> 1;
-      if ((hashes[middle] ?? 0) < wanted) from = middle + 1;
-      else to = middle;
-    }
-    return hashes[from] === wanted;
+    return hashes[partitionPoint(hashes.length, (index) => (hashes[index] ?? 0) < wanted)] === wanted;
   }
 }
 

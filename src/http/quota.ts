@@ -10,7 +10,7 @@ import type { Service } from './service.ts';
  */
 export function addQuotaHeader(app: App, { files, access: { mode } }: Pick<Service, 'files' | 'access'>): void {
   app.addHook('onSend', ({ headers, access }, reply, _payload, done) => {
-    const isTold = prefersQuota(headers) && (mode !== 'file' || access?.who !== undefined);
+    const isTold = prefersQuota(headers) && (mode !== 'file' || access?.user !== undefined);
     const quota = isTold ? files.quota() : undefined;
     if (quota) reply.headers({ 'x-store-quota': quotaHeader(quota), 'preference-applied': 'quota' });
     done();

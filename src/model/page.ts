@@ -1,3 +1,4 @@
+import { partitionPoint } from './binary-search.ts';
 import { quoted, StoreError } from './error.ts';
 import { comparePaths, type FolderPath } from './path.ts';
 
@@ -76,12 +77,8 @@ export function pageOf<Item>(
 }
 
 function firstBehind<Item>(items: Items<Item>, pathOf: (item: Item) => string, path: string): number {
-  let [low, high] = [0, items.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const item = items.at(middle);
-    if (item !== undefined && comparePaths(pathOf(item), path) <= 0) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return partitionPoint(items.length, (index) => {
+    const item = items.at(index);
+    return item !== undefined && comparePaths(pathOf(item), path) <= 0;
+  });
 }

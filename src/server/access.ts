@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { OPEN_POLICY } from '../access/policy.ts';
-import { prepareSessionRevocations } from '../access/session-revocations.ts';
+import { createRevocationFolder } from '../access/session-revocations.ts';
 import type { Config } from '../config/config.ts';
 import type { AccessControl } from '../http/access/authentication.ts';
 import type { JwtSettings } from '../http/access/jwt.ts';
@@ -29,7 +29,7 @@ export async function openAccess(
   const kept = await watchPolicy(config.ACCESS_FILE, logger, { names: opened.names });
   resources.defer(() => kept.close());
   const endedSessionsFolder = join(opened.stateFolder, 'ended-sessions');
-  await prepareSessionRevocations(endedSessionsFolder).catch((error: unknown) => {
+  await createRevocationFolder(endedSessionsFolder).catch((error: unknown) => {
     throw unusableState(opened.stateFolder, error);
   });
   const authenticators = createAuthenticators({

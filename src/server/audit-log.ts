@@ -28,9 +28,17 @@ export function openAuditLog(destination: string, logger: Pick<Logger, 'error'>)
   if (destination === 'off') return noAudit;
   const sink = destination === 'stdout' ? stdout() : openFile(destination);
   return {
-    write({ event, ...what }, { who, way, from, requestId }) {
+    write({ event, ...what }, { user, authMethod, clientAddress, requestId }) {
       const time = new Date().toISOString();
-      const line = { time, audit: event, who: who?.name ?? null, way: way ?? null, from, ...what, requestId };
+      const line = {
+        time,
+        audit: event,
+        who: user?.name ?? null,
+        way: authMethod ?? null,
+        from: clientAddress,
+        ...what,
+        requestId,
+      };
       const text = JSON.stringify(line, shortened);
       try {
         sink.write(`${text}\n`);

@@ -50,38 +50,38 @@ describe('An access file', () => {
         { folder: '/handbook', to: 'signed-in', rights: ['read'] },
       ],
     });
-    const { policy, people, grants, notes } = parseAccessFile(`\ufeff${text}`.slice(1));
-    assert.deepEqual(notes, []);
-    assert.equal(people.length, 2);
+    const { policy, users, grants, warnings } = parseAccessFile(`\ufeff${text}`.slice(1));
+    assert.deepEqual(warnings, []);
+    assert.equal(users.length, 2);
     assert.deepEqual(
       grants.map(({ folder }) => folder),
       ['', 'photos/', 'inbox/', 'handbook/'],
     );
-    assert.equal(policy.person('ann')?.password, PASSWORD);
-    assert.equal(policy.person('bob@example.org')?.password, undefined);
+    assert.equal(policy.userEntry('ann')?.password, PASSWORD);
+    assert.equal(policy.userEntry('bob@example.org')?.password, undefined);
     const found = policy.tokenOf(hashToken('holdall_x'));
-    assert.deepEqual([found?.person.name, found?.token.name], ['ann', 'laptop']);
+    assert.deepEqual([found?.user.name, found?.token.name], ['ann', 'laptop']);
     assert.equal(found?.token.expires?.toISOString(), '2037-01-01T00:00:00.000Z');
     assert.equal(policy.tokenOf(HASH)?.token.expires, undefined);
     const bob = { name: 'bob@example.org', groups: [] };
-    assert.ok(policy.may({ name: 'ann', groups: [] }, 'manage', ROOT));
-    assert.ok(policy.may(bob, 'read', parseFile('handbook/a')));
-    assert.ok(!policy.may(bob, 'read', parseFile('photos/a')));
-    assert.ok(policy.may(undefined, 'write', parseFile('inbox/a')));
+    assert.ok(policy.allows({ name: 'ann', groups: [] }, 'manage', ROOT));
+    assert.ok(policy.allows(bob, 'read', parseFile('handbook/a')));
+    assert.ok(!policy.allows(bob, 'read', parseFile('photos/a')));
+    assert.ok(policy.allows(undefined, 'write', parseFile('inbox/a')));
   });
 
   it('accepts names of Object.prototype properties', () => {
     const text = `{ "people": { "__proto__": { "groups": ["constructor"] }, "toString": {} },
       "grants": [{ "folder": "/", "to": { "person": "__proto__" }, "rights": ["read"] },
                  { "folder": "/a", "to": { "group": "constructor" }, "rights": ["write"] }] }`;
-    const { policy, notes } = parseAccessFile(text);
+    const { policy, warnings } = parseAccessFile(text);
     assert.deepEqual(
-      notes.filter((note) => note.includes('group')),
+      warnings.filter((note) => note.includes('group')),
       [],
     );
-    assert.ok(policy.may({ name: '__proto__', groups: [] }, 'read', ROOT));
-    assert.ok(policy.may({ name: '__proto__', groups: [] }, 'write', parseFile('a/b')));
-    assert.ok(!policy.may({ name: 'toString', groups: [] }, 'read', ROOT));
+    assert.ok(policy.allows({ name: '__proto__', groups: [] }, 'read', ROOT));
+    assert.ok(policy.allows({ name: '__proto__', groups: [] }, 'write', parseFile('a/b')));
+    assert.ok(!policy.allows({ name: 'toString', groups: [] }, 'read', ROOT));
     assert.match(
       mistakesIn({ people: {}, grants: [{ folder: '/', to: { person: 'toString' }, rights: [] }] }).join(),
       /\(grants\[0\]\.to\.person\): must be a name of "people", and is "toString"/,
@@ -217,7 +217,7 @@ describe('An access file', () => {
   }
 
   it('warns about valid but probably unintended entries', () => {
-    const { notes } = parseAccessFile(
+    const { warnings } = parseAccessFile(
       JSON.stringify({
         people: {
           ann: {
@@ -228,10 +228,10 @@ describe('An access file', () => {
         grants: [{ folder: '/', to: { group: 'famliy' }, rights: ['read'] }],
       }),
     );
-    assert.equal(notes.length, 3);
-    assert.match(notes.join('\n'), /"famliy" of line 1/);
-    assert.match(notes.join('\n'), /"old" of "ann" has expired/);
-    assert.match(notes.join('\n'), /password of "ann"/);
+    assert.equal(warnings.length, 3);
+    assert.match(warnings.join('\n'), /"famliy" of line 1/);
+    assert.match(warnings.join('\n'), /"old" of "ann" has expired/);
+    assert.match(warnings.join('\n'), /password of "ann"/);
   });
 
   for (const [what, { people = {}, folder = '/' }, note] of [
@@ -245,18 +245,18 @@ describe('An access file', () => {
     ['somebody who has nothing to come with', { people: { ann: {} } }, /^"ann" has no password and no token/],
   ] as const) {
     it(`warns about ${what}`, () => {
-      const { notes } = parseAccessFile(
+      const { warnings } = parseAccessFile(
         JSON.stringify({ people, grants: [{ folder, to: 'everyone', rights: ['read'] }] }),
       );
-      assert.equal(notes.length, 1, notes.join('\n'));
-      assert.match(notes.join(), note);
+      assert.equal(warnings.length, 1, warnings.join('\n'));
+      assert.match(warnings.join(), note);
     });
   }
 
   it('does not warn about valid names that resemble mistakes', () => {
     for (const folder of ['/a b', '/.holdall-2', '/a/.holdall', 'a:b']) {
-      const { notes } = parseAccessFile(JSON.stringify({ grants: [{ folder, to: 'everyone', rights: ['read'] }] }));
-      assert.deepEqual(notes, [], folder);
+      const { warnings } = parseAccessFile(JSON.stringify({ grants: [{ folder, to: 'everyone', rights: ['read'] }] }));
+      assert.deepEqual(warnings, [], folder);
     }
   });
 
@@ -276,8 +276,8 @@ describe('An access file', () => {
     const people = numbers.map((index) => [`p${index}`, { tokens: [{ name: 't', hash: hash(index) }] }]);
     const grants = numbers.map((index) => ({ folder: `/f/${index}`, to: { person: `p${index}` }, rights: ['read'] }));
     const { policy } = parseAccessFile(JSON.stringify({ people: Object.fromEntries(people), grants }));
-    assert.ok(policy.may({ name: 'p9999', groups: [] }, 'read', parseFile('f/9999/x')));
-    assert.ok(!policy.may({ name: 'p9999', groups: [] }, 'read', parseFile('f/999/x')));
+    assert.ok(policy.allows({ name: 'p9999', groups: [] }, 'read', parseFile('f/9999/x')));
+    assert.ok(!policy.allows({ name: 'p9999', groups: [] }, 'read', parseFile('f/999/x')));
     const wrong = mistakesIn({ people: {}, grants: grants.map((grant) => ({ ...grant, rights: ['own'] })) });
     assert.equal(wrong.length, 20_000);
   });

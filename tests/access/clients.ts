@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { createToken } from '../../src/access/credentials.ts';
-import { createPolicy, type Grant, type Person, type Policy, type Subject } from '../../src/access/policy.ts';
+import { createPolicy, type Grant, type Policy, type Subject, type UserEntry } from '../../src/access/policy.ts';
 import { type AccessControl, createAuthenticators } from '../../src/http/access/authentication.ts';
 import { hashForTest } from '../../testing/passwords.ts';
 import { findFreePort } from '../../testing/servers/free-port.ts';
@@ -58,7 +58,7 @@ export async function openTestAccess(): Promise<TestAccess> {
   provider.person = { claims: { preferred_username: 'dora', groups: ['guests'] } };
   const issuer = await startIssuer();
   const { token, hash } = createToken();
-  const people: readonly Person[] = [
+  const people: readonly UserEntry[] = [
     { name: 'ann', password: hashForTest(PASSWORD), groups: ['family'], tokens: [] },
     { name: 'robot', password: undefined, groups: [], tokens: [{ name: 'laptop', hash, expires: undefined }] },
   ];

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { RIGHTS, type Right } from '../../src/access/policy.ts';
+import { PERMISSIONS, type Permission } from '../../src/access/policy.ts';
 
 /** A right that a request requires, in the folder of its source or destination, or also in everything below it. */
 export interface Need {
-  readonly right: Right;
+  readonly right: Permission;
   readonly at: 'source' | 'destination';
   readonly throughout: boolean;
 }
@@ -28,7 +28,7 @@ export async function readDocumentedNeeds(): Promise<readonly DocumentedRow[]> {
   );
   assert.deepEqual(
     head.slice(2),
-    RIGHTS.map((right) => `\`${right}\``),
+    PERMISSIONS.map((right) => `\`${right}\``),
   );
   return rows.map(([title = '', requests = '', ...cells]) => ({
     title,
@@ -36,12 +36,12 @@ export async function readDocumentedNeeds(): Promise<readonly DocumentedRow[]> {
       method,
       url: path.replace(/\{.*\}/, '*'),
     })),
-    needs: RIGHTS.flatMap((right, index) => needsOf(right, cells[index] ?? assert.fail(title))),
+    needs: PERMISSIONS.flatMap((right, index) => needsOf(right, cells[index] ?? assert.fail(title))),
     isSigned: cells[0] === 'the signature',
   }));
 }
 
-function needsOf(right: Right, cell: string): readonly Need[] {
+function needsOf(right: Permission, cell: string): readonly Need[] {
   if (cell === '' || cell === 'the signature') return [];
   return cell.split(', ').map((place) => {
     const [, all, what] = /^(all of )?the (file|folder|source|destination)$/.exec(place) ?? assert.fail(place);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import sharp from 'sharp';
-import { RIGHTS } from '../../src/access/policy.ts';
+import { PERMISSIONS } from '../../src/access/policy.ts';
 import { disk } from '../contract/backend.ts';
 import { assertFailure, type Call } from '../http/client.ts';
 import { EVERYONE, form, type GuardedService, grant, json, NDJSON, startGuardedService } from './guarded-service.ts';
@@ -95,7 +95,7 @@ describe('An operation on a folder that contains a closed folder', () => {
   });
   after(() => service.stop());
   beforeEach(() => {
-    service.grant(grant('', RIGHTS), grant('a/closed/', []));
+    service.grant(grant('', PERMISSIONS), grant('a/closed/', []));
     service.events();
   });
 
@@ -111,7 +111,7 @@ describe('An operation on a folder that contains a closed folder', () => {
   });
 
   it('returns 403 when one required right is missing in a subfolder', async () => {
-    service.grant(grant('', RIGHTS), grant('a/closed/', ['read', 'write']));
+    service.grant(grant('', PERMISSIONS), grant('a/closed/', ['read', 'write']));
     for (const [path, call] of REQUESTS.filter(([, request]) => request !== COPY)) {
       assertFailure(await service.asAnn(path, call), 403, /all of "a\/"/);
     }
@@ -130,7 +130,7 @@ describe('An operation on a folder that contains a closed folder', () => {
 
   it('succeeds when the closed folder is closed only to other subjects', async () => {
     service.grant(
-      grant('', RIGHTS),
+      grant('', PERMISSIONS),
       grant('a/closed/', [], EVERYONE),
       grant('a/closed/', [], { kind: 'group', name: 'g' }),
     );
@@ -162,7 +162,7 @@ describe('A file that changes how the store treats other files', () => {
 
   it('can be written only by users who can manage the root', async () => {
     for (const [path, call] of WAYS) {
-      service.grant(grant('a/', RIGHTS), grant('', ['read', 'write']));
+      service.grant(grant('a/', PERMISSIONS), grant('', ['read', 'write']));
       assertFailure(await service.asAnn(path, call), 403, /manage/);
       assert.deepEqual(await service.contents(), { 'a/x.txt': 'x' });
     }
@@ -170,7 +170,7 @@ describe('A file that changes how the store treats other files', () => {
       assertFailure(await service.asAnn('/upload', form(parts)), 403, /manage/);
       assert.deepEqual(await service.contents(), { 'a/x.txt': 'x' });
     }
-    service.grant(grant('', RIGHTS));
+    service.grant(grant('', PERMISSIONS));
     assert.equal((await service.asAnn('/upload', form(UPLOAD))).status, 200);
     assert.deepEqual(await service.contents(), { 'a/.gitattributes': '* filter=lfs', 'a/x.txt': 'x' });
   });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import type { Actor, Audit, AuditEvent } from '../../src/access/audit.ts';
 import { createToken } from '../../src/access/credentials.ts';
-import { createPolicy, type Grant, type Right, type Subject } from '../../src/access/policy.ts';
+import { createPolicy, type Grant, type Permission, type Subject } from '../../src/access/policy.ts';
 import { walk } from '../../src/files/walk.ts';
 import { createAuthenticators } from '../../src/http/access/authentication.ts';
 import { mediaTypeOf } from '../../src/model/media-type.ts';
@@ -52,8 +52,8 @@ export async function startGuardedService(backend: Backend = memory): Promise<Gu
     warn: () => {},
   });
   const events: Record<string, unknown>[] = [];
-  const write = (event: AuditEvent, { who, way }: Actor) => {
-    events.push({ ...event, who: who?.name, way });
+  const write = (event: AuditEvent, { user, authMethod }: Actor) => {
+    events.push({ ...event, who: user?.name, way: authMethod });
   };
   const audit: Audit = { write, reopen: () => {}, close: () => {} };
   const service = await startService(backend, {
@@ -95,8 +95,12 @@ export async function startGuardedService(backend: Backend = memory): Promise<Gu
 }
 
 /** A grant to Ann, or to somebody else. */
-export function grant(folder: string, rights: readonly Right[], to: Subject = { kind: 'person', name: 'ann' }): Grant {
-  return { folder: parseFolder(folder), to, rights };
+export function grant(
+  folder: string,
+  rights: readonly Permission[],
+  to: Subject = { kind: 'person', name: 'ann' },
+): Grant {
+  return { folder: parseFolder(folder), to, permissions: rights };
 }
 
 export const EVERYONE: Subject = { kind: 'everyone' };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { after, before, beforeEach, describe, it, type TestContext } from 'node:test';
-import { RIGHTS } from '../../src/access/policy.ts';
+import { PERMISSIONS } from '../../src/access/policy.ts';
 import { disk, memory } from '../contract/backend.ts';
 import { type Answer, assertFailure, BOUNDARY, type Call, formOf } from '../http/client.ts';
 import { form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
@@ -20,7 +20,7 @@ for (const backend of [memory, disk]) {
     });
     after(() => service.stop());
     beforeEach(async () => {
-      service.grant(grant('a/', RIGHTS));
+      service.grant(grant('a/', PERMISSIONS));
       await service.plant(TREE);
     });
 
@@ -72,7 +72,7 @@ for (const backend of [memory, disk]) {
         service.grant(grant('a/', ['read']));
         assertFailure(await late.finish(), 403, /You are signed in as "ann", who may not/);
         assert.deepEqual(await service.contents(), TREE, each[0]);
-        service.grant(grant('a/', RIGHTS));
+        service.grant(grant('a/', PERMISSIONS));
       }
     });
 
@@ -82,7 +82,7 @@ for (const backend of [memory, disk]) {
         service.grant(grant('a/', ['read', 'write']));
         assertFailure(await late.finish(), 403, /may not replace "a\/old\.txt"/);
         assert.deepEqual(await service.contents(), TREE);
-        service.grant(grant('a/', RIGHTS));
+        service.grant(grant('a/', PERMISSIONS));
       }
     });
 
@@ -93,7 +93,7 @@ for (const backend of [memory, disk]) {
     };
 
     it('returns 401 when its credentials are revoked before the body is complete', async (test) => {
-      service.grant(grant('a/', RIGHTS, { kind: 'everyone' }));
+      service.grant(grant('a/', PERMISSIONS, { kind: 'everyone' }));
       const all = await Promise.all(REQUESTS.map(begin));
       letTimePass(test);
       service.dismissAnn();

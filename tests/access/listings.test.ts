@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { RIGHTS } from '../../src/access/policy.ts';
+import { PERMISSIONS } from '../../src/access/policy.ts';
 import { encodeCursor } from '../../src/model/page.ts';
 import { type Answer, assertFailure, jsonOf } from '../http/client.ts';
 import { EVERYONE, type GuardedService, grant, startGuardedService } from './guarded-service.ts';
@@ -154,7 +154,7 @@ describe('A listing of an ancestor of a granted folder', () => {
 
 describe('A denied listing', () => {
   it('returns the web UI with the same status and the embedded error when the client prefers HTML', async () => {
-    service.grant(grant('a/', RIGHTS));
+    service.grant(grant('a/', PERMISSIONS));
     const { status, headers, body } = await service.asNobody('/a/', { headers: { accept: 'text/html' } });
     assert.equal(status, 401);
     assert.match(headers['content-type'] ?? '', /^text\/html/);
@@ -163,7 +163,7 @@ describe('A denied listing', () => {
   });
 
   it('returns 403 without a WWW-Authenticate header to a signed-in user', async () => {
-    service.grant(grant('a/', RIGHTS, EVERYONE));
+    service.grant(grant('a/', PERMISSIONS, EVERYONE));
     assert.equal((await service.asNobody('/a/')).status, 200);
     assert.equal((await service.asAnn('/a/')).status, 200);
     const { status, headers } = await service.asAnn('/b/');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { RIGHTS } from '../../src/access/policy.ts';
+import { PERMISSIONS } from '../../src/access/policy.ts';
 import { disk } from '../contract/backend.ts';
 import { type Answer, escapePath } from '../http/client.ts';
 import { form, type GuardedService, grant, json, startGuardedService } from './guarded-service.ts';
@@ -69,7 +69,7 @@ describe('A path', () => {
   before(async () => {
     service = await startGuardedService(disk);
     await service.plant(TREE);
-    service.grant(grant('open/', RIGHTS), grant(NFC, RIGHTS));
+    service.grant(grant('open/', PERMISSIONS), grant(NFC, PERMISSIONS));
   });
   after(() => service.stop());
 

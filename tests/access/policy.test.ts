@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import * as fc from 'fast-check';
-import type { Identity } from '../../src/access/identity.ts';
-import { createPolicy, type Grant, type Person, RIGHTS, type Right, type Subject } from '../../src/access/policy.ts';
+import {
+  createPolicy,
+  type Grant,
+  type Identity,
+  PERMISSIONS,
+  type Permission,
+  type Subject,
+  type UserEntry,
+} from '../../src/access/policy.ts';
 import { foldingNames } from '../../src/model/name-comparison.ts';
 import { type FilePath, type FolderPath, parseFile, parseFolder, ROOT } from '../../src/model/path.ts';
 
@@ -10,10 +17,14 @@ const everyone: Subject = { kind: 'everyone' };
 const signedIn: Subject = { kind: 'signed-in' };
 const person = (name: string): Subject => ({ kind: 'person', name });
 const group = (name: string): Subject => ({ kind: 'group', name });
-const grant = (folder: string, to: Subject, ...rights: Right[]): Grant => ({ folder: parseFolder(folder), to, rights });
+const grant = (folder: string, to: Subject, ...rights: Permission[]): Grant => ({
+  folder: parseFolder(folder),
+  to,
+  permissions: rights,
+});
 
 const ann: Identity = { name: 'ann', groups: [] };
-const ANN: Person = { name: 'ann', password: undefined, groups: ['family'], tokens: [] };
+const ANN: UserEntry = { name: 'ann', password: undefined, groups: ['family'], tokens: [] };
 
 const pathOf = (text: string): FilePath | FolderPath =>
   text === '' || text.endsWith('/') ? parseFolder(text) : parseFile(text);
@@ -133,8 +144,8 @@ describe('A policy', () => {
   for (const { says, grants, who, may = [], mayNot = [] } of RULES) {
     it(says, () => {
       const policy = createPolicy([ANN], grants);
-      for (const path of may) assert.ok(policy.may(who, 'read', pathOf(path)), `may read ${path}`);
-      for (const path of mayNot) assert.ok(!policy.may(who, 'read', pathOf(path)), `may not read ${path}`);
+      for (const path of may) assert.ok(policy.allows(who, 'read', pathOf(path)), `may read ${path}`);
+      for (const path of mayNot) assert.ok(!policy.allows(who, 'read', pathOf(path)), `may not read ${path}`);
     });
   }
 
@@ -148,8 +159,8 @@ describe('A policy', () => {
     const decision = createPolicy([ANN], [all, closed, family, other]).decide(ann, 'read', pathOf('a/x'));
     assert.deepEqual(decision, {
       allowed: false,
-      holding: [closed],
-      overruled: [
+      effective: [closed],
+      overridden: [
         { grant: all, by: closed },
         { grant: family, by: closed },
       ],
@@ -161,11 +172,11 @@ describe('A policy', () => {
     const people = strange.map((name) => ({ ...ANN, name, tokens: [{ name: 't', hash: name, expires: undefined }] }));
     const policy = createPolicy(people, [grant('/', person('__proto__'), 'read')]);
     for (const name of strange) {
-      assert.equal(policy.person(name)?.name, name);
-      assert.equal(policy.tokenOf(name)?.person.name, name);
-      assert.equal(policy.may({ name, groups: [] }, 'read', ROOT), name === '__proto__');
+      assert.equal(policy.userEntry(name)?.name, name);
+      assert.equal(policy.tokenOf(name)?.user.name, name);
+      assert.equal(policy.allows({ name, groups: [] }, 'read', ROOT), name === '__proto__');
     }
-    assert.equal(policy.person('hasOwnProperty'), undefined);
+    assert.equal(policy.userEntry('hasOwnProperty'), undefined);
     assert.equal(policy.tokenOf('hasOwnProperty'), undefined);
   });
 
@@ -191,7 +202,7 @@ describe('A policy', () => {
       ['ab/', 'manage', true],
     ] as const) {
       it(`${expected ? 'allows' : 'does not allow'} to ${right} all of "${folder}"`, () => {
-        assert.equal(policy.mayThroughout(ann, right, parseFolder(folder)), expected);
+        assert.equal(policy.allowsThroughout(ann, right, parseFolder(folder)), expected);
       });
     }
   });
@@ -212,18 +223,18 @@ describe('A policy', () => {
     const folders = ['a', 'a/b', 'a/b/c', 'a/b\u{1f600}', 'ab', 'a/bb', 'a/b/\uffff', 'b'];
     const mine = folders.map((folder) => grant(folder, person('ann'), 'read'));
     const policy = createPolicy([ANN], [...mine, grant('a/b', group('family')), grant('a/b/x', person('bob'))]);
-    const namedBelow = (folder: string) => policy.namedBelow(ann, parseFolder(folder)).toSorted();
+    const namedBelow = (folder: string) => policy.grantFoldersBelow(ann, parseFolder(folder)).toSorted();
     assert.deepEqual(namedBelow('a/b'), ['a/b/c/', 'a/b/\uffff/']);
     assert.deepEqual(namedBelow('a'), ['a/b/', 'a/b/c/', 'a/b/\uffff/', 'a/bb/', 'a/b\u{1f600}/']);
     assert.deepEqual(namedBelow(''), folders.map((folder) => `${folder}/`).toSorted());
-    assert.deepEqual(policy.namedBelow(undefined, ROOT), []);
+    assert.deepEqual(policy.grantFoldersBelow(undefined, ROOT), []);
   });
 
   it('reports whether a user has a right in any folder', () => {
     const policy = createPolicy([ANN], [grant('a/b', person('ann'), 'write'), grant('x', person('ann'))]);
-    assert.ok(policy.maySomewhere(ann, 'write'));
-    assert.ok(!policy.maySomewhere(ann, 'read'));
-    assert.ok(!policy.maySomewhere(undefined, 'write'));
+    assert.ok(policy.allowsSomewhere(ann, 'write'));
+    assert.ok(!policy.allowsSomewhere(ann, 'read'));
+    assert.ok(!policy.allowsSomewhere(undefined, 'write'));
   });
 });
 
@@ -236,13 +247,13 @@ describe('Any policy', () => {
   );
   const name = fc.constantFrom('ann', 'bob');
   const subject = fc.oneof(name.map(person), name.map(group), fc.constant(signedIn), fc.constant(everyone));
-  const grants = fc.uniqueArray(fc.record({ folder, to: subject, rights: fc.subarray([...RIGHTS]) }), {
+  const grants = fc.uniqueArray(fc.record({ folder, to: subject, permissions: fc.subarray([...PERMISSIONS]) }), {
     maxLength: 12,
     selector: (each) => JSON.stringify([each.folder, each.to]),
   });
   const who = fc.record({ name, groups: fc.subarray(['ann', 'bob']) });
-  const people: readonly Person[] = [{ ...ANN, groups: ['bob'] }];
-  const right = fc.constantFrom(...RIGHTS);
+  const people: readonly UserEntry[] = [{ ...ANN, groups: ['bob'] }];
+  const right = fc.constantFrom(...PERMISSIONS);
 
   it('allows only the rights that a grant gives in an ancestor folder, by whole segments', () => {
     fc.assert(
@@ -254,8 +265,8 @@ describe('Any policy', () => {
           const isLongEnough = segments.length > above.length || (place === each.folder && isFolderPath(place));
           return isLongEnough && above.every((part, index) => part === segments[index]);
         };
-        const allowed = createPolicy(people, given).may(asker, wanted, place);
-        if (allowed) assert.ok(given.some((each) => each.rights.includes(wanted) && isIn(each)));
+        const allowed = createPolicy(people, given).allows(asker, wanted, place);
+        if (allowed) assert.ok(given.some((each) => each.permissions.includes(wanted) && isIn(each)));
       }),
     );
   });
@@ -264,7 +275,7 @@ describe('Any policy', () => {
     fc.assert(
       fc.property(grants, who, right, path, (given, asker, wanted, place) => {
         const policy = createPolicy(people, given);
-        if (policy.may(undefined, wanted, place)) assert.ok(policy.may(asker, wanted, place));
+        if (policy.allows(undefined, wanted, place)) assert.ok(policy.allows(asker, wanted, place));
       }),
     );
   });
@@ -272,15 +283,15 @@ describe('Any policy', () => {
   it('makes the same decision as the reference implementation', () => {
     fc.assert(
       fc.property(grants, who, right, path, (given, asker, wanted, place) => {
-        const { holding, overruled, allowed } = createPolicy(people, given).decide(asker, wanted, place);
+        const { effective, overridden, allowed } = createPolicy(people, given).decide(asker, wanted, place);
         const expected = holdingByRule(given, asker, asker.name === 'ann' ? ['bob'] : [], place);
-        assert.deepEqual(new Set(holding), new Set(expected));
+        assert.deepEqual(new Set(effective), new Set(expected));
         assert.equal(
           allowed,
-          expected.some(({ rights }) => rights.includes(wanted)),
+          expected.some(({ permissions }) => permissions.includes(wanted)),
         );
         assert.ok(
-          overruled.every((each) => !holding.includes(each.grant) && each.by.folder.startsWith(each.grant.folder)),
+          overridden.every((each) => !effective.includes(each.grant) && each.by.folder.startsWith(each.grant.folder)),
         );
       }),
     );
@@ -291,8 +302,8 @@ describe('Any policy', () => {
       fc.property(grants, who, right, folder, path, (given, asker, wanted, top, below) => {
         const policy = createPolicy(people, given);
         const place = (top + below) as FilePath | FolderPath;
-        if (policy.mayThroughout(asker, wanted, top)) assert.ok(policy.may(asker, wanted, place));
-        if (policy.may(asker, wanted, place)) assert.ok(policy.isVisible(asker, top));
+        if (policy.allowsThroughout(asker, wanted, top)) assert.ok(policy.allows(asker, wanted, place));
+        if (policy.allows(asker, wanted, place)) assert.ok(policy.isVisible(asker, top));
       }),
     );
   });
@@ -323,7 +334,7 @@ function holdingByRule(grants: readonly Grant[], who: Identity, own: readonly st
 describe('A policy for a store with case-insensitive or normalized names', () => {
   const folded = foldingNames({ ignoresCase: true, ignoresForm: true });
   const policyOf = (...grants: Grant[]) => createPolicy([ANN], grants, folded);
-  const mayRead = (policy: ReturnType<typeof policyOf>, path: string) => policy.may(ann, 'read', pathOf(path));
+  const mayRead = (policy: ReturnType<typeof policyOf>, path: string) => policy.allows(ann, 'read', pathOf(path));
 
   it('denies access to a closed folder in every spelling', () => {
     const policy = policyOf(grant('', person('ann'), 'read'), grant('a/stra\u00dfe', person('ann')));
@@ -335,8 +346,8 @@ describe('A policy for a store with case-insensitive or normalized names', () =>
     for (const path of ['pr\u0130vate/x', 'PRI\u0307VATE/x', 'pr\u0131vate/x']) {
       assert.equal(mayRead(dotted, path), false, path);
     }
-    assert.equal(policy.mayThroughout(ann, 'read', parseFolder('A/')), false);
-    assert.equal(policy.mayThroughout(ann, 'read', parseFolder('b/')), true);
+    assert.equal(policy.allowsThroughout(ann, 'read', parseFolder('A/')), false);
+    assert.equal(policy.allowsThroughout(ann, 'read', parseFolder('b/')), true);
   });
 
   it('gives rights only in spellings that certainly name the folder', () => {
@@ -356,14 +367,14 @@ describe('A policy for a store with case-insensitive or normalized names', () =>
       grant('\u00df/open', person('ann'), 'read'),
     );
     for (const path of ['ss/open/x', '\u00df/x', '\u1e9e/open/x']) assert.equal(mayRead(policy, path), false, path);
-    assert.equal(policy.mayThroughout(ann, 'read', parseFolder('ss/open/')), false);
+    assert.equal(policy.allowsThroughout(ann, 'read', parseFolder('ss/open/')), false);
   });
 
   it('lists subfolders in the spelling of the requested folder', () => {
     const policy = policyOf(grant('Photos/a', person('ann'), 'read'), grant('photos/B', person('ann'), 'read'));
-    assert.deepEqual(policy.namedBelow(ann, parseFolder('PHOTOS/')).toSorted(), ['PHOTOS/B/', 'PHOTOS/a/']);
+    assert.deepEqual(policy.grantFoldersBelow(ann, parseFolder('PHOTOS/')).toSorted(), ['PHOTOS/B/', 'PHOTOS/a/']);
     assert.equal(policy.isVisible(ann, parseFolder('PHOTOS/')), true);
-    assert.equal(policy.maySomewhere(ann, 'read'), true);
+    assert.equal(policy.allowsSomewhere(ann, 'read'), true);
   });
 
   it('treats normalization forms as different when the store ignores only case', () => {
@@ -372,7 +383,7 @@ describe('A policy for a store with case-insensitive or normalized names', () =>
       [grant('caf\u00e9', person('ann'), 'read')],
       foldingNames({ ignoresCase: true, ignoresForm: false }),
     );
-    assert.equal(policy.may(ann, 'read', pathOf('CAF\u00e9/x')), true);
-    assert.equal(policy.may(ann, 'read', pathOf('cafe\u0301/x')), false);
+    assert.equal(policy.allows(ann, 'read', pathOf('CAF\u00e9/x')), true);
+    assert.equal(policy.allows(ann, 'read', pathOf('cafe\u0301/x')), false);
   });
 });

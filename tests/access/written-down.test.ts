@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { RIGHTS } from '../../src/access/policy.ts';
+import { PERMISSIONS } from '../../src/access/policy.ts';
 import type { Answer } from '../http/client.ts';
 import { form, type GuardedService, grant, json, NDJSON, startGuardedService } from './guarded-service.ts';
 
@@ -12,7 +12,7 @@ describe('The audit log', () => {
   after(() => service.stop());
   beforeEach(async () => {
     await service.plant({ 'a/x.txt': 'x', 'b/y.txt': 'y' });
-    service.grant(grant('a/', RIGHTS), grant('b/', ['write']));
+    service.grant(grant('a/', PERMISSIONS), grant('b/', ['write']));
     service.events();
   });
 

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { type AccessFile, parseAccessFile } from '../../src/access/access-file.ts';
-import type { Identity } from '../../src/access/identity.ts';
-import { RIGHTS } from '../../src/access/policy.ts';
+import { type Identity, PERMISSIONS } from '../../src/access/policy.ts';
 import { NEEDS } from '../../src/cli/access.ts';
 import { runCommand } from '../../src/cli/run.ts';
 import { parseFolder } from '../../src/model/path.ts';
@@ -72,7 +71,7 @@ describe('The subcommands of the CLI', () => {
       const needs = rows.find((row) => row.title === title)?.needs ?? assert.fail(title);
       return needs.filter((need) => need.at === at);
     };
-    const verbs = Object.entries(NEEDS).filter(([verb]) => !RIGHTS.some((right) => right === verb));
+    const verbs = Object.entries(NEEDS).filter(([verb]) => !PERMISSIONS.some((right) => right === verb));
     assert.deepEqual(verbs.map(([verb]) => verb).toSorted(), Object.keys(DONE).toSorted());
     for (const [verb, { file = [], folder = [], throughout = false, beside = [] }] of verbs) {
       const [at, ofFile, ofFolder] = DONE[verb] ?? assert.fail(verb);
@@ -121,11 +120,11 @@ function askerOf(who: string, { policy }: AccessFile): Identity | undefined {
   if (who === 'anybody signed in') return { name: 'somebody', groups: [] };
   const [, group] = /^anybody of (.+)$/.exec(who) ?? [];
   if (group !== undefined) return { name: 'somebody', groups: [group] };
-  assert.ok(policy.person(who), who);
+  assert.ok(policy.userEntry(who), who);
   return { name: who, groups: [] };
 }
 
 function describeRights({ policy }: AccessFile, asker: Identity | undefined, folder: string): string {
-  const rights = RIGHTS.filter((right) => policy.may(asker, right, parseFolder(folder)));
+  const rights = PERMISSIONS.filter((right) => policy.allows(asker, right, parseFolder(folder)));
   return rights.join(', ') || 'nothing';
 }

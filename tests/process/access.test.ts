@@ -100,7 +100,7 @@ describe('A service with an access file', () => {
       await untilAllAnswer(holdall, { cookie }, 200);
 
       await replace(file, '{ "people": {}, "grants": [{ "folder": "/", "to": "nobody", "rights": ["read"] }] }');
-      const told = () => holdall.log.filter(({ msg }) => String(msg).startsWith('The access file is not usable now.'));
+      const told = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Access file unusable'));
       await until('each process has told of it', () => told().length === 2);
       assert.match(JSON.stringify(told()[0]), /line 1, column \d+ \(grants\[0\]\.to\)/);
       await untilAllAnswer(holdall, byToken(laptop.token), 200);

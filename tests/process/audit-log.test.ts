@@ -193,7 +193,7 @@ async function hasPending(file: string): Promise<boolean> {
 }
 
 const EVENT: AuditEvent = { event: 'change', action: 'upload', path: 'a', outcome: 'done' };
-const ASKER: Actor = { who: undefined, way: undefined, from: '192.0.2.1', requestId: 'r' };
+const ASKER: Actor = { user: undefined, authMethod: undefined, clientAddress: '192.0.2.1', requestId: 'r' };
 
 describe('A line of the audit log', () => {
   it('truncates long values and stays on one line for any value', async (t) => {

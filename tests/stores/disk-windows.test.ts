@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { AccessDenied, guardFiles } from '../../src/access/guard.ts';
-import { createPolicy, type Right } from '../../src/access/policy.ts';
+import { createPolicy, type Permission } from '../../src/access/policy.ts';
 import { createFiles } from '../../src/files/files.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
@@ -62,12 +62,12 @@ describe('A Windows file system', () => {
     atEnd(t, () => disk.store.close?.());
     assert.match(warnings.join(), /^The file system of DISK_ROOT ignores differences in spelling/);
     await plant(disk.store, { 'open/x': 'x', 'Private/x': 'secret' });
-    const grantOf = (path: string, ...rights: Right[]) =>
-      ({ folder: folder(path), to: { kind: 'everyone' }, rights }) as const;
+    const grantOf = (path: string, ...rights: Permission[]) =>
+      ({ folder: folder(path), to: { kind: 'everyone' }, permissions: rights }) as const;
     const policy = createPolicy([], [grantOf('', 'read'), grantOf('private')], disk.names);
     const files = guardFiles(createFiles(disk.store, { presignExpires: 60 }), {
       policy: () => policy,
-      who: undefined,
+      user: undefined,
       confirm: async () => {},
       record: () => {},
     });

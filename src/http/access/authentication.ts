@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Redis } from 'ioredis';
-import type { AuthenticationMethod, Identity } from '../../access/identity.ts';
-import type { Person, Policy } from '../../access/policy.ts';
+import type { AuthenticationMethod } from '../../access/audit.ts';
+import type { Identity, Policy, UserEntry } from '../../access/policy.ts';
 import { createSessionRevocations } from '../../access/session-revocations.ts';
 import { createSessions, type Session } from '../../access/sessions.ts';
 import { prefers } from '../accept.ts';
@@ -40,8 +40,8 @@ export interface Authenticators {
 
 /** An authenticated user and the authentication method. */
 export interface Authentication {
-  readonly who: Identity;
-  readonly way: AuthenticationMethod;
+  readonly user: Identity;
+  readonly authMethod: AuthenticationMethod;
 }
 
 export interface AuthenticatorsOptions {
@@ -68,8 +68,8 @@ const ATTEMPTS = 'holdall:attempts:';
 
 export function createAuthenticators(options: AuthenticatorsOptions): Authenticators {
   const { policy, key, redis, warn } = options;
-  const ended = createSessionRevocations({ folder: options.endedSessionsFolder, redis, warn });
-  const sessions = createSessions({ key, lifetime: options.sessionLifetime, ended });
+  const revocations = createSessionRevocations({ folder: options.endedSessionsFolder, redis, warn });
+  const sessions = createSessions({ key, lifetime: options.sessionLifetime, revocations });
   const local = options.counters ?? createLocalCounters();
   const counters = redis ? createRedisCounters(redis, { prefix: ATTEMPTS, fallback: local }) : local;
   const passwords = createPasswordCheck({ policy, throttle: createThrottle({ key, counters }) });
@@ -85,9 +85,9 @@ export function createAuthenticators(options: AuthenticatorsOptions): Authentica
     credentials: Credentials,
     request: FastifyRequest,
     reply: FastifyReply,
-  ): Promise<Person> => {
+  ): Promise<UserEntry> => {
     // Record only names of existing users: an unknown name can be a password that a user typed in the wrong field.
-    const name = policy().person(credentials.name)?.name;
+    const name = policy().userEntry(credentials.name)?.name;
     const about = { event: 'sign-in', action, ...(name !== undefined && { name }) } as const;
     try {
       const { person, isNew } = await passwords.personOf(credentials, request, reply);
@@ -105,7 +105,7 @@ export function createAuthenticators(options: AuthenticatorsOptions): Authentica
     const { authorization } = request.headers;
     if (authorization === undefined) {
       const session = await cookie.sessionOf(request, reply);
-      return session && { who: session.who, way: 'session' };
+      return session && { user: session.user, authMethod: 'session' };
     }
     // Trailing spaces are trimmed separately: one pattern for both takes quadratic time.
     const [, scheme = '', rest = ''] = /^(\S*) *(.*)$/s.exec(authorization) ?? [];
@@ -116,7 +116,7 @@ export function createAuthenticators(options: AuthenticatorsOptions): Authentica
       case 'basic': {
         requireConfidential(request);
         const { name } = await signInWith('basic', readBasic(credentials), request, reply);
-        return { who: { name, groups: [] }, way: 'password' };
+        return { user: { name, groups: [] }, authMethod: 'password' };
       }
       default:
         throw new HttpError(401, 'The scheme of Authorization must be Bearer or Basic.');
@@ -135,13 +135,13 @@ export function createAuthenticators(options: AuthenticatorsOptions): Authentica
     challenges: challengesFor,
     async signInByPassword(credentials, request, reply) {
       const person = await signInWith('password', credentials, request, reply);
-      const who = { name: person.name, groups: [] };
-      await cookie.begin(request, reply, { who, by: 'password', person });
-      return who;
+      const user = { name: person.name, groups: [] };
+      await cookie.begin(request, reply, { user, by: 'password', person });
+      return user;
     },
     provider: createProviderSignIn({ ...options, cookie }),
     signOut: (request, reply) => cookie.end(request, reply),
-    close: () => ended.close(),
+    close: () => revocations.close(),
   };
 }
 

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyRequest } from 'fastify';
+import type { AuthenticationMethod } from '../../access/audit.ts';
 import { hashToken, isToken } from '../../access/credentials.ts';
-import type { AuthenticationMethod, Identity } from '../../access/identity.ts';
-import type { Policy } from '../../access/policy.ts';
+import type { Identity, Policy } from '../../access/policy.ts';
 import { HttpError } from '../errors.ts';
 import type { JwtCheck } from './jwt.ts';
 import type { Credentials } from './password-check.ts';
@@ -46,13 +46,13 @@ export function isConfidential(request: FastifyRequest): boolean {
 export async function readBearer(
   token: string,
   { policy, checkJwt }: { readonly policy: Policy; readonly checkJwt: JwtCheck | undefined },
-): Promise<{ readonly who: Identity; readonly way: AuthenticationMethod }> {
-  if (!isToken(token) && checkJwt) return { who: await checkJwt(token), way: 'jwt' };
+): Promise<{ readonly user: Identity; readonly authMethod: AuthenticationMethod }> {
+  if (!isToken(token) && checkJwt) return { user: await checkJwt(token), authMethod: 'jwt' };
   const found = policy.tokenOf(hashToken(token));
   if (!found) throw new HttpError(401, 'The token is not known: it is another one, or it was taken back.');
   const { expires } = found.token;
   if (expires && expires.getTime() <= Date.now()) {
     throw new HttpError(401, `The token has expired: it was good until ${expires.toISOString()}.`);
   }
-  return { who: { name: found.person.name, groups: [] }, way: 'token' };
+  return { user: { name: found.user.name, groups: [] }, authMethod: 'token' };
 }

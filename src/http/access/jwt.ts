@@ -1,5 +1,5 @@
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import { type Identity, isName } from '../../access/identity.ts';
+import { type Identity, isName } from '../../access/policy.ts';
 import { StoreError } from '../../model/error.ts';
 import { HttpError } from '../errors.ts';
 import { fetchFromProvider, retryAfterOf } from './provider-requests.ts';

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { MAX_PASSWORD_BYTES, verifyPassword } from '../../access/credentials.ts';
-import type { Person, Policy } from '../../access/policy.ts';
+import type { Policy, UserEntry } from '../../access/policy.ts';
 import { maxEntries } from '../../cache/lru-options.ts';
 import { HttpError } from '../errors.ts';
 import { clientNetwork } from '../limits/connections.ts';
@@ -25,7 +25,7 @@ export interface PasswordCheck {
     credentials: Credentials,
     request: FastifyRequest,
     reply: FastifyReply,
-  ): Promise<{ readonly person: Person; readonly isNew: boolean }>;
+  ): Promise<{ readonly person: UserEntry; readonly isNew: boolean }>;
 }
 
 export interface PasswordCheckOptions {
@@ -51,7 +51,7 @@ export function createPasswordCheck({ policy, throttle }: PasswordCheckOptions):
 
   const attempt = async (
     { name, password }: Credentials,
-    person: Person | undefined,
+    person: UserEntry | undefined,
     { ip }: FastifyRequest,
   ): Promise<boolean> => {
     const { retryAfter } = await throttle.take({ name, from: ip });
@@ -72,7 +72,7 @@ export function createPasswordCheck({ policy, throttle }: PasswordCheckOptions):
     async personOf(credentials, request, reply) {
       const { name, password } = credentials;
       requirePossible(password);
-      const person = policy().person(name);
+      const person = policy().userEntry(name);
       // The key includes the client's network: a correct password from one client must not exempt other clients from
       // the limits.
       const id = createHmac('sha256', ownKey)

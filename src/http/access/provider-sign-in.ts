@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { JWTPayload } from 'jose';
-import type { Identity } from '../../access/identity.ts';
-import type { Policy } from '../../access/policy.ts';
+import type { Identity, Policy } from '../../access/policy.ts';
 import { createSeal } from '../../access/sessions.ts';
 import { HttpError } from '../errors.ts';
 import { createProvider, type Departure, type ProviderSettings, returnUrl } from './provider.ts';
@@ -18,7 +17,7 @@ export interface ProviderSignIn {
    * Handles the OIDC callback: begins a session, and returns the user and the URL to return to. Throws 400 if the
    * sign-in did not begin in this browser, or expired.
    */
-  finish(request: FastifyRequest, reply: FastifyReply): Promise<{ readonly who: Identity; readonly url: URL }>;
+  finish(request: FastifyRequest, reply: FastifyReply): Promise<{ readonly user: Identity; readonly url: URL }>;
 }
 
 export interface ProviderSignInOptions {
@@ -67,9 +66,9 @@ export function createProviderSignIn({
           `This sign-in was not begun in this browser, or longer than ${PATIENCE / 60} minutes ago. Begin again.`,
         );
       }
-      const who = await provider.finish(new URL(request.url, 'http://service').search, departed);
-      await sessionCookie.begin(request, reply, { who, by: 'provider', person: policy().person(who.name) });
-      return { who, url: new URL(departed.back) };
+      const user = await provider.finish(new URL(request.url, 'http://service').search, departed);
+      await sessionCookie.begin(request, reply, { user, by: 'provider', person: policy().userEntry(user.name) });
+      return { user, url: new URL(departed.back) };
     },
   };
 }

@@ -17,7 +17,7 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from 'openid-client';
-import type { Identity } from '../../access/identity.ts';
+import type { Identity } from '../../access/policy.ts';
 import { quoted } from '../../model/error.ts';
 import { HttpError } from '../errors.ts';
 import { groupsIn, nameIn } from './jwt.ts';

@@ -1,8 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import type { AuditEvent } from '../../access/audit.ts';
+import type { AuditEvent, AuthenticationMethod } from '../../access/audit.ts';
 import { AccessDenied, type GuardedFiles, guardFiles } from '../../access/guard.ts';
-import type { AuthenticationMethod, Identity } from '../../access/identity.ts';
-import { RIGHTS, type Right } from '../../access/policy.ts';
+import { type Identity, PERMISSIONS, type Permission } from '../../access/policy.ts';
 import type { FolderPath } from '../../model/path.ts';
 import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
@@ -19,12 +18,12 @@ export type RouteAccess = 'files' | 'signature' | 'public' | 'health';
 
 /** The user of a request and their permissions. */
 export interface RequestAccess {
-  readonly who: Identity | undefined;
-  readonly way: AuthenticationMethod | undefined;
+  readonly user: Identity | undefined;
+  readonly authMethod: AuthenticationMethod | undefined;
   /** The files, with permission checks. Routes have no other access to files. */
   readonly files: GuardedFiles;
   /** Returns the user's permissions for a folder; undefined if access control has no users. */
-  rightsAt(folder: FolderPath): Right[] | undefined;
+  rightsAt(folder: FolderPath): Permission[] | undefined;
   /** Records an audit event of this request. */
   record(event: AuditEvent): void;
   /** Records that the request was refused, unless that is already recorded. */
@@ -83,7 +82,7 @@ export function accessOf({ access }: FastifyRequest): RequestAccess {
 /** Returns the user information that the web UI gets. */
 export function describeUser({ access }: Service, request: FastifyRequest) {
   if (!access.authenticators) return null;
-  return { name: request.access?.who?.name ?? null, signIn: access.authenticators.signIn() };
+  return { name: request.access?.user?.name ?? null, signIn: access.authenticators.signIn() };
 }
 
 function requireDeclarations(app: App): void {
@@ -120,33 +119,40 @@ class AskerAccess implements RequestAccess {
     this.#asker = asker;
   }
 
-  get who(): Identity | undefined {
-    return this.#asker?.who;
+  get user(): Identity | undefined {
+    return this.#asker?.user;
   }
 
-  get way(): AuthenticationMethod | undefined {
-    return this.#asker?.way;
+  get authMethod(): AuthenticationMethod | undefined {
+    return this.#asker?.authMethod;
   }
 
   get files(): GuardedFiles {
     this.#files ??= guardFiles(this.#service.files, {
       policy: () => this.#service.access.policy(),
-      who: this.who,
+      user: this.user,
       confirm: () => this.#confirm(),
       record: (event) => this.record(event),
     });
     return this.#files;
   }
 
-  rightsAt(folder: FolderPath): Right[] | undefined {
+  rightsAt(folder: FolderPath): Permission[] | undefined {
     const { access } = this.#service;
-    return access.mode === 'file' ? RIGHTS.filter((right) => access.policy().may(this.who, right, folder)) : undefined;
+    return access.mode === 'file'
+      ? PERMISSIONS.filter((right) => access.policy().allows(this.user, right, folder))
+      : undefined;
   }
 
   record(event: AuditEvent): void {
     this.#isRecorded = true;
     const { ip, id } = this.#request;
-    this.#service.audit.write(event, { who: this.who, way: this.way, from: ip, requestId: id });
+    this.#service.audit.write(event, {
+      user: this.user,
+      authMethod: this.authMethod,
+      clientAddress: ip,
+      requestId: id,
+    });
   }
 
   recordRefusal(reason: string): void {
@@ -167,7 +173,7 @@ class AskerAccess implements RequestAccess {
       if (error instanceof HttpError && error.status === 401) return undefined;
       throw error;
     });
-    if (now?.who.name === this.#asker.who.name) return;
+    if (now?.user.name === this.#asker.user.name) return;
     throw new AccessDenied('What you signed in with has ended meanwhile. Sign in again.', { isAnonymous: true });
   }
 }

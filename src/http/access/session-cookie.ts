@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Identity } from '../../access/identity.ts';
-import type { Person, Policy } from '../../access/policy.ts';
+import type { Identity, Policy, UserEntry } from '../../access/policy.ts';
 import type { Session, Sessions } from '../../access/sessions.ts';
 import { HttpError } from '../errors.ts';
 
@@ -19,9 +18,9 @@ export interface SessionCookie {
 
 /** The user of a new session, the sign-in method, and the user's entry of the access file. */
 export interface Beginning {
-  readonly who: Identity;
-  readonly by: Session['by'];
-  readonly person: Person | undefined;
+  readonly user: Identity;
+  readonly by: Session['signInMethod'];
+  readonly person: UserEntry | undefined;
 }
 
 export interface SessionCookieOptions {
@@ -49,7 +48,7 @@ export function createSessionCookie({
   const endAllOf = async (request: FastifyRequest) => {
     const proofs = cookie.all(request).filter((proof) => proof.length <= MAX_LENGTH);
     // If one session can't be ended, the others still are.
-    const endings = await Promise.allSettled(proofs.map((proof) => sessions.end(proof)));
+    const endings = await Promise.allSettled(proofs.map((proof) => sessions.revoke(proof)));
     return endings.flatMap((ending) => {
       if (ending.status === 'rejected') throw ending.reason;
       return ending.value ?? [];
@@ -67,11 +66,11 @@ export function createSessionCookie({
       if (!session) cookie.forget(request, reply);
       return session;
     },
-    async begin(request, reply, { who, by, person }) {
-      const { proof } = await sessions.begin(who, by, person);
-      if (proof.length > MAX_LENGTH) throw new HttpError(403, describeTooLarge(who));
+    async begin(request, reply, { user, by, person }) {
+      const { sessionToken } = await sessions.create(user, by, person);
+      if (sessionToken.length > MAX_LENGTH) throw new HttpError(403, describeTooLarge(user));
       await endAllOf(request);
-      cookie.keep(request, reply, proof, sessionLifetime);
+      cookie.keep(request, reply, sessionToken, sessionLifetime);
     },
     async end(request, reply) {
       // Even if revoking the session fails, this browser is signed out.

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Type } from 'typebox';
-import type { Right } from '../../access/policy.ts';
+import type { Permission } from '../../access/policy.ts';
 import { exists, isStoreError, quoted } from '../../model/error.ts';
 import { type FolderPath, nameOf, parseFile, parseFolder, ROOT, withoutSlash } from '../../model/path.ts';
 import type { Entry, Listing as StoreListing } from '../../model/store.ts';
@@ -125,7 +125,11 @@ function textIn(fields: unknown, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function listingResponse(folder: FolderPath, { entries, cursor }: StoreListing, rights: Right[] | undefined): Listing {
+function listingResponse(
+  folder: FolderPath,
+  { entries, cursor }: StoreListing,
+  rights: Permission[] | undefined,
+): Listing {
   return {
     success: true,
     prefix: folder,

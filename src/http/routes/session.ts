@@ -27,7 +27,7 @@ export function sessionRoutes(app: App, { access }: Service): void {
       const proof = await authenticators?.authenticate(request, reply);
       reply.header('cache-control', 'no-store');
       const signIn = authenticators?.signIn() ?? { password: false, provider: false };
-      return { success: true, name: proof?.who.name ?? null, signIn } as const;
+      return { success: true, name: proof?.user.name ?? null, signIn } as const;
     },
   );
 
@@ -82,7 +82,7 @@ export function endSessionRoutes(app: App, { access }: Service): void {
       handler: async (request, reply) => {
         const session = await access.authenticators?.signOut(request, reply);
         if (session) {
-          const { name } = session.who;
+          const { name } = session.user;
           request.access?.record({ event: 'sign-out', action: 'session', name, outcome: 'done' });
         }
         reply.header('cache-control', 'no-store');
@@ -148,8 +148,8 @@ export function signInRoutes(app: App, service: Service): void {
   app.get(CALLBACK, { config, schema: { hide: true } }, async (request, reply) => {
     const provider = requireProvider(access.authenticators?.provider);
     try {
-      const { who, url } = await provider.finish(request, reply);
-      request.access?.record({ event: 'sign-in', action: 'provider', name: who.name, outcome: 'done' });
+      const { user, url } = await provider.finish(request, reply);
+      request.access?.record({ event: 'sign-in', action: 'provider', name: user.name, outcome: 'done' });
       return await reply.header('cache-control', 'no-store').redirect(url.href, 302);
     } catch (error) {
       const outcome =

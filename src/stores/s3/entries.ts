@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { maxEntries } from '../../cache/lru-options.ts';
+import { partitionPoint } from '../../model/binary-search.ts';
 import { mediaTypeOf, UNKNOWN_TYPE } from '../../model/media-type.ts';
-import { comparePaths, type FilePath } from '../../model/path.ts';
+import { comparePaths, type FilePath, ROOT } from '../../model/path.ts';
 import type { Entry, FileEntry } from '../../model/store.ts';
 import { escapePath, unquote } from './keys.ts';
 
@@ -153,15 +154,7 @@ interface Page {
 
 /** Finds an entry by binary search. */
 function findIn(entries: readonly Entry[], path: FilePath): Entry | undefined {
-  let [from, to] = [0, entries.length];
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    const entry = entries[middle];
-    if (entry === undefined) return undefined;
-    const order = comparePaths(entry.path, path);
-    if (order === 0) return entry;
-    if (order < 0) from = middle + 1;
-    else to = middle;
-  }
-  return undefined;
+  const isBefore = (index: number) => comparePaths(entries[index]?.path ?? ROOT, path) < 0;
+  const found = entries[partitionPoint(entries.length, isBefore)];
+  return found?.path === path ? found : undefined;
 }

@@ -10,7 +10,7 @@ import {
   SignJWT,
 } from 'jose';
 import { createToken } from '../../../src/access/credentials.ts';
-import { RIGHTS } from '../../../src/access/policy.ts';
+import { PERMISSIONS } from '../../../src/access/policy.ts';
 import { ROOT } from '../../../src/model/path.ts';
 import { type KeyServer, startKeyServer } from '../../../testing/servers/key-server.ts';
 import { assertFailure, jsonOf, send } from '../client.ts';
@@ -138,7 +138,7 @@ describe('a JSON Web Token', () => {
   });
 
   it('has the groups that it tells', async () => {
-    const grants = [{ folder: ROOT, to: { kind: 'group', name: 'ops' }, rights: RIGHTS }] as const;
+    const grants = [{ folder: ROOT, to: { kind: 'group', name: 'ops' }, permissions: PERMISSIONS }] as const;
     const forOps = await startSignedInService({ jwt: settings(), grants });
     const statusFor = async (groups: unknown) =>
       (await send(forOps.port, '/', { headers: { authorization: `Bearer ${await sign(claims({ groups }))}` } })).status;

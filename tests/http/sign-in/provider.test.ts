@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { after, before, describe, it, mock } from 'node:test';
-import { RIGHTS } from '../../../src/access/policy.ts';
+import { PERMISSIONS } from '../../../src/access/policy.ts';
 import { ROOT } from '../../../src/model/path.ts';
 import { findFreePort } from '../../../testing/servers/free-port.ts';
 import { type Answer, assertFailure, jsonOf, send } from '../client.ts';
@@ -56,7 +56,7 @@ describe('signing in by a provider', () => {
   });
 
   it('goes by the groups and the name that the token or the user info tells', async () => {
-    const grants = [{ folder: ROOT, to: { kind: 'group', name: 'ops' }, rights: RIGHTS }] as const;
+    const grants = [{ folder: ROOT, to: { kind: 'group', name: 'ops' }, permissions: PERMISSIONS }] as const;
     for (const options of [{ tellsInToken: true }, { tellsInToken: false }, { secretInBody: true }]) {
       const other = await startPair({ provider: options, settings: { nameClaim: 'preferred_username' }, grants });
       try {

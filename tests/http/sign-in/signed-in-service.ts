@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Actor, Audit, AuditEvent } from '../../../src/access/audit.ts';
-import { createPolicy, type Grant, type Person, RIGHTS } from '../../../src/access/policy.ts';
+import { createPolicy, type Grant, PERMISSIONS, type UserEntry } from '../../../src/access/policy.ts';
 import {
   type Authenticators,
   type AuthenticatorsOptions,
@@ -19,11 +19,11 @@ export interface SignedInService extends TestService {
   /** What was written down so far. */
   readonly events: readonly (AuditEvent & Actor)[];
   /** Puts another access file in force. */
-  change(people: readonly Person[]): void;
+  change(people: readonly UserEntry[]): void;
 }
 
 export interface SignedInOptions extends Partial<Omit<AuthenticatorsOptions, 'policy' | 'warn'>> {
-  readonly people?: readonly Person[];
+  readonly people?: readonly UserEntry[];
   /** What they may do: everything, unless this is given, where they have signed in. */
   readonly grants?: readonly Grant[];
   readonly port?: number;
@@ -35,13 +35,13 @@ export interface SignedInOptions extends Partial<Omit<AuthenticatorsOptions, 'po
  */
 export async function startSignedInService({
   people = [],
-  grants = [{ folder: ROOT, to: { kind: 'signed-in' }, rights: RIGHTS }],
+  grants = [{ folder: ROOT, to: { kind: 'signed-in' }, permissions: PERMISSIONS }],
   isProxied = true,
   port = 0,
   ...options
 }: SignedInOptions & { readonly isProxied?: boolean } = {}): Promise<SignedInService> {
   const folder = await mkdtemp(join(tmpdir(), 'holdall-ended-sessions-'));
-  const policyOf = (known: readonly Person[]) => createPolicy(known, grants);
+  const policyOf = (known: readonly UserEntry[]) => createPolicy(known, grants);
   let policy = policyOf(people);
   const authenticators = createAuthenticators({
     key: randomBytes(32),
@@ -80,6 +80,6 @@ export async function startSignedInService({
   };
 }
 
-export function person(name: string, parts: Partial<Person> = {}): Person {
+export function person(name: string, parts: Partial<UserEntry> = {}): UserEntry {
   return { name, password: undefined, groups: [], tokens: [], ...parts };
 }

@@ -4,16 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { AccessFileError } from '../../src/access/access-file-syntax.ts';
-import { RIGHTS, type Right } from '../../src/access/policy.ts';
+import { PERMISSIONS, type Permission } from '../../src/access/policy.ts';
 import { type PolicyWatcher, watchPolicy } from '../../src/access/policy-watcher.ts';
 import { ROOT } from '../../src/model/path.ts';
 import { until } from '../../testing/until.ts';
 
 /** A file in which everyone has one right. */
-const fileWith = (right: Right, more = '') =>
+const fileWith = (right: Permission, more = '') =>
   JSON.stringify({ grants: [{ folder: '/', to: 'everyone', rights: [right] }], ...(more && { $schema: more }) });
 
-const rightsIn = (kept: PolicyWatcher) => RIGHTS.filter((right) => kept.current().may(undefined, right, ROOT));
+const rightsIn = (watcher: PolicyWatcher) =>
+  PERMISSIONS.filter((right) => watcher.current().allows(undefined, right, ROOT));
 
 async function folderOf(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'holdall-access-'));
@@ -21,54 +22,54 @@ async function folderOf(t: TestContext): Promise<string> {
   return folder;
 }
 
-/** A file that is kept, and what was logged of it. Nothing looks at it by itself but with an `interval`. */
-async function keep(t: TestContext, { text = fileWith('read'), interval = 3_600_000 } = {}) {
+/** Watches an access file and records the log. The default `interval` never elapses. */
+async function watch(t: TestContext, { text = fileWith('read'), interval = 3_600_000 } = {}) {
   const path = join(await folderOf(t), 'access.json');
   await writeFile(path, text);
   const logged: { level: string; details: object }[] = [];
   const logAs = (level: string) => (details: object) => void logged.push({ level, details });
-  const kept = await watchPolicy(path, { info: logAs('info'), error: logAs('error') }, { interval });
-  t.after(() => kept.close());
-  return { path, kept, logged, levels: () => logged.map(({ level }) => level).join(' ') };
+  const watcher = await watchPolicy(path, { info: logAs('info'), error: logAs('error') }, { interval });
+  t.after(() => watcher.close());
+  return { path, watcher, logged, levels: () => logged.map(({ level }) => level).join(' ') };
 }
 
 describe('A watched access file', () => {
   it('is reloaded after a change and logged once', async (t) => {
-    const { path, kept, logged, levels } = await keep(t);
-    assert.deepEqual(rightsIn(kept), ['read']);
+    const { path, watcher, logged, levels } = await watch(t);
+    assert.deepEqual(rightsIn(watcher), ['read']);
     await writeFile(path, fileWith('write'));
-    await kept.look();
-    assert.deepEqual(rightsIn(kept), ['write']);
-    await kept.look();
+    await watcher.check();
+    assert.deepEqual(rightsIn(watcher), ['write']);
+    await watcher.check();
     assert.equal(levels(), 'info');
-    assert.deepEqual(logged[0]?.details, { file: path, people: 0, grants: 1, notes: [] });
+    assert.deepEqual(logged[0]?.details, { file: path, users: 0, grants: 1, warnings: [] });
   });
 
   it('is checked periodically', async (t) => {
-    const { path, kept } = await keep(t, { interval: 5 });
+    const { path, watcher } = await watch(t, { interval: 5 });
     await writeFile(path, fileWith('write'));
-    await until('the new file is in force', () => rightsIn(kept)[0] === 'write');
+    await until('the new file is in force', () => rightsIn(watcher)[0] === 'write');
   });
 
   it('is reloaded when another file replaces it, even with the same size and timestamps', async (t) => {
-    const { path, kept } = await keep(t, { text: fileWith('read', 'abcde') });
+    const { path, watcher } = await watch(t, { text: fileWith('read', 'abcde') });
     const { atime, mtime, size } = await stat(path);
     const next = fileWith('write', 'abcd');
     assert.equal(next.length, size);
     await writeFile(`${path}.new`, next);
     await utimes(`${path}.new`, atime, mtime);
     await rename(`${path}.new`, path);
-    await kept.look();
-    assert.deepEqual(rightsIn(kept), ['write']);
+    await watcher.check();
+    assert.deepEqual(rightsIn(watcher), ['write']);
   });
 
   it('is reloaded after an in-place write that keeps the size and timestamps', async (t) => {
-    const { path, kept } = await keep(t, { text: fileWith('read', 'abcde') });
+    const { path, watcher } = await watch(t, { text: fileWith('read', 'abcde') });
     const { atime, mtime } = await stat(path);
     await writeFile(path, fileWith('write', 'abcd'));
     await utimes(path, atime, mtime);
-    await kept.look();
-    assert.deepEqual(rightsIn(kept), ['write']);
+    await watcher.check();
+    assert.deepEqual(rightsIn(watcher), ['write']);
   });
 
   it('is reloaded when a symbolic link in its path changes, as in a mounted ConfigMap', async (t) => {
@@ -80,62 +81,62 @@ describe('A watched access file', () => {
     await symlink('read', join(folder, '..data'));
     await symlink('..data/access.json', join(folder, 'access.json'));
     const silent = { info: () => {}, error: () => {} };
-    const kept = await watchPolicy(join(folder, 'access.json'), silent, { interval: 3_600_000 });
-    t.after(() => kept.close());
-    assert.deepEqual(rightsIn(kept), ['read']);
+    const watcher = await watchPolicy(join(folder, 'access.json'), silent, { interval: 3_600_000 });
+    t.after(() => watcher.close());
+    assert.deepEqual(rightsIn(watcher), ['read']);
     await symlink('write', join(folder, '..new'));
     await rename(join(folder, '..new'), join(folder, '..data'));
-    await kept.look();
-    assert.deepEqual(rightsIn(kept), ['write']);
+    await watcher.check();
+    assert.deepEqual(rightsIn(watcher), ['write']);
   });
 
   it('stays in effect when the new version is invalid, and all errors are logged once', async (t) => {
-    const { path, kept, logged, levels } = await keep(t);
+    const { path, watcher, logged, levels } = await watch(t);
     await writeFile(path, '{ "grants": 5, "secret": "holdall_leaked" }');
-    for (let times = 0; times < 3; times++) await kept.look();
-    assert.deepEqual(rightsIn(kept), ['read']);
+    for (let times = 0; times < 3; times++) await watcher.check();
+    assert.deepEqual(rightsIn(watcher), ['read']);
     assert.equal(levels(), 'error');
     assert.match(JSON.stringify(logged), /grants.*secret/);
     assert.doesNotMatch(JSON.stringify(logged), /leaked/);
     await writeFile(path, '{ "grants": 6 }');
-    await kept.look();
+    await watcher.check();
     assert.equal(levels(), 'error error');
     await writeFile(path, fileWith('write'));
-    await kept.look();
-    assert.deepEqual(rightsIn(kept), ['write']);
+    await watcher.check();
+    assert.deepEqual(rightsIn(watcher), ['write']);
     assert.equal(levels(), 'error error info');
   });
 
   it('stays in effect while it is missing or replaced by a folder', async (t) => {
-    const { path, kept, levels } = await keep(t);
+    const { path, watcher, levels } = await watch(t);
     await unlink(path);
-    for (let times = 0; times < 3; times++) await kept.look();
+    for (let times = 0; times < 3; times++) await watcher.check();
     assert.equal(levels(), 'error');
     await mkdir(path);
-    for (let times = 0; times < 3; times++) await kept.look();
+    for (let times = 0; times < 3; times++) await watcher.check();
     assert.equal(levels(), 'error error');
-    assert.deepEqual(rightsIn(kept), ['read']);
+    assert.deepEqual(rightsIn(watcher), ['read']);
     await rm(path, { recursive: true });
     await writeFile(path, fileWith('read'));
-    await kept.look();
+    await watcher.check();
     assert.equal(levels(), 'error error info');
-    assert.deepEqual(rightsIn(kept), ['read']);
+    assert.deepEqual(rightsIn(watcher), ['read']);
   });
 
   it('logs nothing when only its timestamps change', async (t) => {
-    const { path, kept, levels } = await keep(t);
+    const { path, watcher, levels } = await watch(t);
     await utimes(path, 1, 1);
-    await kept.look();
+    await watcher.check();
     assert.equal(levels(), '');
   });
 
   it('is not reloaded after the watcher is closed', async (t) => {
-    const { path, kept, levels } = await keep(t);
+    const { path, watcher, levels } = await watch(t);
     await writeFile(path, fileWith('write'));
-    const looking = kept.look();
-    kept.close();
+    const looking = watcher.check();
+    watcher.close();
     await looking;
-    assert.deepEqual(rightsIn(kept), ['read']);
+    assert.deepEqual(rightsIn(watcher), ['read']);
     assert.equal(levels(), '');
   });
 });
