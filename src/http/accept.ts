@@ -1,7 +1,8 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
-/* Content negotiation by the weights of request headers (RFC 9110, sections 12.4.2 to 12.5.3). */
+/* Content negotiation (RFC 9110, sections 12.4.2 to 12.5.3) and preferences (RFC 7240). */
 
 /**
  * Returns whether a client with this `Accept` prefers `type` to `other`.
@@ -10,9 +11,9 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
  */
 export function prefers(accept: string | undefined, type: string, other: string): boolean {
   const ranges = parseWeighted(accept);
-  const [wanted, rival] = [mostSpecificMatch(ranges, type), mostSpecificMatch(ranges, other)];
-  if (wanted.weight !== rival.weight) return wanted.weight > rival.weight;
-  return wanted.weight > 0 && wanted.closeness > rival.closeness;
+  const [preferred, alternative] = [mostSpecificMatch(ranges, type), mostSpecificMatch(ranges, other)];
+  if (preferred.weight !== alternative.weight) return preferred.weight > alternative.weight;
+  return preferred.weight > 0 && preferred.specificity > alternative.specificity;
 }
 
 /** Returns whether this `Accept` names `type` itself with a weight above 0. */
@@ -28,9 +29,9 @@ export function preferredCoding<Coding extends string>(
   acceptEncoding: string | undefined,
   codings: readonly Coding[],
 ): Coding | undefined {
-  const taken = parseWeighted(acceptEncoding);
+  const accepted = parseWeighted(acceptEncoding);
   const weightOf = (coding: Coding) =>
-    (taken.find(({ name }) => name === coding) ?? taken.find(({ name }) => name === '*'))?.weight ?? 0;
+    (accepted.find(({ name }) => name === coding) ?? accepted.find(({ name }) => name === '*'))?.weight ?? 0;
   const [best] = codings.filter((coding) => weightOf(coding) > 0).toSorted((a, b) => weightOf(b) - weightOf(a));
   return best;
 }
@@ -57,16 +58,36 @@ function parseWeighted(header = ''): WeightedName[] {
  * Returns the highest weight among the most specific ranges that match a type; 0 if none matches. Ignores other range
  * parameters, because each type has only one variant.
  */
-function mostSpecificMatch(ranges: readonly WeightedName[], type: string): { weight: number; closeness: number } {
+function mostSpecificMatch(ranges: readonly WeightedName[], type: string): { weight: number; specificity: number } {
   const [kind = ''] = type.split('/');
   // Some clients send a lone `*`.
-  const fitting: readonly (readonly string[])[] = [['*/*', '*'], [`${kind}/*`], [type]];
-  for (const closeness of [2, 1, 0]) {
-    const weights = ranges.filter(({ name }) => fitting[closeness]?.includes(name)).map(({ weight }) => weight);
-    if (weights.length > 0) return { weight: Math.max(...weights), closeness };
+  const matchingRanges: readonly (readonly string[])[] = [['*/*', '*'], [`${kind}/*`], [type]];
+  for (const specificity of [2, 1, 0]) {
+    const weights = ranges
+      .filter(({ name }) => matchingRanges[specificity]?.includes(name))
+      .map(({ weight }) => weight);
+    if (weights.length > 0) return { weight: Math.max(...weights), specificity };
   }
-  return { weight: 0, closeness: 0 };
+  return { weight: 0, specificity: 0 };
 }
+
+/**
+ * Returns whether a preference is `quota` (RFC 7240, section 2). An empty value is equivalent to none. A `quota` with
+ * another value or with parameters is unknown and therefore ignored.
+ */
+export function prefersQuota({ prefer }: IncomingHttpHeaders): boolean {
+  if (prefer === undefined) return false;
+  const preferences = [prefer].flat().join(',').match(PREFERENCES) ?? [];
+  // If a preference is repeated, only the first one counts.
+  const first = preferences.find((preference) => /^[ \t]*quota[ \t]*(?:[=;]|$)/i.test(preference));
+  return first !== undefined && /^[ \t]*quota[ \t]*(?:=[ \t]*""[ \t]*)?$/i.test(first);
+}
+
+/**
+ * Matches one element of a comma-separated list; commas in quoted strings don't separate. An unclosed string extends to
+ * the end.
+ */
+const PREFERENCES = /(?:"(?:[^"\\]|\\.?)*(?:"|$)|[^",])+/g;
 
 /** Brotli quality, 0 to 11. Above this, compressing a long listing takes longer than the transfer time it saves. */
 const BROTLI_QUALITY = 4;

@@ -27,7 +27,7 @@ export async function createApiDocuments(routes: readonly DescribedRoute[], pref
       components: { securitySchemes: SECURITY_SCHEMES },
       // Any one of these is sufficient. Public routes need none, hence the empty object.
       security: [{}, { bearer: [] }, { basic: [] }, { session: [] }],
-      tags: ['Files', 'Folders', 'Files and folders', 'Signing in', 'The service'].map((name) => ({ name })),
+      tags: ['Files', 'Folders', 'Files and folders', 'Sign-in', 'System'].map((name) => ({ name })),
     },
     transform: ({ schema, url }) => ({ schema: nameWildcard(schema), url: url.replace('*', ':path') }),
   });

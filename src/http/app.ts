@@ -1,19 +1,17 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import { Ajv } from 'ajv';
 import fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { guardRequests } from './access/request-access.ts';
 import { describeApi } from './api-description.ts';
 import { HttpError } from './errors.ts';
 import { handleErrors, refuseAmbiguousHosts } from './failures.ts';
-import { type App, WITHOUT_DEFAULT_COMPILERS } from './fastify-app.ts';
+import { type App, setCompilers, WITHOUT_DEFAULT_COMPILERS } from './fastify-app.ts';
+import { addQuotaHeader } from './headers.ts';
 import { isolateResponses } from './isolation.ts';
 import { limitOptions, limitRequests } from './limits/limits.ts';
 import { createLongOperations } from './long-operations.ts';
-import { addQuotaHeader } from './quota.ts';
-import { createRequestIds, logRequests } from './request-log.ts';
-import { traceRequests } from './request-trace.ts';
+import { createRequestIds, logRequests, traceRequests } from './request-log.ts';
 import { assetRoutes } from './routes/assets.ts';
 import { fetchRoute, signedRoute } from './routes/fetch.ts';
 import { deleteFileRoute, deleteFolderRoute, folderRoutes, renameFileRoute, transferRoutes } from './routes/files.ts';
@@ -34,7 +32,7 @@ import {
 /** Maximum size of a JSON body. Two paths of maximum length fit, even with every character escaped. */
 const MAX_JSON_BODY_BYTES = 64 * 1024;
 
-/** Maximum characters of a URL path for the router. Node.js limits all headers of a request to 16 KiB. */
+/** Maximum length of a URL path for the router. Node.js limits all headers of a request to 16 KiB. */
 const MAX_PATH_LENGTH = 16 * 1024;
 
 /** Milliseconds of silence after which the system probes whether a client is still connected (TCP keep-alive). */
@@ -67,7 +65,7 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   // Synchronous hooks take `done` because ten promises took half the time of the smallest response.
-  closeIdleConnectionsAtShutdown(app);
+  closeConnectionsOnShutdown(app);
   routeOtherMethods(app);
   sendContinueOnRead(app);
   handleErrors(app, requestIds);
@@ -92,13 +90,13 @@ export async function buildApp(service: Service, logger: FastifyBaseLogger): Pro
  * Closes connections during shutdown. A response that began before has promised to keep its connection open, and
  * nothing else would close it. Later responses announce that the connection closes.
  */
-function closeIdleConnectionsAtShutdown(app: App): void {
+function closeConnectionsOnShutdown(app: App): void {
   let isClosing = false;
   app.addHook('preClose', async () => {
     isClosing = true;
   });
   app.addHook('onResponse', (_request, _reply, done) => {
-    // The server treats the connection as idle only in the next turn of the event loop.
+    // The server treats the connection as idle only in the next iteration of the event loop.
     if (isClosing) setImmediate(() => app.server.closeIdleConnections());
     done();
   });
@@ -161,28 +159,6 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
-}
-
-const AJV_OPTIONS = {
-  strictTypes: false,
-  verbose: true,
-  removeAdditional: false,
-  useDefaults: false,
-  // TypeBox creates valid schemas; validating them would add 30 ms to each start.
-  validateSchema: false,
-  meta: false,
-} as const;
-
-// Shared by all applications of a process, because each keeps the schemas that it has compiled.
-const strictValidator = new Ajv({ ...AJV_OPTIONS, coerceTypes: false });
-const coercingValidator = new Ajv({ ...AJV_OPTIONS, coerceTypes: true });
-
-/** Sets the validators: no type coercion, except for query strings, which are text. */
-function setCompilers(app: App): void {
-  app.setValidatorCompiler(({ schema, httpPart }) =>
-    (httpPart === 'querystring' ? coercingValidator : strictValidator).compile(schema),
-  );
-  app.setSerializerCompiler(() => JSON.stringify);
 }
 
 /**

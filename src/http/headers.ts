@@ -1,10 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Presentation, presentationOf, type Shown } from '../model/presentation.ts';
-import type { FileEntry } from '../model/store.ts';
+import type { FileEntry, Quota } from '../model/store.ts';
+import { prefersQuota } from './accept.ts';
+import './access/request-access.ts';
 import { HttpError } from './errors.ts';
+import type { App } from './fastify-app.ts';
 import { lastModified, quoteEtag } from './preconditions.ts';
+import type { Service } from './service.ts';
 
-/** How a browser receives a file. */
+/** How a browser displays a file. */
 export interface DisplayOptions {
   /** Whether the browser saves the file instead of displaying it. */
   readonly download: boolean;
@@ -21,21 +25,21 @@ export function contentHeaders(
   { download, framedBy }: DisplayOptions,
 ): Readonly<Record<string, string>> {
   const known = cachedHeaders.get(file);
-  if (known?.showing.download === download && known.showing.framedBy === framedBy) return known.headers;
+  if (known?.display.download === download && known.display.framedBy === framedBy) return known.headers;
   const presentation = presentationOf(file, { download });
   const headers = {
     ...fileHeaders(file),
     ...isolationHeaders(presentation, framedBy),
     'content-type': presentation.type,
   };
-  cachedHeaders.set(file, { showing: { download, framedBy }, headers });
+  cachedHeaders.set(file, { display: { download, framedBy }, headers });
   return headers;
 }
 
 /** The last headers of each entry. */
 const cachedHeaders = new WeakMap<
   FileEntry,
-  { readonly showing: DisplayOptions; readonly headers: Readonly<Record<string, string>> }
+  { readonly display: DisplayOptions; readonly headers: Readonly<Record<string, string>> }
 >();
 
 /** Returns the headers that describe the file itself. */
@@ -140,4 +144,22 @@ export function rejectActiveUse(headers: IncomingHttpHeaders): void {
 export function relativeTo(requestUrl: string, target: string): string {
   const [path = ''] = requestUrl.split('?');
   return '../'.repeat(path.split('/').length - 2) + target.slice(1);
+}
+
+/**
+ * Adds the store's quota to responses if the client prefers it (RFC 7240). With an access file, only signed-in users
+ * receive it.
+ */
+export function addQuotaHeader(app: App, { files, access: { mode } }: Pick<Service, 'files' | 'access'>): void {
+  app.addHook('onSend', ({ headers, access }, reply, _payload, done) => {
+    const mayRead = prefersQuota(headers) && (mode !== 'file' || access?.user !== undefined);
+    const quota = mayRead ? files.quota() : undefined;
+    if (quota) reply.headers({ 'x-store-quota': formatQuota(quota), 'preference-applied': 'quota' });
+    done();
+  });
+}
+
+/** Returns the quota header. `reset` is in seconds since 1970, as in the headers of hosting APIs. */
+function formatQuota({ limit, remaining, reset }: Quota): string {
+  return `limit=${limit}, remaining=${remaining}, reset=${Math.ceil(reset.getTime() / 1000)}`;
 }

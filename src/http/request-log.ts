@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { runFor, type TracedRequest } from '../observability/tracer.ts';
+import './access/request-access.ts';
 import type { App } from './fastify-app.ts';
 import { createProxyCheck } from './limits/connections.ts';
 import type { Limits } from './limits/limits.ts';
@@ -18,11 +20,11 @@ export type RequestIds = (request: IncomingMessage) => string;
  * request.
  */
 export function createRequestIds({ trustProxy }: Pick<Limits, 'trustProxy'>): RequestIds {
-  const isTrusted = createProxyCheck(trustProxy);
+  const isTrustedProxy = createProxyCheck(trustProxy);
   return ({ headers, socket }) => {
-    const given = headers[REQUEST_ID];
-    const isUsable = typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given);
-    return isUsable && socket.remoteAddress !== undefined && isTrusted(socket.remoteAddress) ? given : randomUUID();
+    const received = headers[REQUEST_ID];
+    const isSafe = typeof received === 'string' && /^[\w.:-]{1,128}$/.test(received);
+    return isSafe && isTrustedProxy(socket.remoteAddress) ? received : randomUUID();
   };
 }
 
@@ -44,7 +46,7 @@ export const pathOf = ({ url }: Pick<FastifyRequest, 'url'>): string =>
 const MAX_LOGGED_PATH = 1024;
 
 /** Returns a client's text for the log, truncated with its original length. */
-const truncated = (text: string): string =>
+const truncate = (text: string): string =>
   text.length > MAX_LOGGED_PATH ? `${text.slice(0, MAX_LOGGED_PATH)}… (cut off: ${text.length} characters)` : text;
 
 /** The log levels that include level `info`. */
@@ -56,10 +58,10 @@ const INFO_LEVELS: readonly string[] = ['info', 'debug', 'trace'];
  */
 export function logRequests(app: App, { metrics }: Pick<Service, 'metrics'>): void {
   const isLogged = INFO_LEVELS.includes(app.log.level);
-  const refused = createRejectionLog(app);
+  const countRejection = createRejectionLog(app);
   app.addHook('onRequest', (request, reply, done) => {
     reply.header(REQUEST_ID, request.id);
-    if (isLogged || metrics) observeRequest(request, reply, { isLogged, metrics, refused });
+    if (isLogged || metrics) observeRequest(request, reply, { isLogged, metrics, countRejection });
     done();
   });
 }
@@ -70,17 +72,21 @@ const bytesReadBefore = new WeakMap<Socket, number>();
 function observeRequest(
   request: FastifyRequest,
   reply: FastifyReply,
-  { isLogged, metrics, refused }: { isLogged: boolean; refused: (client: string) => void } & Pick<Service, 'metrics'>,
+  {
+    isLogged,
+    metrics,
+    countRejection,
+  }: { isLogged: boolean; countRejection: (client: string) => void } & Pick<Service, 'metrics'>,
 ): void {
   const started = performance.now();
   const { socket } = request;
-  const sentBefore = socket.bytesWritten;
+  const bytesWrittenBefore = socket.bytesWritten;
   metrics?.requestBegan();
   reply.raw.once('close', () => {
     const { method } = request;
     const route = request.routeOptions.url;
     const status = statusOf(reply);
-    const bytes = socket.bytesWritten - sentBefore;
+    const bytes = socket.bytesWritten - bytesWrittenBefore;
     const milliseconds = performance.now() - started;
     if (metrics) {
       const received = socket.bytesRead - (bytesReadBefore.get(socket) ?? 0);
@@ -88,12 +94,12 @@ function observeRequest(
       metrics.requestEnded({ method, route, status, seconds: milliseconds / 1000, received, sent: bytes });
     }
     if (!isLogged) return;
-    if (status === 429) return refused(request.ip);
+    if (status === 429) return countRejection(request.ip);
     request.log.info(
       {
         method,
         route,
-        path: truncated(pathOf(request)),
+        path: truncate(pathOf(request)),
         status,
         bytes,
         milliseconds: Math.round(milliseconds * 10) / 10,
@@ -103,7 +109,38 @@ function observeRequest(
   });
 }
 
-/** Milliseconds between two log lines. */
+/** The log levels that include lines for store calls, which name the request that caused them. */
+const DEBUG_LEVELS: readonly string[] = ['debug', 'trace'];
+
+/**
+ * Makes a request available to the code that runs for it (`currentRequest`). With tracing, its span lasts from its
+ * headers to the end of its response. Health checks are not traced. A `traceparent` counts only if a proxy in
+ * `TRUST_PROXY` sent it. Other clients could otherwise decide what is traced, and add spans to other traces.
+ */
+export function traceRequests(app: App, { tracer, limits }: Pick<Service, 'tracer' | 'limits'>): void {
+  if (!tracer && !DEBUG_LEVELS.includes(app.log.level)) return;
+  const isTrustedProxy = createProxyCheck(limits.trustProxy);
+  app.addHook('onRequest', (request, reply, done) => {
+    const isHealthCheck = request.routeOptions.config.access === 'health';
+    const isTrusted = isTrustedProxy(request.socket.remoteAddress);
+    const span = isHealthCheck ? undefined : tracer?.begin(tracedRequest(request, isTrusted));
+    if (span) reply.raw.once('close', () => span.end(statusOf(reply)));
+    runFor({ id: request.id, span }, done);
+  });
+}
+
+const tracedRequest = (request: FastifyRequest, isTrusted: boolean): TracedRequest => ({
+  id: request.id,
+  method: request.method,
+  route: request.routeOptions.url,
+  path: pathOf(request),
+  scheme: request.protocol,
+  host: request.hostname || undefined,
+  port: request.port ?? undefined,
+  headers: isTrusted ? request.headers : { ...request.headers, traceparent: undefined, tracestate: undefined },
+});
+
+/** Milliseconds between two log lines about requests that are refused with 429. */
 const REJECTION_LOG_INTERVAL_MS = 10_000;
 
 /** Maximum number of clients that a line names. */
@@ -114,31 +151,28 @@ const MAX_LOGGED_CLIENTS = 5;
  * some clients. A client that sends too many requests must not flood the log. Call the returned function for each
  * refused request.
  */
-export function createRejectionLog(app: App): (client: string) => void {
+function createRejectionLog(app: App): (client: string) => void {
   const clients = new Set<string>();
   let requests = 0;
   let timer: NodeJS.Timeout | undefined;
 
-  const tell = () => {
+  const flush = () => {
     clearTimeout(timer);
     timer = undefined;
     if (requests === 0) return;
-    app.log.info(
-      { status: 429, requests, clients: [...clients] },
-      'Requests were refused, as their clients sent too many.',
-    );
+    app.log.info({ status: 429, requests, clients: [...clients] }, 'Requests refused with 429.');
     requests = 0;
     clients.clear();
-    timer = setTimeout(tell, REJECTION_LOG_INTERVAL_MS).unref();
+    timer = setTimeout(flush, REJECTION_LOG_INTERVAL_MS).unref();
   };
   app.addHook('onClose', async () => {
-    tell();
+    flush();
     clearTimeout(timer);
   });
 
   return (client) => {
     requests++;
     if (clients.size < MAX_LOGGED_CLIENTS) clients.add(client);
-    if (!timer) tell();
+    if (!timer) flush();
   };
 }

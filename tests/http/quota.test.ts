@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { prefersQuota } from '../../src/http/quota.ts';
+import { prefersQuota } from '../../src/http/accept.ts';
 import { StoreError } from '../../src/model/error.ts';
 import type { Quota, Store } from '../../src/model/store.ts';
 import { observe } from '../../src/stores/layers/observe.ts';

@@ -62,7 +62,7 @@ function limitConnectionsPerClient(app: App, { connectionsPerClient, trustProxy 
 const LOOPBACK_NETWORKS = ['127.0.0.0/8', '::1'];
 
 /** Returns a function that checks whether the address of a connection belongs to a trusted proxy. */
-export function createProxyCheck(trustProxy: ConnectionLimits['trustProxy']): (address: string) => boolean {
+export function createProxyCheck(trustProxy: ConnectionLimits['trustProxy']): (address: string | undefined) => boolean {
   if (trustProxy === false) return () => false;
   const list = new BlockList();
   for (const network of trustProxy.flatMap((entry) => (entry === 'loopback' ? LOOPBACK_NETWORKS : [entry]))) {
@@ -70,7 +70,7 @@ export function createProxyCheck(trustProxy: ConnectionLimits['trustProxy']): (a
     if (bits === undefined) list.addAddress(address, familyOf(address));
     else list.addSubnet(address, Number(bits), familyOf(address));
   }
-  return (address) => list.check(address, familyOf(address));
+  return (address) => address !== undefined && list.check(address, familyOf(address));
 }
 
 const familyOf = (address: string) => (isIPv6(address) ? 'ipv6' : 'ipv4');

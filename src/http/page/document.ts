@@ -31,12 +31,12 @@ function titleOf(folder: string): string {
   return name === undefined ? 'Holdall' : `${name} – Holdall`;
 }
 
-/** Returns the content for browsers without scripts. */
+/** Returns the content for browsers without JavaScript. */
 function renderNoscript({ base, answer }: Embedded): string {
-  const needed = '<p>This page needs JavaScript for everything but looking.</p>';
-  if (!answer.success) return `${needed}<p>${escapeHtml(answer.error)}</p>`;
+  const notice = '<p>Without JavaScript, you can only browse and download.</p>';
+  if (!answer.success) return `${notice}<p>${escapeHtml(answer.error)}</p>`;
   const items = answer.entries.map((entry) => `<li>${renderEntryLink(base, entry)}</li>`);
-  return `${needed}<ul>${items.join('')}</ul>${renderNextPageLink(base, answer)}`;
+  return `${notice}<ul>${items.join('')}</ul>${renderNextPageLink(base, answer)}`;
 }
 
 /** Returns the link of an entry. `bdi` keeps a name from changing the text direction around it. */
@@ -54,7 +54,7 @@ function renderNextPageLink(base: string, { prefix, cursor }: Listing): string {
 }
 
 /** Escapes text for an element or a quoted attribute. */
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
@@ -113,7 +113,7 @@ export function isCspSource(origin: string): boolean {
 
 /* URLs of the web UI. All are relative, so that they also work behind a reverse proxy with a path prefix. */
 
-/** First segments of routes that hide folders of the same name, and everything below them. */
+/** First path segments of routes. Folders of these names are only available with `?prefix=`. */
 const ROUTE_SEGMENTS = ['file', 'thumb', '-', 'delete', 'delete_folder', 'rename', 'rename_folder'];
 
 /** Returns the root of the service relative to the URL of the request, with a trailing `/`. */
@@ -121,7 +121,7 @@ export function baseOf(requestUrl: string): string {
   return relativeTo(requestUrl, '/') || './';
 }
 
-/** Returns whether GET of this URL lists a folder, even if that folder does not exist. */
+/** Returns whether a GET request for this URL lists a folder, even if that folder does not exist. */
 export function isListingUrl(requestUrl: string): boolean {
   return !ROUTE_SEGMENTS.some((segment) => requestUrl.startsWith(`/${segment}/`));
 }

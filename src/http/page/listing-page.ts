@@ -7,7 +7,7 @@ import { describeUser } from '../access/request-access.ts';
 import { CACHE_CONTROL, JSON_TYPE } from '../headers.ts';
 import type { Failure, Listing } from '../schemas.ts';
 import type { Service } from '../service.ts';
-import { baseOf, fileUrl, folderUrl, isListingUrl, pageHeaders, renderDocument } from './document.ts';
+import { baseOf, escapeHtml, fileUrl, folderUrl, isListingUrl, pageHeaders, renderDocument } from './document.ts';
 
 /**
  * Sends a listing or its error with the status of `reply`: as the web UI if the client prefers HTML, otherwise as JSON.
@@ -68,12 +68,12 @@ export function sendLinkList(
   { first, next }: { first: StoreListing; next: (cursor: string) => Promise<StoreListing> },
 ): FastifyReply {
   const base = baseOf(request.url);
-  const lines = async function* () {
+  const renderPages = async function* () {
     yield '<!doctype html><meta charset="utf-8"><ul>';
     for (let page: StoreListing | undefined = first; page; page = page.cursor ? await next(page.cursor) : undefined) {
       const folders = new Set(page.entries.filter(({ kind }) => kind === 'folder').map(({ path }) => path));
       yield page.entries
-        .map((entry) => `<li><a href="${entryUrl(base, entry, folders)}">${escape(nameOf(entry.path))}</a>`)
+        .map((entry) => `<li><a href="${entryUrl(base, entry, folders)}">${escapeHtml(nameOf(entry.path))}</a>`)
         .join('');
     }
     yield '</ul>';
@@ -85,7 +85,7 @@ export function sendLinkList(
       'content-security-policy': "default-src 'none'",
     })
     .type('text/html; charset=utf-8')
-    .send(Readable.from(request.method === 'HEAD' ? [] : lines()));
+    .send(Readable.from(request.method === 'HEAD' ? [] : renderPages()));
 }
 
 /**
@@ -103,8 +103,5 @@ export function fileRedirectUrl(request: FastifyRequest, folder: FolderPath): st
  */
 function entryUrl(base: string, { kind, path }: Entry, folders: ReadonlySet<string>): string {
   if (kind === 'folder') return folderUrl(base, path);
-  const below = folderUrl(base, path);
-  return !isListingUrl(`/${path}`) || folders.has(`${path}/`) ? fileUrl(base, path) : below;
+  return !isListingUrl(`/${path}`) || folders.has(`${path}/`) ? fileUrl(base, path) : folderUrl(base, path);
 }
-
-const escape = (text: string) => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);

@@ -14,7 +14,7 @@ import {
   withProgress,
 } from '../schemas.ts';
 
-/** Registers the deletion of a file. Ignores the body of its requests. */
+/** Registers the route that deletes a file. Request bodies are ignored. */
 export function deleteFileRoute(app: App): void {
   app.route({
     method: ['DELETE', 'POST'],
@@ -23,7 +23,7 @@ export function deleteFileRoute(app: App): void {
     schema: {
       tags: ['Files'],
       summary: 'Delete a file',
-      description: '`POST` is for environments that lack `DELETE`.',
+      description: 'Use `POST` if your client or proxy does not support `DELETE`.',
       params: PathParameter,
       response: { 200: Success, '4xx': Failure, '5xx': Failure },
     },
@@ -42,7 +42,7 @@ export function renameFileRoute(app: App): void {
       schema: {
         tags: ['Files'],
         summary: 'Rename a file',
-        description: 'The file stays in its folder.',
+        description: 'Changes the name within the folder.',
         params: PathParameter,
         body: Rename,
         response: { 200: FileRenamed, '4xx': Failure, '5xx': Failure },
@@ -57,12 +57,12 @@ export function renameFileRoute(app: App): void {
   );
 }
 
-/** OpenAPI text about progress and cancellation of folder operations. */
+/** OpenAPI description of progress and cancellation of folder operations. */
 export const PROGRESS_DESCRIPTION =
-  'With `Accept: application/x-ndjson` it answers at once with lines of progress, the last one being the usual ' +
-  'answer and its `status`; leaving the request cancels the operation.';
+  'With `Accept: application/x-ndjson`, the response starts at once and reports progress, one JSON object per line. ' +
+  'The last line is the usual response with its `status`. Closing the connection cancels the operation.';
 
-/** Registers the deletion of a folder. Ignores the body of its requests. */
+/** Registers the routes that delete a folder. Request bodies are ignored. */
 export function deleteFolderRoute(app: App, operations: LongOperations): void {
   app.route({
     method: ['DELETE', 'POST'],
@@ -71,7 +71,7 @@ export function deleteFolderRoute(app: App, operations: LongOperations): void {
     schema: {
       tags: ['Folders'],
       summary: 'Delete a folder and everything in it',
-      description: `\`POST\` is for environments that lack \`DELETE\`. ${PROGRESS_DESCRIPTION}`,
+      description: `Use \`POST\` if your client or proxy does not support \`DELETE\`. ${PROGRESS_DESCRIPTION}`,
       params: PathParameter,
       response: { 200: withProgress(Success), '4xx': Failure, '5xx': Failure },
     },
@@ -94,7 +94,7 @@ export function folderRoutes(app: App, operations: LongOperations): void {
       schema: {
         tags: ['Folders'],
         summary: 'Rename a folder',
-        description: `The folder stays where it is, with everything in it. ${PROGRESS_DESCRIPTION}`,
+        description: `Changes the name within the parent folder. ${PROGRESS_DESCRIPTION}`,
         params: PathParameter,
         body: Rename,
         response: { 200: withProgress(FolderRenamed), '4xx': Failure, '5xx': Failure },
@@ -118,7 +118,7 @@ export function folderRoutes(app: App, operations: LongOperations): void {
       schema: {
         tags: ['Folders'],
         summary: 'Create a folder',
-        description: 'With its parents; a folder that exists already is a success.',
+        description: 'Also creates missing parent folders. Succeeds if the folder exists.',
         body: CreateFolder,
         response: { 200: Success, '4xx': Failure, '5xx': Failure },
       },
@@ -157,7 +157,7 @@ export function transferRoutes(app: App, operations: LongOperations): void {
         schema: {
           tags: ['Files and folders'],
           summary,
-          description: `A folder goes with everything in it. For folders: ${PROGRESS_DESCRIPTION}`,
+          description: `Folders include everything in them. For folders: ${PROGRESS_DESCRIPTION}`,
           body: Transfer,
           response: { 200: withProgress(Success), '4xx': Failure, '5xx': Failure },
         },
@@ -170,10 +170,10 @@ export function transferRoutes(app: App, operations: LongOperations): void {
           await files[transferFile](parseFile(source), parseFile(destination), { replace });
           return envelope;
         }
-        const from = parseFolder(source);
-        const to = parseFolder(destination);
+        const sourceFolder = parseFolder(source);
+        const destinationFolder = parseFolder(destination);
         return operations.run(request, reply, async (options) => {
-          await files[transferFolder](from, to, { ...options, replace });
+          await files[transferFolder](sourceFolder, destinationFolder, { ...options, replace });
           return envelope;
         });
       },

@@ -21,7 +21,7 @@ export function listingRoutes(app: App, service: Service): void {
     tags: ['Folders'],
     summary: 'List a folder',
     description:
-      'The folder is the path or `prefix`; `prefix` reaches those that a route hides, such as `file/`. Who prefers HTML to JSON gets the web page.',
+      'Give the folder as the path or as `prefix`. Folders with the name of a route, such as `file/`, need `prefix`. Clients that prefer HTML to JSON get the web UI.',
     querystring: ListingQuery,
     response: { 200: withHtml(Listing), '4xx': withHtml(Failure), '5xx': withHtml(Failure) },
   };

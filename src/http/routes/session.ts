@@ -17,9 +17,9 @@ export function sessionRoutes(app: App, { access }: Service): void {
     {
       config,
       schema: {
-        tags: ['Signing in'],
-        summary: 'Who sends the request, and how to sign in',
-        response: { 200: Asker, '4xx': Failure, '5xx': Failure },
+        tags: ['Sign-in'],
+        summary: 'Get the current user and the sign-in methods',
+        response: { 200: CurrentUser, '4xx': Failure, '5xx': Failure },
       },
     },
     async (request, reply) => {
@@ -38,9 +38,9 @@ export function sessionRoutes(app: App, { access }: Service): void {
       // The default validation error would contain the password.
       attachValidation: true,
       schema: {
-        tags: ['Signing in'],
-        summary: 'Sign in by name and password',
-        description: 'The session is in the cookie that the answer sets. A 429 says when to try again.',
+        tags: ['Sign-in'],
+        summary: 'Sign in with username and password',
+        description: 'The response sets the session cookie. A 429 response has `Retry-After`.',
         body: Credentials,
         response: { 200: SignedIn, '4xx': Failure, '5xx': Failure },
       },
@@ -63,11 +63,11 @@ export function sessionRoutes(app: App, { access }: Service): void {
 /** Registers sign-out. Ignores the body of its requests. */
 export function endSessionRoutes(app: App, { access }: Service): void {
   const schema = {
-    tags: ['Signing in'],
+    tags: ['Sign-in'],
     summary: 'Sign out',
     description:
-      'Ends the session of the request everywhere. It is a success without one too. ' +
-      '`POST /-/session/end` is for environments that lack `DELETE`.',
+      'Ends the session of the request on all servers. Succeeds without a session. ' +
+      'Use `POST /-/session/end` if your client or proxy does not support `DELETE`.',
     response: { 200: Success, '4xx': Failure, '5xx': Failure },
   };
   for (const [method, url] of [
@@ -97,13 +97,13 @@ function requireAuthenticators(authenticators: Authenticators | undefined): Auth
   throw new HttpError(404, 'There is nobody to sign in as: the service has no access file.');
 }
 
-const Asker = Type.Object(
+const CurrentUser = Type.Object(
   {
     success: Type.Literal(true),
-    name: Type.Union([Type.String(), Type.Null()], { description: 'Null for somebody who has not signed in.' }),
+    name: Type.Union([Type.String(), Type.Null()], { description: 'The username; null for anonymous users.' }),
     signIn: SignIn,
   },
-  { title: 'Asker' },
+  { title: 'Current user' },
 );
 
 const Credentials = Type.Object({ name: Type.String(), password: Type.String() });
@@ -125,11 +125,11 @@ export function signInRoutes(app: App, service: Service): void {
     {
       config,
       schema: {
-        tags: ['Signing in'],
-        summary: 'Sign in by the OpenID Connect provider',
+        tags: ['Sign-in'],
+        summary: 'Sign in with the OpenID Connect provider',
         querystring: Type.Object({
           return: Type.Optional(
-            Type.String({ description: 'Where to come back to, relative to the root of the service.' }),
+            Type.String({ description: 'Where to return after the sign-in, relative to the root of the service.' }),
           ),
         }),
         response,

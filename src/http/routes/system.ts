@@ -24,8 +24,8 @@ export function systemRoutes(app: App, { files, metrics }: Service): void {
     {
       config: { access: 'health', hasNoLimits: true },
       schema: {
-        tags: ['The service'],
-        summary: 'Whether the process answers',
+        tags: ['System'],
+        summary: 'Liveness check',
         response: { 200: Success, '4xx': Failure },
       },
     },
@@ -37,10 +37,10 @@ export function systemRoutes(app: App, { files, metrics }: Service): void {
     {
       config: { access: 'health' },
       schema: {
-        tags: ['The service'],
-        summary: 'Whether the service can do its work',
+        tags: ['System'],
+        summary: 'Readiness check',
         description:
-          "A 503 says why the store can't be used. The outcome may be two seconds old. `quota` is only for requests that send `METRICS_TOKEN` as `Authorization: Bearer`.",
+          'Returns 503 with the reason if the store is not available. Results are cached for two seconds. `quota` is only included if the request sends `METRICS_TOKEN` as `Authorization: Bearer`.',
         response: { 200: Ready, '4xx': Failure, '5xx': Failure },
       },
     },
@@ -59,17 +59,17 @@ export function systemRoutes(app: App, { files, metrics }: Service): void {
 /** Returns a function that checks the store: one check at a time, whose result is shared and cached for two seconds. */
 function createCachedCheck(files: Pick<Files, 'check'>): () => Promise<void> {
   let outcome: Promise<void> | undefined;
-  let ended: number | undefined;
-  const end = () => {
-    ended = Date.now();
+  let settledAt: number | undefined;
+  const onSettled = () => {
+    settledAt = Date.now();
   };
   return () => {
-    const age = ended === undefined ? 0 : Date.now() - ended;
+    const age = settledAt === undefined ? 0 : Date.now() - settledAt;
     // If the clock is set back, the cached result must not last longer.
     if (outcome && age >= 0 && age < CHECK_LIFETIME_MS) return outcome;
-    ended = undefined;
+    settledAt = undefined;
     outcome = files.check();
-    outcome.then(end, end);
+    outcome.then(onSettled, onSettled);
     return outcome;
   };
 }
@@ -96,10 +96,10 @@ export function metricsRoute(app: App, { token, format }: ServiceMetrics): void 
     {
       config: { access: 'health' },
       schema: {
-        tags: ['The service'],
-        summary: 'What the service counts',
+        tags: ['System'],
+        summary: 'Prometheus metrics',
         description:
-          'In the text format of Prometheus, of all processes together. Only where `METRICS_TOKEN` is set, to who sends it as `Authorization: Bearer`.',
+          'Returns the metrics of all processes in the Prometheus text format. Requires `METRICS_TOKEN` as `Authorization: Bearer`.',
         response: {
           200: { description: 'Metrics.', content: { 'text/plain': { schema: Type.String() } } },
           '4xx': Failure,

@@ -22,12 +22,12 @@ export function thumbnailRoute(app: App, { thumbnails }: Pick<Service, 'thumbnai
       config: { access: 'files' },
       schema: {
         tags: ['Files'],
-        summary: 'Fetch the thumbnail of an image',
+        summary: 'Get the thumbnail of an image',
         description:
-          '320×320 pixels, JPEG. Of JPEG, PNG, WebP, GIF, AVIF (50 megapixels), TIFF and SVG up to 50 MB and 100 megapixels.',
+          'Returns a JPEG of 320×320 pixels. Supports JPEG, PNG, WebP, GIF, TIFF and SVG images up to 50 MB and 100 megapixels, and AVIF up to 50 megapixels.',
         params: PathParameter,
         response: {
-          200: { description: 'The JPEG.', content: { 'image/jpeg': { schema: Type.Any() } } },
+          200: { description: 'The thumbnail.', content: { 'image/jpeg': { schema: Type.Any() } } },
           304: { ...Type.Null(), description: 'Not modified.' },
           '4xx': Failure,
           '5xx': Failure,
