@@ -1,6 +1,4 @@
-import type { Readable } from 'node:stream';
 import { isStoreError, quoted, StoreError } from '../model/error.ts';
-import { mediaTypeOfUpload } from '../model/media-type.ts';
 import { childFile, childFolder, type FilePath, type FolderPath, nameOf, parentOf, ROOT } from '../model/path.ts';
 import type { ByteRange } from '../model/range.ts';
 import {
@@ -10,18 +8,14 @@ import {
   type Listing,
   MAX_PAGE,
   type Quota,
-  type Release,
   type Replacing,
   type Store,
-  type Upload,
-  type WriteCondition,
 } from '../model/store.ts';
 import { signedPath, type UrlSigner } from '../model/url-signer.ts';
-import { checkedBody } from '../streams/bodies.ts';
 import { copyFile, moveFile } from './copy-and-move.ts';
 import { createFolderOperations, type FolderOperations } from './folder-operations.ts';
-import { spool } from './spool.ts';
 import type { FolderOptions } from './tree-operations.ts';
+import { type IncomingFile, upload } from './upload.ts';
 
 export interface FilesOptions {
   /** Maximum size of an upload in bytes; undefined for no limit. */
@@ -35,35 +29,14 @@ export interface FilesOptions {
   readonly contents?: { readonly origin: string; readonly signer: UrlSigner } | undefined;
 }
 
-/** The result of a fetch: the content, or the URL to redirect to. */
-export type Fetched = { readonly content: Content } | { readonly location: string };
+/** How a client gets a file: the content, or the URL to redirect to. */
+export type Download = { readonly content: Content } | { readonly url: string };
 
 /** The range and the version to read. */
 export type ReadOptions = { readonly range?: ByteRange; readonly ifMatch?: string } & Cancellable;
 
-/** A file to be uploaded. `declaredType` is the media type that the client sent. */
-export interface IncomingFile {
-  readonly body: Readable;
-  readonly release?: Release | undefined;
-  readonly declaredType?: string | undefined;
-  /** Called after the last byte, before the file is committed. If it rejects, the upload fails. */
-  readonly atEnd?: (() => Promise<void>) | undefined;
-  /** Maximum size in bytes, if known. */
-  readonly sizeAtMost?: number | undefined;
-  /** Returns the modification time to store. Called after the end of `body` and `atEnd`. */
-  readonly modified?: Upload['modified'];
-}
-
-export type UploadOptions = { readonly condition?: WriteCondition | undefined } & Cancellable;
-
-/**
- * A staged upload, whose destination was unknown when its content arrived. Either function ends it; a second call
- * does nothing.
- */
-export interface StagedFile {
-  commit(file: FilePath, options?: UploadOptions): Promise<FileEntry>;
-  discard(): Promise<void>;
-}
+/** `asAttachment`: browsers save the file instead of displaying it. */
+export type DownloadOptions = ReadOptions & { readonly asAttachment: boolean };
 
 /**
  * The operations on files and folders, with all rules, on any store. Every expected error is a `StoreError` of the
@@ -76,22 +49,22 @@ export interface Files extends FolderOperations {
   /** Opens a file of any size. */
   read(file: FilePath, options?: ReadOptions): Promise<Content>;
   /**
-   * Opens a file that is smaller than the limit, or returns a presigned URL for a larger one. Throws `too-large` if
+   * Returns the content of a file that is smaller than 6 MB, and a presigned URL for a larger one. Throws `too-large` if
    * the store has no presigned URLs. With `contents`, always returns a URL.
    */
-  fetch(file: FilePath, options: ReadOptions & { download: boolean }): Promise<Fetched>;
+  download(file: FilePath, options: DownloadOptions): Promise<Download>;
   /**
-   * Returns the cached content if `fetch` would return the content itself (`Store.readCached`); otherwise undefined.
+   * Returns the URL that `download` returns for the file; undefined if `download` returns the content. With the purpose
+   * `stat`, the URL allows only a HEAD.
    */
-  readCached(file: FilePath): ReturnType<NonNullable<Store['readCached']>>;
-  /** Returns the presigned URL that `fetch` returns for the file; undefined if `fetch` returns the content itself. */
   downloadUrl(
     file: FileEntry,
-    options: { download: boolean; purpose: 'read' | 'stat' } & Cancellable,
+    options: { asAttachment: boolean; purpose: 'read' | 'stat' } & Cancellable,
   ): Promise<string | undefined>;
-  upload(file: FilePath, incoming: IncomingFile, options?: UploadOptions): Promise<FileEntry>;
-  /** Stages an upload whose destination is known only after its content. */
-  stage(incoming: IncomingFile, options?: Cancellable): Promise<StagedFile>;
+  /** Returns the cached content (`Store.readCached`) if `download` would return the content; otherwise undefined. */
+  readCached(file: FilePath): ReturnType<NonNullable<Store['readCached']>>;
+  /** Writes an uploaded file, or nothing if any part of the upload fails. Consumes `incoming.body`. */
+  upload(incoming: IncomingFile, options?: Cancellable): Promise<FileEntry>;
   deleteFile(file: FilePath, options?: Cancellable): Promise<void>;
   /** Renames a file within its folder. Returns the new path. */
   renameFile(file: FilePath, name: string, options: Replacing & Cancellable): Promise<FilePath>;
@@ -121,23 +94,7 @@ export function createFiles(store: Store, { maxUploadSize, presignExpires, conte
     read: (file, options) => store.read(file, options),
     ...createDownloads(store, { presignExpires, contents }),
 
-    async upload(file, { body, release, declaredType, atEnd, sizeAtMost, modified }, options) {
-      const type = mediaTypeOfUpload(declaredType, nameOf(file));
-      const checked = checkedBody(body, { limit: maxUploadSize, atEnd });
-      return store.write(file, { body: checked, release, type, sizeAtMost, modified }, options);
-    },
-
-    async stage({ body, release, declaredType, modified }, options) {
-      const limited = checkedBody(body, { limit: maxUploadSize });
-      const staged = await (store.stage
-        ? store.stage({ body: limited, release }, options)
-        : spool(store, limited, options));
-      return {
-        commit: (file, uploadOptions) =>
-          staged.publish(file, { type: mediaTypeOfUpload(declaredType, nameOf(file)), modified }, uploadOptions),
-        discard: () => staged.discard(),
-      };
-    },
+    upload: (incoming, options) => upload(store, incoming, { ...options, maxUploadSize }),
 
     deleteFile: (file, options) => store.remove(file, options),
 
@@ -189,54 +146,58 @@ function requireNewName(from: FilePath | FolderPath, to: FilePath | FolderPath):
 }
 
 /**
- * Files of at least this many bytes are served by a presigned URL instead of directly. This is the 6 MB limit of the
- * HTTP API.
+ * Maximum size of a file whose content the service sends itself. Larger files are downloaded by a presigned URL. This is
+ * the 6 MB limit of the HTTP API.
  */
-const DIRECT_LIMIT = 6 * 1024 * 1024;
+const MAX_DIRECT_BYTES = 6 * 1024 * 1024 - 1;
 
 /** Creates the members that serve contents, directly or by URL. */
 export function createDownloads(
   store: Store,
   { presignExpires, contents }: Pick<FilesOptions, 'presignExpires' | 'contents'>,
-): Pick<Files, 'fetch' | 'readCached' | 'downloadUrl'> {
-  const presign = async (file: FileEntry, options: Parameters<Files['downloadUrl']>[1]) =>
-    file.size < DIRECT_LIMIT ? undefined : store.presign?.(file, { ...options, expires: presignExpires });
-
-  const downloadUrl: Files['downloadUrl'] = async (file, options) => {
-    const presigned = await presign(file, options);
+): Pick<Files, 'download' | 'downloadUrl' | 'readCached'> {
+  const downloadUrl: Files['downloadUrl'] = async (file, { asAttachment, purpose, signal }) => {
+    const isDirect = file.size <= MAX_DIRECT_BYTES;
+    const options = { download: asAttachment, purpose, expires: presignExpires, signal };
+    const presigned = isDirect ? undefined : await store.presign?.(file, options);
     if (contents && !presigned?.startsWith('http')) {
       const { origin, signer } = contents;
       const expires = expiryAfter(presignExpires, Date.now());
-      return origin + (presigned ?? signedPath(signer, { file: file.path, expires, download: options.download }));
+      return origin + (presigned ?? signedPath(signer, { file: file.path, expires, download: asAttachment }));
     }
-    if (presigned === undefined && file.size >= DIRECT_LIMIT) throw noDownloadUrl(file);
+    if (presigned === undefined && !isDirect) throw noDownloadUrl(file);
     return presigned;
   };
 
-  const fetchDirectly: Files['fetch'] = async (file, { download, ...options }): Promise<Fetched> => {
-    const content = await store.read(file, { ...options, ifBelow: DIRECT_LIMIT }).catch(async (error: unknown) => {
+  /** Returns the URL of a file to read; undefined if the service sends the content. */
+  const urlOf = (file: FileEntry, { asAttachment, signal }: DownloadOptions) =>
+    downloadUrl(file, { asAttachment, purpose: 'read', signal });
+
+  const openSmall = async (path: FilePath, options: DownloadOptions): Promise<Download> => {
+    const { range, ifMatch, signal } = options;
+    let content: Content;
+    try {
+      content = await store.read(path, { range, ifMatch, signal, maxSize: MAX_DIRECT_BYTES });
+    } catch (error) {
       if (!isStoreError(error, 'range-unsatisfiable')) throw error;
       // Ranges apply only to files that the service serves directly. A larger file gets a redirect for any range.
-      const entry = await store.stat(file, options);
-      const location = await downloadUrl(entry, { download, purpose: 'read', signal: options.signal });
-      if (location === undefined) throw error;
-      return { location };
-    });
-    if ('location' in content) return content;
-    if (content.file.size < DIRECT_LIMIT) return { content };
+      const url = await urlOf(await store.stat(path, options), options);
+      if (url === undefined) throw error;
+      return { url };
+    }
+    if (content.file.size <= MAX_DIRECT_BYTES) return { content };
     content.body.destroy();
-    const location = await downloadUrl(content.file, { download, purpose: 'read', signal: options.signal });
-    return location === undefined ? { content } : { location };
+    const url = await urlOf(content.file, options);
+    return url === undefined ? { content } : { url };
   };
 
   return {
     downloadUrl,
     readCached: (file) => (contents ? undefined : store.readCached?.(file)),
-    async fetch(file, options) {
-      if (!contents) return fetchDirectly(file, options);
-      const { download, signal } = options;
-      const location = await downloadUrl(await store.stat(file, { signal }), { download, purpose: 'read', signal });
-      return location === undefined ? fetchDirectly(file, options) : { location };
+    async download(path, options) {
+      if (!contents) return openSmall(path, options);
+      const url = await urlOf(await store.stat(path, options), options);
+      return url === undefined ? openSmall(path, options) : { url };
     },
   };
 }
@@ -253,7 +214,7 @@ function expiryAfter(seconds: number, now: number): number {
 function noDownloadUrl(file: FileEntry): StoreError {
   return new StoreError(
     'too-large',
-    `The file ${quoted(file.path)} has ${file.size} bytes. Files of ${DIRECT_LIMIT} bytes (6 MB) and more are ` +
+    `The file ${quoted(file.path)} has ${file.size} bytes. Files of ${MAX_DIRECT_BYTES + 1} bytes (6 MB) and more are ` +
       'fetched by a presigned URL, and this store has none.',
   );
 }

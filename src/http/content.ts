@@ -1,8 +1,8 @@
-import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Fetched, ReadOptions } from '../files/files.ts';
+import type { Download, ReadOptions } from '../files/files.ts';
 import { isStoreError } from '../model/error.ts';
-import type { Content, FileEntry, Release } from '../model/store.ts';
+import type { Content, FileEntry } from '../model/store.ts';
+import { recycleWhenPiped } from '../streams/chunk-recycling.ts';
 import { HttpError } from './errors.ts';
 import { contentHeaders, type DisplayOptions, rejectActiveUse, relativeTo } from './headers.ts';
 import { clientSignal } from './long-operations.ts';
@@ -11,15 +11,15 @@ import { allowsRange, evaluatePreconditions, hasPreconditions, parseRange, quote
 /** The source of one file's metadata and bytes. */
 export interface ContentSource {
   stat(): Promise<FileEntry>;
-  fetch(options: ReadOptions): Promise<Fetched>;
+  download(options: ReadOptions): Promise<Download>;
+  /** Returns a URL to redirect to; undefined if the response contains the bytes. */
+  downloadUrl(file: FileEntry): Promise<string | undefined>;
   /** Returns the whole file if it is in memory. */
   readCached?(): Content | undefined | Promise<Content | undefined>;
-  /** Returns a URL to redirect to; undefined if the response contains the bytes. */
-  locate(file: FileEntry): Promise<string | undefined>;
 }
 
 /** Maximum number of attempts for a file that changes between `stat` and opening. */
-const ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 
 /**
  * Responds to GET and HEAD for a file: preconditions, ranges and redirects. A whole file in memory is sent
@@ -55,12 +55,12 @@ async function openAndSend(
   const { headers } = request;
   const range = parseRange(headers.range);
   const ifRange = headers['if-range']?.toString();
-  const looksFirst = request.method === 'HEAD' || hasPreconditions(headers) || (range && ifRange !== undefined);
+  const needsStat = request.method === 'HEAD' || hasPreconditions(headers) || (range && ifRange !== undefined);
   const signal = clientSignal(reply);
   for (let attempt = 1; ; attempt++) {
-    const file = looksFirst ? await source.stat() : undefined;
-    const location = file && (await source.locate(file));
-    if (location !== undefined) return redirect(request, reply, location);
+    const file = needsStat ? await source.stat() : undefined;
+    const url = file && (await source.downloadUrl(file));
+    if (url !== undefined) return redirect(request, reply, url);
     if (file && hasPreconditions(headers)) {
       const verdict = evaluatePreconditions(headers, file);
       if (verdict === 'not-modified')
@@ -71,17 +71,17 @@ async function openAndSend(
     if (file && request.method === 'HEAD')
       return describe(reply, file, showing).header('content-length', file.size).send();
     try {
-      const wanted = file && !allowsRange(ifRange, file) ? undefined : range;
-      const fetched = await source.fetch({ range: wanted, ifMatch: file?.etag, signal });
-      if ('location' in fetched) return redirect(request, reply, fetched.location);
-      return sendBytes(reply, fetched.content, showing);
+      const allowedRange = file && !allowsRange(ifRange, file) ? undefined : range;
+      const download = await source.download({ range: allowedRange, ifMatch: file?.etag, signal });
+      if ('url' in download) return redirect(request, reply, download.url);
+      return sendBytes(reply, download.content, showing);
     } catch (error) {
       if (isStoreError(error, 'range-unsatisfiable')) {
         const { size } = file ?? (await source.stat());
         reply.header('content-range', `bytes */${size}`);
       }
       // The file was replaced after `stat`: evaluate the preconditions again.
-      if (!file || !isStoreError(error, 'condition-failed') || attempt === ATTEMPTS) throw error;
+      if (!file || !isStoreError(error, 'condition-failed') || attempt === MAX_ATTEMPTS) throw error;
     }
   }
 }
@@ -91,41 +91,20 @@ export function sendNotModified(reply: FastifyReply): FastifyReply {
   return reply.code(304).send();
 }
 
-function redirect(request: FastifyRequest, reply: FastifyReply, location: string): FastifyReply {
-  const target = location.startsWith('/') ? relativeTo(request.url, location) : location;
-  return reply.code(302).header('location', target).header('cache-control', 'no-store').send();
+function redirect(request: FastifyRequest, reply: FastifyReply, url: string): FastifyReply {
+  const location = url.startsWith('/') ? relativeTo(request.url, url) : url;
+  return reply.code(302).header('location', location).header('cache-control', 'no-store').send();
 }
 
 function sendBytes(reply: FastifyReply, content: Content, showing: DisplayOptions): FastifyReply {
-  const { file, range, bytes, release } = content;
+  const { file, range, bytes } = content;
   describe(reply, file, showing);
   if (range) reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${file.size}`);
   const length = range ? range.end - range.start + 1 : file.size;
   reply.header('content-length', length);
-  return reply.send(bytes ?? (release ? recycleBuffers(content.body, release) : content.body));
+  return reply.send(bytes ?? recycleWhenPiped(content.body));
 }
 
 function describe(reply: FastifyReply, file: FileEntry, showing: DisplayOptions): FastifyReply {
   return reply.headers(contentHeaders(file, showing));
-}
-
-/**
- * Makes `pipe` release each chunk once it is written, and read the next one only then. The destination must be finished
- * with a chunk when its write callback runs, as HTTP responses are: the system has the bytes.
- */
-export function recycleBuffers(body: Readable, release: Release): Readable {
-  return Object.assign(body, {
-    pipe<Destination extends NodeJS.WritableStream>(destination: Destination): Destination {
-      body.on('data', (piece: Buffer) => {
-        body.pause();
-        destination.write(piece, (error) => {
-          if (error) return;
-          release(piece);
-          body.resume();
-        });
-      });
-      body.once('end', () => destination.end());
-      return destination;
-    },
-  });
 }

@@ -1,5 +1,5 @@
 import type { FastifyError } from 'fastify';
-import { AccessDenied } from '../access/guard.ts';
+import { AccessDenied } from '../access/permission-checks.ts';
 import { type ErrorKind, isStoreError, quoted } from '../model/error.ts';
 
 /** An error as the client sees it. */

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AccessDenied } from '../access/guard.ts';
+import { AccessDenied } from '../access/permission-checks.ts';
 import type { Cancellable, Progress, Reporting } from '../model/store.ts';
 import { acceptsExplicitly } from './accept.ts';
 import { problemOf } from './errors.ts';

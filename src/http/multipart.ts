@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { Dicer } from '@fastify/busboy';
 import { quoted, StoreError } from '../model/error.ts';
-import type { Release } from '../model/store.ts';
-import { forEachChunk, releaseMemory } from '../streams/bodies.ts';
+import { forEachChunk } from '../streams/bodies.ts';
+import { freeMemory, setRecycler } from '../streams/chunk-recycling.ts';
 import { HttpError } from './errors.ts';
 import { type BufferedPart, type FormField, parseBufferedForm, parseFormDisposition } from './form-fields.ts';
 
@@ -15,8 +15,6 @@ export interface Part extends FormField {
   /** The `Content-Transfer-Encoding` that the part declares. Only text fields evaluate it. */
   readonly encoding?: string | undefined;
   readonly body: Readable;
-  /** Recycles a chunk of `body`. */
-  readonly release: Release;
 }
 
 /** Maximum number of parts, more than any valid form has. Many small parts cost more than their bytes. */
@@ -81,7 +79,7 @@ function partAtHand({ bytes, ...field }: BufferedPart): Part {
   body.on('error', () => {});
   body.push(bytes);
   body.push(null);
-  return { ...field, body, release: () => {} };
+  return { ...field, body };
 }
 
 function readInPieces(request: IncomingMessage, boundary: string): Form {
@@ -123,7 +121,8 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
       const field = parseFormDisposition(header['content-disposition']?.[0] ?? '');
       if (!field) return fail(invalid('A part of the form has no Content-Disposition: form-data with UTF-8 names.'));
       const encoding = header['content-transfer-encoding']?.[0];
-      parts.push({ ...field, type: header['content-type']?.[0], encoding, body, release: freeWhole });
+      setRecycler(body, freeWhole);
+      parts.push({ ...field, type: header['content-type']?.[0], encoding, body });
       return wake();
     });
   });
@@ -177,7 +176,7 @@ function readInPieces(request: IncomingMessage, boundary: string): Form {
  * part, or the next part, in it. The boundary bytes that Dicer keeps are shorter than any chunk freed here.
  */
 function freeWhole(piece: Buffer): void {
-  if (piece.length >= WORTH_FREEING && piece.length === piece.buffer.byteLength) releaseMemory(piece);
+  if (piece.length >= WORTH_FREEING && piece.length === piece.buffer.byteLength) freeMemory(piece);
 }
 
 /** Skips an unknown part. Throws `too-large` if it is larger than an extra field could be. */

@@ -60,26 +60,16 @@ export interface Content {
    * it.
    */
   readonly body: Readable;
-  /** Recycles a chunk of `body`. */
-  readonly release?: Release;
 }
-
-/**
- * Recycles a chunk of a stream: its memory is freed or reused. Call at most once, after the last access to the chunk.
- * Calling it is optional, but garbage collection of the chunks costs more.
- */
-export type Release = (piece: Buffer) => void;
 
 /** A file to be written. */
 export interface Upload {
   /** Ends after the last byte. An error on it fails the write, and the old file remains. */
   readonly body: Readable;
-  /** Recycles a stored chunk of `body`. */
-  readonly release?: Release | undefined;
   /** Size in bytes, if known in advance. A body of another size fails the write with `invalid-request`. */
   readonly size?: number | undefined;
   /** Maximum size of the body in bytes, if known, such as the length of the request that contains it. */
-  readonly sizeAtMost?: number | undefined;
+  readonly maxSize?: number | undefined;
   /** The media type to store. A store that can't store types derives them from the name. */
   readonly type: string;
   /**
@@ -130,13 +120,13 @@ export interface Quota {
  */
 export interface StagedUpload {
   /** Writes the staged content to `file`. Same guarantees and errors as `Store.write`. */
-  publish(
+  commit(
     file: FilePath,
     upload: Pick<Upload, 'type' | 'modified'>,
     options?: { condition?: WriteCondition },
   ): Promise<FileEntry>;
-  /** Discards the staged content. Does nothing after `publish`. */
-  discard(): Promise<void>;
+  /** Discards the staged content. Does nothing after `commit`. */
+  abort(): Promise<void>;
 }
 
 /**
@@ -167,12 +157,12 @@ export interface Store {
    * is replaced during the read.
    *
    * Throws `not-found`, `range-unsatisfiable`, and `condition-failed` if `ifMatch` differs from the file's ETag.
-   * Callers that set `ifBelow` need the content only if the file has fewer bytes than that. For other files, returns
-   * metadata that can be seconds old, and `body` can be empty or incomplete.
+   * Callers that set `maxSize` need the content only of a file with at most that many bytes. For larger files, returns
+   * metadata only, possibly seconds old: `body` can be empty or incomplete.
    */
   read(
     file: FilePath,
-    options?: { range?: ByteRange; ifMatch?: string; ifBelow?: number } & Cancellable,
+    options?: { range?: ByteRange; ifMatch?: string; maxSize?: number } & Cancellable,
   ): Promise<Content>;
 
   /**
@@ -204,7 +194,7 @@ export interface Store {
    * Stages the content of a file before its destination is known. `Files` uses a temporary file for stores that lack
    * this capability.
    */
-  stage?(upload: Pick<Upload, 'body' | 'release'>, options?: Cancellable): Promise<StagedUpload>;
+  stage?(upload: Pick<Upload, 'body'>, options?: Cancellable): Promise<StagedUpload>;
 
   /**
    * Copies a file inside the store, with its media type and, if the store keeps times, its modification time. Atomic.

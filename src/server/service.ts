@@ -15,16 +15,15 @@ import { createUrlSigner } from '../model/url-signer.ts';
 import { throttleLog } from '../observability/log-throttle.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type OpenedStore, openStore } from '../stores/create.ts';
-import { circuit } from '../stores/layers/circuit-breaker.ts';
+import { circuitBreaker } from '../stores/layers/circuit-breaker.ts';
 import { observe, trace } from '../stores/layers/observe.ts';
 import { readOnly } from '../stores/layers/read-only.ts';
 import { retry } from '../stores/layers/retry.ts';
-import { timeLimit } from '../stores/layers/timeout.ts';
+import { timeout } from '../stores/layers/timeout.ts';
 import { MAX_DRAWING_MEMORY, MIN_DRAWING_MEMORY } from '../thumbnails/limits.ts';
 import { createThumbnails } from '../thumbnails/thumbnails.ts';
 import { openAccess } from './access.ts';
 import { openAuditLog } from './audit-log.ts';
-import { releaseMemoryWhenIdle } from './idle-memory.ts';
 import { createMetricsCollector } from './metrics-of-workers.ts';
 import { requirePrivatePaths } from './private-paths.ts';
 import type { RedisConnection } from './redis.ts';
@@ -53,13 +52,12 @@ export interface RunningService {
 const RELEASE_TIMEOUT = 3000;
 
 /** Attempts of a store call while the store is unavailable: three within half a second. */
-const RETRIES = { attempts: 3, delay: 100 };
+const RETRIES = { maxAttempts: 3, delayMs: 100 };
 
 /** Timeouts in milliseconds for disk calls. A sleeping disk takes seconds; syncing gigabytes takes minutes. */
-const TIME_LIMITS = { call: 60_000, afterBody: 10 * 60_000 };
+const TIMEOUTS = { callMs: 60_000, afterBodyMs: 10 * 60_000 };
 
-/** The circuit breaker: failures and milliseconds without a response until it opens, and the interval of its probes. */
-const GONE = { failures: 5, span: 2000, interval: 1000 };
+const CIRCUIT_BREAKER = { maxFailures: 5, minOutageMs: 2000, probeIntervalMs: 1000 };
 
 /** Descriptions of the access control for the log. */
 const ACCESS = {
@@ -75,7 +73,6 @@ export async function startService(config: Config, logger: Logger): Promise<Runn
   const service = await openEverything(config, page, { logger, resources: opening });
   const app = await buildApp(service, logger);
   const url = await app.listen({ host: config.HOST, port: config.PORT });
-  opening.use(releaseMemoryWhenIdle());
   const resources = opening.move();
 
   return {
@@ -203,17 +200,17 @@ function layer(
   config: Config,
   { logger, metrics, called }: { logger: Logger; metrics: Metrics | undefined; called: ToldStore['called'] },
 ): Store {
-  const retried = () => metrics?.retried();
-  const answering = givesUp ? store : timeLimit(retry(store, { ...RETRIES, retried }), TIME_LIMITS);
-  const guarded = circuit(answering, {
-    ...GONE,
-    onGone(error) {
+  const onRetry = () => metrics?.retried();
+  const responding = givesUp ? store : timeout(retry(store, { ...RETRIES, onRetry }), TIMEOUTS);
+  const guarded = circuitBreaker(responding, {
+    ...CIRCUIT_BREAKER,
+    onOpen(error) {
       metrics?.storeIsGone(true);
-      logger.error({ err: error }, 'The store is out of reach: until it is back, requests are answered with a 503.');
+      logger.error({ err: error }, 'Store unreachable; circuit breaker open');
     },
-    onBack(milliseconds) {
+    onClose(outageMs) {
       metrics?.storeIsGone(false);
-      logger.warn({ seconds: Math.round(milliseconds / 1000) }, 'The store is back.');
+      logger.warn({ seconds: Math.round(outageMs / 1000) }, 'Store reachable again; circuit breaker closed');
     },
   });
   return observe(config.READ_ONLY ? readOnly(guarded) : guarded, called);

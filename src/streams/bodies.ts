@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { StoreError } from '../model/error.ts';
 import type { ResolvedRange } from '../model/range.ts';
 import type { Content, FileEntry } from '../model/store.ts';
+import { inheritRecycler } from './chunk-recycling.ts';
 
 /** The checks on a body while it is read. */
 export interface BodyChecks {
@@ -28,16 +29,17 @@ export function checkedBody(body: Readable, { limit = Number.POSITIVE_INFINITY, 
       done(error);
     },
   });
+  inheritRecycler(checked, body);
   // The stream can fail before it has a reader. The reader then finds it destroyed.
   checked.on('error', () => {});
   const fail = (error: unknown) => void checked.destroy(error as Error);
   const end = () => void checked.push(null);
   let size = 0;
 
-  body.on('data', (piece: Buffer | string) => {
-    size += Buffer.byteLength(piece);
+  body.on('data', (chunk: Buffer | string) => {
+    size += Buffer.byteLength(chunk);
     if (size > limit) fail(new StoreError('too-large', `The file is larger than the limit of ${limit} bytes.`));
-    else if (!checked.push(piece)) body.pause();
+    else if (!checked.push(chunk)) body.pause();
   });
   body.once('end', () => {
     // A stream that is destroyed with its last chunk can still emit `end`.
@@ -58,16 +60,16 @@ export function checkedBody(body: Readable, { limit = Number.POSITIVE_INFINITY, 
  * ended the body early, or with the error of `take`, which also destroys the body. Costs less per chunk than `for
  * await`, which matters for chunks of a few kilobytes.
  */
-export function forEachChunk(body: Readable, take: (piece: Buffer) => void | Promise<void>): Promise<void> {
+export function forEachChunk(body: Readable, take: (chunk: Buffer) => void | Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     let taking: Promise<void> | undefined;
     const fail = (error: unknown) => {
       body.destroy();
       reject(error);
     };
-    body.on('data', (piece: Buffer | string) => {
+    body.on('data', (chunk: Buffer | string) => {
       try {
-        taking = take(typeof piece === 'string' ? Buffer.from(piece) : piece) ?? undefined;
+        taking = take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk) ?? undefined;
         if (!taking) return;
         body.pause();
         taking.then(() => body.resume(), fail);
@@ -107,13 +109,4 @@ export class BufferedContent implements Content {
   get body(): Readable {
     return Readable.from(this.bytes.length > 0 ? [this.bytes] : [], { objectMode: false });
   }
-}
-
-/**
- * Frees the memory of a buffer immediately. The buffer, and others that share its memory, become empty. Unreferenced
- * buffers count as used memory until they are collected, so V8 would scan the whole heap repeatedly for a few of
- * them.
- */
-export function releaseMemory({ buffer }: Buffer): void {
-  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }

@@ -7,6 +7,7 @@ import { setImmediate } from 'node:timers/promises';
 import { createFiles } from '../../src/files/files.ts';
 import { comparePaths } from '../../src/model/path.ts';
 import type { FileEntry, Store } from '../../src/model/store.ts';
+import { recyclerOf, setRecycler } from '../../src/streams/chunk-recycling.ts';
 import { type Backend, emptied, type Trait } from './backend.ts';
 import { assertSameBytes, file, folder, ofKind, pathsIn, plant, textOf, treeOf, upload, writeAll } from './bytes.ts';
 import { NAMES } from './names.ts';
@@ -202,27 +203,29 @@ export function storeContract(backend: Backend): void {
         assert.equal(await textOf(store, 'empty'), '');
       });
 
-      it('releases each chunk of a body at most once, after the last read', async () => {
-        const pieces = Array.from({ length: 40 }, () => randomBytes(70_000));
-        const bytes = Buffer.concat(pieces);
-        const released: Buffer[] = [];
-        const release = (piece: Buffer) => void released.push(piece.fill(0));
-        await store.write(file('a'), { body: Readable.from(pieces), release, type: 'x/y' });
+      it('recycles each chunk of an upload at most once, after the last read', async () => {
+        const chunks = Array.from({ length: 40 }, () => randomBytes(70_000));
+        const bytes = Buffer.concat(chunks);
+        const recycled: Buffer[] = [];
+        const body = Readable.from(chunks);
+        setRecycler(body, (chunk) => void recycled.push(chunk.fill(0)));
+        await store.write(file('a'), { body, type: 'x/y' });
         assert.ok((await buffer((await store.read(file('a'))).body)).equals(bytes));
-        assert.equal(new Set(released).size, released.length);
+        assert.equal(new Set(recycled).size, recycled.length);
       });
 
-      it('does not modify unreleased chunks', async () => {
+      it('does not modify the chunks of a read that are not recycled', async () => {
         const bytes = randomBytes(3_000_000);
         await store.write(file('a'), { body: Readable.from([bytes]), type: 'x/y' });
-        const { body, release } = await store.read(file('a'));
-        const pieces: Buffer[] = [];
-        for await (const piece of body as AsyncIterable<Buffer>) {
-          const isKept = pieces.length % 3 === 0;
-          pieces.push(isKept ? piece : Buffer.from(piece));
-          if (!isKept) release?.(piece);
+        const { body } = await store.read(file('a'));
+        const recycle = recyclerOf(body);
+        const chunks: Buffer[] = [];
+        for await (const chunk of body as AsyncIterable<Buffer>) {
+          const isKept = chunks.length % 3 === 0;
+          chunks.push(isKept ? chunk : Buffer.from(chunk));
+          if (!isKept) recycle?.(chunk);
         }
-        assert.ok(Buffer.concat(pieces).equals(bytes));
+        assert.ok(Buffer.concat(chunks).equals(bytes));
       });
 
       it('replaces the entire file and changes its etag', async () => {
@@ -388,16 +391,16 @@ export function storeContract(backend: Backend): void {
         if (!store.stage) return test.skip('it has none');
         const staged = await store.stage({ body: Readable.from([Buffer.from('staged')]) });
         assert.deepEqual(await treeOf(store), {});
-        const entry = await staged.publish(file('f/a'), { type: 'text/plain' });
+        const entry = await staged.commit(file('f/a'), { type: 'text/plain' });
         assert.deepEqual(await store.stat(file('f/a')), entry);
-        await staged.discard();
+        await staged.abort();
         const second = await store.stage({ body: Readable.from([Buffer.from('x')]) });
         await assert.rejects(
-          second.publish(file('f/a'), { type: 'x/y' }, { condition: 'absent' }),
+          second.commit(file('f/a'), { type: 'x/y' }, { condition: 'absent' }),
           ofKind('condition-failed'),
         );
         const third = await store.stage({ body: Readable.from([Buffer.from('x')]) });
-        await third.discard();
+        await third.abort();
         return assert.deepEqual(await treeOf(store), { 'f/': null, 'f/a': 'staged' });
       });
     });

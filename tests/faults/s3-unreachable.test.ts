@@ -26,10 +26,10 @@ describe('An unreachable bucket', () => {
     await until('the bucket counts as unreachable', async () => {
       const { status, body } = await send(port, READY);
       assert.equal(status, 503);
-      return /has been out of reach for \d+ seconds\. The object store/.test(errorIn(body));
+      return /has been unreachable for \d+ seconds\. The object store/.test(errorIn(body));
     });
     assert.equal(await outOfReach(port), 1);
-    assert.equal(holdall.log.filter(({ msg }) => String(msg).startsWith('The store is out of reach')).length, 1);
+    assert.equal(holdall.log.filter(({ msg }) => String(msg).startsWith('Store unreachable')).length, 1);
 
     proxy.forget();
     const answers = await Promise.all([
@@ -41,7 +41,7 @@ describe('An unreachable bucket', () => {
       postJson(port, '/copy', { source: 'kept', destination: 'copy', is_folder: false }),
     ]);
     for (const { status, headers } of answers) assert.deepEqual([status, headers['retry-after']], [503, '1']);
-    assert.match(errorIn(answers[0]?.body), /^The store has been out of reach for \d+ seconds\. The object store /);
+    assert.match(errorIn(answers[0]?.body), /^The store has been unreachable for \d+ seconds\. The object store /);
     const checks = ['HeadBucket', 'ListObjectsV2'];
     assert.deepEqual(
       proxy.requests.filter(({ operation }) => !checks.includes(operation)).map(({ operation }) => operation),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { AccessDenied } from '../../src/access/guard.ts';
+import { AccessDenied } from '../../src/access/permission-checks.ts';
 import { HttpError, problemOf } from '../../src/http/errors.ts';
 import { StoreError } from '../../src/model/error.ts';
 

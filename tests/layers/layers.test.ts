@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { StoreError } from '../../src/model/error.ts';
 import type { Store } from '../../src/model/store.ts';
-import { circuit } from '../../src/stores/layers/circuit-breaker.ts';
+import { circuitBreaker } from '../../src/stores/layers/circuit-breaker.ts';
 import { type Observation, observe, trace } from '../../src/stores/layers/observe.ts';
 import { readOnly } from '../../src/stores/layers/read-only.ts';
 import { retry } from '../../src/stores/layers/retry.ts';
-import { timeLimit } from '../../src/stores/layers/timeout.ts';
+import { timeout } from '../../src/stores/layers/timeout.ts';
 import { EFFECTS, type Member } from '../../src/stores/layers/wrap.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import { until } from '../../testing/until.ts';
@@ -18,9 +19,10 @@ import { storeContract } from '../contract/suite.ts';
 
 const LAYERS: Readonly<Record<string, (store: Store) => Store>> = {
   observe: (store) => observe(store, () => {}),
-  retry: (store) => retry(store, { attempts: 3, delay: 1 }),
-  'time-limit': (store) => timeLimit(store, { call: 10_000, afterBody: 10_000 }),
-  circuit: (store) => circuit(store, { failures: 3, span: 0, interval: 10, onGone() {}, onBack() {} }),
+  retry: (store) => retry(store, { maxAttempts: 3, delayMs: 1 }),
+  timeout: (store) => timeout(store, { callMs: 10_000, afterBodyMs: 10_000 }),
+  'circuit breaker': (store) =>
+    circuitBreaker(store, { maxFailures: 3, minOutageMs: 0, probeIntervalMs: 10, onOpen() {}, onClose() {} }),
   'read-only': readOnly,
   trace,
 };
@@ -28,12 +30,14 @@ const MEMBERS = Object.keys(EFFECTS) as Member[];
 
 /** A store with every member. Each calls `run` with its name and arguments. */
 function fullStore(run: (member: Member, args: readonly unknown[]) => unknown): Store {
-  const members = MEMBERS.map((member) => [
-    member,
-    member === 'walk' || member === 'quota' || member === 'isPrivileged'
-      ? (...args: unknown[]) => run(member, args)
-      : async (...args: unknown[]) => run(member, args),
-  ]);
+  const members = MEMBERS.map((member) => {
+    if (member === 'quota' || member === 'isPrivileged') return [member, (...args: unknown[]) => run(member, args)];
+    if (member !== 'walk') return [member, async (...args: unknown[]) => run(member, args)];
+    const walk = async function* (...args: unknown[]) {
+      yield await run(member, args);
+    };
+    return [member, walk];
+  });
   return Object.fromEntries(members);
 }
 
@@ -67,7 +71,7 @@ describe('Every layer', () => {
       });
       const wrapped = wrap(store);
       const options = { signal: AbortSignal.timeout(1000) };
-      for (const member of MEMBERS.filter((each) => EFFECTS[each] !== 'writes')) {
+      for (const member of MEMBERS.filter((each) => EFFECTS[each] !== 'writes' && each !== 'walk')) {
         calls.length = 0;
         assert.equal(await call(wrapped, member, 'a', 'b', options), `result of ${member}`);
         assert.deepEqual(calls, [[member, 'a', 'b', options]]);
@@ -148,6 +152,30 @@ describe('observe', () => {
     for (const { milliseconds } of seen) assert.ok(milliseconds >= 0 && milliseconds < 10_000);
   });
 
+  it('reports a walk once, when it ends, fails or is stopped', async () => {
+    const seen: Observation[] = [];
+    const walking: Store = {
+      ...createMemoryStore(),
+      async *walk(path) {
+        yield { kind: 'folder', path };
+        if (path === 'bad/') throw new StoreError('denied', 'No access.');
+        yield { kind: 'folder', path };
+      },
+    };
+    const store = observe(walking, (observation) => seen.push(observation));
+    for await (const _entry of store.walk?.(folder('stopped')) ?? []) break;
+    await Array.fromAsync(store.walk?.(folder('whole')) ?? []);
+    await assert.rejects(async () => Array.fromAsync(store.walk?.(folder('bad')) ?? []), ofKind('denied'));
+    assert.deepEqual(
+      seen.map(({ member, path, outcome: result }) => [member, path, result]),
+      [
+        ['walk', 'stopped/', 'ok'],
+        ['walk', 'whole/', 'ok'],
+        ['walk', 'bad/', 'denied'],
+      ],
+    );
+  });
+
   it('reports an unexpected error as a fault, and no path for calls without one', async () => {
     const seen: Observation[] = [];
     const failing = fullStore(() => Promise.reject(new Error('fault')));
@@ -223,7 +251,7 @@ describe('retry', () => {
       if (calls++ < failures) throw error();
       return 'result';
     });
-    return { store: retry(store, { attempts: 3, delay: 1 }), calls: () => calls };
+    return { store: retry(store, { maxAttempts: 3, delayMs: 1 }), calls: () => calls };
   };
   const unavailable = () => new StoreError('unavailable', 'unreachable');
 
@@ -270,7 +298,7 @@ describe('retry', () => {
         calls.push(performance.now());
         throw unavailable();
       });
-      await assert.rejects(call(retry(failing, { attempts: 3, delay: 20 }), 'stat', 'a'), ofKind('unavailable'));
+      await assert.rejects(call(retry(failing, { maxAttempts: 3, delayMs: 20 }), 'stat', 'a'), ofKind('unavailable'));
       const [first = 0, second = 0, third = 0] = calls;
       waits.push([second - first, third - second]);
     }
@@ -280,12 +308,12 @@ describe('retry', () => {
   });
 });
 
-describe('timeLimit', () => {
+describe('timeout', () => {
   const never = () => new Promise<never>(() => {});
-  const LIMITS = { call: 5, afterBody: 5 };
+  const LIMITS = { callMs: 5, afterBodyMs: 5 };
 
   it('fails a call without a response as unavailable and says that it may be complete', async () => {
-    const store = timeLimit(fullStore(never), LIMITS);
+    const store = timeout(fullStore(never), LIMITS);
     for (const member of [
       'list',
       'stat',
@@ -298,13 +326,13 @@ describe('timeLimit', () => {
     ] as const) {
       const error = await outcome(call(store, member, 'a'));
       assert.ok(error instanceof StoreError && error.kind === 'unavailable' && error.isUnreachable, member);
-      assert.match(error.message, /did not answer within 0\.005 seconds.*may be done/);
+      assert.match(error.message, /did not respond within 0\.005 seconds.*may still complete/);
     }
   });
 
   it('starts the timeout of an upload at the end of its body', async () => {
     const body = new Readable({ read() {} });
-    const store = timeLimit(fullStore(never), LIMITS);
+    const store = timeout(fullStore(never), LIMITS);
     const writing = outcome(call(store, 'write', 'a', { body, type: 'text/plain' }));
     const staging = outcome(call(store, 'stage', { body }));
     // Starts later and times out first.
@@ -319,7 +347,7 @@ describe('timeLimit', () => {
 
   it('sets no timeout for copies, moves and folder removals', async () => {
     const gate = Promise.withResolvers<string>();
-    const store = timeLimit(
+    const store = timeout(
       fullStore((member) => (member === 'stat' ? never() : gate.promise)),
       LIMITS,
     );
@@ -333,16 +361,41 @@ describe('timeLimit', () => {
     );
   });
 
-  it('closes a body and discards a stage that arrive after the timeout', async () => {
+  it('limits each step of a walk, not the whole walk', async () => {
+    const steps: (() => Promise<void>)[] = [async () => {}, async () => {}, never];
+    const store = timeout(
+      {
+        ...createMemoryStore(),
+        async *walk(path) {
+          for (const step of steps) {
+            await step();
+            yield { kind: 'folder', path };
+          }
+        },
+      },
+      LIMITS,
+    );
+    const seen: unknown[] = [];
+    await assert.rejects(async () => {
+      for await (const entry of store.walk?.(folder('a')) ?? []) {
+        seen.push(entry);
+        // Longer than the timeout of a step.
+        await delay(10);
+      }
+    }, ofKind('unavailable'));
+    assert.equal(seen.length, 2);
+  });
+
+  it('closes a body and aborts a stage that arrive after the timeout', async () => {
     const gate = Promise.withResolvers<void>();
     const body = Readable.from(['x']);
-    const discarded = Promise.withResolvers<string>();
+    const aborted = Promise.withResolvers<string>();
     const closed = new Promise<string>((resolve) => body.once('close', () => resolve('closed')));
     const late: Partial<Record<Member, unknown>> = {
       read: { body },
-      stage: { discard: async () => discarded.resolve('discarded') },
+      stage: { abort: async () => aborted.resolve('aborted') },
     };
-    const store = timeLimit(
+    const store = timeout(
       fullStore(async (member) => {
         await gate.promise;
         return late[member];
@@ -353,27 +406,27 @@ describe('timeLimit', () => {
     await assert.rejects(call(store, 'stage', {}), ofKind('unavailable'));
     assert.ok(!body.destroyed);
     gate.resolve();
-    assert.deepEqual(await Promise.all([closed, discarded.promise]), ['closed', 'discarded']);
+    assert.deepEqual(await Promise.all([closed, aborted.promise]), ['closed', 'aborted']);
   });
 });
 
-describe('circuit', () => {
+describe('circuitBreaker', () => {
   /** A store behind a circuit breaker that fails with `state.error`, its number of calls, and the reported events. */
-  const openCircuit = ({ failures = 3, span = 0 } = {}) => {
+  const openCircuit = ({ maxFailures = 3, minOutageMs = 0 } = {}) => {
     const state = { error: undefined as Error | undefined, calls: 0, events: [] as string[] };
     const closed = Promise.withResolvers<void>();
-    const store = circuit(
+    const store = circuitBreaker(
       fullStore(() => {
         state.calls++;
         if (state.error) throw state.error;
         return 'result';
       }),
       {
-        failures,
-        span,
-        interval: 5,
-        onGone: ({ message }) => state.events.push(`opened: ${message}`),
-        onBack() {
+        maxFailures,
+        minOutageMs,
+        probeIntervalMs: 5,
+        onOpen: ({ message }) => state.events.push(`opened: ${message}`),
+        onClose() {
           state.events.push('closed');
           closed.resolve();
         },
@@ -394,14 +447,15 @@ describe('circuit', () => {
     const body = Readable.from(['x']);
     const refused = await outcome(store.write(file('a'), { body, type: 'text/plain' }));
     assert.ok(refused instanceof StoreError && refused.kind === 'unavailable' && refused.isUnreachable);
-    assert.match(refused.message, /^The store has been out of reach for \d+ seconds\. Connection refused\.$/);
+    assert.match(refused.message, /^The store has been unreachable for \d+ seconds\. Connection refused\.$/);
     assert.equal(refused.retryAfter, 1);
     assert.ok(body.destroyed);
     for (const member of MEMBERS.filter(
-      (each) => !['presign', 'close', 'walk', 'quota', 'readCached', 'isPrivileged'].includes(each),
+      (each) => !['close', 'walk', 'quota', 'readCached', 'isPrivileged'].includes(each),
     )) {
-      await assert.rejects(call(store, member, 'a'), /has been out of reach/, member);
+      await assert.rejects(call(store, member, 'a'), /has been unreachable/, member);
     }
+    await assert.rejects(async () => Array.fromAsync(store.walk?.(folder('a')) ?? []), /has been unreachable/);
     const callsBefore = state.calls;
     state.error = undefined;
     await closed;
@@ -453,16 +507,25 @@ describe('circuit', () => {
     assert.deepEqual(state.events, []);
   });
 
-  it('stays closed while all failures are within `span`', async () => {
-    const { store, state } = openCircuit({ span: 60_000 });
+  it('stays closed while all failures are within `minOutageMs`', async () => {
+    const { store, state } = openCircuit({ minOutageMs: 60_000 });
     state.error = unreachable();
     await fail(store, 50);
     assert.equal(state.calls, 50);
     assert.deepEqual(state.events, []);
   });
 
+  it('counts walks that fail without a response', async () => {
+    const { store, state } = openCircuit({ maxFailures: 2 });
+    state.error = unreachable();
+    for (let walk = 0; walk < 2; walk++) {
+      await assert.rejects(async () => Array.fromAsync(store.walk?.(folder('a')) ?? []), ofKind('unavailable'));
+    }
+    assert.deepEqual(state.events, ['opened: Connection refused.']);
+  });
+
   it('does not count presign as a response of the store', async () => {
-    const { store, state } = openCircuit({ failures: 2 });
+    const { store, state } = openCircuit({ maxFailures: 2 });
     state.error = unreachable();
     await fail(store, 1);
     state.error = undefined;

@@ -138,7 +138,7 @@ async function run(files: Files, each: Operation, { fileAt, folderAt }: Places):
     case 'upload': {
       const condition = each.isNew ? 'absent' : undefined;
       const body = Readable.from([Buffer.from(each.text)], { objectMode: false });
-      const { path, size } = await files.upload(fileAt(each.file), { body }, { condition });
+      const { path, size } = await files.upload({ target: { path: fileAt(each.file), condition }, body });
       return `${path} ${size}`;
     }
     case 'deleteFile':

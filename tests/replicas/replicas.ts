@@ -72,8 +72,7 @@ export function createReplica(owner: Owner, host: string, settings: Readonly<Rec
 }
 
 /** A 500, or the end of a process; that the store is gone is an error as well, and told rightly. */
-const isFault = ({ level, msg }: LogLine) =>
-  Number(level) >= 50 && !String(msg).startsWith('The store is out of reach');
+const isFault = ({ level, msg }: LogLine) => Number(level) >= 50 && !String(msg).startsWith('Store unreachable');
 
 async function restOf(pid: number): Promise<Rest> {
   return { memory: await ownMemory(pid), descriptors: (await readdir(`/proc/${pid}/fd`)).length };

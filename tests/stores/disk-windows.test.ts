@@ -4,7 +4,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
-import { AccessDenied, guardFiles } from '../../src/access/guard.ts';
+import { GuardedFiles } from '../../src/access/guard.ts';
+import { AccessDenied } from '../../src/access/permission-checks.ts';
 import { createPolicy, type Permission } from '../../src/access/policy.ts';
 import { createFiles } from '../../src/files/files.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
@@ -65,7 +66,7 @@ describe('A Windows file system', () => {
     const grantOf = (path: string, ...rights: Permission[]) =>
       ({ folder: folder(path), to: { kind: 'everyone' }, permissions: rights }) as const;
     const policy = createPolicy([], [grantOf('', 'read'), grantOf('private')], disk.names);
-    const files = guardFiles(createFiles(disk.store, { presignExpires: 60 }), {
+    const files = new GuardedFiles(createFiles(disk.store, { presignExpires: 60 }), {
       policy: () => policy,
       user: undefined,
       confirm: async () => {},

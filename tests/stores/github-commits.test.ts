@@ -45,11 +45,11 @@ describe('Many changes at once', () => {
     assert.equal(await repository.git('show', 'main:a'), 'version 19');
     const [first, second] = await Promise.all(['b', 'b again'].map((text) => having(store, 'stage')(upload(text))));
     await Promise.all([
-      first?.publish(file('b'), { type: 'text/plain' }),
+      first?.commit(file('b'), { type: 'text/plain' }),
       having(store, 'copy')(file('b'), file('c'), { replace: false }),
       having(store, 'move')(file('c'), file('d/e'), { replace: false }),
       store.remove(file('b')),
-      second?.publish(file('b'), { type: 'text/plain' }, { condition: 'absent' }),
+      second?.commit(file('b'), { type: 'text/plain' }, { condition: 'absent' }),
     ]);
     const { a, b, c, 'd/e': e } = await filesIn(repository);
     assert.deepEqual([a, b, c, e], [fileOf('version 19'), fileOf('b again'), undefined, fileOf('b')]);
@@ -126,7 +126,7 @@ describe('Changes that no commit can hold together', () => {
     const { store, repository } = await openRepository(t, { files: { 'a/1': '1', 'c/1': 'c' } }, together);
     const staged = await having(store, 'stage')(upload('new'));
     await Promise.all([
-      staged.publish(file('a/new'), { type: 'text/plain' }),
+      staged.commit(file('a/new'), { type: 'text/plain' }),
       having(store, 'moveFolder')(folder('a'), folder('b'), none),
       having(store, 'copyFolder')(folder('b'), folder('c'), { replace: true }),
       having(store, 'removeTree')(folder('b')),

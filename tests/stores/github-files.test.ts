@@ -113,12 +113,12 @@ describe('A file of a branch', () => {
     const { store } = opened;
     const read = async () => {
       await assert.rejects(store.read(file('f/bytes'), { ifMatch: 'another' }), ofKind('condition-failed'));
-      const large = await store.read(file('f/bytes'), { ifBelow: BYTES.length });
+      const large = await store.read(file('f/bytes'), { maxSize: BYTES.length - 1 });
       assert.equal(large.file.size, BYTES.length);
       large.body.destroy();
     };
     assert.deepEqual(await askedDuring(opened, read), []);
-    const whole = await store.read(file('f/bytes'), { ifBelow: BYTES.length + 1, ifMatch: shaOfBlob(BYTES) });
+    const whole = await store.read(file('f/bytes'), { maxSize: BYTES.length, ifMatch: shaOfBlob(BYTES) });
     assert.ok((await buffer(whole.body)).equals(BYTES));
   });
 

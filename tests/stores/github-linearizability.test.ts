@@ -134,7 +134,7 @@ async function run(store: Store, op: Operation, staged?: StagedUpload): Promise<
   switch (op.type) {
     case 'write': {
       const condition = op.isNew ? ({ condition: 'absent' } as const) : {};
-      if (staged) return staged.publish(file(op.path), { type: 'text/plain' }, condition);
+      if (staged) return staged.commit(file(op.path), { type: 'text/plain' }, condition);
       return store.write(file(op.path), upload(op.text), condition);
     }
     case 'remove':

@@ -50,7 +50,7 @@ describe('A branch update whose response is lost', () => {
     });
     const staged = await having(store, 'stage')(upload('ours'));
     await Promise.all([
-      staged.publish(file('new'), { type: 'text/plain' }, { condition: 'absent' }),
+      staged.commit(file('new'), { type: 'text/plain' }, { condition: 'absent' }),
       having(store, 'move')(file('m'), file('n'), { replace: false }),
       store.remove(file('r')),
       having(store, 'moveFolder')(folder('f'), folder('g'), { replace: false }),

@@ -91,9 +91,9 @@ describe('Uploaded bytes', () => {
     const staged = await Promise.all([small, large, forgotten].map((bytes) => stage(bytesUpload(bytes))));
     assert.equal(await countCommits(repository), 1);
     const [first, second, third] = staged;
-    await first?.publish(file('small'), { type: 'x/y' });
-    await second?.publish(file('large'), { type: 'x/y' }, { condition: 'absent' });
-    await third?.discard();
+    await first?.commit(file('small'), { type: 'x/y' });
+    await second?.commit(file('large'), { type: 'x/y' }, { condition: 'absent' });
+    await third?.abort();
     const { 'README.md': _, ...files } = await filesIn(repository);
     assert.deepEqual(files, { large: fileOf(large), small: fileOf(small) });
   });
@@ -231,7 +231,7 @@ describe('A rejected upload', () => {
     const { store, repository } = await openRepository(t);
     repository.archive();
     const files = createFiles(store, { presignExpires: 60 });
-    await assert.rejects(files.upload(file('a'), bytesUpload(randomBytes(MIB))), (error) => {
+    await assert.rejects(files.upload({ target: { path: file('a') }, ...bytesUpload(randomBytes(MIB)) }), (error) => {
       assert.ok(isStoreError(error, 'denied'));
       assert.match(error.message, /archived/);
       return true;

@@ -138,7 +138,7 @@ describe('A response to a read', () => {
       await put(opened, 'a', 'text');
       proxy.intercept(({ operation }) => (operation === 'GetObject' ? response : undefined));
       await assert.rejects(store.read(file('a'), { range: { start: 1, end: 2 } }), ofKind('unavailable'));
-      await assert.rejects(store.read(file('a'), { ifBelow: 100 }), ofKind('unavailable'));
+      await assert.rejects(store.read(file('a'), { maxSize: 99 }), ofKind('unavailable'));
     });
   }
 

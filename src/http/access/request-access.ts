@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { AuditEvent, AuthenticationMethod } from '../../access/audit.ts';
-import { AccessDenied, type GuardedFiles, guardFiles } from '../../access/guard.ts';
+import { GuardedFiles } from '../../access/guard.ts';
+import { AccessDenied } from '../../access/permission-checks.ts';
 import { type Identity, PERMISSIONS, type Permission } from '../../access/policy.ts';
 import type { FolderPath } from '../../model/path.ts';
 import { HttpError } from '../errors.ts';
@@ -128,7 +129,7 @@ class AskerAccess implements RequestAccess {
   }
 
   get files(): GuardedFiles {
-    this.#files ??= guardFiles(this.#service.files, {
+    this.#files ??= new GuardedFiles(this.#service.files, {
       policy: () => this.#service.access.policy(),
       user: this.user,
       confirm: () => this.#confirm(),

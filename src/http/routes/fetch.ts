@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { AccessDenied } from '../../access/guard.ts';
+import { AccessDenied } from '../../access/permission-checks.ts';
 import { parseFile } from '../../model/path.ts';
 import type { UrlSigner } from '../../model/url-signer.ts';
 import { accessOf } from '../access/request-access.ts';
@@ -58,9 +58,9 @@ export function fetchRoute(app: App, service: Service): void {
         {
           stat: () => files.stat(file),
           readCached: () => files.readCached(file),
-          fetch: (options) => files.fetch(file, { ...options, download }),
-          locate: (entry) =>
-            files.downloadUrl(entry, { download, purpose: request.method === 'HEAD' ? 'stat' : 'read' }),
+          download: (options) => files.download(file, { ...options, asAttachment: download }),
+          downloadUrl: (entry) =>
+            files.downloadUrl(entry, { asAttachment: download, purpose: request.method === 'HEAD' ? 'stat' : 'read' }),
         },
         { download, framedBy: "'self'" },
       );
@@ -94,8 +94,8 @@ export function signedRoute(app: App, service: Service, signer: UrlSigner): void
         reply,
         {
           stat: () => files.stat(file),
-          fetch: async (options) => ({ content: await files.read(file, options) }),
-          locate: async () => undefined,
+          download: async (options) => ({ content: await files.read(file, options) }),
+          downloadUrl: async () => undefined,
         },
         { download, framedBy },
       );

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { Files, UploadOptions } from '../../files/files.ts';
+import type { IncomingFile } from '../../files/upload.ts';
 import { quoted, StoreError } from '../../model/error.ts';
 import { childFile, type FolderPath, parseFolder, ROOT } from '../../model/path.ts';
-import type { FileEntry } from '../../model/store.ts';
+import type { WriteCondition } from '../../model/store.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
 import { accessOf } from '../access/request-access.ts';
 import type { App } from '../fastify-app.ts';
@@ -22,13 +22,13 @@ import type { Service } from '../service.ts';
 /**
  * Bytes of the field `prefix`. Enough that a too long path fails with the error of the path rule instead of this limit.
  */
-const MAX_PREFIX = 8 * 1024;
+const MAX_PREFIX_BYTES = 8 * 1024;
 
 /** Bytes of the field `modified`. Every valid date is shorter. */
-const MAX_MODIFIED = 1024;
+const MAX_MODIFIED_BYTES = 1024;
 
 /** Milliseconds that a client has to read the response to a rejected upload while it still sends. */
-const LINGER = 5_000;
+const DISCARD_TIMEOUT_MS = 5_000;
 
 export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): void {
   app.removeAllContentTypeParsers();
@@ -61,24 +61,26 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
       },
     },
     async (request, reply) => {
-      const options = { condition: writeCondition(request.headers), signal: clientSignal(reply) };
+      const signal = clientSignal(reply);
+      const condition = writeCondition(request.headers);
       const inHeader = parseModifiedHeader(request.headers);
       const form = await readForm(request.raw);
       const fields: Fields = {};
       // The field has a higher resolution than the seconds of the header.
       const modified = () => fields.modified ?? inHeader;
       try {
-        const onFile = (part: Part) => {
-          form.beginFile(part);
-          allowLongBody(request.raw);
+        const part = await nextFile(form, fields);
+        form.beginFile(part);
+        allowLongBody(request.raw);
+        const incoming: IncomingFile = {
+          target: targetOf(part, fields, condition),
+          body: part.body,
+          declaredType: part.type,
+          atEnd: () => readRest(form, fields),
+          maxSize: lengthOf(request.raw),
+          modified,
         };
-        const sizeAtMost = lengthOf(request.raw);
-        const file = await receive(
-          accessOf(request).files,
-          form,
-          { fields, modified },
-          { ...options, sizeAtMost, onFile },
-        );
+        const file = await accessOf(request).files.upload(incoming, { signal });
         reply.header('etag', quoteEtag(file.etag));
         if (isModifiedTimeKept(modified(), file)) reply.header('x-oc-mtime', 'accepted');
         return { success: true, message: 'File uploaded successfully', path: file.path } as const;
@@ -97,63 +99,28 @@ function lengthOf({ headers }: IncomingMessage): number | undefined {
   return headers['content-length'] === undefined ? undefined : Number(headers['content-length']);
 }
 
-type StoreOptions = UploadOptions & { readonly sizeAtMost: number | undefined };
-
-/** `onFile` is called when the file part begins. */
-type ReceiveOptions = StoreOptions & { readonly onFile: (part: Part) => void };
-
-/** The fields that have arrived so far, without the file. */
+/** The fields of a form that have arrived so far, without the file. */
 interface Fields {
   prefix?: FolderPath;
   modified?: Date;
 }
 
-/** Metadata of the file that other parts and headers carry. */
-interface Metadata {
-  readonly fields: Fields;
-  /** Returns the modification time to keep, once the whole form has arrived. */
-  readonly modified: () => Date | undefined;
-}
-
-/** Stores the file of a form. Changes nothing before the whole form has arrived and is valid. */
-async function receive(
-  files: Files,
-  form: Form,
-  meta: Metadata,
-  { onFile, ...options }: ReceiveOptions,
-): Promise<FileEntry> {
+/** Reads the fields before the file, and returns the part of the file. */
+async function nextFile(form: Form, fields: Fields): Promise<Part> {
   for (let part = await form.next(); part; part = await form.next()) {
-    if (isFile(part)) {
-      onFile(part);
-      return storeFile(files, part, { ...meta, rest: form }, options);
-    }
-    await readField(part, meta.fields);
+    if (isFile(part)) return part;
+    await readField(part, fields);
   }
   throw new StoreError('invalid-request', 'The form has no part "file" with a file name.');
 }
 
-async function storeFile(
-  files: Files,
-  part: Part,
-  { fields, modified, rest }: Metadata & { readonly rest: Form },
-  { sizeAtMost, ...options }: StoreOptions,
-): Promise<FileEntry> {
+/** Returns the target of a file, or a function that does, if its folder can still arrive after the file. */
+function targetOf(part: Part, fields: Fields, condition: WriteCondition | undefined): IncomingFile['target'] {
   const name = fileName(part);
-  const { body, release, type: declaredType } = part;
-  const incoming = { body, release, declaredType, modified };
   // Rejects an invalid name before the bytes are read.
-  const file = childFile(fields.prefix ?? ROOT, name);
-  if (fields.prefix !== undefined) {
-    const atEnd = () => readRest(rest, fields);
-    return files.upload(file, { ...incoming, atEnd, sizeAtMost }, options);
-  }
-  const waiting = await files.stage(incoming, options);
-  try {
-    await readRest(rest, fields);
-    return await waiting.commit(childFile(fields.prefix ?? ROOT, name), options);
-  } finally {
-    await waiting.discard();
-  }
+  const path = childFile(fields.prefix ?? ROOT, name);
+  if (fields.prefix !== undefined) return { path, condition };
+  return async () => ({ path: childFile(fields.prefix ?? ROOT, name), condition });
 }
 
 /** Reads the parts after the file: optional fields, and no second file. */
@@ -178,8 +145,8 @@ async function readField(part: Part, fields: Fields): Promise<void> {
   const { name } = part;
   if (name !== 'prefix' && name !== 'modified') return skipPart(part);
   if (fields[name] !== undefined) throw new StoreError('invalid-request', `The form has two parts ${quoted(name)}.`);
-  if (name === 'prefix') fields.prefix = parseFolder(await readText(part, MAX_PREFIX));
-  else fields.modified = parseModifiedField(await readText(part, MAX_MODIFIED));
+  if (name === 'prefix') fields.prefix = parseFolder(await readText(part, MAX_PREFIX_BYTES));
+  else fields.modified = parseModifiedField(await readText(part, MAX_MODIFIED_BYTES));
 }
 
 /** Returns the last segment of the file name, because some clients send the whole path. */
@@ -200,7 +167,7 @@ function discardRest(request: IncomingMessage): void {
   // memory.
   request.resume();
   if (request.complete) return;
-  const timer = setTimeout(() => request.destroy(), LINGER);
+  const timer = setTimeout(() => request.destroy(), DISCARD_TIMEOUT_MS);
   timer.unref();
   request.once('close', () => clearTimeout(timer));
 }

@@ -55,9 +55,8 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
           if (!resolved) root.recent.note(path, opened.stats, { file, bytes });
           return new BufferedContent(file, resolved, bytes);
         }
-        const stream = streamOf(opened, part);
-        ({ body } = stream);
-        return { file, range: resolved, ...stream };
+        body = streamOf(opened, part);
+        return { file, range: resolved, body };
       } catch (error) {
         throw toStoreError(error, path);
       } finally {

@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 import type { ResolvedRange } from '../../model/range.ts';
-import type { Content } from '../../model/store.ts';
 import { concurrentlyModified } from '../../model/store-errors.ts';
-import { releaseMemory } from '../../streams/bodies.ts';
+import { freeMemory, setRecycler } from '../../streams/chunk-recycling.ts';
 import type { OpenFile } from './root.ts';
 
 /** Maximum bytes that are read in one call. Creating a stream for them would cost more than the read. */
@@ -33,10 +32,10 @@ export async function readPart(file: OpenFile, { start, end }: ResolvedRange): P
 }
 
 /**
- * Returns a stream of a part of a file, which closes the file when it ends or is destroyed. Released chunks are reused
+ * Returns a stream of a part of a file, which closes the file when it ends or is destroyed. Recycled chunks are reused
  * for later reads.
  */
-export function streamOf(file: OpenFile, { start, end }: ResolvedRange): Required<Pick<Content, 'body' | 'release'>> {
+export function streamOf(file: OpenFile, { start, end }: ResolvedRange): Readable {
   let position = start;
   let longest = 0;
   const spare: Buffer[] = [];
@@ -58,11 +57,6 @@ export function streamOf(file: OpenFile, { start, end }: ResolvedRange): Require
     return chunk;
   };
 
-  const release = (piece: Buffer) => {
-    if (piece.length === largest && position <= end && !body.destroyed) spare.push(piece);
-    else releaseMemory(piece);
-  };
-
   let underWay: Promise<void> = Promise.resolve();
   const body = new Readable({
     highWaterMark: largest,
@@ -73,11 +67,15 @@ export function streamOf(file: OpenFile, { start, end }: ResolvedRange): Require
       );
     },
     destroy(error, done) {
-      for (const piece of spare) releaseMemory(piece);
+      for (const chunk of spare) freeMemory(chunk);
       void closeAfter(underWay, file, (problem) => done(error ?? problem));
     },
   });
-  return { body, release };
+  setRecycler(body, (chunk) => {
+    if (chunk.length === largest && position <= end && !body.destroyed) spare.push(chunk);
+    else freeMemory(chunk);
+  });
+  return body;
 }
 
 /**

@@ -1,10 +1,12 @@
 import { type BigIntStats, constants } from 'node:fs';
 import { copyFile, type FileHandle, lstat, open, rm, utimes } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import { isStoreError, StoreError, systemErrorCode } from '../../model/error.ts';
 import { type FilePath, nameOf, ROOT } from '../../model/path.ts';
-import type { Cancellable, FileEntry, Release, StagedUpload, Upload, WriteCondition } from '../../model/store.ts';
+import type { Cancellable, FileEntry, StagedUpload, Upload, WriteCondition } from '../../model/store.ts';
 import { preconditionFailed, requireSize } from '../../model/store-errors.ts';
 import { forEachChunk } from '../../streams/bodies.ts';
+import { recyclerOf } from '../../streams/chunk-recycling.ts';
 import { lookUpFile, renameToNew } from './atomic-rename.ts';
 import type { MaybePromise } from './blocking-budget.ts';
 import { dateOf, entryOf } from './entry.ts';
@@ -24,7 +26,7 @@ export interface Received {
 /** Writes files atomically: to a temporary file, which is synced and then renamed. */
 export interface Writer {
   write(file: FilePath, upload: Upload, options?: Conditional & Cancellable): Promise<FileEntry>;
-  stage(upload: Pick<Upload, 'body' | 'release'>, options?: Cancellable): Promise<StagedUpload>;
+  stage(upload: Pick<Upload, 'body'>, options?: Cancellable): Promise<StagedUpload>;
   /**
    * Throws the errors that `publish` would throw, before the body is read: `condition-failed`, `wrong-kind`,
    * `unsupported`.
@@ -41,7 +43,7 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
   const calls = root.system.sync;
 
   const takeIn = async (
-    { body, release }: Pick<Upload, 'body' | 'release'>,
+    body: Readable,
     { signal }: Cancellable = {},
     check?: (size: number) => void,
   ): Promise<Received> => {
@@ -52,7 +54,7 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
       try {
         if (signal?.aborted) giveUp();
         signal?.addEventListener('abort', giveUp);
-        await receive(calls, number, { body, release });
+        await receive(calls, number, body);
         stats = await calls.statOpen(number);
       } finally {
         signal?.removeEventListener('abort', giveUp);
@@ -122,11 +124,11 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
     requirePossible,
 
     async write(file, upload, { condition, signal } = {}) {
-      const { body, release, size, sizeAtMost = Number.POSITIVE_INFINITY } = upload;
+      const { body, size, maxSize = Number.POSITIVE_INFINITY } = upload;
       try {
         // For a small body, the check costs as much as writing the temporary file, and `publish` checks again.
-        if (sizeAtMost > SMALL || condition !== undefined) await requirePossible(file, condition);
-        const received = await takeIn({ body, release }, { signal }, (actual) => requireSize(file, actual, size));
+        if (maxSize > SMALL || condition !== undefined) await requirePossible(file, condition);
+        const received = await takeIn(body, { signal }, (actual) => requireSize(file, actual, size));
         return await publish(received, file, { condition, modified: upload.modified?.() });
       } catch (error) {
         body.destroy();
@@ -135,13 +137,13 @@ export function createWriter(root: Root, temporary: Temporary): Writer {
     },
 
     async stage(upload, options) {
-      const received = await takeIn(upload, options).catch((error: unknown) => {
+      const received = await takeIn(upload.body, options).catch((error: unknown) => {
         throw toStoreError(error, ROOT);
       });
       return {
-        publish: (file, { modified }, publishOptions) =>
+        commit: (file, { modified }, publishOptions) =>
           publish(received, file, { ...publishOptions, modified: modified?.() }),
-        discard: () => rm(received.path, { force: true }),
+        abort: () => rm(received.path, { force: true }),
       };
     },
   };
@@ -239,12 +241,8 @@ const FEW = 64 * 1024;
  * Writes all of `body` to an open file and makes it durable. Chunks that arrive during a write are queued and written
  * together by the next one. Writes are therefore small for a slow client and large for a client faster than the disk.
  */
-export async function receive(
-  calls: Syscalls,
-  file: number,
-  { body, release = () => {} }: Pick<Upload, 'body' | 'release'>,
-): Promise<void> {
-  const output = createOutput(calls, file, release);
+export async function receive(calls: Syscalls, file: number, body: Readable): Promise<void> {
+  const output = createOutput(calls, file, recyclerOf(body));
   try {
     await forEachChunk(body, (piece) => output.add(piece));
   } finally {
@@ -267,7 +265,7 @@ interface Output {
   finish(): Promise<void>;
 }
 
-function createOutput(calls: Syscalls, file: number, release: Release): Output {
+function createOutput(calls: Syscalls, file: number, recycle: ((chunk: Buffer) => void) | undefined): Output {
   let waiting: Buffer[] = [];
   let size = 0;
   let total = 0;
@@ -286,7 +284,7 @@ function createOutput(calls: Syscalls, file: number, release: Release): Output {
         waiting = [];
         size = 0;
         await calls.writeMany(file, pieces);
-        for (const piece of pieces) release(piece);
+        if (recycle) for (const piece of pieces) recycle(piece);
       }
     } catch (error) {
       failure = { error };

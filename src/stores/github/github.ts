@@ -66,10 +66,10 @@ export function openGitHub(options: GitHubOptions): Store {
       }
     },
 
-    // GitHub removes blobs that no commit refers to, so `discard` has nothing to do.
+    // GitHub removes blobs that no commit refers to, so `abort` has nothing to do.
     async stage({ body }, { signal } = {}) {
       const blob = await takeIn({ body }, { signal });
-      return { publish: (file, _upload, { condition } = {}) => put(file, blob, condition), discard: async () => {} };
+      return { commit: (file, _upload, { condition } = {}) => put(file, blob, condition), abort: async () => {} };
     },
 
     remove: (file, { ifMatch, signal } = {}) => queue.run(removeFile(file, ifMatch), signal),

@@ -75,10 +75,10 @@ export function createReader(
 
     stat: async (file, options) => (await find(file, options)).file,
 
-    async read(path, { range, ifMatch, ifBelow = Number.POSITIVE_INFINITY, signal } = {}) {
+    async read(path, { range, ifMatch, maxSize = Number.POSITIVE_INFINITY, signal } = {}) {
       const { file, blob, object } = await find(path, { signal });
       requireEtag(file, ifMatch);
-      if (file.size >= ifBelow) return { file, body: Readable.from([]) };
+      if (file.size > maxSize) return { file, body: Readable.from([]) };
       const resolved = range && resolveRange(range, file.size);
       const part = { ...(resolved && { range: resolved }), ...(signal && { signal }) };
       const body = object

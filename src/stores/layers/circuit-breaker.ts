@@ -1,22 +1,22 @@
 import { StoreError } from '../../model/error.ts';
-import { ROOT } from '../../model/path.ts';
-import type { Store } from '../../model/store.ts';
+import { type FolderPath, ROOT } from '../../model/path.ts';
+import type { Entry, Store } from '../../model/store.ts';
 import { runFor } from '../../observability/tracer.ts';
-import { bodyIn, wrap } from './wrap.ts';
+import { bodyIn, type Call, type Layer, stepwise, wrap } from './wrap.ts';
 
-export interface CircuitOptions {
+export interface CircuitBreakerOptions {
   /**
-   * The circuit opens after `failures` consecutive calls without a response, if the first was at least `span`
-   * milliseconds ago.
+   * The circuit opens after `maxFailures` consecutive calls without a response, if the first was at least `minOutageMs`
+   * ago.
    */
-  readonly failures: number;
-  readonly span: number;
+  readonly maxFailures: number;
+  readonly minOutageMs: number;
   /** Milliseconds between health checks while the circuit is open. */
-  readonly interval: number;
+  readonly probeIntervalMs: number;
   /** Called when the circuit opens, with the last error. */
-  readonly onGone: (error: StoreError) => void;
-  /** Called when the circuit closes, with the duration of the outage. */
-  readonly onBack: (milliseconds: number) => void;
+  readonly onOpen: (error: StoreError) => void;
+  /** Called when the circuit closes, with the duration of the outage in milliseconds. */
+  readonly onClose: (outageMs: number) => void;
 }
 
 /** State while the circuit is open. */
@@ -32,65 +32,95 @@ interface Outage {
  * Only errors without a response (`isUnreachable`) count as failures; a store that is busy or denies access is
  * reachable.
  */
-export function circuit(store: Store, options: CircuitOptions): Store {
-  const { failures, span, interval, onGone, onBack } = options;
-  let failed = { count: 0, since: 0 };
-  let outage: Outage | undefined;
+export function circuitBreaker(store: Store, options: CircuitBreakerOptions): Store {
+  return wrap(store, new CircuitBreaker(store, options));
+}
 
-  const look = async () => {
-    try {
-      await (store.check ? store.check() : store.list(ROOT, { limit: 1 }));
-    } catch (error) {
-      if (isOutOfReach(error)) return void outage?.timer.refresh();
-    }
-    if (!outage) return;
-    const lasted = performance.now() - outage.began;
-    outage = undefined;
-    failed = { count: 0, since: 0 };
-    onBack(lasted);
-  };
+class CircuitBreaker implements Layer {
+  readonly #store: Store;
+  readonly #options: CircuitBreakerOptions;
+  #failures = { count: 0, since: 0 };
+  #outage: Outage | undefined;
 
-  const note = (error: StoreError) => {
-    const now = performance.now();
-    failed = failed.count === 0 ? { count: 1, since: now } : { ...failed, count: failed.count + 1 };
-    if (outage || failed.count < failures || now - failed.since < span) return;
-    // Run outside the current request. Otherwise its trace would contain the health checks.
-    const timer = runFor(undefined, () => setTimeout(() => void look(), interval).unref());
-    outage = { began: failed.since, error, timer };
-    onGone(error);
-  };
+  constructor(store: Store, options: CircuitBreakerOptions) {
+    this.#store = store;
+    this.#options = options;
+  }
 
-  return wrap(store, async (member, run, args) => {
+  async call<Result>(member: Call, run: () => Promise<Result>, args: readonly unknown[]): Promise<Result> {
     if (member === 'close') {
-      clearTimeout(outage?.timer);
+      clearTimeout(this.#outage?.timer);
       return run();
     }
-    // Signing a URL of a bucket sends no request.
-    if (member === 'presign') return run();
-    if (outage) {
+    if (this.#outage) {
       bodyIn(args)?.destroy();
-      throw stillGone(outage, interval);
+      throw this.#openError(this.#outage);
     }
     try {
       const result = await run();
-      failed = { count: 0, since: 0 };
+      // Some stores sign URLs without a request, which does not prove that the store responds.
+      if (member !== 'presign') this.#recordResponse();
       return result;
     } catch (error) {
-      if (isOutOfReach(error)) note(error);
-      else if (error instanceof StoreError) failed = { count: 0, since: 0 };
+      this.#recordError(error);
       throw error;
     }
-  });
-}
+  }
 
-const isOutOfReach = (error: unknown): error is StoreError => error instanceof StoreError && error.isUnreachable;
+  walk(run: () => AsyncIterable<Entry>, _folder: FolderPath): AsyncIterable<Entry> {
+    if (this.#outage) throw this.#openError(this.#outage);
+    return stepwise(run(), async (next) => {
+      try {
+        return await next();
+      } catch (error) {
+        this.#recordError(error);
+        throw error;
+      }
+    });
+  }
 
-function stillGone({ began, error }: Outage, interval: number): StoreError {
-  const seconds = Math.round((performance.now() - began) / 1000);
-  const message = `The store has been out of reach for ${seconds} seconds. ${error.message}`;
-  return new StoreError('unavailable', message, {
-    cause: error,
-    retryAfter: Math.max(1, Math.ceil(interval / 1000)),
-    isUnreachable: true,
-  });
+  #recordResponse(): void {
+    if (this.#failures.count > 0) this.#failures = { count: 0, since: 0 };
+  }
+
+  #recordError(error: unknown): void {
+    if (!(error instanceof StoreError)) return;
+    if (error.isUnreachable) this.#recordFailure(error);
+    else this.#recordResponse();
+  }
+
+  #recordFailure(error: StoreError): void {
+    const { maxFailures, minOutageMs, probeIntervalMs, onOpen } = this.#options;
+    const now = performance.now();
+    const { count, since } = this.#failures;
+    this.#failures = count === 0 ? { count: 1, since: now } : { count: count + 1, since };
+    const isOutage = this.#failures.count >= maxFailures && now - this.#failures.since >= minOutageMs;
+    if (this.#outage || !isOutage) return;
+    // Run outside the current request. Otherwise its trace would contain the health checks.
+    const timer = runFor(undefined, () => setTimeout(() => void this.#probe(), probeIntervalMs).unref());
+    this.#outage = { began: this.#failures.since, error, timer };
+    onOpen(error);
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      await (this.#store.check ? this.#store.check() : this.#store.list(ROOT, { limit: 1 }));
+    } catch (error) {
+      if (error instanceof StoreError && error.isUnreachable) return void this.#outage?.timer.refresh();
+    }
+    if (!this.#outage) return;
+    const outageMs = performance.now() - this.#outage.began;
+    this.#outage = undefined;
+    this.#failures = { count: 0, since: 0 };
+    this.#options.onClose(outageMs);
+  }
+
+  #openError({ began, error }: Outage): StoreError {
+    const seconds = Math.round((performance.now() - began) / 1000);
+    return new StoreError('unavailable', `The store has been unreachable for ${seconds} seconds. ${error.message}`, {
+      cause: error,
+      retryAfter: Math.max(1, Math.ceil(this.#options.probeIntervalMs / 1000)),
+      isUnreachable: true,
+    });
+  }
 }

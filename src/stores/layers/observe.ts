@@ -1,11 +1,11 @@
 import { isStoreError } from '../../model/error.ts';
-import type { Store } from '../../model/store.ts';
+import type { Entry, Store } from '../../model/store.ts';
 import { currentRequest, runFor } from '../../observability/tracer.ts';
-import { type Call, wrap } from './wrap.ts';
+import { type Call, stepwise, wrap } from './wrap.ts';
 
 /** A completed call of a store member. */
 export interface Observation {
-  readonly member: Call;
+  readonly member: Call | 'walk';
   /** The path in the first argument, if any. */
   readonly path: string | undefined;
   /** `ok`, or the result of `outcomeOf`. */
@@ -13,34 +13,49 @@ export interface Observation {
   readonly milliseconds: number;
 }
 
-/** Returns the store with `observer` called after every call, when its promise settles. */
+/** Returns the store with `observer` called after every call, when its promise settles or its walk ends. */
 export function observe(store: Store, observer: (observation: Observation) => void): Store {
-  return wrap(store, async (member, run, [about]) => {
+  /** Returns a function that reports the end of a call that starts now. */
+  const start = (member: Observation['member'], subject: unknown) => {
     const started = performance.now();
-    const tell = (outcome: string) =>
-      observer({
-        member,
-        path: pathOf(about),
-        outcome,
-        milliseconds: performance.now() - started,
-      });
-    try {
-      const result = await run();
-      tell('ok');
-      return result;
-    } catch (error) {
-      tell(outcomeOf(error));
-      throw error;
-    }
+    const path = pathOf(subject);
+    return (outcome: string) => observer({ member, path, outcome, milliseconds: performance.now() - started });
+  };
+  return wrap(store, {
+    async call(member, run, [subject]) {
+      const end = start(member, subject);
+      try {
+        const result = await run();
+        end('ok');
+        return result;
+      } catch (error) {
+        end(outcomeOf(error));
+        throw error;
+      }
+    },
+    walk: (run, folder) => withEnd(run(), start('walk', folder)),
   });
+}
+
+/** Yields the entries of a walk, and calls `end` once with its outcome. */
+async function* withEnd(entries: AsyncIterable<Entry>, end: (outcome: string) => void): AsyncIterable<Entry> {
+  let outcome = 'ok';
+  try {
+    yield* entries;
+  } catch (error) {
+    outcome = outcomeOf(error);
+    throw error;
+  } finally {
+    end(outcome);
+  }
 }
 
 /** Returns the kind of a `StoreError`, or `fault` for any other error. */
 export const outcomeOf = (error: unknown): string => (isStoreError(error) ? error.kind : 'fault');
 
 /** Returns the path of a call from its first argument, which is a path or an entry. */
-function pathOf(about: unknown): string | undefined {
-  const path = typeof about === 'object' && about !== null && 'path' in about ? about.path : about;
+function pathOf(subject: unknown): string | undefined {
+  const path = typeof subject === 'object' && subject !== null && 'path' in subject ? subject.path : subject;
   return typeof path === 'string' ? path : undefined;
 }
 
@@ -49,17 +64,27 @@ function pathOf(about: unknown): string | undefined {
  * that span.
  */
 export function trace(store: Store): Store {
-  return wrap(store, async (member, run) => {
-    const request = currentRequest();
-    const span = request?.span?.callStore(member);
-    if (!request || !span) return run();
-    try {
-      const result = await runFor({ ...request, span }, run);
-      span.end('ok');
-      return result;
-    } catch (error) {
-      span.end(outcomeOf(error));
-      throw error;
-    }
+  return wrap(store, {
+    async call(member, run) {
+      const request = currentRequest();
+      const span = request?.span?.callStore(member);
+      if (!request || !span) return run();
+      try {
+        const result = await runFor({ ...request, span }, run);
+        span.end('ok');
+        return result;
+      } catch (error) {
+        span.end(outcomeOf(error));
+        throw error;
+      }
+    },
+    walk(run) {
+      const request = currentRequest();
+      const span = request?.span?.callStore('walk');
+      if (!request || !span) return run();
+      const context = { ...request, span };
+      const steps = stepwise(run(), (next) => runFor(context, next));
+      return withEnd(steps, (outcome) => span.end(outcome));
+    },
   });
 }

@@ -4,9 +4,12 @@ import { bodyIn, EFFECTS, wrap } from './wrap.ts';
 
 /** Returns the store with every change rejected as `denied`. */
 export function readOnly(store: Store): Store {
-  return wrap(store, async (member, run, args) => {
-    if (EFFECTS[member] !== 'writes') return run();
-    bodyIn(args)?.destroy();
-    throw readOnlyError();
+  return wrap(store, {
+    async call(member, run, args) {
+      if (EFFECTS[member] !== 'writes') return run();
+      bodyIn(args)?.destroy();
+      throw readOnlyError();
+    },
+    walk: (run) => run(),
   });
 }

@@ -5,28 +5,31 @@ import { EFFECTS, wrap } from './wrap.ts';
 
 export interface RetryOptions {
   /** Maximum calls, including the first one. */
-  readonly attempts: number;
+  readonly maxAttempts: number;
   /** Milliseconds before the second call. Doubles for each retry, with jitter of ±50 %. */
-  readonly delay: number;
+  readonly delayMs: number;
   /** Called before each retry. */
-  readonly retried?: () => void;
+  readonly onRetry?: () => void;
 }
 
 /**
  * Returns the store with reads retried on `unavailable`. Writes are not retried: the body may be consumed, or the write
- * may have succeeded although its response was lost.
+ * may have succeeded although its response was lost. A walk is not retried, because it can't resume in the middle.
  */
-export function retry(store: Store, { attempts, delay: first, retried }: RetryOptions): Store {
-  return wrap(store, async (member, run) => {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await run();
-      } catch (error) {
-        const again = EFFECTS[member] === 'reads' && isStoreError(error, 'unavailable') && attempt < attempts;
-        if (!again) throw error;
-        retried?.();
-        await delay(first * 2 ** (attempt - 1) * (0.5 + Math.random()));
+export function retry(store: Store, { maxAttempts, delayMs, onRetry }: RetryOptions): Store {
+  return wrap(store, {
+    async call(member, run) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          return await run();
+        } catch (error) {
+          const canRetry = EFFECTS[member] === 'reads' && isStoreError(error, 'unavailable') && attempt < maxAttempts;
+          if (!canRetry) throw error;
+          onRetry?.();
+          await delay(delayMs * 2 ** (attempt - 1) * (0.5 + Math.random()));
+        }
       }
-    }
+    },
+    walk: (run) => run(),
   });
 }

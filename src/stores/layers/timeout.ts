@@ -1,7 +1,7 @@
 import { finished } from 'node:stream';
 import { StoreError } from '../../model/error.ts';
 import type { Store } from '../../model/store.ts';
-import { bodyIn, type Call, wrap } from './wrap.ts';
+import { bodyIn, type Call, stepwise, wrap } from './wrap.ts';
 
 /**
  * The part of each call that has a timeout. `all`: the whole call. `after the body`: the time after the end of the
@@ -27,11 +27,11 @@ const LIMITED = {
   close: 'nothing',
 } as const satisfies Record<Call, 'all' | 'after the body' | 'nothing'>;
 
-export interface TimeLimits {
-  /** Maximum milliseconds of a call. */
-  readonly call: number;
+export interface Timeouts {
+  /** Maximum milliseconds of a call, and of each step of a walk. */
+  readonly callMs: number;
   /** Maximum milliseconds after the last byte of a body. A slow disk may still have to flush gigabytes then. */
-  readonly afterBody: number;
+  readonly afterBodyMs: number;
 }
 
 /**
@@ -39,45 +39,60 @@ export interface TimeLimits {
  * that may never respond, such as a network disk; stores that enforce timeouts themselves don't need this layer. The
  * call itself can't be canceled and continues in the background. Its late result is closed.
  */
-export function timeLimit(store: Store, limits: TimeLimits): Store {
-  return wrap(store, async (member, run, args) => {
-    const limited = LIMITED[member];
-    if (limited === 'nothing') return run();
-    const { promise: late, reject } = Promise.withResolvers<never>();
-    let timer: NodeJS.Timeout | undefined;
-    const begin = (milliseconds: number) => {
-      timer = setTimeout(() => reject(tookTooLong(milliseconds)), milliseconds);
-    };
-    const body = limited === 'after the body' ? bodyIn(args) : undefined;
-    const stopWaiting = body && finished(body, () => begin(limits.afterBody));
-    if (!body) begin(limits.call);
-    const running = run();
-    try {
-      return await Promise.race([running, late]);
-    } catch (error) {
-      // If the call itself failed, this does nothing.
-      running.then(giveBack, () => {});
-      throw error;
-    } finally {
-      stopWaiting?.();
-      clearTimeout(timer);
-    }
+export function timeout(store: Store, { callMs, afterBodyMs }: Timeouts): Store {
+  return wrap(store, {
+    async call(member, run, args) {
+      const limited = LIMITED[member];
+      if (limited === 'nothing') return run();
+      const body = limited === 'after the body' ? bodyIn(args) : undefined;
+      return body ? withTimeout(run, afterBodyMs, (start) => finished(body, start)) : withTimeout(run, callMs);
+    },
+    walk: (run) => stepwise(run(), (next) => withTimeout(next, callMs)),
   });
 }
 
-/** Releases the late result of a call that timed out: closes an open file, discards a staged upload. */
-function giveBack(result: unknown): void {
+/**
+ * Runs a call, and throws `unavailable` if it takes longer than `milliseconds`, counted from the start or from the moment
+ * when `startLater` calls its argument. `startLater` returns a function that stops waiting for that moment.
+ */
+async function withTimeout<Result>(
+  run: () => Promise<Result>,
+  milliseconds: number,
+  startLater?: (start: () => void) => () => void,
+): Promise<Result> {
+  const { promise: expired, reject } = Promise.withResolvers<never>();
+  let timer: NodeJS.Timeout | undefined;
+  const start = () => {
+    timer = setTimeout(() => reject(timedOut(milliseconds)), milliseconds);
+  };
+  const stopWaiting = startLater?.(start);
+  if (!startLater) start();
+  const running = run();
+  try {
+    return await Promise.race([running, expired]);
+  } catch (error) {
+    // If the call itself failed, this does nothing.
+    running.then(closeResult, () => {});
+    throw error;
+  } finally {
+    stopWaiting?.();
+    clearTimeout(timer);
+  }
+}
+
+/** Closes the late result of a call that timed out: closes an open file, discards a staged upload. */
+function closeResult(result: unknown): void {
   if (typeof result !== 'object' || result === null) return;
   if ('body' in result && isDestroyable(result.body)) result.body.destroy();
-  if ('discard' in result && typeof result.discard === 'function') Promise.resolve(result.discard()).catch(() => {});
+  if ('abort' in result && typeof result.abort === 'function') Promise.resolve(result.abort()).catch(() => {});
 }
 
 const isDestroyable = (value: unknown): value is { destroy(): void } =>
   typeof value === 'object' && value !== null && 'destroy' in value && typeof value.destroy === 'function';
 
-function tookTooLong(milliseconds: number): StoreError {
+function timedOut(milliseconds: number): StoreError {
   const message =
-    `The store did not answer within ${milliseconds / 1000} seconds. What was asked of it may be done all the same: ` +
-    'look before you ask again.';
+    `The store did not respond within ${milliseconds / 1000} seconds. The operation may still complete: ` +
+    'check before you repeat the request.';
   return new StoreError('unavailable', message, { retryAfter: 5, isUnreachable: true });
 }

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
-import type { Store } from '../../model/store.ts';
+import type { FolderPath } from '../../model/path.ts';
+import type { Entry, Store } from '../../model/store.ts';
 
 /** The effect of a member of `Store` on stored data. */
 export type Effect = 'reads' | 'writes' | 'neither';
@@ -33,31 +34,65 @@ export const EFFECTS = {
 
 export type Member = keyof Store;
 
-/** The members that need not return a promise. A layer can't wrap these calls. */
-const IMMEDIATE = ['walk', 'quota', 'readCached', 'isPrivileged'] as const satisfies readonly Member[];
+/**
+ * Members that layers leave unchanged, because they return at once and never throw: `quota` and `isPrivileged` send no
+ * request, and `readCached` returns undefined if the backend does not respond.
+ */
+const IMMEDIATE = ['quota', 'readCached', 'isPrivileged'] as const satisfies readonly Member[];
 
-/** All other members. */
-export type Call = Exclude<Member, (typeof IMMEDIATE)[number]>;
+/** The members that return a promise. */
+export type Call = Exclude<Member, (typeof IMMEDIATE)[number] | 'walk'>;
 
-/** Runs a call of a member with its arguments. A layer may run it several times, or not at all. */
-export type Around = <Result>(member: Call, run: () => Promise<Result>, args: readonly unknown[]) => Promise<Result>;
+/** What a layer does around the members of a store. */
+export interface Layer {
+  /** Runs a call with its arguments. A layer may run it several times, or not at all. */
+  call<Result>(member: Call, run: () => Promise<Result>, args: readonly unknown[]): Promise<Result>;
+  /** Runs `Store.walk` for a folder. */
+  walk(run: () => AsyncIterable<Entry>, folder: FolderPath): AsyncIterable<Entry>;
+}
 
 /**
- * Returns the store with `around` applied to each call. Optional members that the store lacks stay undefined.
- * Members in `IMMEDIATE` stay unchanged.
+ * Returns the store with `layer` around every member except the immediate ones. Optional members that the store lacks
+ * stay undefined.
  */
-export function wrap(store: Store, around: Around): Store {
+export function wrap(store: Store, layer: Layer): Store {
   const wrapped: Partial<Record<Member, unknown>> = {};
   for (const member of Object.keys(EFFECTS) as Member[]) {
     const original = store[member] as ((...args: unknown[]) => Promise<unknown>) | undefined;
     if (!original) continue;
     const call = (...args: unknown[]) => original.apply(store, args);
-    wrapped[member] = isCall(member) ? (...args: unknown[]) => around(member, () => call(...args), args) : call;
+    wrapped[member] = isCall(member) ? (...args: unknown[]) => layer.call(member, () => call(...args), args) : call;
+  }
+  if (store.walk) {
+    wrapped.walk = (...args: Parameters<NonNullable<Store['walk']>>) =>
+      layer.walk(() => store.walk?.(...args) ?? none(), args[0]);
   }
   return wrapped as unknown as Store;
 }
 
-const isCall = (member: Member): member is Call => !IMMEDIATE.some((each) => each === member);
+const isCall = (member: Member): member is Call => member !== 'walk' && !IMMEDIATE.some((each) => each === member);
+
+async function* none(): AsyncIterable<Entry> {}
+
+/** Yields the entries of a walk, and runs `around` for each step to the next entry. */
+export async function* stepwise(
+  entries: AsyncIterable<Entry>,
+  around: (next: () => Promise<IteratorResult<Entry>>) => Promise<IteratorResult<Entry>>,
+): AsyncIterable<Entry> {
+  const iterator = entries[Symbol.asyncIterator]();
+  let isFinished = false;
+  try {
+    for (;;) {
+      const result = await around(() => iterator.next());
+      isFinished = result.done === true;
+      if (result.done) return;
+      yield result.value;
+    }
+  } finally {
+    // Not awaited: a step that timed out may never end, and a generator returns only after its current step.
+    if (!isFinished) iterator.return?.().catch(() => {});
+  }
+}
 
 /** Returns the body among the arguments of a call, if there is one. */
 export function bodyIn(args: readonly unknown[]): Readable | undefined {

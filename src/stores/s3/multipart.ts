@@ -168,14 +168,14 @@ export interface PartPlan {
 }
 
 /**
- * Plans the parts of a body of at most `sizeAtMost` bytes, so that 10,000 equal parts suffice. Throws `too-large` if no
+ * Plans the parts of a body of at most `maxSize` bytes, so that 10,000 equal parts suffice. Throws `too-large` if no
  * store accepts an object of this size.
  */
-export function planParts(sizeAtMost: number | undefined, least = LEAST_PART): PartPlan {
-  if (sizeAtMost !== undefined && sizeAtMost > MOST) {
+export function planParts(maxSize: number | undefined, least = LEAST_PART): PartPlan {
+  if (maxSize !== undefined && maxSize > MOST) {
     throw new StoreError('too-large', `The file is larger than the ${MOST} bytes (5 TiB) that object stores take.`);
   }
-  const needed = sizeAtMost === undefined ? PART_OF_UNKNOWN : Math.ceil(sizeAtMost / MAX_PARTS / MIB) * MIB;
+  const needed = maxSize === undefined ? PART_OF_UNKNOWN : Math.ceil(maxSize / MAX_PARTS / MIB) * MIB;
   const partSize = Math.max(least, needed);
   return { partSize, inFlight: Math.max(1, Math.min(MOST_IN_FLIGHT, Math.floor(BUDGET / partSize))) };
 }

@@ -59,18 +59,18 @@ export function createReader(bucket: Bucket, entries: Entries): Pick<Store, 'sta
   return {
     stat,
 
-    async read(file, { range, ifMatch, ifBelow, signal } = {}) {
-      const known = ifBelow === undefined ? undefined : entries.seen(file);
+    async read(file, { range, ifMatch, maxSize, signal } = {}) {
+      const known = maxSize === undefined ? undefined : entries.seen(file);
       // The remembered entry is too large, so the caller needs only metadata. Send no request.
-      if (known && ifBelow !== undefined && known.size >= ifBelow && (ifMatch ?? known.etag) === known.etag) {
+      if (known && maxSize !== undefined && known.size > maxSize && (ifMatch ?? known.etag) === known.etag) {
         return { file: known, body: Readable.from([]) };
       }
       if (range) return contentOf(bucket, file, await getRange(file, range, ifMatch, signal), entries, true);
       // Ceph needs a sixth more CPU time for a range, and rejects a range of an empty object. So if the remembered
       // entry is small, read the whole object.
-      const isWhole = ifBelow === undefined || (known && known.size < ifBelow);
+      const isWhole = maxSize === undefined || (known && known.size <= maxSize);
       if (isWhole) return contentOf(bucket, file, await get(file, undefined, ifMatch, signal), entries, false);
-      const start = { start: 0, end: ifBelow - 1 };
+      const start = { start: 0, end: maxSize - 1 };
       const output = await get(file, start, ifMatch, signal).catch(unlessUnsatisfiable);
       // An empty object does not satisfy any range that starts at its first byte.
       return contentOf(bucket, file, output ?? (await get(file, undefined, ifMatch, signal)), entries, false);

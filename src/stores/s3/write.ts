@@ -64,9 +64,9 @@ export function createWriter(bucket: Bucket, entries: Entries, stat: Store['stat
     }
   };
 
-  return async (file, { body, size, sizeAtMost, type }, { condition, signal } = {}) => {
+  return async (file, { body, size, maxSize, type }, { condition, signal } = {}) => {
     try {
-      const most = size ?? sizeAtMost;
+      const most = size ?? maxSize;
       const { partSize, inFlight } = planParts(most);
       const cutter = cut(signal ? addAbortSignal(signal, body) : body, partSize, most);
       const first = await cutter.parts.next();

@@ -7,9 +7,10 @@ import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { parseFile } from '../../src/model/path.ts';
 import { type Disk, openDisk } from '../../src/stores/disk/disk.ts';
+import { recyclerOf, setRecycler } from '../../src/streams/chunk-recycling.ts';
 import { silentLog } from '../contract/bytes.ts';
 
-/** Reuse of chunk buffers that the caller releases. */
+/** Reuse of chunk buffers that the caller recycles. */
 describe('A file on disk', () => {
   const BYTES = randomBytes(5_000_000);
   const FILE = parseFile('file');
@@ -28,14 +29,14 @@ describe('A file on disk', () => {
 
   // The second read takes the path for files that are likely in the page cache.
   for (const attempt of ['first', 'second']) {
-    it(`is read into at most three buffers when each chunk is released, and frees them (${attempt} read)`, async () => {
-      const { body, release } = await disk.store.read(FILE);
+    it(`is read into at most three buffers when each chunk is recycled, and frees them (${attempt} read)`, async () => {
+      const { body } = await disk.store.read(FILE);
       const copies: Buffer[] = [];
       const buffers = new Set<ArrayBufferLike>();
       for await (const chunk of body as AsyncIterable<Buffer>) {
         copies.push(Buffer.from(chunk));
         buffers.add(chunk.buffer);
-        release?.(chunk);
+        recyclerOf(body)?.(chunk);
       }
       assert.ok(Buffer.concat(copies).equals(BYTES));
       assert.ok(copies.length >= 20 && buffers.size <= 3, `${copies.length} chunks in ${buffers.size} buffers`);
@@ -43,22 +44,26 @@ describe('A file on disk', () => {
     });
   }
 
-  it('frees a chunk that is released after the body was destroyed', async () => {
-    const { body, release } = await disk.store.read(FILE);
+  it('frees a chunk that is recycled after the body was destroyed', async () => {
+    const { body } = await disk.store.read(FILE);
     const [chunk] = await body.take(1).toArray();
     body.destroy();
-    release?.(chunk);
+    recyclerOf(body)?.(chunk);
     assert.equal(chunk.length, 0);
   });
 
-  it('releases the chunks of an upload and of a staged upload that is discarded', async () => {
+  it('recycles the chunks of an upload and of a staged upload that is aborted', async () => {
     const chunks = Array.from({ length: 50 }, (_, index) => BYTES.subarray(index * 100_000, (index + 1) * 100_000));
-    const released: Buffer[] = [];
-    const release = (chunk: Buffer) => void released.push(chunk);
-    await disk.store.write(FILE, { body: Readable.from(chunks), release, type: 'x/y' });
-    const staged = await disk.store.stage?.({ body: Readable.from(chunks), release });
-    await staged?.discard();
+    const recycled: Buffer[] = [];
+    const recyclable = () => {
+      const body = Readable.from(chunks);
+      setRecycler(body, (chunk) => void recycled.push(chunk));
+      return body;
+    };
+    await disk.store.write(FILE, { body: recyclable(), type: 'x/y' });
+    const staged = await disk.store.stage?.({ body: recyclable() });
+    await staged?.abort();
     // The last chunks are written together at the end.
-    assert.ok(released.length >= 2 * (chunks.length - 20), `${released.length} of ${2 * chunks.length}`);
+    assert.ok(recycled.length >= 2 * (chunks.length - 20), `${recycled.length} of ${2 * chunks.length}`);
   });
 });

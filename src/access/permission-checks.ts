@@ -1,0 +1,238 @@
+import type { Files } from '../files/files.ts';
+import { exists, isStoreError, quoted, StoreError } from '../model/error.ts';
+import {
+  childFile,
+  type FilePath,
+  type FolderPath,
+  foundFolder,
+  isFolder,
+  nameOf,
+  parentOf,
+  ROOT,
+} from '../model/path.ts';
+import type { WriteCondition } from '../model/store.ts';
+import type { AuditEvent } from './audit.ts';
+import type { Identity, Permission, Policy } from './policy.ts';
+
+export interface GuardOptions {
+  /** Returns the current policy. It can change while a request is in progress. */
+  readonly policy: () => Policy;
+  /** The user who sent the request; undefined for an anonymous request. */
+  readonly user: Identity | undefined;
+  /** Resolves if the user still has the same identity, otherwise throws: a request can take long to arrive. */
+  readonly confirm: () => Promise<void>;
+  /** Called for each refusal, and for each change after it has ended. */
+  readonly record: (event: AuditEvent) => void;
+}
+
+/** The error for a request without the required permission. */
+export class AccessDenied extends Error {
+  override readonly name = 'AccessDenied';
+  /** Whether the request is anonymous, so that signing in may help. */
+  readonly isAnonymous: boolean;
+
+  constructor(message: string, { isAnonymous }: { isAnonymous: boolean }) {
+    super(message);
+    this.isAnonymous = isAnonymous;
+  }
+}
+
+const VERBS = { read: 'read', write: 'add to', manage: 'change' } as const satisfies Record<Permission, string>;
+
+type Path = FilePath | FolderPath;
+
+/** The paths of a copy or move. `isMove`: the source is removed. `replace`: the destination may exist. */
+export interface Transfer {
+  readonly from: Path;
+  readonly to: Path;
+  readonly isMove: boolean;
+  readonly replace: boolean;
+}
+
+/** A change to record. `isNew`: the request asked not to replace anything, so a refusal is a failed condition. */
+export interface Change {
+  readonly path: Path;
+  readonly destination?: Path;
+  readonly isNew?: boolean;
+}
+
+/**
+ * The permission checks of one request. Each `require…` method throws `AccessDenied` and records the refusal if the
+ * user lacks the permission.
+ */
+export class PermissionChecks {
+  readonly #files: Files;
+  readonly #options: GuardOptions;
+
+  constructor(files: Files, options: GuardOptions) {
+    this.#files = files;
+    this.#options = options;
+  }
+
+  get user(): Identity | undefined {
+    return this.#options.user;
+  }
+
+  get policy(): Policy {
+    return this.#options.policy();
+  }
+
+  /** Resolves if the user still has the same identity, otherwise throws. */
+  confirmIdentity(): Promise<void> {
+    return this.#options.confirm();
+  }
+
+  /** Records a refusal and throws `AccessDenied`. */
+  refuse(action: string, path: Path | undefined, verb: string): never {
+    const { user, record } = this.#options;
+    const target = path === undefined ? '' : ` ${path === '' ? 'the root' : quoted(path)}`;
+    const reason =
+      user === undefined
+        ? `Sign in to ${verb}${target}.`
+        : `You are signed in as ${quoted(user.name)}, who may not ${verb}${target}.`;
+    record({ event: 'refusal', action, ...(path !== undefined && { path }), outcome: 'refused', reason });
+    throw new AccessDenied(reason, { isAnonymous: user === undefined });
+  }
+
+  require(permission: Permission, action: string, path: Path): void {
+    if (!this.policy.allows(this.user, permission, path)) this.refuse(action, path, VERBS[permission]);
+    if (permission === 'write') this.requireVisibleName(action, path);
+  }
+
+  /** Requires a permission for a folder and everything in it; for a file, the permission for the file. */
+  requireThroughout(permission: Permission, action: string, path: Path): void {
+    if (!isFolder(path)) return this.require(right, action, path);
+    if (!this.policy.allowsThroughout(this.user, permission, path))
+      this.refuse(action, path, `${VERBS[permission]} all of`);
+  }
+
+  /** Requires permission to list a folder: to read it, or a folder below it. */
+  requireList(folder: FolderPath): void {
+    const isVisible = this.policy.allows(this.user, 'read', folder) || this.policy.isVisible(this.user, folder);
+    if (!isVisible) this.refuse('list', folder, VERBS.read);
+  }
+
+  /** Requires permission to add files to any folder. */
+  requireUploadAnywhere(): void {
+    if (!this.policy.allowsSomewhere(this.user, 'write')) this.refuse('upload', undefined, 'upload');
+  }
+
+  /**
+   * Refuses a file with the name of a folder that is closed to the user, whether the folder exists or not. A store that
+   * cannot hold both would reveal the folder.
+   */
+  requireVisibleName(action: string, path: Path): void {
+    if (isFolder(path)) return;
+    // Undefined if the name is too long for a folder: no grant can name it.
+    const folder = foundFolder(parentOf(path), nameOf(path));
+    if (folder !== undefined && !this.policy.isVisible(this.user, folder)) this.refuse(action, path, VERBS.write);
+  }
+
+  /** Refuses files that change how the store treats other files, because the user may have no access to those files. */
+  requireForContents(action: string, path: Path): void {
+    if (isFolder(path) || !this.#files.isPrivileged(path) || this.policy.allows(this.user, 'manage', ROOT)) return;
+    this.refuse(action, path, 'write, without "manage" on the root, a file that changes how the store treats others:');
+  }
+
+  /**
+   * Requires permission to upload a file. Returns whether the upload may replace an existing file; users who may only
+   * add files never replace one.
+   */
+  requireUpload(file: FilePath, condition: WriteCondition | undefined): boolean {
+    this.require('write', 'upload', file);
+    this.requireForContents('upload', file);
+    const canReplace = this.policy.allows(this.user, 'manage', file);
+    // An ETag condition asks to replace the existing file.
+    if (!canReplace && condition !== undefined && condition !== 'absent') this.refuse('upload', file, 'replace');
+    return canReplace;
+  }
+
+  /**
+   * Requires the permissions for a move or copy. Reading the source is one of them, because its content becomes
+   * readable at the destination.
+   */
+  async requireTransfer(action: string, { from, to, isMove, replace }: Transfer): Promise<void> {
+    await this.confirmIdentity();
+    this.requireThroughout('read', action, from);
+    if (isMove) this.requireThroughout('manage', action, from);
+    this.requireThroughout('write', action, to);
+    this.requireForContents(action, to);
+    if (replace) this.requireThroughout('manage', action, to);
+    else if (!this.policy.allows(this.user, 'read', to) && (await isTaken(this.#files, to))) {
+      this.refuse(action, to, 'replace');
+    }
+  }
+
+  /**
+   * Makes a change that is allowed, and records how it ended. `change` is called when the change has ended, and returns
+   * undefined if its path is still unknown: nothing is recorded then.
+   *
+   * Only users with read permission for a conflicting file or folder at the destination learn its kind. Other users get
+   * the same refusal for every conflict.
+   */
+  async record<Result>(action: string, change: () => Change | undefined, run: () => Promise<Result>): Promise<Result> {
+    try {
+      const result = await run();
+      const changed = change();
+      if (changed) this.#options.record({ ...eventOf(action, changed), outcome: 'done' });
+      return result;
+    } catch (error) {
+      const changed = change();
+      // A refusal has been recorded already.
+      if (!changed || error instanceof AccessDenied) throw error;
+      const { destination, isNew = false } = changed;
+      const isHidden = destination !== undefined && isConflict(error) && !(await this.#canLearn(error, destination));
+      if (isHidden && !isNew) this.refuse(action, destination, 'replace');
+      // Other messages could reveal internals.
+      const reason = isStoreError(error) ? { reason: error.message } : undefined;
+      this.#options.record({ ...eventOf(action, changed), outcome: 'failed', ...reason });
+      throw isHidden ? nameTaken(destination) : error;
+    }
+  }
+
+  /** Returns whether the user may learn the kind of the entry that conflicts with `path`: the user can read it. */
+  async #canLearn(error: StoreError, path: Path): Promise<boolean> {
+    if (!this.policy.allows(this.user, 'read', path)) return false;
+    if (error.kind !== 'wrong-kind') return true;
+    for (const file of conflictingFiles(path)) {
+      if (!this.policy.allows(this.user, 'read', file) && (await exists(this.#files.stat(file)))) return false;
+    }
+    return true;
+  }
+}
+
+function eventOf(action: string, { path, destination }: Change): Omit<AuditEvent, 'outcome'> {
+  return { event: 'change', action, path, ...(destination !== undefined && destination !== path && { destination }) };
+}
+
+/** Returns whether a change failed because of a file or folder at its destination. */
+const isConflict = (error: unknown): error is StoreError =>
+  isStoreError(error, 'already-exists') || isStoreError(error, 'wrong-kind') || isStoreError(error, 'condition-failed');
+
+/** Returns the error for a new file whose name is taken, with the same message for every conflict. */
+function nameTaken(path: Path): StoreError {
+  const message = `Something has the name of ${quoted(path)} or of one of its folders. Send another name.`;
+  return new StoreError('condition-failed', message);
+}
+
+/** Returns the paths at which a file would conflict with a folder of `path`. */
+function conflictingFiles(path: Path): FilePath[] {
+  const files: FilePath[] = [];
+  for (let folder = isFolder(path) ? path : parentOf(path); folder !== ROOT; folder = parentOf(folder)) {
+    files.push(childFile(parentOf(folder), nameOf(folder)));
+  }
+  return files;
+}
+
+/**
+ * Returns whether a file or folder exists at a destination. A store can mistake an identical one for the result of an
+ * interrupted copy. A user who can't read it could then test guesses of its content.
+ */
+async function isTaken(files: Files, to: Path): Promise<boolean> {
+  try {
+    return await exists(isFolder(to) ? files.list(to, { limit: 1 }) : files.stat(to));
+  } catch (error) {
+    if (isStoreError(error, 'wrong-kind')) return true;
+    throw error;
+  }
+}

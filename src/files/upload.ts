@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto';
+import { open, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { addAbortSignal, type Readable } from 'node:stream';
+import { StoreError } from '../model/error.ts';
+import { mediaTypeOfUpload } from '../model/media-type.ts';
+import { type FilePath, nameOf } from '../model/path.ts';
+import type { Cancellable, FileEntry, StagedUpload, Store, Upload, WriteCondition } from '../model/store.ts';
+import { checkedBody } from '../streams/bodies.ts';
+
+/** The destination of an upload, and the condition on the file that exists there. */
+export interface UploadTarget {
+  readonly path: FilePath;
+  readonly condition?: WriteCondition | undefined;
+}
+
+/** An upload. `declaredType` is the media type that the client sent. */
+export interface IncomingFile {
+  /**
+   * The destination. If it is known only after the content, a function that resolves to it, which is called after
+   * `atEnd`. The content is staged until then.
+   */
+  readonly target: UploadTarget | (() => Promise<UploadTarget>);
+  readonly body: Readable;
+  readonly declaredType?: string | undefined;
+  /** Called after the last byte, before the file is committed. If it rejects, the upload fails. */
+  readonly atEnd?: (() => Promise<void>) | undefined;
+  /** Maximum size in bytes, if known. */
+  readonly maxSize?: number | undefined;
+  /** Returns the modification time to store. Called after the end of `body` and `atEnd`. */
+  readonly modified?: Upload['modified'];
+}
+
+/** `maxUploadSize`: maximum size of the content in bytes; undefined for no limit. */
+export type UploadOptions = { readonly maxUploadSize: number | undefined } & Cancellable;
+
+/**
+ * Writes an uploaded file to a store: directly if its destination is known, otherwise staged. Commits only after
+ * `incoming.atEnd` has resolved.
+ */
+export async function upload(store: Store, incoming: IncomingFile, options: UploadOptions): Promise<FileEntry> {
+  const { target } = incoming;
+  return typeof target === 'function'
+    ? stageAndCommit(store, { ...incoming, target }, options)
+    : write(store, { ...incoming, target }, options);
+}
+
+async function write(
+  store: Store,
+  {
+    target: { path, condition },
+    declaredType,
+    atEnd,
+    maxSize,
+    modified,
+    ...incoming
+  }: IncomingFile & { target: UploadTarget },
+  { maxUploadSize, ...options }: UploadOptions,
+): Promise<FileEntry> {
+  const type = mediaTypeOfUpload(declaredType, nameOf(path));
+  const body = checkedBody(incoming.body, { limit: maxUploadSize, atEnd });
+  return store.write(path, { body, type, maxSize, modified }, { ...options, condition });
+}
+
+async function stageAndCommit(
+  store: Store,
+  { target, declaredType, atEnd, modified, ...incoming }: IncomingFile & { target: () => Promise<UploadTarget> },
+  { maxUploadSize, ...options }: UploadOptions,
+): Promise<FileEntry> {
+  const body = checkedBody(incoming.body, { limit: maxUploadSize });
+  const staged = await (store.stage ? store.stage({ body }, options) : spool(store, body, options));
+  try {
+    await atEnd?.();
+    const { path, condition } = await target();
+    const type = mediaTypeOfUpload(declaredType, nameOf(path));
+    return await staged.commit(path, { type, modified }, { condition });
+  } finally {
+    await staged.abort();
+  }
+}
+
+/** Bytes per read of the temporary file. */
+const READ_AHEAD = 1024 * 1024;
+
+/**
+ * Stages an upload in a temporary file, for stores without `stage`. The file is unlinked immediately, so that the
+ * system frees it even if the process crashes.
+ */
+async function spool(store: Store, body: Readable, options: Cancellable = {}): Promise<StagedUpload> {
+  const name = join(tmpdir(), `holdall-${randomUUID()}`);
+  const file = await open(name, 'wx+', 0o600).catch((error: unknown) => {
+    body.destroy();
+    throw error;
+  });
+  try {
+    await unlink(name);
+    await file.writeFile(options.signal ? addAbortSignal(options.signal, body) : body);
+    const { size } = await file.stat();
+    return {
+      async commit(path, { type, modified }, { condition } = {}) {
+        try {
+          const bytes = file.createReadStream({ start: 0, autoClose: false, highWaterMark: READ_AHEAD });
+          return await store.write(path, { body: bytes, size, type, modified }, { condition });
+        } finally {
+          await file.close();
+        }
+      },
+      abort: () => file.close(),
+    };
+  } catch (error) {
+    body.destroy();
+    await file.close();
+    throw isFull(error) ? temporaryFolderFull(error) : error;
+  }
+}
+
+/** ENOSPC: the file system is full. EDQUOT: the user's quota is exhausted. */
+function isFull(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+}
+
+function temporaryFolderFull(cause: unknown): StoreError {
+  const message =
+    'The folder for temporary files (TMPDIR) is full, where a file waits for a "prefix" that follows it: send "prefix" first.';
+  return new StoreError('unavailable', message, { cause, retryAfter: 60 });
+}
