@@ -8,7 +8,7 @@ import { it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { timedFetch } from '../../src/stores/github/host/client.ts';
+import { timedFetch } from '../../src/stores/github/host/fetch.ts';
 
 it('returns the whole body when the response object is garbage-collected before the body is read', async (t) => {
   const bytes = randomBytes(3 * 1024 * 1024);

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { isStoreError } from '../../src/model/error.ts';
-import { createClient } from '../../src/stores/github/host/client.ts';
+import { WriteThrottle } from '../../src/stores/github/host/rate-limits.ts';
 import type { GitHubFake, OwnAnswer } from '../../testing/servers/github.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, pathsIn, upload } from '../contract/bytes.ts';
@@ -39,14 +40,6 @@ const untilDate = (seconds: number) => ({
   date: new Date(0).toUTCString(),
   'retry-after': new Date(seconds * 1000).toUTCString(),
 });
-
-/** Runs all that needs no time. The client takes several turns of the event loop for each write. */
-async function settle(t: TestContext): Promise<void> {
-  for (let round = 0; round < 200; round++) {
-    t.mock.timers.tick(0);
-    await new Promise(setImmediate);
-  }
-}
 
 /** An error that says when it is worth to ask again: in so many seconds at least and at the most. */
 function notNow(least: number, most: number) {
@@ -200,8 +193,8 @@ describe('A secondary rate limit', () => {
   });
 
   it('rejects an operation that is aborted during the wait', async (t) => {
-    const { store, host } = await openRepository(t, {}, { quotaWait: 3600, trust: 0 });
-    const limited = { status: 429, headers: { 'retry-after': '3600' }, body: { message: 'Too many' } };
+    const { store, host } = await openRepository(t, {}, { quotaWait: 2, trust: 0 });
+    const limited = { status: 429, headers: { 'retry-after': '1' }, body: { message: 'Too many' } };
     host.intercept(({ route }) => (route === GET_BRANCH ? limited : undefined));
     const operations: readonly ((signal: AbortSignal) => Promise<unknown>)[] = [
       (signal) => store.list(folder(''), { signal }),
@@ -213,8 +206,7 @@ describe('A secondary rate limit', () => {
     for (const operate of operations) {
       const left = new AbortController();
       const working = operate(left.signal);
-      // As soon as anything can have happened.
-      setImmediate(() => left.abort(new Error('left')));
+      void setImmediate().then(() => left.abort(new Error('left')));
       await assert.rejects(working, /left/);
     }
     host.intercept(undefined);
@@ -246,32 +238,65 @@ describe('A host error with Retry-After', () => {
 
 describe('The write limit', () => {
   it('allows a quarter of the writes per minute at once, and the others one by one', async (t) => {
-    const { options } = await openRepository(t);
-    t.mock.timers.enable({ apis: ['setTimeout', 'setInterval', 'Date'] });
-    // Three at once, and then one in 7 s (rounded up to 0.25 s); of 80, twenty at once and one in a second.
-    for (const [writesPerMinute, atOnce, interval] of [
-      [12, 3, 6750],
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    for (const [writesPerMinute, burst, intervalMs] of [
+      [12, 3, 6667],
       [80, 20, 1000],
     ] as const) {
-      const { turn, close } = createClient({ ...options, writesPerMinute });
-      let turns = 0;
-      const waiting = Array.from({ length: atOnce + 2 }, async () => {
-        await turn('usual');
-        turns++;
+      const throttle = new WriteThrottle(writesPerMinute);
+      let acquired = 0;
+      const waiting = Array.from({ length: burst + 2 }, async () => {
+        await throttle.acquire('normal');
+        acquired++;
       });
-      for (const expected of [atOnce, atOnce + 1, atOnce + 2]) {
-        await settle(t);
-        assert.equal(turns, expected);
-        if (expected < waiting.length) {
-          t.mock.timers.tick(interval - 250);
-          await settle(t);
-          assert.equal(turns, expected);
-          t.mock.timers.tick(250);
-        }
+      for (const expected of [burst, burst + 1]) {
+        await setImmediate();
+        assert.equal(acquired, expected);
+        t.mock.timers.tick(intervalMs - 1);
+        await setImmediate();
+        assert.equal(acquired, expected);
+        t.mock.timers.tick(1);
       }
       await Promise.all(waiting);
-      close();
+      throttle.close();
     }
+  });
+
+  it('allows another burst after a minute without writes', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const throttle = new WriteThrottle(8);
+    t.after(() => throttle.close());
+    await Promise.all([throttle.acquire('normal'), throttle.acquire('normal')]);
+    t.mock.timers.tick(60_000);
+    await Promise.all([throttle.acquire('normal'), throttle.acquire('normal')]);
+    const third = throttle.acquire('normal').then(() => true);
+    assert.equal(await Promise.race([third, setImmediate(false)]), false);
+    t.mock.timers.tick(10_000);
+    assert.equal(await third, true);
+  });
+
+  it('sends the requests of a commit first', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const throttle = new WriteThrottle(4);
+    await throttle.acquire('normal');
+    const order: string[] = [];
+    const waiting = (['normal', 'high', 'high'] as const).map(async (priority) => {
+      await throttle.acquire(priority);
+      order.push(priority);
+    });
+    t.mock.timers.tick(60_000);
+    await Promise.all(waiting);
+    assert.deepEqual(order, ['high', 'high', 'normal']);
+    throttle.close();
+  });
+
+  it('rejects waiting and later requests when the store is closed', async () => {
+    const throttle = new WriteThrottle(1);
+    await throttle.acquire('normal');
+    const waiting = throttle.acquire('normal');
+    throttle.close();
+    await assert.rejects(waiting, ofKind('unavailable'));
+    await assert.rejects(throttle.acquire('high'), ofKind('unavailable'));
   });
 
   it('rejects an aborted upload before the uploads that wait before it', async (t) => {

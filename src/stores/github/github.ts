@@ -14,15 +14,15 @@ import { createDraft } from './commits/draft.ts';
 import { createBegin } from './commits/first-commit.ts';
 import { createTakeIn, type Place } from './commits/upload.ts';
 import { createFolderOperations } from './folders.ts';
-import { MAX_FILE, tooLarge } from './host/errors.ts';
-import { connect, type Host } from './host/host.ts';
+import { MAX_FILE_BYTES, tooLarge } from './host/errors.ts';
+import { Host } from './host/host.ts';
 import { createReader } from './read.ts';
 import type { GitHubOptions } from './settings.ts';
 
 /** Opens a branch of a repository on GitHub or on a GitHub Enterprise server. Every change is part of a commit. */
 export function openGitHub(options: GitHubOptions): Store {
   const { log } = options;
-  const host = connect(options);
+  const host = new Host(options);
   const trees = createTrees(host, log);
   const snapshots = createSnapshots(host, trees, options);
   const begin = createBegin(host, snapshots, options);
@@ -57,7 +57,7 @@ export function openGitHub(options: GitHubOptions): Store {
     async write(file, { body, size }, { condition, signal } = {}) {
       try {
         requireWritable(file);
-        if (size !== undefined && size > MAX_FILE) throw tooLarge();
+        if (size !== undefined && size > MAX_FILE_BYTES) throw tooLarge();
         const checkSize = (actual: number) => requireSize(file, actual, size);
         const blob = await takeIn({ body, place: { file, condition }, checkSize }, { signal });
         return await put(file, blob, condition, signal);
@@ -87,7 +87,7 @@ export function openGitHub(options: GitHubOptions): Store {
     },
 
     check: createCheck(host, snapshots, blobs, options),
-    quota: () => host.quota.current(),
+    quota: () => host.quota(),
     isPrivileged: isGitSettings,
 
     async close() {

@@ -8,9 +8,8 @@ import type { ResolvedRange } from '../../../model/range.ts';
 import type { Cancellable } from '../../../model/store.ts';
 import { networkProblem, RETRY_SOON_SECONDS } from '../../network.ts';
 import { isFile, type Tree, type TreeEntry } from '../branch/objects.ts';
-import { isJson, QUICK, timedFetch } from '../host/client.ts';
-import type { Host } from '../host/host.ts';
-import { webUrlIn } from '../host/requests.ts';
+import { isJson, REQUEST_TIMEOUT_MS, timedFetch } from '../host/fetch.ts';
+import { type Host, parseWebUrl } from '../host/host.ts';
 import type { GitHubOptions } from '../settings.ts';
 import type { BlobCache } from './blob-cache.ts';
 
@@ -85,7 +84,7 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
   const ask = async ({ id, size }: LargeObject, { signal }: Cancellable): Promise<Download | undefined> => {
     const url = `${webOf(apiUrl)}/${host.repository()}.git/info/lfs/objects/batch`;
     const credentials = Buffer.from(`x-access-token:${token ?? ''}`).toString('base64');
-    const answer = await timedFetch({ timeout: QUICK })(url, {
+    const answer = await timedFetch({ timeout: REQUEST_TIMEOUT_MS })(url, {
       method: 'POST',
       headers: {
         accept: LFS_JSON,
@@ -138,7 +137,7 @@ export function createLargeObjects(host: Host, blobs: BlobCache, { apiUrl, token
       // Aborts the download when the reader leaves, even if GitHub has stalled.
       const left = new AbortController();
       try {
-        const answer = await timedFetch({ timeout: QUICK, streamsBody: true })(download.href, {
+        const answer = await timedFetch({ timeout: REQUEST_TIMEOUT_MS, streamsBody: true })(download.href, {
           headers: download.header,
           signal: signal ? AbortSignal.any([signal, left.signal]) : left.signal,
         });
@@ -191,7 +190,7 @@ function downloadIn(answer: unknown, id: string): Download | undefined {
   const { objects } = asRecord(answer);
   const found = Array.isArray(objects) ? objects.map(asRecord).find(({ oid }) => oid === id) : undefined;
   const { href, header } = asRecord(asRecord(found?.['actions'])['download']);
-  const url = webUrlIn(href);
+  const url = parseWebUrl(href);
   const headers = headersIn(header);
   return url === undefined || !headers ? undefined : { href: url, header: headers };
 }

@@ -3,7 +3,7 @@ import { quoted, StoreError } from '../../../model/error.ts';
 import { type FilePath, type FolderPath, rebase } from '../../../model/path.ts';
 import type { Cancellable } from '../../../model/store.ts';
 import { RETRY_LATER_SECONDS } from '../../network.ts';
-import { isEmpty, isRefusal } from '../host/errors.ts';
+import { isEmptyRepository, isErrorResponse } from '../host/errors.ts';
 import type { Host } from '../host/host.ts';
 import type { GitHubOptions } from '../settings.ts';
 import { EMPTY_TREE, isFile, isFolder, MARKER, type Tree } from './objects.ts';
@@ -77,7 +77,7 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
     try {
       return await host.branch(branch, etag, { signal });
     } catch (error) {
-      if (!isRefusal(error, 404)) throw error;
+      if (!isErrorResponse(error, 404)) throw error;
       return withoutBranch(error, signal);
     }
   };
@@ -88,15 +88,15 @@ export function createSnapshots(host: Host, trees: Trees, options: GitHubOptions
     const hasCommits = await host.reference(defaultBranch, { signal }).then(
       () => true,
       (error: unknown) => {
-        if (isEmpty(error)) return false;
-        if (isRefusal(error, 404)) return true;
+        if (isEmptyRepository(error)) return false;
+        if (isErrorResponse(error, 404)) return true;
         throw host.translate(error, 'reads');
       },
     );
     const isDefault = branch === defaultBranch;
     if (!hasCommits && (createBranch || isDefault)) return { head: undefined, root: EMPTY_TREE.sha, etag: undefined };
     const explain = (error: unknown) => {
-      throw isRefusal(error, 404)
+      throw isErrorResponse(error, 404)
         ? noBranch(`${host.repository()} has no branch ${quoted(branch)}`, { defaultBranch, readOnly, cause })
         : error;
     };

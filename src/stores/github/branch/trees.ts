@@ -4,7 +4,7 @@ import { StoreError } from '../../../model/error.ts';
 import { foundFile, ROOT } from '../../../model/path.ts';
 import type { Cancellable } from '../../../model/store.ts';
 import type { StoreLog } from '../../network.ts';
-import type { Host, ToldTree } from '../host/host.ts';
+import type { Host, TreeResponse } from '../host/host.ts';
 import { EMPTY_TREE, isFile, isFolder, LINK, SUBMODULE, shaOfTree, type Tree, type TreeEntry } from './objects.ts';
 
 /** Cache of trees by SHA. Trees are immutable, so each is requested only once while it is cached. */
@@ -92,7 +92,7 @@ export function createTrees(host: Host, log: StoreLog): Trees {
 /**
  * Returns the trees of a recursive response, children before parents. Trees below a name that is not UTF-8 are omitted.
  */
-function treesOf(root: string, { entries }: ToldTree): Tree[] {
+function treesOf(root: string, { entries }: TreeResponse): Tree[] {
   const folders = new Map<string, { sha: string; entries: [string, TreeEntry][] }>([['', { sha: root, entries: [] }]]);
   for (const { path, ...entry } of entries) {
     if (isFolder(entry)) folders.set(path, { sha: entry.sha, entries: [] });

@@ -3,7 +3,7 @@ import { isStoreError, quoted, StoreError } from '../../../model/error.ts';
 import { RETRY_SOON_SECONDS, shuttingDown } from '../../network.ts';
 import type { Snapshots } from '../branch/snapshots.ts';
 import type { Trees } from '../branch/trees.ts';
-import { isRefusedTree, isTooLarge, type Refusal } from '../host/errors.ts';
+import { type ErrorResponse, isRejectedTree, isTooLarge } from '../host/errors.ts';
 import type { Host } from '../host/host.ts';
 import type { GitHubOptions } from '../settings.ts';
 import { type Change, keepRoot } from './changes.ts';
@@ -104,7 +104,7 @@ export function createCommitQueue(
       }
       for (const { reject } of left) reject(tooBusy(branch));
     } catch (error) {
-      const reason = isRefusedTree(error) && !isTooLarge(error) ? notTaken(error) : host.translate(error, 'writes');
+      const reason = isRejectedTree(error) && !isTooLarge(error) ? notTaken(error) : host.translate(error, 'writes');
       const isRefused = isStoreError(reason) && reason.kind !== 'unavailable';
       refusals.left--;
       if (isRefused && left.length > 1 && refusals.left > 0) return halve(left, refusals);
@@ -156,7 +156,7 @@ export function createCommitQueue(
         commit: after.head,
         title: message.split('\n')[0],
         changes: made.length,
-        quota: host.quota.current(),
+        quota: host.quota(),
       });
     }
     for (const end of settle) end();
@@ -242,7 +242,7 @@ function refusedTogether(cause: StoreError): StoreError {
   return new StoreError('unavailable', message, { cause, retryAfter: RETRY_SOON_SECONDS });
 }
 
-function notTaken(cause: Refusal): StoreError {
+function notTaken(cause: ErrorResponse): StoreError {
   const message = `The host of the repository does not take this, with these words: ${quoted(cause.message)}.`;
   return new StoreError('invalid-request', message, { cause });
 }

@@ -4,16 +4,15 @@ import { StoreError } from '../../../model/error.ts';
 import { RETRY_SOON_SECONDS } from '../../network.ts';
 import type { Snapshots } from '../branch/snapshots.ts';
 import type { Trees } from '../branch/trees.ts';
-import { isForbidden, isOutrun, isRefusal, isUncertain, wasRepeated } from '../host/errors.ts';
+import { isErrorResponse, isMoveForbidden, isNotFastForward, isOutcomeUnknown, wasRetried } from '../host/errors.ts';
 import type { Host, TreeEdit } from '../host/host.ts';
 import type { GitHubOptions } from '../settings.ts';
 import type { Drafted } from './draft.ts';
 import type { BegunSnapshot } from './first-commit.ts';
-import { createBlob } from './upload.ts';
 
 /**
  * Commits a draft on top of `base` and moves the branch. Returns the new snapshot; undefined if another client moved
- * the branch first, so that nothing changed. Throws the original error if GitHub rejects the edits (`isRefusedTree`).
+ * the branch first, so that nothing changed. Throws the original error if GitHub rejects the edits (`isRejectedTree`).
  */
 export type Push = (base: BegunSnapshot, drafted: Drafted, message: string) => Promise<BegunSnapshot | undefined>;
 
@@ -39,11 +38,11 @@ export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log
         return await findOut(to, base, error);
       } catch (error) {
         // An earlier attempt may have moved the branch although its response was lost.
-        const isLost = isUncertain(error) || wasRepeated(error);
-        if (!isRefusal(error, 409, 422) && !isLost) throw error;
+        const isLost = isOutcomeUnknown(error) || wasRetried(error);
+        if (!isErrorResponse(error, 409, 422) && !isLost) throw error;
         if (isLost) return findOut(to, base, error);
         const { head, root } = await snapshots.latest();
-        if (isOutrun(error)) return undefined;
+        if (isNotFastForward(error)) return undefined;
         // The reason is not recognised. The branch itself shows whether it moved.
         if (head !== undefined && head !== base) {
           const isDone = await isOnBranch(to.head, head, base);
@@ -51,7 +50,7 @@ export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log
           return isDone === 'yes' ? { head, root } : undefined;
         }
         // The branch may have moved, but the replica that answered lags behind.
-        if (isForbidden(error) || attempt === MAX_REFUSED_MOVES) throw host.translate(error, 'writes');
+        if (isMoveForbidden(error) || attempt === MAX_REFUSED_MOVES) throw host.translate(error, 'writes');
         await delay(LOOK_AGAIN * attempt);
       }
     }
@@ -69,7 +68,7 @@ export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log
         if (isDone === 'unknown') break;
         return isDone === 'yes' ? { head, root } : undefined;
       }
-      if (!isOutrun(error)) throw host.translate(error, 'writes');
+      if (!isNotFastForward(error)) throw host.translate(error, 'writes');
       // The branch has moved, to our commit or another one, but the replica that answered lags behind.
       await delay(LOOK_AGAIN * look);
     }
@@ -89,7 +88,7 @@ export function createPush(host: Host, trees: Trees, snapshots: Snapshots, { log
   const inBytes = async ({ content, ...edit }: TreeEdit): Promise<TreeEdit> => {
     if (content === undefined) return edit;
     const body = JSON.stringify({ encoding: 'base64', content: Buffer.from(content).toString('base64') });
-    return { ...edit, sha: await createBlob(host, body, {}) };
+    return { ...edit, sha: await host.createBlob(body, {}) };
   };
 
   /** Returns whether a commit is on the branch after `base`, possibly below newer commits. */

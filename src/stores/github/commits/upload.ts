@@ -1,13 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import Bottleneck from 'bottleneck';
-import { untilAborted } from '../../../concurrency/single-flight.ts';
+import { createSemaphore, type Semaphore } from '../../../concurrency/semaphore.ts';
 import { asError, StoreError } from '../../../model/error.ts';
 import type { FilePath } from '../../../model/path.ts';
 import type { Cancellable, WriteCondition } from '../../../model/store.ts';
 import { shaOfBlob } from '../branch/objects.ts';
-import { MAX_FILE, tooLarge } from '../host/errors.ts';
+import { MAX_FILE_BYTES, tooLarge } from '../host/errors.ts';
 import type { Host } from '../host/host.ts';
 import type { StoredBlob } from './changes.ts';
 
@@ -17,7 +16,7 @@ export const INLINE = 32 * 1024;
 /**
  * Maximum concurrent streamed uploads: half of GitHub's concurrency limit, so that slow clients do not block reads.
  */
-const MOST_UPLOADS = 50;
+const MAX_CONCURRENT_UPLOADS = 50;
 
 /** Destination of a file, and the condition of the write. */
 export interface Place {
@@ -42,7 +41,11 @@ export function createTakeIn(
   host: Host,
   prepare: (place: Place | undefined, options: Cancellable) => Promise<void>,
 ): TakeIn {
-  const uploads = new Bottleneck({ maxConcurrent: MOST_UPLOADS });
+  const uploads = createSemaphore({
+    limit: MAX_CONCURRENT_UPLOADS,
+    maxWaiting: Number.POSITIVE_INFINITY,
+    busyMessage: 'Too many files are uploaded',
+  });
   return async ({ body, place, checkSize = () => {} }, { signal }) => {
     const abort = () => body.destroy(asError(signal?.reason));
     // Between two reads the body has no error listener. The next read still reports the error.
@@ -61,7 +64,7 @@ export function createTakeIn(
       const sha = shaOfBlob(bytes);
       if (isPlainText(bytes)) return { sha, size: bytes.length, content: bytes.toString() };
       await prepare(place, { signal });
-      const stored = await createBlob(host, JSON.stringify({ encoding: 'base64', content: bytes.toString('base64') }), {
+      const stored = await host.createBlob(JSON.stringify({ encoding: 'base64', content: bytes.toString('base64') }), {
         signal,
       });
       if (stored !== sha) throw host.invalidResponse(`The host stored blob ${stored} instead of ${sha}.`);
@@ -102,20 +105,10 @@ function isPointerUpload(): StoreError {
   return new StoreError('invalid-request', message);
 }
 
-/** Creates a blob from a JSON body. Throws a `StoreError`. */
-export async function createBlob(host: Host, body: string | Readable, options: Cancellable): Promise<string> {
-  try {
-    return await host.createBlob(body, options);
-  } catch (error) {
-    options.signal?.throwIfAborted();
-    throw host.translate(error, 'writes');
-  }
-}
-
 /** Streams a file to GitHub as base64 inside JSON, the format of its blob API. */
 async function send(
   host: Host,
-  uploads: Bottleneck,
+  uploads: Semaphore,
   bytes: AsyncIterable<Buffer>,
   { checkSize, signal }: { checkSize: (bytes: number) => void } & Cancellable,
 ): Promise<StoredBlob> {
@@ -123,7 +116,7 @@ async function send(
   const count = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       sent += chunk.length;
-      done(sent > MAX_FILE ? tooLarge() : null, chunk);
+      done(sent > MAX_FILE_BYTES ? tooLarge() : null, chunk);
     },
     flush(done) {
       try {
@@ -144,15 +137,13 @@ async function send(
   });
   try {
     const ended = signal ? AbortSignal.any([signal, broken.signal]) : broken.signal;
-    const sha = await untilAborted(
-      uploads.schedule(() => createBlob(host, json, { signal: ended })),
-      ended,
-    );
+    const release = await uploads.acquire(ended);
+    const sha = await host.createBlob(json, { signal: ended }).finally(release);
     await flowing;
     return { sha, size: sent };
   } catch (error) {
-    // If the body failed first, its error is the cause. It is recorded before the request fails.
-    const reason = failure ?? error;
+    // If the body failed first, its error is the cause of the other one.
+    const reason = failure ?? json.errored ?? error;
     failure = reason;
     json.destroy();
     await flowing;

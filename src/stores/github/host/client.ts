@@ -1,302 +1,274 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Octokit } from '@octokit/core';
-import { restEndpointMethods } from '@octokit/plugin-rest-endpoint-methods';
-import { retry } from '@octokit/plugin-retry';
-import { throttling } from '@octokit/plugin-throttling';
-import Bottleneck from 'bottleneck';
-import { MAX_RETRY_AFTER_SECONDS } from '../../../model/dates.ts';
+import { createSemaphore } from '../../../concurrency/semaphore.ts';
 import { StoreError } from '../../../model/error.ts';
-import type { Quota } from '../../../model/store.ts';
+import type { Cancellable } from '../../../model/store.ts';
 import { version } from '../../../system.ts';
-import { type StoreLog, shuttingDown } from '../../network.ts';
 import type { GitHubOptions } from '../settings.ts';
+import {
+  type Effect,
+  ErrorResponse,
+  isErrorResponse,
+  isOctokitError,
+  isTransient,
+  NoResponse,
+  notGitHub,
+  rateLimitSeconds,
+  redirectError,
+  retryAfterSeconds,
+  toStoreError,
+} from './errors.ts';
+import { followingWrites, observedFetch, REQUEST_TIMEOUT_MS, timedFetch } from './fetch.ts';
+import { QuotaTracker, type ResponseHeaders, type WritePriority, WriteThrottle } from './rate-limits.ts';
 
-/** Timeout of an ordinary request, in milliseconds: until the response headers, and until the end of a JSON body. */
-export const QUICK = 30_000;
+/** Maximum concurrent requests that GitHub allows (docs.github.com, "Rate limits for the REST API"). */
+const MAX_CONCURRENT_REQUESTS = 100;
 
-/** Timeout of a request that transfers megabytes, in milliseconds. */
-export const LONG = 10 * 60_000;
+/** Maximum attempts of a request that fails temporarily. */
+const MAX_ATTEMPTS = 4;
 
-/** Timeout of an upload, in milliseconds. An upload takes as long as its client needs to send it. */
-export const UPLOAD = 6 * 60 * 60_000;
+/** Milliseconds before the first retry of a temporary failure; the next two wait four and nine times as long. */
+const RETRY_DELAY_MS = 250;
 
-/** Milliseconds before the first retry of a transient failure. */
-const RETRY_AFTER = 250;
+/** Maximum retries of a request after the repository was renamed. */
+const MAX_RENAMES = 3;
 
-/** Retries after the first attempt. */
-const RETRIES = 3;
+/** A response of GitHub. */
+export interface GitHubResponse<Body> {
+  readonly status: number;
+  readonly headers: ResponseHeaders;
+  readonly data: Body;
+}
 
-/**
- * Maximum concurrent requests that GitHub allows. The plugin's default of ten is shared by all clients of the process;
- * ten uploads from slow clients would occupy it.
- */
-const MOST_AT_ONCE = 100;
+/** How to send a request. */
+export interface SendOptions extends Cancellable {
+  readonly effect: Effect;
+  /** Priority among the write requests that wait for the throttle. Default: `normal` */
+  readonly priority?: WritePriority;
+  /** Default: `REQUEST_TIMEOUT_MS` */
+  readonly timeoutMs?: number;
+  /** Whether the request body is a stream, so that the request can't be retried. */
+  readonly hasStreamBody?: boolean;
+  /** Whether to stream the body of a successful response. */
+  readonly streamsResponse?: boolean;
+}
 
-const WithPlugins = Octokit.plugin(restEndpointMethods, retry, throttling);
+/** Parameters of every request: the repository's current name, and how Octokit sends the request. */
+export interface BaseParameters {
+  readonly owner: string;
+  readonly repo: string;
+  readonly request: { readonly signal?: AbortSignal; readonly fetch: typeof fetch; readonly redirect?: 'manual' };
+}
 
-export type Client = InstanceType<typeof WithPlugins>;
+/** Calls an endpoint with Octokit. */
+export type Call<Body> = (base: BaseParameters) => Promise<GitHubResponse<Body>>;
 
-/** How `timedFetch` handles a request and its response. */
-export interface FetchOptions {
-  /** Milliseconds until the response headers arrive; if the body is buffered, until the end of the body. */
-  readonly timeout: number;
-  /** Whether to stream the body of a successful response. All other bodies are buffered, up to a limit. */
-  readonly streamsBody?: boolean;
-  /** Called with the final URL if the response was redirected. */
-  readonly onRedirect?: (url: URL) => void;
+/** State of one request over all its attempts. */
+interface RequestState {
+  /** When to stop waiting for the rate limit, in milliseconds of `Date.now`. */
+  readonly deadline: number;
+  attempts: number;
+  failures: number;
+  renames: number;
 }
 
 /**
- * Priority of a write request: `first` for requests of a commit, for which many changes may wait, `usual` for all
- * others.
+ * Sends all requests to GitHub: limits their number, respects the quota, retries what fails temporarily, and follows a
+ * renamed repository.
  */
-export type Urgency = 'first' | 'usual';
-
-/** Bottleneck's priorities: 0 is the most urgent, 9 the least. */
-const PRIORITIES: Readonly<Record<Urgency, number>> = { first: 1, usual: 5 };
-
-/**
- * The client and its write throttle. Await `turn` before each write request; it resolves when the request can be sent.
- */
-export interface PacedClient {
-  readonly client: Client;
-  turn(urgency: Urgency): Promise<void>;
-  /** Stops the throttle: pending and later calls of `turn` throw `unavailable`. */
-  close(): void;
-}
-
-export function createClient({
-  apiUrl,
-  token,
-  writesPerMinute,
-  retryAfter = RETRY_AFTER,
-  log,
-}: GitHubOptions): PacedClient {
-  const pace = writesPerMinute === undefined ? undefined : paceOf(writesPerMinute);
-  const client = new WithPlugins({
-    baseUrl: apiUrl,
-    auth: token,
-    userAgent: `holdall/${version}`,
-    log: {
-      debug: () => {},
-      info: () => {},
-      // The client logs deprecated endpoints, for example.
-      warn: (message: string) => log.warn(message, {}),
-      error: (message: string) => log.warn(message, {}),
-    },
-    retry: {
-      retries: RETRIES,
-      retryAfterBaseValue: retryAfter,
-      // Extends the plugin's own list with statuses that a retry would not change, and with rate limits, which the
-      // quota keeper handles.
-      doNotRetry: [400, 401, 403, 404, 409, 410, 412, 413, 422, 429, 451],
-    },
-    throttle: pace ? throttle() : { enabled: false },
+export class GitHubClient {
+  readonly quota: QuotaTracker;
+  readonly octokit: Octokit;
+  readonly #options: GitHubOptions;
+  readonly #writeThrottle: WriteThrottle | undefined;
+  readonly #slots = createSemaphore({
+    limit: MAX_CONCURRENT_REQUESTS,
+    maxWaiting: Number.POSITIVE_INFINITY,
+    busyMessage: 'Too many requests are sent to GitHub',
   });
-  return {
-    client,
-    async turn(urgency) {
-      await pace
-        ?.schedule({ priority: PRIORITIES[urgency] }, async () => {})
-        .catch(() => {
-          throw shuttingDown();
-        });
-    },
-    close: () => void pace?.stop({ dropWaitingJobs: true }),
-  };
-}
+  #owner: string;
+  #repo: string;
+  /** Whether requests are redirected although the repository was not renamed, for example by a proxy. */
+  #hasOtherRedirects = false;
 
-/**
- * Settings of the throttling plugin: it only limits concurrent requests. Its own write throttle, one request per
- * second, would delay a single upload by three seconds and has no priorities. The quota keeper handles rate limits.
- */
-function throttle() {
-  const ignore = () => {};
-  return {
-    write: new Bottleneck.Group({}),
-    global: new Bottleneck.Group({ maxConcurrent: MOST_AT_ONCE }),
-    onRateLimit: ignore,
-    onSecondaryRateLimit: ignore,
-  };
-}
+  constructor(options: GitHubOptions) {
+    const { apiUrl, token, owner, repository, writesPerMinute, log } = options;
+    this.#options = options;
+    this.#owner = owner;
+    this.#repo = repository;
+    this.quota = new QuotaTracker(log);
+    this.#writeThrottle = writesPerMinute === undefined ? undefined : new WriteThrottle(writesPerMinute);
+    // Octokit logs deprecated endpoints, for example.
+    const warn = (message: string) => log.warn(message, {});
+    this.octokit = new Octokit({
+      baseUrl: apiUrl,
+      auth: token,
+      userAgent: `holdall/${version}`,
+      log: { debug: () => {}, info: () => {}, warn, error: warn },
+    });
+  }
 
-/** A throttle of `perMinute` requests per minute: a quarter of them in a burst, the others at regular intervals. */
-function paceOf(perMinute: number): Bottleneck {
-  const atOnce = Math.ceil(perMinute / 4);
-  const interval = 60_000 / Math.max(1, perMinute - atOnce);
-  return new Bottleneck({
-    reservoir: atOnce,
-    reservoirIncreaseAmount: 1,
-    reservoirIncreaseMaximum: atOnce,
-    // Bottleneck's interval must be a multiple of 250 ms.
-    reservoirIncreaseInterval: Math.ceil(interval / 250) * 250,
-  });
-}
+  /** Returns `owner/name`, updated when the repository is renamed. */
+  repository(): string {
+    return `${this.#owner}/${this.#repo}`;
+  }
 
-/**
- * Holds the responses whose bodies are not yet read. Node.js cancels a body when its response is garbage-collected
- * (lib/web/fetch/response.js of undici). The client passes on only the body, which would then be truncated.
- */
-const holders = new WeakMap<ReadableStream, Response>();
+  /**
+   * Sends a request, and retries it when it is rate-limited, fails temporarily, or the repository was renamed. Throws
+   * an `ErrorResponse`, a `NoResponse`, or a `StoreError` if GitHub can't be used. Rejects with the abort reason of the
+   * signal.
+   */
+  async send<Body>(options: SendOptions, call: Call<Body>): Promise<GitHubResponse<Body>> {
+    const deadline = Date.now() + this.#options.quotaWait * 1000;
+    const state: RequestState = { deadline, attempts: 0, failures: 0, renames: 0 };
+    for (;;) {
+      try {
+        return await this.#attempt(options, call, state);
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        await this.#prepareRetry(error, options, state);
+      }
+    }
+  }
 
-/** Maximum bytes of a buffered body. A tree of 100,000 entries takes about 35 MB, an error far less. */
-const MAX_BUFFERED_BYTES = 64 * 2 ** 20;
-const MAX_ERROR_BYTES = 64 * 2 ** 10;
+  /** Converts an error of `send` to a `StoreError`. */
+  translate(error: unknown, effect: Effect): unknown {
+    const { apiUrl, branch, token } = this.#options;
+    const hasToken = token !== undefined;
+    return toStoreError(error, { apiUrl, repository: this.repository(), branch, effect, hasToken });
+  }
 
-/** Returns a `fetch` with a timeout. */
-export function timedFetch({ timeout, streamsBody = false, onRedirect }: FetchOptions): typeof fetch {
-  return async (input, init) => {
-    const late = new AbortController();
-    const timer = setTimeout(() => late.abort(new DOMException('No response in time.', 'TimeoutError')), timeout);
-    const given = init?.signal ?? undefined;
+  /** Rejects the requests that wait for the write throttle. */
+  close(): void {
+    this.#writeThrottle?.close();
+  }
+
+  async #attempt<Body>(options: SendOptions, call: Call<Body>, state: RequestState): Promise<GitHubResponse<Body>> {
+    const { effect, priority = 'normal', signal } = options;
+    await this.quota.admit(state.deadline, signal);
+    if (effect === 'writes') await this.#writeThrottle?.acquire(priority, signal);
+    const release = await this.#slots.acquire(signal);
+    let redirectedTo: URL | null = null;
+    const onRedirect = (url: URL) => {
+      redirectedTo = url;
+    };
     try {
-      const signal = given ? AbortSignal.any([given, late.signal]) : late.signal;
-      const response = await fetch(input, { ...init, signal });
-      if (response.redirected) onRedirect?.(new URL(response.url));
-      if (!streamsBody || !response.ok) return await readWhole(response);
-      if (response.body) holders.set(response.body, response);
+      // The quota may have been exhausted while this request waited.
+      await this.quota.admit(state.deadline, signal);
+      if (++state.attempts > 1) this.#options.log.retried();
+      const response = await call(this.#parameters(options, onRedirect));
+      this.quota.update(response.headers);
+      if (response.status >= 300) throw new UnfollowedRedirect(locationOf(response, this.#options.apiUrl));
+      if (redirectedTo && !this.#hasOtherRedirects) await this.#learnName(effect, signal);
       return response;
     } catch (error) {
-      // The client does not retry an error with this name.
-      if (given?.aborted) throw new DOMException('The request was given up.', 'AbortError');
-      throw error;
+      const failure = this.#toRequestError(error, state.attempts > 1);
+      // GitHub redirects writes of a renamed repository to a URL that does not accept them.
+      const mayBeRenamed = effect === 'writes' && redirectedTo && isErrorResponse(failure, 404, 405);
+      throw mayBeRenamed ? new UnfollowedRedirect(redirectedTo, failure) : failure;
     } finally {
-      clearTimeout(timer);
+      release();
     }
-  };
-}
-
-/** Returns the same response with its body in memory and a `Content-Type` that the client can parse. */
-async function readWhole(response: Response): Promise<Response> {
-  const bytes = await readBody(response);
-  const headers = new Headers(response.headers);
-  // The client recognises only one JSON media type, and throws for a malformed one.
-  headers.set('content-type', isJson(response) ? 'application/json' : 'text/plain; charset=utf-8');
-  const isEmpty = NULL_BODY_STATUSES.has(response.status);
-  const whole = new Response(isEmpty ? null : bytes, { headers });
-  // `new Response` rejects a body with a null body status, and any status above 599.
-  return Object.defineProperties(whole, {
-    url: { value: response.url },
-    status: { value: response.status },
-    ok: { value: response.ok },
-  });
-}
-
-/**
- * Statuses whose responses have no body, whatever their headers declare (fetch.spec.whatwg.org, "null body status").
- */
-const NULL_BODY_STATUSES: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
-
-/** Reads a body up to the limit. Throws if a successful body is longer; truncates the body of an error. */
-async function readBody({ ok, body, url }: Response): Promise<Buffer<ArrayBuffer>> {
-  const most = ok ? MAX_BUFFERED_BYTES : MAX_ERROR_BYTES;
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body ?? []) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size <= most) continue;
-    if (ok) throw new Error(`The response of ${url} is longer than ${most} bytes.`);
-    break;
   }
-  return Buffer.concat(chunks, Math.min(size, most));
-}
 
-/**
- * Returns whether a response is JSON. Accepts GitHub's media types, except those of raw bytes, which also end with
- * `+json`.
- */
-export function isJson({ headers }: Pick<Response, 'headers'>): boolean {
-  const type = headers.get('content-type') ?? '';
-  return /^\s*application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type) && !/\braw\b/i.test(type);
-}
+  #parameters(options: SendOptions, onRedirect: (url: URL) => void): BaseParameters {
+    const { effect, timeoutMs = REQUEST_TIMEOUT_MS, streamsResponse = false, signal } = options;
+    const send = timedFetch({ timeout: timeoutMs, streamsBody: streamsResponse, onRedirect });
+    return {
+      owner: this.#owner,
+      repo: this.#repo,
+      request: {
+        ...(signal && { signal }),
+        fetch: followingWrites(observedFetch(send, this.#options.log.asked), onRedirect),
+        // `fetch` changes POST to GET for some redirects, and follows others to any origin.
+        ...(effect === 'writes' && { redirect: 'manual' }),
+      },
+    };
+  }
 
-/** Response headers by lower-case name. */
-export type Headers = Readonly<Record<string, string | number | undefined>>;
+  /** Resolves when a failed request can be sent again; throws the error if a retry would not help. */
+  async #prepareRetry(error: unknown, options: SendOptions, state: RequestState): Promise<void> {
+    const { hasStreamBody = false, signal } = options;
+    if (error instanceof UnfollowedRedirect) return this.#followRename(error, options, state);
+    const seconds = rateLimitSeconds(error);
+    if (seconds !== undefined) {
+      this.quota.pause(seconds);
+      if (hasStreamBody) throw this.quota.exceededError();
+      return;
+    }
+    state.failures++;
+    if (!isTransient(error) || hasStreamBody || state.failures === MAX_ATTEMPTS) throw error;
+    const { retryAfter: baseDelayMs = RETRY_DELAY_MS } = this.#options;
+    const requestedMs = (retryAfterSeconds(error) ?? 0) * 1000;
+    if (requestedMs > 0 && Date.now() + requestedMs > state.deadline) throw error;
+    await delay(Math.max(baseDelayMs * state.failures ** 2, requestedMs), undefined, { signal });
+  }
 
-/** Tracks GitHub's rate limit from response headers and delays requests accordingly. */
-export interface QuotaKeeper {
-  current(): Quota | undefined;
-  /** Updates the quota from the headers of a response. */
-  note(headers: Headers): void;
-  /** Delays all requests by `seconds` from now, at least 1. */
-  hold(seconds: number): void;
+  /** Converts an error of Octokit, and records the quota of an error response. */
+  #toRequestError(error: unknown, isRetry: boolean): unknown {
+    const isConverted = [StoreError, UnfollowedRedirect, ErrorResponse, NoResponse].some(
+      (type) => error instanceof type,
+    );
+    if (isConverted) return error;
+    // Octokit throws errors without a status for data that it can't parse.
+    if (!isOctokitError(error)) return notGitHub(this.#options.apiUrl, error);
+    if (!error.response) return new NoResponse(error, isRetry);
+    this.quota.update(error.response.headers);
+    return new ErrorResponse(error.message, { ...error.response, status: error.status, isRetry });
+  }
+
+  /** Resolves if the repository was found under a new name. Otherwise throws an error with the `Location`. */
+  async #followRename({ location, cause }: UnfollowedRedirect, options: SendOptions, state: RequestState) {
+    const { apiUrl } = this.#options;
+    const isSameHost = location?.origin === new URL(apiUrl).origin;
+    if (state.renames++ === MAX_RENAMES) throw cause ?? redirectError(apiUrl, location);
+    if (!isSameHost || !(await this.#findName(options.signal))) throw redirectError(apiUrl, location);
+    if (!options.hasStreamBody) return;
+    throw new StoreError('unavailable', 'The repository was renamed. Send the upload again.', { retryAfter: 1 });
+  }
+
+  /** Looks up the repository's name after a redirected request. A write has succeeded, even if the lookup fails. */
+  async #learnName(effect: Effect, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      this.#hasOtherRedirects = !(await this.#findName(signal));
+    } catch (error) {
+      if (effect === 'reads') throw error;
+    }
+  }
+
   /**
-   * Resolves when a request can be sent. Throws `unavailable`, with the time to retry, if that is after `deadline`
-   * (milliseconds of `Date.now`).
+   * Looks up the repository's current name, and returns whether it changed. GitHub redirects reads of a renamed
+   * repository, but not writes.
    */
-  admit(deadline: number, signal?: AbortSignal): Promise<void>;
+  async #findName(signal: AbortSignal | undefined): Promise<boolean> {
+    const base = this.#parameters({ effect: 'reads', ...(signal && { signal }) }, () => {});
+    const { data } = await this.octokit.request('GET /repos/{owner}/{repo}', { ...base }).catch((error: unknown) => {
+      throw this.#toRequestError(error, false);
+    });
+    const fullName: unknown = data?.full_name;
+    const [, owner, repo] = /^([\w.-]+)\/([\w.-]+)$/.exec(typeof fullName === 'string' ? fullName : '') ?? [];
+    if (owner === undefined || repo === undefined) throw notGitHub(this.#options.apiUrl);
+    if (owner === this.#owner && repo === this.#repo) return false;
+    this.#options.log.warn('The repository has another name now: set GITHUB_OWNER and GITHUB_REPO to it.', {
+      before: this.repository(),
+      now: fullName,
+    });
+    this.#owner = owner;
+    this.#repo = repo;
+    return true;
+  }
 }
 
-/** Share of the limit below which a warning is logged. */
-const SCARCE = 0.1;
+/** A redirect of a write request that could not be followed. The repository may have been renamed. */
+class UnfollowedRedirect extends Error {
+  override readonly name = 'UnfollowedRedirect';
+  readonly location: URL | null;
 
-/** Seconds by which the clocks of GitHub and of this machine may differ. */
-const SLACK = 1;
-
-/**
- * Minimum seconds to wait after a rate-limited response. If the reset has passed by the local clock, requests would
- * otherwise repeat in a tight loop.
- */
-const LEAST_HOLD = 1;
-
-export function createQuotaKeeper(log: StoreLog): QuotaKeeper {
-  let quota: Quota | undefined;
-  /** When the quota was last updated, in milliseconds of `Date.now`. */
-  let toldAt = 0;
-  let heldUntil = 0;
-  let told: { reset: number; isSpent: boolean } | undefined;
-
-  const tellIfScarce = ({ limit, remaining, reset }: Quota) => {
-    const isSpent = remaining === 0;
-    const isKnown = told !== undefined && told.reset === reset.getTime() && (told.isSpent || !isSpent);
-    if (remaining >= limit * SCARCE || isKnown) return;
-    told = { reset: reset.getTime(), isSpent };
-    const message = isSpent ? 'The host takes no more requests until its reset.' : 'The host takes few more requests.';
-    log.warn(message, { limit, remaining, reset });
-  };
-
-  const openFrom = () => {
-    const reset = quota?.remaining === 0 ? quota.reset.getTime() + SLACK * 1000 : 0;
-    return Math.max(heldUntil, Math.min(reset, toldAt + MAX_RETRY_AFTER_SECONDS * 1000));
-  };
-
-  return {
-    current: () => quota,
-
-    note(headers) {
-      // GitHub counts searches and some other requests in separate quotas.
-      if ((headers['x-ratelimit-resource'] ?? 'core') !== 'core') return;
-      const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => headers[`x-ratelimit-${name}`]);
-      // `Number('')` is 0, which would mean an exhausted quota.
-      if (![limit, remaining, reset].every((value) => /^\d{1,12}$/.test(String(value)))) return;
-      const next = { limit: Number(limit), remaining: Number(remaining), reset: new Date(Number(reset) * 1000) };
-      if (!Object.values(next).every((value) => Number.isFinite(Number(value)))) return;
-      // Responses can arrive out of order. Within one rate-limit window, the smaller number is the newer one.
-      if (quota && quota.reset.getTime() > next.reset.getTime()) return;
-      if (quota?.reset.getTime() === next.reset.getTime() && quota.limit === next.limit) {
-        next.remaining = Math.min(next.remaining, quota.remaining);
-      }
-      quota = next;
-      toldAt = Date.now();
-      tellIfScarce(next);
-    },
-
-    hold(seconds) {
-      heldUntil = Math.max(heldUntil, Date.now() + Math.max(LEAST_HOLD, seconds) * 1000);
-    },
-
-    async admit(deadline, signal) {
-      for (let until = openFrom(); until > Date.now(); until = openFrom()) {
-        if (until > deadline) throw spent(until);
-        await delay(until - Date.now(), undefined, { signal });
-      }
-    },
-  };
+  constructor(location: URL | null, cause?: unknown) {
+    super('The request was redirected.', { cause });
+    this.location = location;
+  }
 }
 
-function spent(until: number): StoreError {
-  const seconds = Math.ceil((until - Date.now()) / 1000);
-  const message = `The host of the repository takes no more requests for now; it will from ${new Date(until).toISOString()} on.`;
-  return new StoreError('unavailable', message, { retryAfter: Math.max(1, seconds) });
-}
+const locationOf = ({ headers }: GitHubResponse<unknown>, apiUrl: string) =>
+  URL.parse(String(headers['location'] ?? ''), apiUrl);

@@ -1,67 +1,112 @@
 import { parseRetryAfter } from '../../../model/dates.ts';
 import { quoted, StoreError } from '../../../model/error.ts';
 import { networkProblem, RETRY_LATER_SECONDS, RETRY_SOON_SECONDS } from '../../network.ts';
-import type { Headers } from './client.ts';
+import type { ResponseHeaders } from './rate-limits.ts';
 
-/** An error response of GitHub, as the client throws it. */
-export interface Refusal extends Error {
+/** Whether a request reads or changes the repository. */
+export type Effect = 'reads' | 'writes';
+
+/** An error response to a request, from GitHub or from a proxy. Its message is GitHub's. */
+export class ErrorResponse extends Error {
+  override readonly name = 'ErrorResponse';
   readonly status: number;
-  readonly response: { readonly headers: Headers; readonly data: unknown };
+  readonly headers: ResponseHeaders;
+  readonly data: unknown;
+  /** Whether the request was a retry. An earlier attempt may have succeeded. */
+  readonly isRetry: boolean;
+
+  constructor(
+    message: string,
+    { status, headers, data, isRetry }: Pick<ErrorResponse, 'status' | 'headers' | 'data' | 'isRetry'>,
+  ) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+    this.data = data;
+    this.isRetry = isRetry;
+  }
+}
+
+/** A request without a response: the connection failed, or no response arrived in time. */
+export class NoResponse extends Error {
+  override readonly name = 'NoResponse';
+  readonly isRetry: boolean;
+
+  constructor(cause: Error, isRetry: boolean) {
+    super(cause.message, { cause });
+    this.isRetry = isRetry;
+  }
+}
+
+/** An error that Octokit throws for an error response, or without `response` for a failed request. */
+interface OctokitError extends Error {
+  readonly status: number;
+  readonly response?: { readonly headers: ResponseHeaders; readonly data: unknown };
+}
+
+export function isOctokitError(error: unknown): error is OctokitError {
+  return error instanceof Error && 'status' in error && typeof error.status === 'number';
 }
 
 /** The context of a failed request, for error messages. */
-export interface Asked {
+export interface RequestContext {
   readonly apiUrl: string;
   /** `owner/name` */
   readonly repository: string;
   readonly branch: string;
-  readonly effect: 'reads' | 'writes';
+  readonly effect: Effect;
   readonly hasToken: boolean;
 }
 
 /** Maximum bytes of a file in a repository (docs.github.com, "About large files on GitHub"). */
-export const MAX_FILE = 100 * 1024 * 1024;
+export const MAX_FILE_BYTES = 100 * 1024 * 1024;
 
-export function isRefusal(error: unknown, ...statuses: readonly number[]): error is Refusal {
-  if (!(error instanceof Error && 'status' in error && 'response' in error && error.response)) return false;
-  return statuses.length === 0 || statuses.includes(Number(error.status));
+/** Returns whether an error is an error response, with one of the statuses if any are given. */
+export function isErrorResponse(error: unknown, ...statuses: readonly number[]): error is ErrorResponse {
+  return error instanceof ErrorResponse && (statuses.length === 0 || statuses.includes(error.status));
+}
+
+/** Returns whether a retry can succeed: GitHub failed or did not respond. */
+export function isTransient(error: unknown): boolean {
+  return isOutcomeUnknown(error) || isErrorResponse(error, 408);
 }
 
 /**
  * Returns the seconds to wait if an error is a rate limit (docs.github.com, "Rate limits for the REST API"), otherwise
  * undefined. Returns 0 if the quota headers contain the time.
  */
-export function limitOf(error: unknown): number | undefined {
-  if (!isRefusal(error, 403, 429)) return undefined;
-  const { headers } = error.response;
-  const seconds = retryAfterOf(error);
-  if (seconds !== undefined) return Math.max(1, seconds);
-  if (String(headers['x-ratelimit-remaining']) === '0') return 0;
+export function rateLimitSeconds(error: unknown): number | undefined {
+  if (!isErrorResponse(error, 403, 429)) return undefined;
+  const seconds = retryAfterSeconds(error);
+  if (seconds !== undefined) return seconds;
+  if (String(error.headers['x-ratelimit-remaining']) === '0') return 0;
   // GitHub documents a wait of one minute if the response gives no time. Only rate limits have `Retry-After`, so the
   // header counts even if it can't be parsed.
-  const isLimit = error.status === 429 || headers['retry-after'] !== undefined;
+  const isLimit = error.status === 429 || error.headers['retry-after'] !== undefined;
   return isLimit || /rate limit|abuse detection/i.test(error.message) ? 60 : undefined;
 }
 
-/** Returns the seconds of `Retry-After`, if the response has a valid one. */
-function retryAfterOf({ response: { headers } }: Refusal): number | undefined {
-  return parseRetryAfter(headers['retry-after'], headers['date']);
+/** Returns the seconds of `Retry-After`, at least 1; undefined if the error is no response with a valid one. */
+export function retryAfterSeconds(error: unknown): number | undefined {
+  if (!isErrorResponse(error)) return undefined;
+  const seconds = parseRetryAfter(error.headers['retry-after'], error.headers['date']);
+  return seconds === undefined ? undefined : Math.max(1, seconds);
 }
 
 /** Returns whether GitHub rejected a file as too large. GitHub uses several statuses for it. */
 export function isTooLarge(error: unknown): boolean {
-  return isRefusal(error, 413) || (isRefusal(error, 403, 422) && /too.large/i.test(textOf(error)));
+  return isErrorResponse(error, 413) || (isErrorResponse(error, 403, 422) && /too.large/i.test(textOf(error)));
 }
 
 /** Returns whether GitHub rejected the edits of a tree, because one of them is invalid or all are too large. */
-export function isRefusedTree(error: unknown): error is Refusal {
-  return isRefusal(error, 422) || isTooLarge(error);
+export function isRejectedTree(error: unknown): error is ErrorResponse {
+  return isErrorResponse(error, 422) || isTooLarge(error);
 }
 
 /** Returns whether GitHub refused to move the branch because of a rule or permission. A retry would not help. */
-export function isForbidden(error: unknown): boolean {
+export function isMoveForbidden(error: unknown): boolean {
   return (
-    isRefusal(error) &&
+    isErrorResponse(error) &&
     /protected|rule|permission|not accessible|hook declined|archived|pull request|review|status check|signature/i.test(
       textOf(error),
     )
@@ -69,37 +114,35 @@ export function isForbidden(error: unknown): boolean {
 }
 
 /** Returns whether GitHub refused to move the branch because the commit does not follow the current head. */
-export function isOutrun(error: unknown): boolean {
-  return isRefusal(error, 422) && /fast.?forward/i.test(error.message);
+export function isNotFastForward(error: unknown): boolean {
+  return isErrorResponse(error, 422) && /fast.?forward/i.test(error.message);
 }
 
 /** Returns whether an error means that the repository has no commits. */
-export function isEmpty(error: unknown): boolean {
-  return isRefusal(error, 409) && /empty/i.test(error.message);
+export function isEmptyRepository(error: unknown): boolean {
+  return isErrorResponse(error, 409) && /empty/i.test(error.message);
 }
 
 /** Returns whether the outcome of a request is unknown: GitHub may have applied it although the response was lost. */
-export function isUncertain(error: unknown): boolean {
-  return error instanceof Error && 'status' in error && Number(error.status) >= 500;
+export function isOutcomeUnknown(error: unknown): boolean {
+  return error instanceof NoResponse || (isErrorResponse(error) && error.status >= 500);
 }
 
 /** Returns whether a failed request was a retry. An earlier attempt may have succeeded. */
-export function wasRepeated(error: unknown): boolean {
-  if (!isRefusal(error) || !('request' in error)) return false;
-  const { request } = error as { request?: { request?: { retryCount?: number } } };
-  return (request?.request?.retryCount ?? 0) > 0;
+export function wasRetried(error: unknown): boolean {
+  return (error instanceof ErrorResponse || error instanceof NoResponse) && error.isRetry;
 }
 
 /**
  * Converts an error of the client or of GitHub to a `StoreError`. An error that the operator must fix names the
  * setting. An unknown status becomes `unavailable` with GitHub's message.
  */
-export function toStoreError(error: unknown, asked: Asked): unknown {
+export function toStoreError(error: unknown, context: RequestContext): unknown {
   if (error instanceof StoreError) return error;
-  if (isRefusal(error)) return ofAnswer(error, asked);
-  if (isProxyAuthentication(error)) return fromProxy(407, asked.apiUrl, error);
-  const host = { name: `The host of the repository at ${asked.apiUrl}`, setting: 'GITHUB_API_URL' };
-  return networkProblem(error, host) ?? (isUncertain(error) ? unasked(error, host) : error);
+  if (isErrorResponse(error)) return fromErrorResponse(error, context);
+  if (isProxyAuthentication(error)) return fromProxy(407, context.apiUrl, error);
+  const host = { name: `The host of the repository at ${context.apiUrl}`, setting: 'GITHUB_API_URL' };
+  return networkProblem(error, host) ?? (error instanceof NoResponse ? notSent(error, host) : error);
 }
 
 /**
@@ -132,92 +175,94 @@ function fromProxy(status: number, apiUrl: string, cause: unknown): StoreError {
 }
 
 /** Returns whether an error response is GitHub's own: JSON with a message. */
-function isGitHubs({ response: { data } }: Refusal): boolean {
+function hasGitHubMessage({ data }: ErrorResponse): boolean {
   return typeof data === 'object' && data !== null && 'message' in data && typeof data.message === 'string';
 }
 
 /** Converts the error of a request that the client could not send, for example to a port that `fetch` blocks. */
-function unasked(cause: unknown, { name, setting }: { name: string; setting: string }): StoreError {
+function notSent(cause: unknown, { name, setting }: { name: string; setting: string }): StoreError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   const message = `${name} can't be asked (${reason}): look at ${setting}.`;
   return new StoreError('unavailable', message, { cause, retryAfter: RETRY_LATER_SECONDS });
 }
 
-function ofAnswer(error: Refusal, asked: Asked): unknown {
-  const { repository, branch, effect, apiUrl } = asked;
-  const misset = (message: string) =>
+function fromErrorResponse(error: ErrorResponse, context: RequestContext): unknown {
+  const { repository, branch, effect, apiUrl } = context;
+  const misconfigured = (message: string) =>
     new StoreError('unavailable', message, { cause: error, retryAfter: RETRY_LATER_SECONDS });
   const denied = (message: string) => new StoreError('denied', message, { cause: error });
-  if (limitOf(error) !== undefined) return limited(error);
-  const isProxys = [400, 403, 407, 413].includes(error.status) && !isGitHubs(error);
-  if (isProxys) return fromProxy(error.status, apiUrl, error);
+  if (rateLimitSeconds(error) !== undefined) return limited(error);
+  const isFromProxy = [400, 403, 407, 413].includes(error.status) && !hasGitHubMessage(error);
+  if (isFromProxy) return fromProxy(error.status, apiUrl, error);
   if (isTooLarge(error)) return tooLarge(error);
   switch (error.status) {
     case 401:
-      return misset('The host of the repository does not take the token in GITHUB_TOKEN: it is wrong, or has expired.');
+      return misconfigured(
+        'The host of the repository does not take the token in GITHUB_TOKEN: it is wrong, or has expired.',
+      );
     case 403:
       if (/archived/i.test(error.message))
         return denied(`The repository ${repository} is archived: it can only be read.`);
       if (effect === 'writes') return denied(`${mayNotWrite(repository)} It says: ${quoted(error.message)}.`);
-      return misset(
+      return misconfigured(
         `The host refuses ${repository} to the token in GITHUB_TOKEN, with these words: ${quoted(error.message)}.`,
       );
     case 404:
       // GitHub returns 404 instead of 403 for repositories that the token can't read or write.
-      return effect === 'writes' ? denied(mayNotWrite(repository)) : misset(noRepository(asked));
+      return effect === 'writes' ? denied(mayNotWrite(repository)) : misconfigured(noRepository(context));
     case 422:
       if (effect !== 'writes') break;
       return denied(`The host refuses the change to the branch ${branch}, with these words: ${quoted(error.message)}.`);
     case 451:
-      return misset(`The repository ${repository} is not available for legal reasons.`);
+      return misconfigured(`The repository ${repository} is not available for legal reasons.`);
   }
   if (error.status === 409) {
     const message = `The host of the repository refuses this for now, with these words: ${quoted(error.message)}.`;
     return new StoreError('unavailable', message, { cause: error, retryAfter: RETRY_SOON_SECONDS });
   }
   if (error.status >= 500 || error.status === 408) return busy(error);
-  if (error.status < 400) return noHost(apiUrl, error);
-  return misset(`The host of the repository at ${apiUrl} answered ${error.status}: ${quoted(error.message)}.`);
+  if (error.status < 400) return notGitHub(apiUrl, error);
+  return misconfigured(`The host of the repository at ${apiUrl} answered ${error.status}: ${quoted(error.message)}.`);
 }
 
 const mayNotWrite = (repository: string) =>
   `The token in GITHUB_TOKEN may not write to ${repository}: it needs the permission "Contents: read and write".`;
 
-function noRepository({ repository, apiUrl, hasToken }: Asked): string {
+function noRepository({ repository, apiUrl, hasToken }: RequestContext): string {
   const message = `There is no repository ${repository} at ${apiUrl}`;
   return hasToken
     ? `${message}, or the token in GITHUB_TOKEN does not see it: look at GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN.`
     : `${message} that is seen without a token: look at GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN.`;
 }
 
-function busy(cause: Refusal): StoreError {
-  const retryAfter = Math.max(1, retryAfterOf(cause) ?? RETRY_SOON_SECONDS);
+function busy(cause: ErrorResponse): StoreError {
+  const retryAfter = retryAfterSeconds(cause) ?? RETRY_SOON_SECONDS;
   return new StoreError('unavailable', 'The host of the repository is busy or failing.', { cause, retryAfter });
 }
 
-function limited(cause: Refusal): StoreError {
+function limited(cause: ErrorResponse): StoreError {
   const message = 'The host of the repository takes no more requests for now.';
-  return new StoreError('unavailable', message, { cause, retryAfter: limitOf(cause) || RETRY_SOON_SECONDS });
+  return new StoreError('unavailable', message, { cause, retryAfter: rateLimitSeconds(cause) || RETRY_SOON_SECONDS });
 }
 
 /** The error for a file that exceeds GitHub's limit. */
 export function tooLarge(cause?: unknown): StoreError {
   const said =
     cause === undefined
-      ? `A file in a repository may have ${MAX_FILE} bytes (100 MB) at the most.`
-      : `The host does not take a file of this size. It documents ${MAX_FILE} bytes (100 MB) as its limit, and takes less by its interface.`;
+      ? `A file in a repository may have ${MAX_FILE_BYTES} bytes (100 MB) at the most.`
+      : `The host does not take a file of this size. It documents ${MAX_FILE_BYTES} bytes (100 MB) as its limit, and takes less by its interface.`;
   return new StoreError('too-large', said, { cause });
 }
 
 /** The error for a redirect that can't be followed. Omits the query of the URL, which may contain a secret. */
-export function leadsElsewhere(apiUrl: string, location: URL | null): StoreError {
-  if (!location) return noHost(apiUrl);
+export function redirectError(apiUrl: string, location: URL | null): StoreError {
+  if (!location) return notGitHub(apiUrl);
   const message = `${apiUrl} redirects requests to ${quoted(location.origin + location.pathname)}: look at GITHUB_API_URL.`;
   return new StoreError('unavailable', message, { retryAfter: RETRY_LATER_SECONDS });
 }
 
 /** The error for a response that is not from the GitHub API. */
-export function noHost(apiUrl: string, cause?: unknown): StoreError {
+export function notGitHub(apiUrl: string, cause?: unknown): StoreError {
   const message = `${apiUrl} does not answer as GitHub does: look at GITHUB_API_URL.`;
   return new StoreError('unavailable', message, { cause, retryAfter: RETRY_LATER_SECONDS });
 }
@@ -226,9 +271,7 @@ export function noHost(apiUrl: string, cause?: unknown): StoreError {
  * Returns the message and the body of an error as text. The client parses large integers as `bigint`, which JSON does
  * not support.
  */
-function textOf({ message, response }: Refusal): string {
-  const data = JSON.stringify(response.data, (_key, value: unknown) =>
-    typeof value === 'bigint' ? String(value) : value,
-  );
-  return `${message} ${data}`;
+function textOf({ message, data }: ErrorResponse): string {
+  const text = JSON.stringify(data, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+  return `${message} ${text}`;
 }
