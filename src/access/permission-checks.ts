@@ -101,7 +101,7 @@ export class PermissionChecks {
 
   /** Requires a permission for a folder and everything in it; for a file, the permission for the file. */
   requireThroughout(permission: Permission, action: string, path: Path): void {
-    if (!isFolder(path)) return this.require(right, action, path);
+    if (!isFolder(path)) return this.require(permission, action, path);
     if (!this.policy.allowsThroughout(this.user, permission, path))
       this.refuse(action, path, `${VERBS[permission]} all of`);
   }
