@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { isStoreError } from '../model/error.ts';
 import { childFile, childFolder, parseFile } from '../model/path.ts';
-import { attachment } from '../model/presentation.ts';
+import { attachmentHeader } from '../model/presentation.ts';
 import { isMissingCapability } from '../stores/s3/abilities.ts';
 import type { Bucket } from '../stores/s3/bucket.ts';
 import type { SendOptions } from '../stores/s3/connection.ts';
@@ -200,7 +200,7 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
           'Files of 6 MB and more come by such URLs. Let nothing before the store change Host, the path, the query or Range.',
         );
       }
-      if (answer.headers['content-disposition'] === attachment(path)) {
+      if (answer.headers['content-disposition'] === attachmentHeader(path)) {
         return ok(`A presigned URL gives a range of a file, and its name: ${origin}`);
       }
       return warning(

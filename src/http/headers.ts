@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Presentation, presentationOf, type Shown } from '../model/presentation.ts';
+import { attachmentHeader, type DisplayKind, presentationOf } from '../model/presentation.ts';
 import type { FileEntry, Quota } from '../model/store.ts';
 import { prefersQuota } from './accept.ts';
 import './access/request-access.ts';
@@ -26,11 +26,12 @@ export function contentHeaders(
 ): Readonly<Record<string, string>> {
   const known = cachedHeaders.get(file);
   if (known?.display.download === download && known.display.framedBy === framedBy) return known.headers;
-  const presentation = presentationOf(file, { download });
+  const { type, displayKind } = presentationOf(file, { download });
   const headers = {
     ...fileHeaders(file),
-    ...isolationHeaders(presentation, framedBy),
-    'content-type': presentation.type,
+    ...isolationHeaders(displayKind, framedBy),
+    ...(displayKind === undefined && { 'content-disposition': attachmentHeader(file.path) }),
+    'content-type': type,
   };
   cachedHeaders.set(file, { display: { download, framedBy }, headers });
   return headers;
@@ -88,14 +89,13 @@ export const PERMISSIONS_POLICY = [
 
 /**
  * Returns headers that prevent a file opened in a browser from acting as the user, in addition to `GENERAL_HEADERS`.
- * `framedBy` names the origins that may embed it, as a Content-Security-Policy source.
+ * `framedBy` lists the origins that may embed it in a frame, as a Content-Security-Policy source.
  */
-export function isolationHeaders({ disposition, shownAs }: Presentation, framedBy: string): Record<string, string> {
+export function isolationHeaders(displayKind: DisplayKind | undefined, framedBy: string): Record<string, string> {
   return {
-    'content-security-policy': [...POLICIES[shownAs ?? 'none'], `frame-ancestors ${framedBy}`].join('; '),
+    'content-security-policy': [...CONTENT_POLICIES[displayKind ?? 'none'], `frame-ancestors ${framedBy}`].join('; '),
     'permissions-policy': PERMISSIONS_POLICY,
     'referrer-policy': 'no-referrer',
-    ...(disposition !== undefined && { 'content-disposition': disposition }),
   };
 }
 
@@ -103,7 +103,7 @@ export function isolationHeaders({ disposition, shownAs }: Presentation, framedB
 const INERT_POLICY = ["default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'", "form-action 'none'"];
 
 /** The needs of the documents that browsers create for files. An SVG in a page gets the policy of an attachment. */
-const POLICIES = {
+const CONTENT_POLICIES = {
   none: ['sandbox', ...INERT_POLICY, 'img-src data:', 'font-src data:'],
   text: ['sandbox', ...INERT_POLICY],
   image: ['sandbox', ...INERT_POLICY, "img-src 'self'"],
@@ -111,7 +111,7 @@ const POLICIES = {
   media: ['sandbox allow-same-origin', ...INERT_POLICY, "media-src 'self'"],
   // Browsers' PDF viewers refuse to run in a sandbox.
   pdf: [...INERT_POLICY, "object-src 'self'"],
-} satisfies Record<Shown | 'none', readonly string[]>;
+} satisfies Record<DisplayKind | 'none', readonly string[]>;
 
 /**
  * Request destinations (Fetch, section 2.2.5) whose response would run or style the page. The service's own scripts and

@@ -2,36 +2,33 @@ import { mediaTypeOf, servedType } from './media-type.ts';
 import { type FilePath, nameOf } from './path.ts';
 import type { FileEntry } from './store.ts';
 
-/** The headers with which a file is served to browsers, by the service or by a store. */
+/** How browsers receive a file, from the service or from a presigned URL of a store. */
 export interface Presentation {
-  /** The `Content-Type` header. */
+  /** The media type to send. */
   readonly type: string;
-  /** The `Content-Disposition` header; undefined if browsers may display the file. */
-  readonly disposition: string | undefined;
-  /** The kind of content that browsers display; undefined if they may only download the file. */
-  readonly shownAs: Shown | undefined;
+  /** The kind of content that browsers display; undefined if the file is an attachment, which they save. */
+  readonly displayKind: DisplayKind | undefined;
 }
 
 /** Kinds of content that browsers display. Each needs a different isolation. */
-export type Shown = 'image' | 'media' | 'text' | 'pdf';
+export type DisplayKind = 'image' | 'media' | 'text' | 'pdf';
 
 /**
- * Returns how browsers may receive a file. They may display it only if the stored type and the type for its name are
- * both inert. Different users can choose the two: one uploads the file, another renames it. All other files are
- * attachments with their stored type. With `download`, every file is an attachment.
+ * Returns how browsers receive a file. They may display it only if the stored type and the type for its name are both
+ * inert. Different users can choose the two: one uploads the file, another renames it. All other files are attachments
+ * with their stored type. With `download`, every file is an attachment.
  */
 export function presentationOf(
   { path, type }: Pick<FileEntry, 'path' | 'type'>,
   { download }: { readonly download: boolean },
 ): Presentation {
-  const shownAs = !download && mayBeShown(path) ? INERT.get(essenceOf(type)) : undefined;
-  if (shownAs === undefined) return { type: servedType(type), disposition: attachment(path), shownAs };
-  return { type: shownType(type), disposition: undefined, shownAs };
+  const displayKind = !download && isDisplayable(path) ? INERT_TYPES.get(essenceOf(type)) : undefined;
+  return { type: displayKind === undefined ? servedType(type) : displayedType(type), displayKind };
 }
 
 /** Returns whether browsers may display a file with this name, if its stored type is also inert. */
-export function mayBeShown(path: FileEntry['path']): boolean {
-  return INERT.has(mediaTypeOf(nameOf(path)));
+export function isDisplayable(path: FileEntry['path']): boolean {
+  return INERT_TYPES.has(mediaTypeOf(nameOf(path)));
 }
 
 /**
@@ -40,17 +37,17 @@ export function mayBeShown(path: FileEntry['path']): boolean {
  * Markdown, CSV, calendars, source code), because browsers and extensions have viewers that turn it into documents.
  * Browsers download archives and office documents anyway.
  */
-const INERT: ReadonlyMap<string, Shown> = new Map([
-  ...inert('image', 'image', 'jpeg jpg pjpeg png apng gif webp avif bmp x-ms-bmp x-icon vnd.microsoft.icon'),
-  ...inert('image', 'image', 'tiff heic heif jxl'),
-  ...inert('media', 'audio', 'aac flac x-flac mp3 mpeg mp4 x-m4a ogg opus wav x-wav wave vnd.wave webm 3gpp'),
-  ...inert('media', 'video', 'mp4 x-m4v webm ogg quicktime x-matroska matroska mpeg 3gpp x-msvideo'),
-  ...inert('text', 'text', 'plain'),
-  ...inert('pdf', 'application', 'pdf'),
+const INERT_TYPES: ReadonlyMap<string, DisplayKind> = new Map([
+  ...inertTypes('image', 'image', 'jpeg jpg pjpeg png apng gif webp avif bmp x-ms-bmp x-icon vnd.microsoft.icon'),
+  ...inertTypes('image', 'image', 'tiff heic heif jxl'),
+  ...inertTypes('media', 'audio', 'aac flac x-flac mp3 mpeg mp4 x-m4a ogg opus wav x-wav wave vnd.wave webm 3gpp'),
+  ...inertTypes('media', 'video', 'mp4 x-m4v webm ogg quicktime x-matroska matroska mpeg 3gpp x-msvideo'),
+  ...inertTypes('text', 'text', 'plain'),
+  ...inertTypes('pdf', 'application', 'pdf'),
 ]);
 
-function inert(shown: Shown, type: string, subtypes: string): [string, Shown][] {
-  return subtypes.split(' ').map((subtype) => [`${type}/${subtype}`, shown]);
+function inertTypes(kind: DisplayKind, type: string, subtypes: string): [string, DisplayKind][] {
+  return subtypes.split(' ').map((subtype) => [`${type}/${subtype}`, kind]);
 }
 
 /** Returns the media type without parameters, which could affect how browsers interpret the content. */
@@ -59,17 +56,17 @@ function essenceOf(type: string): string {
 }
 
 /** Returns the type to display. Of the parameters, only the charset of a text remains. */
-function shownType(type: string): string {
+function displayedType(type: string): string {
   const essence = essenceOf(type);
   const charset = /;\s*charset\s*=\s*"?(?<name>[\w.:-]{1,40})"?\s*(?:;|$)/i.exec(type)?.groups?.['name'];
   return essence.startsWith('text/') && charset !== undefined ? `${essence}; charset=${charset}` : servedType(essence);
 }
 
 /**
- * Returns `Content-Disposition: attachment` with the file name, in ASCII for old clients and in UTF-8 (RFC 6266).
- * Presigned URLs of object stores also send this header, so that browsers always download the file.
+ * Returns the `Content-Disposition` of an attachment: the file name in ASCII for old clients and in UTF-8 (RFC 6266).
+ * Shared by the service and the stores, because presigned URLs make object stores send the same value.
  */
-export function attachment(file: FilePath): string {
+export function attachmentHeader(file: FilePath): string {
   const name = nameOf(file);
   const ascii = name.replace(/[^\x20-\x7e]/gu, '_').replace(/["\\%]/g, '_');
   const encoded = encodeURIComponent(name).replace(

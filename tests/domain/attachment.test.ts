@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { validateHeaderValue } from 'node:http';
 import { describe, it } from 'node:test';
 import { parseFile } from '../../src/model/path.ts';
-import { attachment } from '../../src/model/presentation.ts';
+import { attachmentHeader } from '../../src/model/presentation.ts';
 import { NAMES } from '../contract/names.ts';
 
 describe('attachment (RFC 6266)', () => {
@@ -20,13 +20,13 @@ describe('attachment (RFC 6266)', () => {
       ['(*)', '(*)', '%28%2A%29'],
       ["!#$&+-.^_`|~'", "!#$&+-.^_`|~'", '!%23%24%26%2B-.%5E_%60%7C~%27'],
     ] as const) {
-      assert.equal(attachment(parseFile(path)), `attachment; filename="${ascii}"; filename*=UTF-8''${utf8}`);
+      assert.equal(attachmentHeader(parseFile(path)), `attachment; filename="${ascii}"; filename*=UTF-8''${utf8}`);
     }
   });
 
   it('returns a valid header that decodes to the original name', () => {
     for (const name of NAMES) {
-      const header = attachment(parseFile(`f/${name}`));
+      const header = attachmentHeader(parseFile(`f/${name}`));
       assert.match(
         header,
         /^attachment; filename="[\x20-\x21\x23-\x24\x26-\x5b\x5d-\x7e]+"; filename\*=UTF-8''[\w!#$&+.^`|~%-]+$/,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { contentHeaders, fileHeaders, isolationHeaders, relativeTo } from '../../src/http/headers.ts';
 import { parseFile } from '../../src/model/path.ts';
-import { presentationOf } from '../../src/model/presentation.ts';
+import { attachmentHeader, presentationOf } from '../../src/model/presentation.ts';
 import type { FileEntry } from '../../src/model/store.ts';
 
 const fileOf = (path: string): FileEntry => ({
@@ -15,7 +15,7 @@ const fileOf = (path: string): FileEntry => ({
 });
 
 describe('fileHeaders', () => {
-  it('describe a file, and say that it has to be asked after each time', () => {
+  it('describe a file and require revalidation', () => {
     assert.deepEqual(fileHeaders(fileOf('a')), {
       etag: '"abc"',
       'last-modified': 'Fri, 20 Nov 2026 09:30:00 GMT',
@@ -24,21 +24,22 @@ describe('fileHeaders', () => {
     });
   });
 
-  it('have no Last-Modified where nobody knows it', () => {
+  it('omit Last-Modified if the store has no modification time', () => {
     assert.equal('last-modified' in fileHeaders({ ...fileOf('a'), modified: null }), false);
   });
 });
 
 describe('contentHeaders', () => {
-  it('are those of how a file is to be shown, however it was shown before', () => {
+  it('depend on how the file is displayed, also if it was displayed differently before', () => {
     const file = fileOf('a.txt');
-    const shown = { download: false, framedBy: "'self'" };
-    for (const showing of [shown, { ...shown, download: true }, { ...shown, framedBy: '*' }, shown]) {
-      const presentation = presentationOf(file, showing);
-      assert.deepEqual(contentHeaders(file, showing), {
+    const inline = { download: false, framedBy: "'self'" };
+    for (const display of [inline, { ...inline, download: true }, { ...inline, framedBy: '*' }, inline]) {
+      const { type, displayKind } = presentationOf(file, display);
+      assert.deepEqual(contentHeaders(file, display), {
         ...fileHeaders(file),
-        ...isolationHeaders(presentation, showing.framedBy),
-        'content-type': presentation.type,
+        ...isolationHeaders(displayKind, display.framedBy),
+        ...(display.download && { 'content-disposition': attachmentHeader(file.path) }),
+        'content-type': type,
       });
     }
   });
@@ -46,11 +47,11 @@ describe('contentHeaders', () => {
 
 describe('isolationHeaders', () => {
   const headersOf = (path: string, type: string, download = false) =>
-    isolationHeaders(presentationOf({ path: parseFile(path), type }, { download }), "'self'");
-  const policyOf = (...given: Parameters<typeof headersOf>) =>
-    (headersOf(...given)['content-security-policy'] ?? '').split('; ');
+    isolationHeaders(presentationOf({ path: parseFile(path), type }, { download }).displayKind, "'self'");
+  const policyOf = (...file: Parameters<typeof headersOf>) =>
+    (headersOf(...file)['content-security-policy'] ?? '').split('; ');
 
-  it('let nothing be loaded and no script run, and tell nobody where a link was', () => {
+  it('allow no resources and no scripts, and send no referrer', () => {
     for (const [path, type] of [
       ['a.html', 'text/html'],
       ['a.svg', 'image/svg+xml'],
@@ -70,7 +71,7 @@ describe('isolationHeaders', () => {
     }
   });
 
-  it('put all in a sandbox but what needs the viewer for PDF, and a video has an origin there, to be asked for', () => {
+  it('sandbox everything except PDF, and give media an origin', () => {
     for (const [path, type, sandbox] of [
       ['a.html', 'text/html', 'sandbox'],
       ['a.svg', 'image/svg+xml', 'sandbox'],
@@ -89,9 +90,9 @@ describe('isolationHeaders', () => {
 });
 
 describe('relativeTo', () => {
-  it('leads from the URL that was asked for to the target, also behind a proxy that serves all under a path of its own', () => {
+  it('leads from the request URL to the target, also behind a proxy with a path prefix', () => {
     const target = '/-/signed/a/b?expires=1&signature=x';
-    for (const asked of [
+    for (const requested of [
       '/file/a',
       '/file/a/b/c',
       '/file/a%2Fb',
@@ -102,8 +103,8 @@ describe('relativeTo', () => {
       '/',
     ]) {
       for (const prefix of ['', '/files', '/some/where']) {
-        const url = new URL(relativeTo(asked, target), `http://host${prefix}${asked}`);
-        assert.equal(url.pathname + url.search, prefix + target, `${prefix}${asked}`);
+        const url = new URL(relativeTo(requested, target), `http://host${prefix}${requested}`);
+        assert.equal(url.pathname + url.search, prefix + target, `${prefix}${requested}`);
       }
     }
   });

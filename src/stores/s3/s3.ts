@@ -2,7 +2,7 @@ import { HeadBucketCommand } from '@aws-sdk/client-s3';
 import { createTreeOperations } from '../../files/tree-operations.ts';
 import { isStoreError, StoreError } from '../../model/error.ts';
 import { parseFile } from '../../model/path.ts';
-import { mayBeShown, presentationOf } from '../../model/presentation.ts';
+import { attachmentHeader, isDisplayable, presentationOf } from '../../model/presentation.ts';
 import type { Cancellable, Store } from '../../model/store.ts';
 import { type Bucket, connect, type S3Options } from './bucket.ts';
 import { createCopier } from './copy.ts';
@@ -36,12 +36,12 @@ export function openS3(options: S3Options): Store {
 
     async presign(file, { expires, download, purpose, signal }) {
       // A file that the browser may display needs its stored media type. An attachment does not, which saves a request.
-      const mayShow = !download && mayBeShown(file.path);
+      const mayShow = !download && isDisplayable(file.path);
       const entry = mayShow && !entries.isTyped(file) ? await reader.stat(file.path, { signal }) : file;
-      const { type, disposition } = presentationOf(entry, { download });
+      const { type, displayKind } = presentationOf(entry, { download });
       // These values override the headers that are stored with the object.
       const answered = {
-        disposition: disposition ?? 'inline',
+        disposition: displayKind === undefined ? attachmentHeader(file.path) : 'inline',
         type: mayShow || entries.isTyped(entry) ? type : undefined,
       };
       // A signature is valid for one method only.
