@@ -21,25 +21,25 @@ export interface Part extends FormField {
 const MAX_PARTS = 100;
 
 /** Maximum bytes of the headers of one part, and maximum number of headers that are parsed. Two are relevant. */
-const MAX_HEADER = 16 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_HEADERS = 50;
 
 /** Minimum size of a chunk in bytes for which freeing its memory is worthwhile. */
-const WORTH_FREEING = 4 * 1024;
+const MIN_FREED_CHUNK_BYTES = 4 * 1024;
 
 /** Maximum bytes of a form that is parsed in one step, if it has arrived whole. */
-const SMALL = 64 * 1024;
+const MAX_WHOLE_FORM_BYTES = 64 * 1024;
 
 /** Maximum bytes of an unknown part. */
-const MAX_UNKNOWN = 1024 * 1024;
+const MAX_UNKNOWN_PART_BYTES = 1024 * 1024;
 
 /**
  * Maximum bytes before the first boundary. RFC 2046 requires parsers to ignore them, and no current client sends any.
  */
-const MAX_PREAMBLE = 4 * 1024;
+const MAX_PREAMBLE_BYTES = 4 * 1024;
 
 /** Maximum bytes before the file part and after it, including the headers of all parts. */
-const MAX_AROUND_FILE = 2 * MAX_UNKNOWN;
+const MAX_BYTES_AROUND_FILE = 2 * MAX_UNKNOWN_PART_BYTES;
 
 /** A form that is being received. */
 export interface Form {
@@ -60,20 +60,20 @@ export async function readForm(request: IncomingMessage): Promise<Form> {
   const boundary = boundaryOf(request.headers['content-type']);
   // Data that arrived together with the headers is available after this turn.
   await setImmediate();
-  return readAtOnce(request, boundary) ?? readInPieces(request, boundary);
+  return parseWhole(request, boundary) ?? new StreamedForm(request, boundary);
 }
 
 /** Parses a small form that has arrived whole. For any other form, returns undefined and leaves the request unread. */
-function readAtOnce(request: IncomingMessage, boundary: string): Form | undefined {
-  if (!request.complete || request.readableLength > SMALL) return undefined;
+function parseWhole(request: IncomingMessage, boundary: string): Form | undefined {
+  if (!request.complete || request.readableLength > MAX_WHOLE_FORM_BYTES) return undefined;
   const bytes: Buffer | null = request.read();
-  const parts = bytes && parseBufferedForm(bytes, boundary)?.map(partAtHand);
+  const parts = bytes && parseBufferedForm(bytes, boundary)?.map(bufferedPart);
   if (parts) return { next: async () => parts.shift(), beginFile: () => {}, problem: () => undefined };
   if (bytes) request.unshift(bytes);
   return undefined;
 }
 
-function partAtHand({ bytes, ...field }: BufferedPart): Part {
+function bufferedPart({ bytes, ...field }: BufferedPart): Part {
   const body = new Readable({ read() {} });
   // The code that destroys the body handles the error.
   body.on('error', () => {});
@@ -82,110 +82,141 @@ function partAtHand({ bytes, ...field }: BufferedPart): Part {
   return { ...field, body };
 }
 
-function readInPieces(request: IncomingMessage, boundary: string): Form {
-  const limits = { maxHeaderSize: MAX_HEADER, maxHeaderPairs: MAX_HEADERS };
-  const dicer = new Dicer({ boundary, ...limits });
-  const parts: Part[] = [];
-  let isWhole = false;
-  let wake = () => {};
-  let count = 0;
-  let withoutHeaders = 0;
-  let received = 0;
-  let preamble = 0;
-  let place: 'before' | 'in' | 'after' = 'before';
-  let current: Readable | undefined;
-  let problem: StoreError | HttpError | undefined;
+/** A form that is parsed while it arrives. */
+class StreamedForm implements Form {
+  readonly #request: IncomingMessage;
+  readonly #dicer: Dicer;
+  /** Parts that have begun and were not yet returned by `next`. */
+  readonly #parts: Part[] = [];
+  #wake = () => {};
+  #isComplete = false;
+  #problem: StoreError | HttpError | undefined;
+  #position: 'before' | 'in' | 'after' = 'before';
+  /** Bytes before the file, or since its end. */
+  #bytesAroundFile = 0;
+  #preambleBytes = 0;
+  #partCount = 0;
+  /** Parts whose headers have not arrived whole. */
+  #partsWithoutHeaders = 0;
+  #currentBody: Readable | undefined;
 
-  const fail = (error: StoreError | HttpError) => {
-    problem ??= error;
-    request.unpipe(dicer);
-    current?.destroy(error);
-    wake();
-  };
+  constructor(request: IncomingMessage, boundary: string) {
+    this.#request = request;
+    // The type declarations lack these two limits.
+    const limits = { maxHeaderSize: MAX_HEADER_BYTES, maxHeaderPairs: MAX_HEADERS };
+    this.#dicer = new Dicer({ boundary, ...limits });
+    this.#dicer.on('preamble', (body: Readable) => this.#skipPreamble(body));
+    this.#dicer.on('part', (body) => this.#beginPart(body));
+    this.#dicer.on('finish', () => this.#finish());
+    this.#dicer.on('error', () => this.#fail(truncated()));
+    // A slow client has its own error. Every other error means that the request is truncated.
+    request.on('error', (error) => this.#fail(error instanceof HttpError ? error : truncated()));
+    request.on('aborted', () => this.#fail(truncated()));
+    // Runs before each chunk is parsed, so that the chunk in which the file begins is not counted.
+    request.on('data', (chunk: Buffer) => this.#count(chunk));
+    if (request.destroyed) this.#fail(truncated());
+    else request.pipe(this.#dicer);
+  }
 
-  dicer.on('preamble', (body: Readable) => {
-    body.on('error', () => {});
-    body.on('data', (piece: Buffer) => {
-      preamble += piece.length;
-      if (preamble > MAX_PREAMBLE) fail(invalid(`The form has more than ${MAX_PREAMBLE} bytes before its first part.`));
+  async next(): Promise<Part | undefined> {
+    while (!this.#problem && !this.#isComplete && this.#parts.length === 0) {
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+    if (this.#problem) throw this.#problem;
+    return this.#parts.shift();
+  }
+
+  beginFile({ body }: Part): void {
+    this.#position = 'in';
+    body.once('end', () => {
+      this.#position = 'after';
+      this.#bytesAroundFile = 0;
     });
-  });
-  dicer.on('part', (body) => {
-    if (++count > MAX_PARTS) return fail(invalid(`The form has more than ${MAX_PARTS} parts.`));
-    current = body;
-    withoutHeaders++;
+  }
+
+  problem(): StoreError | HttpError | undefined {
+    return this.#problem;
+  }
+
+  #skipPreamble(body: Readable): void {
+    body.on('error', () => {});
+    body.on('data', (chunk: Buffer) => {
+      this.#preambleBytes += chunk.length;
+      if (this.#preambleBytes <= MAX_PREAMBLE_BYTES) return;
+      this.#fail(invalid(`The form has more than ${MAX_PREAMBLE_BYTES} bytes before its first part.`));
+    });
+  }
+
+  #beginPart(body: Readable): void {
+    if (++this.#partCount > MAX_PARTS) return this.#fail(invalid(`The form has more than ${MAX_PARTS} parts.`));
+    this.#currentBody = body;
+    this.#partsWithoutHeaders++;
     // Dicer reports a truncated body separately, and code that destroys a body handles the error.
     body.on('error', () => {});
-    body.on('header', (header: Record<string, string[] | undefined>) => {
-      withoutHeaders--;
-      const field = parseFormDisposition(header['content-disposition']?.[0] ?? '');
-      if (!field) return fail(invalid('A part of the form has no Content-Disposition: form-data with UTF-8 names.'));
-      const encoding = header['content-transfer-encoding']?.[0];
-      setRecycler(body, freeWhole);
-      parts.push({ ...field, type: header['content-type']?.[0], encoding, body });
-      return wake();
-    });
-  });
-  const end = () => {
-    isWhole = true;
-    wake();
-  };
-  dicer.on('finish', () => {
+    body.on('header', (header: PartHeader) => this.#addPart(header, body));
+  }
+
+  #addPart(header: PartHeader, body: Readable): void {
+    this.#partsWithoutHeaders--;
+    const field = parseFormDisposition(header['content-disposition']?.[0] ?? '');
+    if (!field)
+      return this.#fail(invalid('A part of the form has no Content-Disposition: form-data with UTF-8 names.'));
+    setRecycler(body, freeOwnedChunk);
+    const encoding = header['content-transfer-encoding']?.[0];
+    this.#parts.push({ ...field, type: header['content-type']?.[0], encoding, body });
+    this.#wake();
+  }
+
+  #finish(): void {
     // A file that contains the boundary ends like this too: it would be stored truncated.
-    if (withoutHeaders > 0) return fail(invalid('A part of the form ends in the midst of its headers.'));
-    if (request.readableEnded) return end();
+    if (this.#partsWithoutHeaders > 0) return this.#fail(invalid('A part of the form ends inside its headers.'));
+    if (this.#request.readableEnded) return this.#complete();
     // The epilogue is ignored, but a client that still sends it could not read a response.
-    request.once('end', end);
-    request.unpipe(dicer);
-    return request.resume();
-  });
-  dicer.on('error', () => fail(cutShort()));
-  // A slow client has its own error. Every other error means that the request is truncated.
-  request.on('error', (error) => fail(error instanceof HttpError ? error : cutShort()));
-  request.on('aborted', () => fail(cutShort()));
-  // Runs before each chunk is parsed, so that the chunk in which the file begins is not counted.
-  request.on('data', (piece: Buffer) => {
+    this.#request.once('end', () => this.#complete());
+    this.#request.unpipe(this.#dicer);
+    this.#request.resume();
+  }
+
+  #complete(): void {
+    this.#isComplete = true;
+    this.#wake();
+  }
+
+  #count(chunk: Buffer): void {
     // If the reader rejected a field, report that error instead of the bytes that arrive until the response is sent.
-    const isRefused = current?.destroyed && !current.readableEnded;
-    if (place !== 'in' && !isRefused && received > MAX_AROUND_FILE) {
-      fail(withoutHeaders > 0 ? longHeaders() : tooMuch(place));
+    const isRejected = this.#currentBody?.destroyed && !this.#currentBody.readableEnded;
+    if (this.#position !== 'in' && !isRejected && this.#bytesAroundFile > MAX_BYTES_AROUND_FILE) {
+      this.#fail(this.#partsWithoutHeaders > 0 ? headersTooLong() : tooManyBytes(this.#position));
     }
-    received += piece.length;
-  });
-  if (request.destroyed) fail(cutShort());
-  else request.pipe(dicer);
-  return {
-    async next() {
-      while (!problem && !isWhole && parts.length === 0) await new Promise<void>((resolve) => (wake = resolve));
-      if (problem) throw problem;
-      return parts.shift();
-    },
-    beginFile({ body }) {
-      place = 'in';
-      body.once('end', () => {
-        place = 'after';
-        received = 0;
-      });
-    },
-    problem: () => problem,
-  };
+    this.#bytesAroundFile += chunk.length;
+  }
+
+  #fail(error: StoreError | HttpError): void {
+    this.#problem ??= error;
+    this.#request.unpipe(this.#dicer);
+    this.#currentBody?.destroy(error);
+    this.#wake();
+  }
 }
+
+/** The headers of a part, by lower-case name. */
+type PartHeader = Record<string, string[] | undefined>;
 
 /**
  * Frees the memory of a chunk that owns its whole buffer. If chunks share a buffer, Dicer may have found the rest of a
  * part, or the next part, in it. The boundary bytes that Dicer keeps are shorter than any chunk freed here.
  */
-function freeWhole(piece: Buffer): void {
-  if (piece.length >= WORTH_FREEING && piece.length === piece.buffer.byteLength) freeMemory(piece);
+function freeOwnedChunk(chunk: Buffer): void {
+  if (chunk.length >= MIN_FREED_CHUNK_BYTES && chunk.length === chunk.buffer.byteLength) freeMemory(chunk);
 }
 
 /** Skips an unknown part. Throws `too-large` if it is larger than an extra field could be. */
 export async function skipPart({ name, body }: Part): Promise<void> {
   let size = 0;
-  await forEachChunk(body, (piece) => {
-    size += piece.length;
-    if (size <= MAX_UNKNOWN) return;
-    const message = `The field ${quoted(name ?? '')} is larger than ${MAX_UNKNOWN / 1024 ** 2} MiB, and none that an upload has: the file is the field "file", with a file name.`;
+  await forEachChunk(body, (chunk) => {
+    size += chunk.length;
+    if (size <= MAX_UNKNOWN_PART_BYTES) return;
+    const message = `The field ${quoted(name ?? '')} is larger than ${MAX_UNKNOWN_PART_BYTES / 1024 ** 2} MiB, and none that an upload has: the file is the field "file", with a file name.`;
     throw new StoreError('too-large', message);
   });
 }
@@ -245,7 +276,7 @@ export function boundaryOf(contentType: string | undefined): string {
 }
 
 const invalid = (message: string) => new StoreError('invalid-request', message);
-const longHeaders = () => invalid(`A part of the form has headers of more than ${MAX_HEADER / 1024} KiB.`);
-const tooMuch = (place: 'before' | 'after') =>
-  new StoreError('too-large', `The form has more than ${MAX_AROUND_FILE / 1024 ** 2} MiB ${place} its file.`);
-const cutShort = () => invalid('The body ends in the middle of the form.');
+const headersTooLong = () => invalid(`A part of the form has headers of more than ${MAX_HEADER_BYTES / 1024} KiB.`);
+const tooManyBytes = (position: 'before' | 'after') =>
+  new StoreError('too-large', `The form has more than ${MAX_BYTES_AROUND_FILE / 1024 ** 2} MiB ${position} its file.`);
+const truncated = () => invalid('The body ends in the middle of the form.');

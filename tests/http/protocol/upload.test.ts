@@ -385,7 +385,7 @@ function refusesMistakes(): void {
     [{ ...FILE, value: `cut\r\n--${BOUNDARY}off` }, PREFIX],
   ]) {
     it(`returns 400 for the boundary inside the file, in a form that begins with the ${parts[0]?.name}`, async () =>
-      assertRefused(await postForm(service.port, parts), 400, /ends in the midst of its headers/));
+      assertRefused(await postForm(service.port, parts), 400, /ends inside its headers/));
   }
 
   const form = formOf([FILE]).toString();
