@@ -4,7 +4,8 @@ import { dirname, join, normalize } from 'node:path';
 
 /*
  * Checks the imports of src/ and web/ against docs/architecture.md: a folder of src/ imports only from itself and from the
- * folders named here, and no files import each other in a circle, type imports included.
+ * folders named here, no backend imports from another one, and no files import each other in a circle, type imports
+ * included.
  */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   model: [],
@@ -14,17 +15,33 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   observability: ['model'],
   files: ['concurrency', 'model', 'streams'],
   access: ['cache', 'concurrency', 'files', 'model', 'system.ts'],
-  config: ['model', 'system.ts'],
-  stores: ['cache', 'concurrency', 'config', 'files', 'model', 'observability', 'streams', 'system.ts'],
+  settings: ['model', 'system.ts'],
+  checks: ['concurrency', 'files', 'model'],
+  stores: ['cache', 'checks', 'concurrency', 'files', 'model', 'observability', 'settings', 'streams', 'system.ts'],
+  config: ['model', 'settings', 'stores', 'system.ts'],
   thumbnails: ['cache', 'concurrency', 'files', 'model', 'streams'],
   http: ['access', 'cache', 'concurrency', 'files', 'model', 'observability', 'streams', 'system.ts', 'thumbnails'],
-  server: ['access', 'config', 'files', 'http', 'model', 'observability', 'stores', 'system.ts', 'thumbnails'],
-  doctor: ['access', 'concurrency', 'config', 'files', 'model', 'server', 'stores', 'system.ts'],
-  cli: ['access', 'config', 'doctor', 'model', 'system.ts'],
-  'main.ts': ['cli', 'config', 'server', 'system.ts'],
+  server: [
+    'access',
+    'config',
+    'files',
+    'http',
+    'model',
+    'observability',
+    'settings',
+    'stores',
+    'system.ts',
+    'thumbnails',
+  ],
+  doctor: ['access', 'checks', 'concurrency', 'config', 'files', 'model', 'server', 'settings', 'stores', 'system.ts'],
+  cli: ['access', 'config', 'doctor', 'model', 'settings', 'system.ts'],
+  'main.ts': ['cli', 'config', 'server', 'settings', 'system.ts'],
   'system.ts': ['model'],
   web: [],
 };
+
+/** The folders and files of backends. None imports from another one, so that each can be read and loaded alone. */
+const BACKENDS: readonly string[] = ['disk', 'github', 'memory.ts', 's3'];
 
 /** The only file that the web UI imports types from. */
 const SHARED_TYPES = 'src/http/schemas.ts';
@@ -44,6 +61,10 @@ for await (const file of glob(['src/**/*.ts', 'web/*.ts', 'web/src/**/*.{ts,tsx}
     const path = normalize(join(dirname(file), target));
     imported.push(path);
     const other = folderOf(path);
+    const [backend, otherBackend] = [backendOf(file), backendOf(path)];
+    if (backend !== undefined && otherBackend !== undefined && backend !== otherBackend) {
+      problems.push(`${file} imports from the backend ${otherBackend}.`);
+    }
     if (other === folder || allowed?.includes(other)) continue;
     if (folder === 'web' && path === SHARED_TYPES) {
       if (type === undefined) problems.push(`${file} imports more than types from ${SHARED_TYPES}.`);
@@ -60,6 +81,12 @@ process.exitCode = problems.length > 0 ? 1 : 0;
 function folderOf(file: string): string {
   const [top = file, second = file] = file.split('/');
   return top === 'src' ? second : top;
+}
+
+/** Returns the backend that a file belongs to; undefined for all other files. */
+function backendOf(file: string): string | undefined {
+  const [source, stores, name] = file.split('/');
+  return source === 'src' && stores === 'stores' ? BACKENDS.find((backend) => backend === name) : undefined;
 }
 
 /** Returns one circle of imports for each file of src/ that first closes one in a depth-first search. */

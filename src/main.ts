@@ -1,8 +1,9 @@
 import cluster from 'node:cluster';
 import { parseArgs } from 'node:util';
-import { type Config, readConfig, readEnvironmentFile, SettingsError } from './config/config.ts';
+import { findServedFolder, readConfig, readEnvironmentFile } from './config/config.ts';
 import { COMMAND_NAMES, commandsOf, describeCommands, findCommand, helpText } from './config/help.ts';
-import { SETTINGS } from './config/settings.ts';
+import type { Config } from './config/settings.ts';
+import { SettingsError } from './settings/setting.ts';
 import { version } from './system.ts';
 
 /** Runs the command `holdall`. This is the only code that reads the environment. */
@@ -95,17 +96,15 @@ async function loadEnvironmentFile(): Promise<void> {
 
 /**
  * Rejects an `.env` file in the served folder, where users upload files. The environment takes precedence over the
- * file, so the file can't bypass this check with another DISK_ROOT or STORAGE_TYPE.
+ * file, so the file can't bypass this check by naming another folder or STORAGE_TYPE.
  */
 async function requireOutsideServedFolder(settings: Readonly<Record<string, string>>): Promise<void> {
-  const { STORAGE_TYPE, DISK_ROOT } = process.env;
-  const type = STORAGE_TYPE ?? (DISK_ROOT ? 'disk' : settings['STORAGE_TYPE']);
-  if ((type || SETTINGS.STORAGE_TYPE.fallback) !== 'disk') return;
-  const root = (DISK_ROOT ?? settings['DISK_ROOT']) || SETTINGS.DISK_ROOT.fallback;
+  const served = findServedFolder(process.env, settings);
+  if (served === undefined) return;
   const { isServed } = await import('./server/private-paths.ts');
-  if (!(await isServed(ENVIRONMENT_FILE, root))) return;
+  if (!(await isServed(ENVIRONMENT_FILE, served.path))) return;
   refuse(
-    `.env must not lie in DISK_ROOT ${root}: users who may upload files could change the settings. Start Holdall in a folder outside DISK_ROOT, with .env there, or set environment variables instead.`,
+    `.env must not lie in ${served.setting} ${served.path}: users who may upload files could change the settings. Start Holdall in a folder outside ${served.setting}, with .env there, or set environment variables instead.`,
     1,
   );
 }

@@ -1,4 +1,4 @@
-import { url as readUrl } from '../config/readers.ts';
+import { url as readUrl } from '../settings/readers.ts';
 import { version } from '../system.ts';
 import { type CommandContext, readArguments, UsageError } from './command.ts';
 

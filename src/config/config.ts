@@ -1,105 +1,117 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { type Setting, SettingsError } from '../settings/setting.ts';
+import { BACKENDS, backendOf, findBackend, type RegisteredBackend, type StorageType } from '../stores/registry.ts';
 import { isLoopback } from '../system.ts';
-import { SETTINGS, type Setting, type SettingName, type Settings } from './settings.ts';
-
-export type Config = Settings;
-
-/** All mistakes in the settings, one per line. */
-export class SettingsError extends Error {
-  override readonly name = 'SettingsError';
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(
-      `The settings have ${problems.length === 1 ? 'a mistake' : `${problems.length} mistakes`}:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
-    );
-    this.problems = problems;
-  }
-}
+import { type Config, SETTINGS, type SettingName } from './settings.ts';
 
 /**
  * Reads the settings from an environment. Throws a single `SettingsError` with every mistake; secrets are not shown.
  */
-export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
-  const problems: string[] = [];
-  const config: Partial<Record<SettingName, unknown>> = {};
+export function readConfig(environment: Variables): Config {
+  const values: Partial<Record<SettingName, unknown>> = {};
+  const problems = new Map<SettingName, string>();
   for (const [name, setting] of Object.entries(SETTINGS) as [SettingName, Setting<unknown>][]) {
     // STORAGE_TYPE is the first setting, so its value is already known.
-    const given = environment[name] || (setting.fallbackFor?.[config.STORAGE_TYPE as string] ?? setting.fallback);
+    const given = environment[name] || defaultOf(name, values.STORAGE_TYPE as StorageType | undefined);
     if (given === null) continue;
     const reading = setting.read(given);
-    if ('value' in reading) config[name] = reading.value;
-    else problems.push(`${name} ${reading.problem}${describe(given, setting)}. Example: ${name}=${setting.example}`);
+    if ('value' in reading) values[name] = reading.value;
+    else problems.set(name, `${name} ${reading.problem}${describe(given, setting)}. ${exampleOf(name)}`);
   }
-  problems.push(...findLacking(config as Partial<Config>, problems));
-  if (problems.length > 0) throw new SettingsError(problems);
-  return config as Config;
+  const config = values as Partial<Config>;
+  // An invalid setting is reported only once.
+  const isMissing = (name: SettingName) => config[name] === undefined && !problems.has(name);
+  const found = [...problems.values(), ...findMissing(config, isMissing), ...findContradictions(config, isMissing)];
+  if (found.length > 0) throw new SettingsError(found);
+  return values as Config;
+}
+
+function defaultOf(name: SettingName, type: StorageType | undefined): string | null {
+  const defaults: Readonly<Partial<Record<string, string>>> = findBackend(type)?.defaults ?? {};
+  return defaults[name] ?? SETTINGS[name].fallback;
+}
+
+function exampleOf(name: SettingName): string {
+  return `Example: ${name}=${SETTINGS[name].example}`;
+}
+
+/** Returns a problem for each setting that the selected backend requires. */
+function findMissing(config: Partial<Config>, isMissing: (name: SettingName) => boolean): string[] {
+  const { STORAGE_TYPE: type } = config;
+  const backend = findBackend(type);
+  if (!backend) return [];
+  const problems = (Object.entries(backend.settings) as [SettingName, Setting<unknown>][])
+    .filter(([name, { isRequired }]) => isRequired && isMissing(name))
+    .map(([name]) => `${name} is needed for STORAGE_TYPE=${type}. ${exampleOf(name)}`);
+  for (const { name, reason } of backend.requirements ?? []) {
+    const because = isMissing(name) ? reason(config) : undefined;
+    if (because !== undefined) problems.push(`${name} is needed ${because}. ${exampleOf(name)}`);
+  }
+  return problems;
+}
+
+/** A local folder that the service serves, and the setting that names it. */
+export interface ServedFolder {
+  readonly setting: SettingName;
+  readonly path: string;
+}
+
+/** Returns the local folder that the configured backend serves, if any. */
+export function servedFolder(config: Config): ServedFolder | undefined {
+  const { folderSetting: setting } = backendOf(config);
+  return setting === undefined ? undefined : { setting, path: config[setting] };
 }
 
 /**
- * Returns the settings that the selected storage type needs and that are missing. Invalid settings are already
- * reported.
+ * Returns the local folder that the backend of `environment` and an environment file would serve, before the other
+ * settings are known to be valid. Variables of `environment` take precedence: also a folder in it over a `STORAGE_TYPE`
+ * of the file, which therefore can't select another backend.
  */
-function findLacking(config: Partial<Config>, problems: readonly string[]): string[] {
-  const type = config.STORAGE_TYPE;
-  const isLacking = (name: SettingName) =>
-    config[name] === undefined && !problems.some((problem) => problem.startsWith(`${name} `));
-  const told = (Object.entries(SETTINGS) as [SettingName, Setting<unknown>][])
-    .filter(([name, { neededFor = [] }]) => neededFor.some((each) => each === type) && isLacking(name))
-    .map(([name, { example }]) => `${name} is needed for STORAGE_TYPE=${type}. Example: ${name}=${example}`);
-  const needsEndpoint = type === 'r2' || (type === 's3' && config.S3_REGION === 'auto');
-  if (needsEndpoint && isLacking('S3_ENDPOINT')) {
-    told.push(
-      `S3_ENDPOINT is needed${type === 's3' ? ', unless S3_REGION names a region of AWS' : ''}. Example: S3_ENDPOINT=${SETTINGS.S3_ENDPOINT.example}`,
-    );
-  }
-  if (type === 'github' && config.READ_ONLY === false && isLacking('GITHUB_TOKEN')) {
-    told.push(
-      `GITHUB_TOKEN is needed for STORAGE_TYPE=github, unless READ_ONLY=true. Example: GITHUB_TOKEN=${SETTINGS.GITHUB_TOKEN.example}`,
-    );
-  }
-  const halves = ['GITHUB_AUTHOR_NAME', 'GITHUB_AUTHOR_EMAIL'] as const;
-  const [absent] = halves.filter(isLacking);
-  if (absent !== undefined && !halves.every(isLacking)) {
-    told.push(
-      `${absent} is needed too, as a name and an address are set together. Example: ${absent}=${SETTINGS[absent].example}`,
-    );
-  }
-  return [...told, ...findContradictions(config, isLacking)];
+export function findServedFolder(environment: Variables, file: Variables): ServedFolder | undefined {
+  const isServing = ({ folderSetting: setting }: RegisteredBackend) => setting !== undefined && environment[setting];
+  const typeIn = (variables: Variables) => variables['STORAGE_TYPE'] || SETTINGS.STORAGE_TYPE.fallback;
+  const backend =
+    environment['STORAGE_TYPE'] === undefined
+      ? (BACKENDS.find(isServing) ?? findBackend(typeIn(file)))
+      : findBackend(typeIn(environment));
+  const setting = backend?.folderSetting;
+  if (setting === undefined) return undefined;
+  return { setting, path: (environment[setting] ?? file[setting]) || SETTINGS[setting].fallback };
 }
 
+type Variables = Readonly<Record<string, string | undefined>>;
+
 /** Returns conflicts between access settings that are valid on their own. */
-function findContradictions(config: Partial<Config>, isLacking: (name: SettingName) => boolean): string[] {
-  const example = (name: SettingName) => `Example: ${name}=${SETTINGS[name].example}`;
-  const told: string[] = [];
+function findContradictions(config: Partial<Config>, isMissing: (name: SettingName) => boolean): string[] {
+  const problems: string[] = [];
   if (config.ACCESS !== undefined && config.ACCESS_FILE !== undefined) {
-    told.push('ACCESS=open and ACCESS_FILE contradict each other: take one of them away.');
+    problems.push('ACCESS=open and ACCESS_FILE contradict each other: take one of them away.');
   }
-  const isUndecided = isLacking('ACCESS') && isLacking('ACCESS_FILE');
+  const isUndecided = isMissing('ACCESS') && isMissing('ACCESS_FILE');
   for (const name of FOR_OTHERS) {
     if (config[name] === undefined || !isUndecided) continue;
-    told.push(
-      `${name} is for a service that others reach: ACCESS_FILE is needed then. ${example('ACCESS_FILE')}; or ACCESS=open, if everybody who reaches it may do everything.`,
+    problems.push(
+      `${name} is for a service that others reach: ACCESS_FILE is needed then. ${exampleOf('ACCESS_FILE')}; or ACCESS=open, if everybody who reaches it may do everything.`,
     );
   }
   const isOpenToOthers = config.HOST !== undefined && !isLoopback(config.HOST);
   if (isOpenToOthers && isUndecided) {
-    told.push(
-      `ACCESS_FILE is needed, since HOST=${config.HOST} is reached by others: it says who may do what. ${example('ACCESS_FILE')}; or ACCESS=open, if everybody who reaches the port may do everything.`,
+    problems.push(
+      `ACCESS_FILE is needed, since HOST=${config.HOST} is reached by others: it says who may do what. ${exampleOf('ACCESS_FILE')}; or ACCESS=open, if everybody who reaches the port may do everything.`,
     );
   }
   const { CONTENT_ORIGIN: contents, PUBLIC_URL: page } = config;
   if (contents !== undefined && page !== undefined && new URL(contents).hostname === new URL(page).hostname) {
-    told.push(
-      `CONTENT_ORIGIN must be another host than that of PUBLIC_URL: it keeps the two apart. ${example('CONTENT_ORIGIN')}`,
+    problems.push(
+      `CONTENT_ORIGIN must be another host than that of PUBLIC_URL: it keeps the two apart. ${exampleOf('CONTENT_ORIGIN')}`,
     );
   }
   for (const [first, ...others] of NEEDED_WITH) {
     if (config[first] === undefined) continue;
-    for (const other of others.filter(isLacking)) told.push(`${other} is needed for ${first}. ${example(other)}`);
+    for (const other of others.filter(isMissing)) problems.push(`${other} is needed for ${first}. ${exampleOf(other)}`);
   }
-  return told;
+  return problems;
 }
 
 /** Settings that imply that other machines reach the service. */

@@ -1,4 +1,5 @@
-import { SETTINGS, type Setting } from './settings.ts';
+import type { Setting } from '../settings/setting.ts';
+import { SETTINGS } from './settings.ts';
 
 /** The commands other than the service itself: their arguments, with a leading space, and their description. */
 export const COMMANDS = {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect } from 'node:tls';
-import type { Config } from '../config/config.ts';
+import { type Check, type Finding, failed, ok, warning } from '../checks/check.ts';
+import { type RequestOptions, type Response, sendRequest } from '../checks/requests.ts';
+import type { Config } from '../config/settings.ts';
+import type { StoreSubject } from '../stores/backend.ts';
 import { networkProblem } from '../stores/network.ts';
 import { escapePath } from '../stores/s3/keys.ts';
-import { type Check, type Finding, failed, ok, warning } from './check.ts';
-import { type RequestOptions, type Response, sendRequest } from './requests.ts';
-import type { StoreSubject } from './store.ts';
 
 /** The public URL of the service, and how to send requests to it. */
 export interface AddressSubject {

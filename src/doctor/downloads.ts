@@ -1,4 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Check, failed, notTried, ok, warning } from '../checks/check.ts';
+import { HOSTILE_NAME, LARGE, LARGE_NAME, PLAIN_NAME, SMALL } from '../checks/probe.ts';
+import { type Response, sendRequest } from '../checks/requests.ts';
 import { childFile, parseFile } from '../model/path.ts';
 import {
   ADVICE_ON_TOKEN,
@@ -10,10 +13,6 @@ import {
   pathOf,
   sayAnswer,
 } from './address.ts';
-import { type Check, failed, notTried, ok, warning } from './check.ts';
-import { HOSTILE_NAME } from './probe.ts';
-import { type Response, sendRequest } from './requests.ts';
-import { LARGE, LARGE_NAME, PLAIN_NAME, SMALL } from './store.ts';
 
 /** Checks that downloads pass through the reverse proxy unchanged. */
 export const FETCH_CHECKS: readonly Check<PassageSubject>[] = [
@@ -154,10 +153,11 @@ function adviceOnRedirect({ status, envelope }: Response, isOfStore: boolean): s
 }
 
 /**
- * Fetches a file that was just written, and retries for a branch until its cached state has expired (`GITHUB_TRUST`).
+ * Fetches a file that was just written. Retries while another process may not see it yet.
  */
 async function untilSeen(subject: PassageSubject, signal: AbortSignal): Promise<Response> {
-  const seconds = subject.config.STORAGE_TYPE === 'github' ? subject.config.GITHUB_TRUST + 1 : 0;
+  const { maxStalenessSeconds } = subject.opened;
+  const seconds = maxStalenessSeconds === undefined ? 0 : maxStalenessSeconds + 1;
   const deadline = performance.now() + seconds * 1000;
   for (;;) {
     const answer = await call(subject, pathOf('/file/', subject, PLAIN_NAME), { signal });

@@ -1,17 +1,19 @@
 import { randomBytes } from 'node:crypto';
-import { type Config, readConfig, SettingsError } from '../config/config.ts';
+import { type Check, failed, notTried, ok, type Runner } from '../checks/check.ts';
+import { nameProbe, removeProbe } from '../checks/probe.ts';
+import { readConfig } from '../config/config.ts';
+import type { Config } from '../config/settings.ts';
 import { createFiles } from '../files/files.ts';
-import { bucketOptions, type OpenedStore, openStore } from '../stores/create.ts';
+import { SettingsError } from '../settings/setting.ts';
+import type { BackendChecks, OpenedStore, StoreSubject } from '../stores/backend.ts';
 import type { StoreLog } from '../stores/network.ts';
+import { backendOf, openStore } from '../stores/registry.ts';
 import { ADDRESS_CHECKS } from './address.ts';
-import { adviceFor } from './advice.ts';
-import { type Check, createRunner, failed, notTried, ok, type Runner } from './check.ts';
-import { DISK_CHECKS, ROOT_CHECKS } from './disk.ts';
 import { FETCH_CHECKS } from './downloads.ts';
-import { nameProbe, removeProbe } from './probe.ts';
 import { createReport, secretsOf } from './report.ts';
+import { createRunner, type ReportingRunner } from './runner.ts';
 import { SETTINGS_CHECKS } from './settings.ts';
-import { STORE_CHECKS, type StoreSubject } from './store.ts';
+import { STORE_CHECKS } from './store.ts';
 import { UPLOAD_CHECKS } from './uploads.ts';
 
 export interface Examination {
@@ -41,7 +43,7 @@ export async function examine(examination: Examination): Promise<boolean> {
   return report.end();
 }
 
-function readSettings(environment: Examination['environment'], runner: Runner): Config | undefined {
+function readSettings(environment: Examination['environment'], runner: ReportingRunner): Config | undefined {
   try {
     const config = readConfig(environment);
     runner.tell('settings', ok(`The settings are right: STORAGE_TYPE=${config.STORAGE_TYPE}.`));
@@ -54,16 +56,28 @@ function readSettings(environment: Examination['environment'], runner: Runner): 
   }
 }
 
-async function examineAll(config: Config, runner: Runner, examination: Examination): Promise<void> {
+/** The checks of the configured backend, and what they run with. */
+interface StoreExamination {
+  readonly runner: Runner;
+  readonly checks: BackendChecks<Config>;
+  readonly url: string | undefined;
+  readonly resources: AsyncDisposableStack;
+}
+
+async function examineAll(config: Config, runner: ReportingRunner, examination: Examination): Promise<void> {
   await runner.run(SETTINGS_CHECKS, config);
-  await runner.run(ROOT_CHECKS, config);
+  const checks = await backendOf(config).loadChecks();
+  await checks.beforeOpen?.(runner, config);
   const url = examination.url ?? config.PUBLIC_URL;
   await using resources = new AsyncDisposableStack();
-  const subject = await openSubject(config, runner, resources);
+  const subject = await openSubject(config, { runner, checks, url, resources });
   const address =
     url === undefined ? undefined : { config, url, token: examination.token, version: examination.version };
   try {
-    if (subject) await examineStore(subject, url, runner, resources);
+    if (subject) {
+      await runner.run(STORE_CHECKS, subject);
+      await checks.afterOpen?.(runner, subject, resources);
+    }
     if (address === undefined) {
       runner.tell(
         'url-live',
@@ -80,17 +94,16 @@ async function examineAll(config: Config, runner: Runner, examination: Examinati
 
 async function openSubject(
   config: Config,
-  runner: Runner,
-  resources: AsyncDisposableStack,
-): Promise<StoreSubject | undefined> {
+  { runner, checks, url, resources }: StoreExamination,
+): Promise<StoreSubject<Config> | undefined> {
   let opened: OpenedStore | undefined;
   const warnings: string[] = [];
   const warn = (message: string) => void warnings.push(message);
   const log: StoreLog = { ...SILENT, warn, error: warn };
-  const opening: Check<{ config: Config }> = {
+  const opening: Check<Config> = {
     name: 'store-open',
-    ...(config.STORAGE_TYPE === 'disk' && { needs: 'disk-root' }),
-    async run(_subject, signal) {
+    ...(checks.requiredToOpen !== undefined && { needs: checks.requiredToOpen }),
+    async run(_config, signal) {
       // Uses a temporary signing key, so that opening the store does not create and save one.
       const store = await openStore({ ...config, SIGNING_KEY: config.SIGNING_KEY ?? randomBytes(32) }, log);
       resources.defer(async () => store.store.close?.());
@@ -98,42 +111,20 @@ async function openSubject(
       opened = store;
       return ok(`The store can be used: ${store.name}`);
     },
-    explain: adviceFor('s3:ListBucket'),
+    explain: (error) => checks.advise(error, config, ['list']),
   };
-  await examineClock(config, runner);
-  await runner.run([opening], { config });
+  await runner.run([opening], config);
   if (opened === undefined) return undefined;
-  const files = createFiles(opened.store, { presignExpires: config.PRESIGN_EXPIRES });
-  return { config, opened, store: opened.store, files, probe: nameProbe(), warnings };
-}
-
-/** Checks the clock first, because a wrong clock can cause all later failures. */
-async function examineClock(config: Config, runner: Runner): Promise<void> {
-  if (!isBucket(config)) return;
-  const { CLOCK_CHECK } = await import('./bucket.ts');
-  const origin = new URL(config.S3_ENDPOINT ?? `https://s3.${config.S3_REGION}.amazonaws.com`).origin;
-  await runner.run([CLOCK_CHECK], { config, origin, bucket: config.S3_BUCKET ?? '' });
-}
-
-async function examineStore(
-  subject: StoreSubject,
-  url: string | undefined,
-  runner: Runner,
-  resources: AsyncDisposableStack,
-): Promise<void> {
-  const { config } = subject;
-  await runner.run(STORE_CHECKS, subject);
-  await runner.run(DISK_CHECKS, subject);
-  if (isBucket(config)) {
-    const { BUCKET_CHECKS } = await import('./bucket.ts');
-    const { connect } = await import('../stores/s3/bucket.ts');
-    const bucket = resources.adopt(connect(bucketOptions(config, SILENT)), ({ close }) => close());
-    await runner.run(BUCKET_CHECKS, { ...subject, bucket, pageOrigin: url && new URL(url).origin });
-  }
-  if (config.STORAGE_TYPE === 'github') {
-    const { REPOSITORY_CHECKS } = await import('./repository.ts');
-    await runner.run(REPOSITORY_CHECKS, subject);
-  }
+  return {
+    settings: config,
+    opened,
+    store: opened.store,
+    files: createFiles(opened.store, { presignExpires: config.PRESIGN_EXPIRES }),
+    probe: nameProbe(),
+    warnings,
+    pageOrigin: url === undefined ? undefined : new URL(url).origin,
+    advise: (error, actions) => checks.advise(error, config, actions),
+  };
 }
 
 /** Milliseconds to wait for timed-out checks, so that they write nothing after the removal. */
@@ -142,15 +133,17 @@ const SETTLING = 5000;
 /** Timeout of the removal, in milliseconds. */
 const REMOVING = 60_000;
 
-async function clearAway({ files, probe }: StoreSubject, runner: Runner, impatient: AbortSignal): Promise<void> {
+async function clearAway(
+  { files, probe }: Pick<StoreSubject, 'files' | 'probe'>,
+  runner: ReportingRunner,
+  impatient: AbortSignal,
+): Promise<void> {
   if (!impatient.aborted) await runner.settled(SETTLING);
   runner.tell(
     'probe-removed',
     await removeProbe(files, probe, AbortSignal.any([impatient, AbortSignal.timeout(REMOVING)])),
   );
 }
-
-const isBucket = ({ STORAGE_TYPE }: Config) => STORAGE_TYPE === 's3' || STORAGE_TYPE === 'r2';
 
 /** Discards the log of the store, because the checks report the problems. */
 const SILENT: StoreLog = { info() {}, warn() {}, error() {}, retried() {}, committed() {} };

@@ -1,5 +1,6 @@
-import { SETTINGS, type Setting } from '../config/settings.ts';
-import type { Finding } from './check.ts';
+import type { Finding } from '../checks/check.ts';
+import { SETTINGS } from '../config/settings.ts';
+import type { Setting } from '../settings/setting.ts';
 
 /** Report of the findings, as text or as JSON. */
 export interface Report {

@@ -1,14 +1,21 @@
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, statfs } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { parseAccessFile } from '../access/access-file.ts';
 import { AccessFileError, readAccessFile } from '../access/access-file-syntax.ts';
-import { type Config, SettingsError } from '../config/config.ts';
+import { type Check, failed, ok, warning } from '../checks/check.ts';
+import { isWritable, nearestFolder } from '../checks/probe.ts';
+import { servedFolder } from '../config/config.ts';
+import type { Config } from '../config/settings.ts';
 import { systemErrorCode } from '../model/error.ts';
 import { requirePrivatePaths } from '../server/private-paths.ts';
 import { connectRedis } from '../server/redis.ts';
+import { SettingsError } from '../settings/setting.ts';
 import { isLoopback } from '../system.ts';
-import { type Check, failed, ok, warning } from './check.ts';
-import { isWritable, nearestFolder } from './probe.ts';
+
+/** Free space below which a file system is reported. */
+const MIN_FREE_BYTES = 2 ** 30;
+const MIN_FREE_INODES = 10_000;
 
 /** Checks of the settings and the machine that don't need the store. */
 export const SETTINGS_CHECKS: readonly Check<Config>[] = [
@@ -100,6 +107,29 @@ export const SETTINGS_CHECKS: readonly Check<Config>[] = [
       return ok('The folders of STATE_DIR, CACHE_DIR and AUDIT_LOG can be written to, as far as they are set.');
     },
     explain: () => 'Look at STATE_DIR, CACHE_DIR and AUDIT_LOG.',
+  },
+  {
+    name: 'disk-space',
+    async run(config) {
+      const { CACHE_DIR } = config;
+      const served = servedFolder(config);
+      const wanted = [tmpdir(), ...(served ? [served.path] : []), ...(CACHE_DIR ? [CACHE_DIR] : [])];
+      const places = await Promise.all(wanted.map(nearestFolder));
+      const found: string[] = [];
+      for (const place of new Set(places)) {
+        const { bavail, bsize, ffree, files } = await statfs(place);
+        const free = bavail * bsize;
+        if (free < MIN_FREE_BYTES || (files > 0 && ffree < MIN_FREE_INODES)) {
+          return warning(
+            `${Math.floor(free / 2 ** 20)} MiB and ${ffree} inodes are free where ${place} is.`,
+            `Make room there, or move it: DISK_ROOT, CACHE_DIR, and TMPDIR for uploads on their way.`,
+          );
+        }
+        found.push(`${place}: ${Math.floor(free / 2 ** 20)} MiB`);
+      }
+      return ok(`There is room: ${found.join(', ')}.`);
+    },
+    explain: () => 'Look at DISK_ROOT, CACHE_DIR and TMPDIR.',
   },
   {
     name: 'open-files',

@@ -1,51 +1,38 @@
-import type { Config } from '../config/config.ts';
-import type { Files } from '../files/files.ts';
+import { failed, ok } from '../checks/check.ts';
+import {
+  HOSTILE_NAME,
+  LARGE,
+  LARGE_NAME,
+  OTHER_ETAG,
+  PLAIN_NAME,
+  readProbe,
+  SMALL,
+  writeProbe,
+} from '../checks/probe.ts';
 import { exists, isStoreError } from '../model/error.ts';
-import { childFile, childFolder, type FolderPath, ROOT } from '../model/path.ts';
-import type { FileEntry, Store, WriteCondition } from '../model/store.ts';
-import type { OpenedStore } from '../stores/create.ts';
-import { adviceFor } from './advice.ts';
-import { type Check, failed, ok } from './check.ts';
-import { HOSTILE_NAME, probeBytes, readProbe, writeProbe } from './probe.ts';
+import { childFile, childFolder, ROOT } from '../model/path.ts';
+import type { FileEntry, WriteCondition } from '../model/store.ts';
+import { adviseOn, type StoreCheck } from '../stores/backend.ts';
 
-/** An open store, and the probe folder in it. */
-export interface StoreSubject {
-  readonly config: Config;
-  readonly opened: OpenedStore;
-  readonly store: Store;
-  readonly files: Files;
-  readonly probe: FolderPath;
-  /** Warnings that the store has logged so far. */
-  readonly warnings: readonly string[];
-}
-
-export const PLAIN_NAME = 'plain.txt';
-/** Folder of the large file. It is copied as a folder. */
-export const LARGE_FOLDER = 'large';
-export const LARGE_NAME = `${LARGE_FOLDER}/large.txt`;
 const EMPTY_NAME = 'empty.txt';
 const MOVED_NAME = 'moved é+%.txt';
-
-export const SMALL = probeBytes(4096);
-
-/** Larger than 6 MB, above which downloads are redirects, and than 8 MiB, the part size of multipart uploads. */
-export const LARGE = probeBytes(9 * 2 ** 20);
-
-/** An ETag that matches no file. */
-export const OTHER_ETAG = '0123456789abcdef0123456789abcdef';
 
 const WRONG_BYTES =
   'What is read is not what was written: nothing is safe in this store. Look for a proxy before it that changes bodies.';
 
+const WRITTEN_AGAINST_CONDITION = 'A write was made against its condition.';
+
+const CACHE_BEFORE_STORE = 'Look for a cache before the store, which tells of files that are not there any more.';
+
 /** Checks of every store that need the probe. */
-export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
+export const STORE_CHECKS: readonly StoreCheck[] = [
   {
     name: 'store-read',
     async run({ store }, signal) {
       const { entries } = await store.list(ROOT, { limit: 10, signal });
       return ok(`The root can be listed${entries.length === 0 ? ', and is empty' : ''}.`);
     },
-    explain: adviceFor('s3:ListBucket'),
+    explain: adviseOn('list'),
   },
   {
     name: 'store-write',
@@ -65,7 +52,7 @@ export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
       }
       return ok('Wrote files of 0 bytes and of 4 KiB, and read the same bytes back.');
     },
-    explain: adviceFor('s3:PutObject and s3:GetObject'),
+    explain: adviseOn('write', 'read'),
   },
   {
     name: 'store-list',
@@ -87,7 +74,7 @@ export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
         'The store tells two things of one file: caches and conditions can’t work with it. Look for a cache before it.',
       );
     },
-    explain: adviceFor('s3:ListBucket'),
+    explain: adviseOn('list'),
   },
   {
     name: 'store-range',
@@ -100,7 +87,7 @@ export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
         'The store, or a proxy before it, passes over Range: large files and films need it. Let the proxy pass it on.',
       );
     },
-    explain: adviceFor('s3:GetObject'),
+    explain: adviseOn('read'),
   },
   {
     name: 'store-large',
@@ -114,36 +101,34 @@ export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
       }
       return failed('A file of 9 MiB was read with other bytes than were written.', WRONG_BYTES);
     },
-    explain: adviceFor('s3:PutObject and s3:AbortMultipartUpload'),
+    explain: adviseOn('write', 'write in parts'),
   },
   {
     name: 'store-condition',
     needs: 'store-write',
     writes: true,
     async run(subject, signal) {
-      const { config, store, probe } = subject;
+      const { store, probe } = subject;
       const write = (condition: WriteCondition) => writeProbe(subject, PLAIN_NAME, SMALL, { condition, signal });
-      // The disk store does not support conditions on an ETag.
-      const takesEtags = config.STORAGE_TYPE !== 'disk';
-      const broken: WriteCondition[] = ['absent', ...(takesEtags ? [{ etag: OTHER_ETAG }] : [])];
-      for (const condition of broken) {
-        const isRefused = await write(condition).then(
+      const isRefused = async (condition: WriteCondition) =>
+        write(condition).then(
           () => false,
           (error: unknown) => {
             if (!isStoreError(error, 'condition-failed')) throw error;
             return true;
           },
         );
-        if (!isRefused)
-          return failed(
-            'A write was made against its condition.',
-            'Look for a cache before the store, which tells of files that are not there any more.',
-          );
+      if (!(await isRefused('absent'))) return failed(WRITTEN_AGAINST_CONDITION, CACHE_BEFORE_STORE);
+      try {
+        if (!(await isRefused({ etag: OTHER_ETAG }))) return failed(WRITTEN_AGAINST_CONDITION, CACHE_BEFORE_STORE);
+      } catch (error) {
+        if (!isStoreError(error, 'unsupported')) throw error;
+        return ok('A write against a condition was refused. The store does not support conditions on an ETag.');
       }
-      if (takesEtags) await write({ etag: (await store.stat(childFile(probe, PLAIN_NAME), { signal })).etag });
+      await write({ etag: (await store.stat(childFile(probe, PLAIN_NAME), { signal })).etag });
       return ok('Writes against a condition were refused.');
     },
-    explain: adviceFor('s3:PutObject'),
+    explain: adviseOn('write'),
   },
   {
     name: 'store-copy',
@@ -159,7 +144,7 @@ export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
         return ok('Copied a file, and moved the copy.');
       return failed('A copy that was moved is not what it was, or is still where it was.', WRONG_BYTES);
     },
-    explain: adviceFor('s3:GetObject, s3:PutObject and s3:DeleteObject'),
+    explain: adviseOn('read', 'write', 'delete'),
   },
   {
     name: 'store-folders',
@@ -174,7 +159,7 @@ export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
         ? ok('Made an empty folder, and removed it.')
         : failed('A folder that was just made is not empty.', 'Somebody else writes to the probe: run it once more.');
     },
-    explain: adviceFor('s3:PutObject and s3:DeleteObject'),
+    explain: adviseOn('write', 'delete'),
   },
   {
     name: 'store-delete',
@@ -186,7 +171,7 @@ export const STORE_CHECKS: readonly Check<StoreSubject>[] = [
       if (!(await exists(store.stat(file, { signal })))) return ok('Deleted a file.');
       return failed('A file that was deleted is still there.', 'Look for a cache between the service and the store.');
     },
-    explain: adviceFor('s3:DeleteObject'),
+    explain: adviseOn('delete'),
   },
 ];
 

@@ -1,8 +1,7 @@
+import { type Check, type Finding, failed, notTried, ok, warning } from '../checks/check.ts';
+import { LARGE_FOLDER, probeBytes, SMALL } from '../checks/probe.ts';
+import { type Response, uploadForm } from '../checks/requests.ts';
 import { adviceOnRefusal, call, explainAddress, PATHS, type PassageSubject, pathOf, sayAnswer } from './address.ts';
-import { type Check, type Finding, failed, notTried, ok, warning } from './check.ts';
-import { probeBytes } from './probe.ts';
-import { type Response, uploadForm } from './requests.ts';
-import { LARGE_FOLDER, SMALL } from './store.ts';
 
 const UPLOADED = 'up a+b%2F é.txt';
 

@@ -3,12 +3,13 @@ import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { OPEN_POLICY } from '../access/policy.ts';
 import { createRevocationFolder } from '../access/session-revocations.ts';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/settings.ts';
 import type { AccessControl } from '../http/access/authentication.ts';
 import type { JwtSettings } from '../http/access/jwt.ts';
 import type { ProviderSettings } from '../http/access/provider.ts';
 import type { WindowCounters } from '../http/limits/counters.ts';
-import { type OpenedStore, unusableState } from '../stores/create.ts';
+import type { OpenedStore } from '../stores/backend.ts';
+import { unusableState } from '../stores/local-folders.ts';
 
 /**
  * Creates the access control that the settings describe. `resources` closes everything that it opens. Throws

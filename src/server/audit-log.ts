@@ -2,8 +2,8 @@ import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import { type Audit, noAudit } from '../access/audit.ts';
-import { SettingsError } from '../config/config.ts';
 import { escapeInvisible } from '../model/error.ts';
+import { SettingsError } from '../settings/setting.ts';
 import { makeFolder } from '../system.ts';
 
 /** Only the owner can read the audit log. */

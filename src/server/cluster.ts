@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Logger } from 'pino';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/settings.ts';
 import { serveMetricsToWorkers } from './metrics-of-workers.ts';
 import { countForWorkers } from './shared-counters.ts';
 import { START_FAILED, STOP_SIGNALS, writesFiles } from './startup.ts';

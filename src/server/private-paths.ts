@@ -1,8 +1,9 @@
 import { readlink, stat, statfs } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path';
-import { type Config, SettingsError } from '../config/config.ts';
-import { SETTINGS } from '../config/settings.ts';
+import { servedFolder } from '../config/config.ts';
+import { type Config, SETTINGS } from '../config/settings.ts';
 import { foldNames } from '../model/name-comparison.ts';
+import { SettingsError } from '../settings/setting.ts';
 import { isLocalFileSystem } from '../stores/disk/file-system-type.ts';
 import { isReservedName } from '../stores/disk/reserved-names.ts';
 
@@ -15,18 +16,19 @@ const PRIVATE = {
 } as const;
 
 /**
- * Requires that Holdall's own files are outside DISK_ROOT, or in its hidden folder. Throws `SettingsError` with a line
+ * Requires that Holdall's own files are outside the served folder, or in its hidden folder. Throws `SettingsError` with a line
  * for each setting that breaks this rule.
  */
 export async function requirePrivatePaths(config: Config): Promise<void> {
-  if (config.STORAGE_TYPE !== 'disk') return;
+  const served = servedFolder(config);
+  if (served === undefined) return;
   const problems: string[] = [];
   for (const name of ['STATE_DIR', 'ACCESS_FILE', 'AUDIT_LOG', 'CACHE_DIR'] as const) {
     const path = config[name];
     if (path === undefined || (name === 'AUDIT_LOG' && (path === 'stdout' || path === 'off'))) continue;
-    if (!(await isServed(path, config.DISK_ROOT))) continue;
+    if (!(await isServed(path, served.path))) continue;
     problems.push(
-      `${name} ${path} must not lie in DISK_ROOT: users who can read or write there would have ${PRIVATE[name]}. Choose a place outside of ${resolve(config.DISK_ROOT)}. Example: ${name}=${SETTINGS[name].example}`,
+      `${name} ${path} must not lie in ${served.setting}: users who can read or write there would have ${PRIVATE[name]}. Choose a place outside of ${resolve(served.path)}. Example: ${name}=${SETTINGS[name].example}`,
     );
   }
   if (problems.length > 0) throw new SettingsError(problems);

@@ -1,6 +1,6 @@
 import cluster from 'node:cluster';
 import { pino } from 'pino';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/settings.ts';
 import { writeLinesTo } from './audit-log.ts';
 import { runCluster } from './cluster.ts';
 

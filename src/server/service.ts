@@ -3,7 +3,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/settings.ts';
 import { createFiles } from '../files/files.ts';
 import { buildApp } from '../http/app.ts';
 import type { WindowCounters } from '../http/limits/counters.ts';
@@ -14,12 +14,13 @@ import type { Store } from '../model/store.ts';
 import { createUrlSigner } from '../model/url-signer.ts';
 import { throttleLog } from '../observability/log-throttle.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { type OpenedStore, openStore } from '../stores/create.ts';
+import type { OpenedStore } from '../stores/backend.ts';
 import { circuitBreaker } from '../stores/layers/circuit-breaker.ts';
 import { observe, trace } from '../stores/layers/observe.ts';
 import { readOnly } from '../stores/layers/read-only.ts';
 import { retry } from '../stores/layers/retry.ts';
 import { timeout } from '../stores/layers/timeout.ts';
+import { openStore } from '../stores/registry.ts';
 import { MAX_DRAWING_MEMORY, MIN_DRAWING_MEMORY } from '../thumbnails/limits.ts';
 import { createThumbnails } from '../thumbnails/thumbnails.ts';
 import { openAccess } from './access.ts';
@@ -196,12 +197,12 @@ async function openMetrics(token: Buffer): Promise<Metrics & ServiceMetrics> {
 }
 
 function layer(
-  { store, givesUp }: OpenedStore,
+  { store, retriesInternally }: OpenedStore,
   config: Config,
   { logger, metrics, called }: { logger: Logger; metrics: Metrics | undefined; called: ToldStore['called'] },
 ): Store {
   const onRetry = () => metrics?.retried();
-  const responding = givesUp ? store : timeout(retry(store, { ...RETRIES, onRetry }), TIMEOUTS);
+  const responding = retriesInternally ? store : timeout(retry(store, { ...RETRIES, onRetry }), TIMEOUTS);
   const guarded = circuitBreaker(responding, {
     ...CIRCUIT_BREAKER,
     onOpen(error) {

@@ -1,7 +1,8 @@
 import { AccessFileError } from '../access/access-file-syntax.ts';
-import { type Config, SettingsError } from '../config/config.ts';
+import type { Config } from '../config/settings.ts';
 import { PageNotBuilt } from '../http/page/web-page.ts';
 import { isStoreError } from '../model/error.ts';
+import { SettingsError } from '../settings/setting.ts';
 
 /** Signals that stop the service: from a supervisor and from the keyboard. */
 export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;

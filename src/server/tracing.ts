@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/settings.ts';
 import type { Tracer } from '../observability/tracer.ts';
 import { version } from '../system.ts';
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Config } from '../config/config.ts';
+import type { Config } from '../config/settings.ts';
 import { type RunningService, startService } from './service.ts';
 import { explainStart, START_FAILED, STOP_SIGNALS, writesFiles } from './startup.ts';
 

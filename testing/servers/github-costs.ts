@@ -34,7 +34,7 @@ export interface Served extends HostedRepository, Pick<TestService, 'port' | 'st
 /** Seconds. Longer than any case, even on a busy machine. */
 const TRUST = 300;
 
-/** Opens the store like `stores/create.ts`, except for options that only add delays. */
+/** Opens the store like `stores/registry.ts`, except for options that only add delays. */
 export async function serveRepository(
   files: Files | undefined,
   { trust = TRUST, gatherFor = 0 }: { readonly trust?: number | undefined; readonly gatherFor?: number } = {},

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readConfig, SettingsError } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { helpText } from '../../src/config/help.ts';
-import { SETTINGS, type Setting, type SettingName } from '../../src/config/settings.ts';
+import { SETTINGS, type SettingName } from '../../src/config/settings.ts';
+import { type Setting, SettingsError } from '../../src/settings/setting.ts';
 
 const ALL = Object.entries(SETTINGS) as [SettingName, Setting<unknown>][];
 
@@ -359,7 +360,10 @@ describe('The GitHub settings', () => {
     for (const name of ['GITHUB_AUTHOR_NAME', 'GITHUB_AUTHOR_EMAIL'] as const) {
       const [problem = '', ...others] = problemsIn({ ...REPOSITORY, ...both, [name]: '' });
       assert.deepEqual(others, []);
-      assert.ok(problem.startsWith(`${name} is needed too`) && problem.includes(`Example: ${name}=`), problem);
+      assert.ok(
+        problem.startsWith(`${name} is needed with GITHUB_AUTHOR_`) && problem.includes(`Example: ${name}=`),
+        problem,
+      );
     }
     // An invalid half is reported once, as invalid.
     const [problem = '', ...others] = problemsIn({ ...REPOSITORY, ...both, GITHUB_AUTHOR_EMAIL: 'jane' });

@@ -21,7 +21,7 @@ describe('The troubleshooting page', () => {
   const [aboutDoctor = '', symptoms = ''] = PAGE.split('## By what is seen');
 
   it('lists exactly the existing checks of the doctor', async () => {
-    const source = await sourcesOf('src/doctor/*.ts');
+    const source = await sourcesOf('src/{checks,doctor,stores}/**/*.ts');
     const names = [...source.matchAll(/(?:\bname: |\.tell\(\s*)'([a-z]+(?:-[a-z]+)*)'/g)].map(([, name = '']) => name);
     const checks = new Set(names);
     assert.ok(checks.size > 40);

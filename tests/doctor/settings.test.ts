@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import type { Finding } from '../../src/checks/check.ts';
 import { readConfig } from '../../src/config/config.ts';
-import type { Finding } from '../../src/doctor/check.ts';
 import { SETTINGS_CHECKS } from '../../src/doctor/settings.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';
 import { explainStart } from '../../src/server/startup.ts';
-import { openStore } from '../../src/stores/create.ts';
+import { openStore } from '../../src/stores/registry.ts';
 import { atEnd, runHoldall, startHoldall } from '../../testing/holdall.ts';
 import type { RepositoryOptions } from '../../testing/servers/github.ts';
 import { type HostedRepository, hostRepository } from '../../testing/servers/hosted-repository.ts';

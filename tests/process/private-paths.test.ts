@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { readConfig, SettingsError } from '../../src/config/config.ts';
+import { readConfig } from '../../src/config/config.ts';
 import { requirePrivatePaths } from '../../src/server/private-paths.ts';
+import { SettingsError } from '../../src/settings/setting.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
 import { mountBind } from '../faults/mounts.ts';
 

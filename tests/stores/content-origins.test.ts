@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';
-import { openStore } from '../../src/stores/create.ts';
+import { openStore } from '../../src/stores/registry.ts';
 import { temporaryFolder } from '../../testing/holdall.ts';
 
 const BUCKET = {

@@ -1,3 +1,6 @@
+import { emailAddress, integer, oneLine, password, type Reader, size, url, yesOrNo } from '../../settings/readers.ts';
+import type { SettingGroup } from '../../settings/setting.ts';
+import type { SettingsOf } from '../backend.ts';
 import type { StoreLog } from '../network.ts';
 
 /** Options of a GitHub store: the repository and branch, the credentials, and the form of commits. */
@@ -31,3 +34,110 @@ export interface GitHubOptions {
   /** Milliseconds before the first retry of a transient failure; the next two wait four and nine times as long. */
   readonly retryAfter?: number;
 }
+
+/** Reads the name of a GitHub user or organization. Names in GitHub Enterprise can also contain `_`. */
+const ownerName: Reader<string> = (given) =>
+  /^[A-Za-z0-9](?:[\w-]{0,38})$/.test(given)
+    ? { value: given }
+    : { problem: 'must be the name of a person or an organisation, of letters, digits and hyphens' };
+
+/** Reads the name of a repository. Rejects a URL, and a name with its owner. */
+const repositoryName: Reader<string> = (given) =>
+  /^[\w.-]{1,100}$/.test(given) && !/^\.{1,2}$/.test(given)
+    ? { value: given }
+    : { problem: "must be the repository's name alone, of letters, digits, dots, hyphens and underscores" };
+
+/** Reads the name of a branch, by the rules of `git check-ref-format`. */
+const branchName: Reader<string> = (given) =>
+  BRANCH.test(given) && !/(^|\/)\.|\.lock(\/|$)|\.\.|\/\/|@\{/.test(given)
+    ? { value: given }
+    : { problem: 'must be the name of a branch, without "refs/heads/", spaces or any of ~^:?*[\\' };
+
+const BRANCH = /^(?!refs\/)(?!@$)(?![-/])[^\u0000-\u0020\u007f~^:?*[\\]{1,255}(?<![/.])$/;
+
+/** The settings of a branch. */
+export const GITHUB_SETTINGS = {
+  GITHUB_OWNER: {
+    read: ownerName,
+    fallback: null,
+    example: 'octocat',
+    help: 'Whose the repository is: a person or an organisation.',
+    isRequired: true,
+  },
+  GITHUB_REPO: {
+    read: repositoryName,
+    fallback: null,
+    example: 'my-files',
+    help: "The repository's name, without its owner.",
+    isRequired: true,
+  },
+  GITHUB_TOKEN: {
+    read: password,
+    fallback: null,
+    example: 'github_pat_11ABCDEFG0EXAMPLE',
+    help: 'The access token, with the permission "Contents: read and write". Without one, a public repository can be read, with 60 requests an hour.',
+    isSecret: true,
+  },
+  GITHUB_BRANCH: {
+    read: branchName,
+    fallback: 'main',
+    example: 'files',
+    help: 'The branch to serve and to commit to.',
+  },
+  GITHUB_CREATE_BRANCH: {
+    read: yesOrNo,
+    fallback: 'false',
+    example: 'true',
+    help: 'With `true`, a branch that is not there is made, from the default branch.',
+  },
+  GITHUB_API_URL: {
+    read: url({ path: true }),
+    fallback: 'https://api.github.com',
+    example: 'https://github.example.org/api/v3',
+    help: 'The address of the REST interface: that of GitHub, or of an Enterprise server.',
+  },
+  GITHUB_COMMIT_MESSAGE: {
+    read: oneLine,
+    fallback: '{summary}',
+    example: 'files: {summary}',
+    help: 'The first line of commits. `{summary}` stands for what was changed, `{count}` for the number of changes.',
+  },
+  GITHUB_AUTHOR_NAME: {
+    read: oneLine,
+    fallback: null,
+    example: 'Holdall',
+    help: 'Who commits are by. Without it, whom the token belongs to.',
+  },
+  GITHUB_AUTHOR_EMAIL: {
+    read: emailAddress,
+    fallback: null,
+    example: 'holdall@example.org',
+    help: 'The e-mail address of that name; the two are set together.',
+  },
+  GITHUB_TRUST: {
+    read: integer(0, 3600),
+    fallback: '2',
+    example: '0',
+    help: 'Seconds for which the branch is taken to be as it was last seen. With 0, each reading request asks first, which is free while nothing changes.',
+  },
+  GITHUB_QUOTA_WAIT: {
+    read: integer(0, 3600),
+    fallback: '10',
+    example: '60',
+    help: 'Seconds for which a request waits at the most when GitHub takes no more of them; if it would be longer, the answer is a 503 that says when.',
+  },
+  GITHUB_WRITES_PER_MINUTE: {
+    read: integer(0, 100_000),
+    fallback: '80',
+    example: '0',
+    help: 'Writing requests that are sent to GitHub in a minute at the most, as it asks of programs; a commit takes three. 0 is for an Enterprise server without such limits.',
+  },
+  GITHUB_CACHE_SIZE: {
+    read: size,
+    fallback: '1GiB',
+    example: '10GiB',
+    help: 'How many bytes of files that were read are kept in `blobs` under `CACHE_DIR`; 0 keeps none.',
+  },
+} as const satisfies SettingGroup;
+
+export type GitHubSettings = SettingsOf<typeof GITHUB_SETTINGS>;

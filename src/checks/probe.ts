@@ -37,6 +37,19 @@ export function probeBytes(length: number): Buffer {
   );
 }
 
+export const PLAIN_NAME = 'plain.txt';
+/** Folder of the large file. It is copied as a folder. */
+export const LARGE_FOLDER = 'large';
+export const LARGE_NAME = `${LARGE_FOLDER}/large.txt`;
+
+export const SMALL = probeBytes(4096);
+
+/** Larger than 6 MB, above which downloads are redirects, and than 8 MiB, the part size of multipart uploads. */
+export const LARGE = probeBytes(9 * 2 ** 20);
+
+/** An ETag that matches no file. */
+export const OTHER_ETAG = '0123456789abcdef0123456789abcdef';
+
 export async function writeProbe(
   { store, probe }: Probed,
   name: string,

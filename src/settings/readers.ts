@@ -95,38 +95,6 @@ export const url =
     return { problem: 'must be a URL without a path: the name of a host, and a port at the most' };
   };
 
-/** Reads a bucket name. It must be a single URL segment, so that a path or URL is rejected. */
-export const bucketName: Reader<string> = (given) =>
-  /^[A-Za-z0-9][\w.-]{0,254}$/.test(given)
-    ? { value: given }
-    : { problem: "must be the bucket's name alone, of letters, digits, dots and hyphens" };
-
-/** Reads the name of a region. */
-export const region: Reader<string> = (given) =>
-  /^[\w-]{1,64}$/.test(given)
-    ? { value: given }
-    : { problem: 'must be the name of a region, of letters, digits and hyphens' };
-
-/** Reads the name of a GitHub user or organization. Names in GitHub Enterprise can also contain `_`. */
-export const ownerName: Reader<string> = (given) =>
-  /^[A-Za-z0-9](?:[\w-]{0,38})$/.test(given)
-    ? { value: given }
-    : { problem: 'must be the name of a person or an organisation, of letters, digits and hyphens' };
-
-/** Reads the name of a repository. Rejects a URL, and a name with its owner. */
-export const repositoryName: Reader<string> = (given) =>
-  /^[\w.-]{1,100}$/.test(given) && !/^\.{1,2}$/.test(given)
-    ? { value: given }
-    : { problem: "must be the repository's name alone, of letters, digits, dots, hyphens and underscores" };
-
-/** Reads the name of a branch, by the rules of `git check-ref-format`. */
-export const branchName: Reader<string> = (given) =>
-  BRANCH.test(given) && !/(^|\/)\.|\.lock(\/|$)|\.\.|\/\/|@\{/.test(given)
-    ? { value: given }
-    : { problem: 'must be the name of a branch, without "refs/heads/", spaces or any of ~^:?*[\\' };
-
-const BRANCH = /^(?!refs\/)(?!@$)(?![-/])[^\u0000-\u0020\u007f~^:?*[\\]{1,255}(?<![/.])$/;
-
 /** Reads a text without line breaks and other control characters. */
 export const oneLine: Reader<string> = (given) =>
   /^[^\u0000-\u001f\u007f]{1,500}$/.test(given) && given.trim() !== ''

@@ -4,38 +4,63 @@ import {
   PutObjectCommand,
   type PutObjectCommandInput,
 } from '@aws-sdk/client-s3';
-import { isStoreError } from '../model/error.ts';
-import { childFile, childFolder, parseFile } from '../model/path.ts';
-import { attachmentHeader } from '../model/presentation.ts';
-import { isMissingCapability } from '../stores/s3/abilities.ts';
-import type { Bucket } from '../stores/s3/bucket.ts';
-import type { SendOptions } from '../stores/s3/connection.ts';
-import { codeOf } from '../stores/s3/errors.ts';
-import { escapePath } from '../stores/s3/keys.ts';
-import { isLoopback } from '../system.ts';
-import { adviceFor } from './advice.ts';
-import { type Check, failed, notTried, ok, warning } from './check.ts';
-import { HOSTILE_NAME, readProbe, writeProbe } from './probe.ts';
-import { sendRequest } from './requests.ts';
-import { LARGE, LARGE_NAME, OTHER_ETAG, PLAIN_NAME, SMALL, type StoreSubject } from './store.ts';
+import { type AdviceTable, findAdvice, NETWORK_ADVICE } from '../../checks/advice.ts';
+import { type Check, failed, notTried, ok, warning } from '../../checks/check.ts';
+import {
+  HOSTILE_NAME,
+  LARGE,
+  LARGE_NAME,
+  OTHER_ETAG,
+  PLAIN_NAME,
+  readProbe,
+  SMALL,
+  writeProbe,
+} from '../../checks/probe.ts';
+import { sendRequest } from '../../checks/requests.ts';
+import { isStoreError } from '../../model/error.ts';
+import { childFile, childFolder, parseFile } from '../../model/path.ts';
+import { attachmentHeader } from '../../model/presentation.ts';
+import { isLoopback } from '../../system.ts';
+import { adviseOn, type BackendChecks, type StoreAction, type StoreSubject } from '../backend.ts';
+import { isMissingCapability } from './abilities.ts';
+import { type Bucket, connect } from './bucket.ts';
+import type { SendOptions } from './connection.ts';
+import { codeOf } from './errors.ts';
+import { escapePath } from './keys.ts';
+import { bucketOptions, endpointOf, type S3Settings } from './settings.ts';
+
+/** The checks of a bucket. */
+export const CHECKS: BackendChecks<S3Settings> = {
+  // A wrong clock can cause all later failures.
+  beforeOpen: (runner, settings) => runner.run([CLOCK_CHECK], settings),
+
+  async afterOpen(runner, subject, resources) {
+    const options = bucketOptions(subject.settings, { warn() {}, retried() {} });
+    const bucket = resources.adopt(connect(options), ({ close }) => close());
+    await runner.run(BUCKET_CHECKS, { ...subject, bucket });
+  },
+
+  advise,
+};
 
 /** A bucket, accessed without the rules and layers of the store. */
-export interface BucketSubject extends StoreSubject {
+interface BucketSubject extends StoreSubject<S3Settings> {
   readonly bucket: Bucket;
-  /** Origin of the web UI, if it is known. */
-  readonly pageOrigin: string | undefined;
 }
 
 /** Seconds of clock difference that are tolerated. Stores refuse requests from 15 minutes on. */
 const CLOCKS = 60;
 
 /** Runs before the bucket is opened as a store, because a wrong clock may be the reason that opening fails. */
-export const CLOCK_CHECK: Check<{ readonly origin: string; readonly bucket: string } & Pick<StoreSubject, 'config'>> = {
+const CLOCK_CHECK: Check<S3Settings> = {
   name: 'bucket-clock',
   timeout: 10_000,
-  async run({ origin, bucket }, signal) {
+  async run(settings, signal) {
     // The request is unsigned and refused; the response still contains the time.
-    const answer = await sendRequest(origin, `/${bucket}`, { method: 'HEAD', signal }).catch(() => undefined);
+    const answer = await sendRequest(new URL(endpointOf(settings)).origin, `/${settings.S3_BUCKET}`, {
+      method: 'HEAD',
+      signal,
+    }).catch(() => undefined);
     const ahead = Math.round((Date.parse(answer?.headers.date ?? '') - Date.now()) / 1000);
     if (Number.isNaN(ahead)) return notTried('The store does not tell its time, or does not answer.');
     if (Math.abs(ahead) < CLOCKS) return ok('The clock of this machine and that of the store agree.');
@@ -44,11 +69,11 @@ export const CLOCK_CHECK: Check<{ readonly origin: string; readonly bucket: stri
       'Set the clock that is wrong. Of this machine: timedatectl set-ntp true',
     );
   },
-  explain: adviceFor(''),
+  explain: (error, settings) => advise(error, settings, []),
 };
 
 /** Checks of a bucket that need the probe. */
-export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
+const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
   {
     name: 'bucket-conditions',
     needs: 'store-write',
@@ -98,7 +123,7 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
           : `${found}; not to that of CopyObject, as docs/stores/s3.md says of Ceph.`,
       );
     },
-    explain: adviceFor('s3:PutObject'),
+    explain: adviseOn('write'),
   },
   {
     name: 'bucket-copy-names',
@@ -160,7 +185,7 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
         'Ask the store by https:// in S3_ENDPOINT, which notices it, and look for a proxy before it that drops Content-MD5.',
       );
     },
-    explain: adviceFor('s3:PutObject'),
+    explain: adviseOn('write'),
   },
   {
     name: 'bucket-leftovers',
@@ -185,7 +210,7 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
         );
       }
     },
-    explain: adviceFor('s3:GetLifecycleConfiguration'),
+    explain: adviseOn(),
   },
   {
     name: 'bucket-presigned',
@@ -208,7 +233,7 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
         'Update the store, or use one that knows response-content-disposition.',
       );
     },
-    explain: adviceFor('s3:GetObject'),
+    explain: adviseOn('read'),
   },
   {
     name: 'bucket-address',
@@ -258,14 +283,14 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
         `Set the rules of "Large files and browsers" in docs/stores/s3.md with "AllowedOrigins": ["${pageOrigin}"]: aws s3api put-bucket-cors --bucket ${bucket.name} --cors-configuration file://cors.json`,
       );
     },
-    explain: adviceFor('s3:GetObject'),
+    explain: adviseOn('read'),
   },
   {
     name: 'bucket-public',
     needs: 'store-write',
-    concerns: ({ config }) => config.S3_PUBLIC_URL !== undefined,
-    async run({ config, probe }, signal) {
-      const { origin, pathname } = new URL(config.S3_PUBLIC_URL ?? '');
+    concerns: ({ settings }) => settings.S3_PUBLIC_URL !== undefined,
+    async run({ settings, probe }, signal) {
+      const { origin, pathname } = new URL(settings.S3_PUBLIC_URL ?? '');
       const target = `${pathname.replace(/\/$/, '')}/${escapePath(probe + HOSTILE_NAME)}`;
       const { status, body } = await sendRequest(origin, target, { signal });
       if (status === 200 && body.equals(SMALL)) return ok('S3_PUBLIC_URL gives the files of the bucket.');
@@ -287,15 +312,72 @@ export const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
         'Read docs/stores/s3.md, "Limits": what is safe with such a store, and what is not.',
       );
     },
-    explain: adviceFor('s3:PutObject'),
+    explain: adviseOn('write'),
   },
 ];
 
+/** The permissions that actions need. */
+const PERMISSIONS: Readonly<Record<StoreAction, string>> = {
+  list: 's3:ListBucket',
+  read: 's3:GetObject',
+  write: 's3:PutObject',
+  'write in parts': 's3:AbortMultipartUpload',
+  delete: 's3:DeleteObject',
+};
+
+function advise(error: unknown, { S3_BUCKET: bucket }: S3Settings, actions: readonly StoreAction[]): string {
+  const known = findAdvice(error, [...ADVICE, ...NETWORK_ADVICE]);
+  if (known !== undefined) return known;
+  if (isStoreError(error, 'denied') && actions.length > 0) {
+    const permissions = new Intl.ListFormat('en-GB').format(actions.map((action) => PERMISSIONS[action]));
+    return `Give the key in S3_ACCESS_KEY_ID the permission ${permissions} on arn:aws:s3:::${bucket}/* (on R2 "Object Read & Write" for ${bucket}): docs/stores/s3.md has the whole policy.`;
+  }
+  return 'Look at docs/stores/s3.md, "When something is wrong"';
+}
+
+const ADVICE: AdviceTable = [
+  [
+    'There is no bucket',
+    'Set S3_BUCKET to the name of a bucket of this account; on R2 look at the account, and the jurisdiction, in S3_ENDPOINT.',
+  ],
+  ['is not the name of a bucket', 'Set S3_BUCKET to the name of the bucket alone.'],
+  [
+    'does not know the access key',
+    'Set S3_ACCESS_KEY_ID to the id of a key of this store, and see that S3_ENDPOINT is where the key was made.',
+  ],
+  [
+    'refuses the signature',
+    'Copy the secret that belongs to S3_ACCESS_KEY_ID into S3_SECRET_ACCESS_KEY once more; in .env, a value with a # wants quotes. If it is right, a proxy before the store changes Host or the path.',
+  ],
+  [
+    'is a temporary one, or has expired',
+    'Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY to the key of a user, without a session token.',
+  ],
+  ['The clock of this machine', 'Set the clock: timedatectl set-ntp true'],
+  [
+    'The bucket is in another region',
+    'Set S3_REGION to the region of the bucket, and S3_ENDPOINT to the address of that region, or take S3_ENDPOINT away for AWS.',
+  ],
+  [
+    'it needs s3:ListBucket',
+    'Give the key in S3_ACCESS_KEY_ID the permission s3:ListBucket on the bucket itself, not on /* (on R2 "Object Read & Write").',
+  ],
+  [
+    'does not answer as an object store does',
+    'Set S3_ENDPOINT to the address of the S3 interface, which is another one than that of the console.',
+  ],
+  ['The object store is full', 'Make room in the store, or have its quota raised.'],
+  [
+    'has a name that nobody knows',
+    'Correct the host in S3_ENDPOINT or S3_REGION; with S3_ADDRESSING=virtual, the DNS needs a wildcard for it.',
+  ],
+];
+
 /** Returns advice for a failed copy: for stores that can't copy, or the usual advice. */
-function explainCopy(error: unknown, subject: StoreSubject): string {
+function explainCopy(error: unknown, subject: BucketSubject): string {
   return isStoreError(error, 'unsupported') || isStoreError(error, 'not-found')
     ? COPIES
-    : adviceFor('s3:GetObject and s3:PutObject')(error, subject);
+    : subject.advise(error, ['read', 'write']);
 }
 
 const UNSUPPORTED =

@@ -1,42 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { type Check, type Finding, failed, notTried, type Runner } from '../checks/check.ts';
 import { untilAborted } from '../concurrency/single-flight.ts';
 
-/** Result of a check. */
-export interface Finding {
-  /** `failed`: something does not work. `warning`: it works, but its configuration should change. */
-  readonly status: 'ok' | 'warning' | 'failed' | 'not tried';
-  /** What was tried and its result, or why the check did not run. */
-  readonly found: string;
-  /** What to do: the setting, the permission, or the line of another program's configuration. */
-  readonly advice?: string;
-}
-
-/** A check. Its name identifies it in reports and in docs/troubleshooting.md. */
-export interface Check<Subject> {
-  readonly name: string;
-  /** The check that must succeed first; otherwise this one is not tried. */
-  readonly needs?: string;
-  /** Returns whether the check applies to the subject. Checks that don't apply are omitted from the report. */
-  readonly concerns?: (subject: Subject) => boolean;
-  /** Whether the check writes to the store. */
-  readonly writes?: true;
-  /** Timeout in milliseconds. Default: 30,000. */
-  readonly timeout?: number;
-  /** Runs the check. An error counts as `failed`, with the advice of `explain`. */
-  readonly run: (subject: Subject, signal: AbortSignal) => Promise<Finding>;
-  /** Returns advice for an error of `run`. */
-  readonly explain: (error: unknown, subject: Subject) => string;
-}
-
-export const ok = (found: string): Finding => ({ status: 'ok', found });
-export const warning = (found: string, advice: string): Finding => ({ status: 'warning', found, advice });
-export const failed = (found: string, advice: string): Finding => ({ status: 'failed', found, advice });
-export const notTried = (found: string): Finding => ({ status: 'not tried', found });
-
-/** Runs checks in order. */
-export interface Runner {
-  /** Runs the checks that apply to the subject. None starts after `signal` is aborted. */
-  run<Subject>(checks: readonly Check<Subject>[], subject: Subject): Promise<void>;
+/** Runs checks and reports their findings. */
+export interface ReportingRunner extends Runner {
   /** Reports a finding that does not come from a list of checks. */
   tell(name: string, finding: Finding): void;
   hasSucceeded(name: string): boolean;
@@ -54,7 +21,7 @@ export interface RunnerOptions {
 /** Default timeout of a check, in milliseconds. */
 const TIMEOUT = 30_000;
 
-export function createRunner({ tell, readOnly, signal }: RunnerOptions): Runner {
+export function createRunner({ tell, readOnly, signal }: RunnerOptions): ReportingRunner {
   const succeeded = new Set<string>();
   const pending = new Set<Promise<unknown>>();
 

@@ -1,20 +1,35 @@
 import { constants } from 'node:fs';
 import { copyFile, stat, statfs } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import type { Config } from '../config/config.ts';
-import { exists, systemErrorCode } from '../model/error.ts';
-import { childFile } from '../model/path.ts';
-import { isLocalFileSystem } from '../stores/disk/file-system-type.ts';
-import { type Check, failed, ok, warning } from './check.ts';
-import { nearestFolder, writeProbe } from './probe.ts';
-import { PLAIN_NAME, type StoreSubject } from './store.ts';
+import { findAdvice } from '../../checks/advice.ts';
+import { type Check, failed, ok, warning } from '../../checks/check.ts';
+import { PLAIN_NAME, writeProbe } from '../../checks/probe.ts';
+import { exists, isStoreError, systemErrorCode } from '../../model/error.ts';
+import { childFile } from '../../model/path.ts';
+import type { BackendChecks, StoreCheck } from '../backend.ts';
+import { isLocalFileSystem } from './file-system-type.ts';
+import type { DiskSettings } from './settings.ts';
+
+/** The checks of a folder of this machine. */
+export const CHECKS: BackendChecks<DiskSettings> = {
+  requiredToOpen: 'disk-root',
+  beforeOpen: (runner, settings) => runner.run(ROOT_CHECKS, settings),
+  afterOpen: (runner, subject) => runner.run(STORE_CHECKS, subject),
+
+  advise(error, { DISK_ROOT }) {
+    const known = findAdvice(error, [['The disk is full', 'Make room where DISK_ROOT is.']]);
+    if (known !== undefined) return known;
+    if (isStoreError(error, 'denied')) {
+      return `Let the user ${process.getuid?.() ?? ''} that runs this read and write ${DISK_ROOT} and all below it: chown -R ${process.getuid?.() ?? 'USER'} ${DISK_ROOT}; and see that it is not mounted read-only: mount -o remount,rw`;
+    }
+    return 'Look at docs/settings.md, DISK_ROOT, and at the disk itself: dmesg';
+  },
+};
 
 /** Checks before the folder is opened as a store. */
-export const ROOT_CHECKS: readonly Check<Config>[] = [
+const ROOT_CHECKS: readonly Check<DiskSettings>[] = [
   {
     name: 'disk-root',
-    concerns: isOnDisk,
     async run({ DISK_ROOT }) {
       const found = await stat(DISK_ROOT).catch(() => undefined);
       const place = resolve(DISK_ROOT);
@@ -37,7 +52,6 @@ export const ROOT_CHECKS: readonly Check<Config>[] = [
   {
     name: 'disk-kind',
     needs: 'disk-root',
-    concerns: isOnDisk,
     async run({ DISK_ROOT }) {
       const { type } = await statfs(DISK_ROOT);
       if (type === TMPFS) {
@@ -54,36 +68,14 @@ export const ROOT_CHECKS: readonly Check<Config>[] = [
     },
     explain: () => 'Look at DISK_ROOT, and at how it is mounted.',
   },
-  {
-    name: 'disk-space',
-    async run({ STORAGE_TYPE, DISK_ROOT, CACHE_DIR }) {
-      const wanted = [tmpdir(), ...(STORAGE_TYPE === 'disk' ? [DISK_ROOT] : []), ...(CACHE_DIR ? [CACHE_DIR] : [])];
-      const places = await Promise.all(wanted.map(nearestFolder));
-      const told: string[] = [];
-      for (const place of new Set(places)) {
-        const { bavail, bsize, ffree, files } = await statfs(place);
-        const free = bavail * bsize;
-        if (free < LEAST_FREE || (files > 0 && ffree < LEAST_INODES)) {
-          return warning(
-            `${Math.floor(free / 2 ** 20)} MiB and ${ffree} inodes are free where ${place} is.`,
-            `Make room there, or move it: DISK_ROOT, CACHE_DIR, and TMPDIR for uploads on their way.`,
-          );
-        }
-        told.push(`${place}: ${Math.floor(free / 2 ** 20)} MiB`);
-      }
-      return ok(`There is room: ${told.join(', ')}.`);
-    },
-    explain: () => 'Look at DISK_ROOT, CACHE_DIR and TMPDIR.',
-  },
 ];
 
 /** Checks of a disk that need the probe. */
-export const DISK_CHECKS: readonly Check<StoreSubject>[] = [
+const STORE_CHECKS: readonly StoreCheck<DiskSettings>[] = [
   {
     name: 'disk-names',
     needs: 'store-write',
     writes: true,
-    concerns: ({ config }) => isOnDisk(config),
     async run(subject, signal) {
       const { store, probe } = subject;
       await writeProbe(subject, COMPOSED, Buffer.alloc(0), { signal });
@@ -102,7 +94,6 @@ export const DISK_CHECKS: readonly Check<StoreSubject>[] = [
     name: 'disk-copies',
     needs: 'store-write',
     writes: true,
-    concerns: ({ config }) => isOnDisk(config),
     async run({ opened, probe }) {
       const folder = join(opened.name, probe);
       try {
@@ -120,15 +111,8 @@ export const DISK_CHECKS: readonly Check<StoreSubject>[] = [
   },
 ];
 
-function isOnDisk({ STORAGE_TYPE }: Config): boolean {
-  return STORAGE_TYPE === 'disk';
-}
-
 /** Type of a tmpfs file system in statfs(2) on Linux. */
 const TMPFS = 0x01021994;
-
-const LEAST_FREE = 2 ** 30;
-const LEAST_INODES = 10_000;
 
 /** A name in NFC, which has a different NFD form. */
 const COMPOSED = 'case-é';

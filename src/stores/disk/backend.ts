@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import type { Backend } from '../backend.ts';
+import { loadKeyFrom } from '../local-folders.ts';
+import { DISK_SETTINGS } from './settings.ts';
+
+/** A folder of this machine. */
+export const DISK = {
+  types: { disk: 'a folder of this machine' },
+  settings: DISK_SETTINGS,
+  folderSetting: 'DISK_ROOT',
+
+  async open({ DISK_ROOT, STATE_DIR, SIGNING_KEY, UV_THREADPOOL_SIZE }, log) {
+    const { openDisk } = await import('./disk.ts');
+    const { store, signer, key, ownFolder, root, names } = await openDisk({
+      root: DISK_ROOT,
+      signingKey: SIGNING_KEY ?? (STATE_DIR === undefined ? undefined : await loadKeyFrom(STATE_DIR)),
+      threads: UV_THREADPOOL_SIZE,
+      log,
+    });
+    return {
+      store,
+      signer,
+      names,
+      contentOrigins: [],
+      name: root,
+      retriesInternally: false,
+      cacheFolder: join(ownFolder, 'cache'),
+      stateFolder: STATE_DIR ?? ownFolder,
+      signingKey: async () => key,
+    };
+  },
+
+  loadChecks: async () => (await import('./checks.ts')).CHECKS,
+} as const satisfies Backend<typeof DISK_SETTINGS>;

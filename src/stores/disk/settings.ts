@@ -1,0 +1,15 @@
+import { text } from '../../settings/readers.ts';
+import type { SettingGroup } from '../../settings/setting.ts';
+import type { SettingsOf } from '../backend.ts';
+
+/** The settings of a local folder. */
+export const DISK_SETTINGS = {
+  DISK_ROOT: {
+    read: text,
+    fallback: './data',
+    example: '/srv/files',
+    help: "The folder to serve, made when it is missing. `.holdall` in it is the service's own.",
+  },
+} as const satisfies SettingGroup;
+
+export type DiskSettings = SettingsOf<typeof DISK_SETTINGS>;

@@ -1,0 +1,95 @@
+import { buffer } from 'node:stream/consumers';
+import { type AdviceTable, findAdvice, NETWORK_ADVICE } from '../../checks/advice.ts';
+import { notTried, ok, warning } from '../../checks/check.ts';
+import { isStoreError } from '../../model/error.ts';
+import { childFile, ROOT } from '../../model/path.ts';
+import { adviseOn, type BackendChecks, type StoreCheck } from '../backend.ts';
+import type { GitHubSettings } from './settings.ts';
+
+/** The checks of a branch. */
+export const CHECKS: BackendChecks<GitHubSettings> = {
+  afterOpen: (runner, subject) => runner.run(REPOSITORY_CHECKS, subject),
+
+  advise(error) {
+    const known = findAdvice(error, [...ADVICE, ...NETWORK_ADVICE]);
+    if (known !== undefined) return known;
+    if (isStoreError(error, 'denied')) {
+      return 'Give the token in GITHUB_TOKEN the permission "Contents: read and write", and let its owner past the rules of GITHUB_BRANCH, or serve another branch.';
+    }
+    return 'Look at docs/stores/github.md, "When something is wrong"';
+  },
+};
+
+const ADVICE: AdviceTable = [
+  ['does not take the token', 'Make a new token, and set GITHUB_TOKEN to it.'],
+  [
+    'The token in GITHUB_TOKEN may not write',
+    'Give the token in GITHUB_TOKEN the permission "Contents: read and write", or set READ_ONLY=true.',
+  ],
+  ['is archived', 'Unarchive the repository, or set READ_ONLY=true.'],
+  [
+    'There is no repository',
+    'Correct GITHUB_OWNER and GITHUB_REPO, and add the repository to the "Repository access" of the token in GITHUB_TOKEN.',
+  ],
+  ['has no branch', 'Set GITHUB_BRANCH to a branch that is there, or GITHUB_CREATE_BRANCH=true.'],
+  [
+    'refuses the change to the branch',
+    'Let the owner of the token past the rules of GITHUB_BRANCH, or set GITHUB_BRANCH to a branch without such rules.',
+  ],
+  [
+    'takes no more requests for now',
+    'Wait until GitHub takes requests again, which the message says, or use a token with a larger quota.',
+  ],
+  ['has a name that nobody knows', 'Correct the host in GITHUB_API_URL.'],
+];
+
+/** Checks of a branch. */
+const REPOSITORY_CHECKS: readonly StoreCheck<GitHubSettings>[] = [
+  {
+    name: 'repository-quota',
+    async run({ store, settings }) {
+      const quota = store.quota?.();
+      if (quota === undefined) return notTried('GitHub has not told of a quota.');
+      const { limit, remaining, reset } = quota;
+      const found = `${remaining} of ${limit} requests are left until ${reset.toISOString()}.`;
+      if (settings.GITHUB_TOKEN === undefined) {
+        return warning(`${found} Without a token there are no more than 60 an hour.`, 'Set GITHUB_TOKEN.');
+      }
+      if (remaining >= limit / 10) return ok(found);
+      return warning(
+        found,
+        'Wait until then; use a token that nothing else uses; set a larger GITHUB_TRUST and GITHUB_CACHE_SIZE.',
+      );
+    },
+    explain: adviseOn(),
+  },
+  {
+    name: 'repository-workers',
+    async run({ settings: { WORKERS, GITHUB_WRITES_PER_MINUTE: writes } }) {
+      if (WORKERS === 1) return ok('One process makes all the commits.');
+      return warning(
+        `WORKERS=${WORKERS}: each process makes commits of its own, and sends up to ${writes} writing requests a minute.`,
+        'Set WORKERS=1, or divide GITHUB_WRITES_PER_MINUTE by WORKERS.',
+      );
+    },
+    explain: adviseOn(),
+  },
+  {
+    name: 'repository-lfs',
+    async run({ store }, signal) {
+      const attributes = await store
+        .read(childFile(ROOT, '.gitattributes'), { signal })
+        .then(async ({ bytes, body }) => (bytes ?? (await buffer(body))).toString())
+        .catch((error: unknown) => {
+          if (isStoreError(error, 'not-found')) return '';
+          throw error;
+        });
+      if (!/\bfilter=lfs\b/.test(attributes)) return ok('No file of the root has files go to Git LFS.');
+      return warning(
+        '.gitattributes has files go to Git LFS. They can be fetched; what is uploaded under such names goes in as plain files.',
+        'Push large files with git lfs, or take the lines with filter=lfs out of .gitattributes: docs/stores/github.md, "Git LFS".',
+      );
+    },
+    explain: adviseOn(),
+  },
+];

@@ -1,0 +1,36 @@
+import { EXACT_NAMES } from '../../model/name-comparison.ts';
+import type { Backend } from '../backend.ts';
+import { localFoldersOf } from '../local-folders.ts';
+import { bucketOptions, endpointOf, S3_SETTINGS } from './settings.ts';
+
+/** A bucket of an S3-compatible store. */
+export const S3 = {
+  types: { s3: 'a bucket of any S3-compatible store', r2: 'a bucket of Cloudflare R2' },
+  settings: S3_SETTINGS,
+  requirements: [
+    {
+      name: 'S3_ENDPOINT',
+      reason: ({ STORAGE_TYPE, S3_REGION }) => {
+        if (STORAGE_TYPE === 'r2') return 'for STORAGE_TYPE=r2';
+        return S3_REGION === 'auto' ? 'unless S3_REGION names a region of AWS' : undefined;
+      },
+    },
+  ],
+
+  async open(settings, log) {
+    const { openS3, bucketOrigins } = await import('./s3.ts');
+    const options = bucketOptions(settings, log);
+    const store = openS3(options);
+    const name = `${endpointOf(settings)}/${options.bucket}`;
+    return {
+      store,
+      names: EXACT_NAMES,
+      contentOrigins: await bucketOrigins(store, settings.S3_PUBLIC_URL),
+      name,
+      retriesInternally: true,
+      ...localFoldersOf(name, settings),
+    };
+  },
+
+  loadChecks: async () => (await import('./checks.ts')).CHECKS,
+} as const satisfies Backend<typeof S3_SETTINGS>;

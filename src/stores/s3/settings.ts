@@ -1,0 +1,102 @@
+import { integer, oneOf, password, type Reader, url } from '../../settings/readers.ts';
+import type { SettingGroup } from '../../settings/setting.ts';
+import type { SettingsOf } from '../backend.ts';
+import type { StoreLog } from '../network.ts';
+import type { S3Options } from './bucket.ts';
+
+/** Reads a bucket name. It must be a single URL segment, so that a path or URL is rejected. */
+const bucketName: Reader<string> = (given) =>
+  /^[A-Za-z0-9][\w.-]{0,254}$/.test(given)
+    ? { value: given }
+    : { problem: "must be the bucket's name alone, of letters, digits, dots and hyphens" };
+
+/** Reads the name of a region. */
+const region: Reader<string> = (given) =>
+  /^[\w-]{1,64}$/.test(given)
+    ? { value: given }
+    : { problem: 'must be the name of a region, of letters, digits and hyphens' };
+
+/** The settings of a bucket. */
+export const S3_SETTINGS = {
+  S3_BUCKET: {
+    read: bucketName,
+    fallback: null,
+    example: 'my-files',
+    help: 'The bucket to serve.',
+    isRequired: true,
+  },
+  S3_ENDPOINT: {
+    read: url({ path: false }),
+    fallback: null,
+    example: 'https://0123456789abcdef.r2.cloudflarestorage.com',
+    help: "The store's address, without the bucket. Without it, it is that of AWS in `S3_REGION`.",
+  },
+  S3_REGION: {
+    read: region,
+    fallback: 'auto',
+    example: 'eu-central-1',
+    help: "The bucket's region. `auto` suits R2, and stores that have none.",
+  },
+  S3_ACCESS_KEY_ID: {
+    read: password,
+    fallback: null,
+    example: 'AKIAIOSFODNN7EXAMPLE',
+    help: 'The id of the access key.',
+    isSecret: true,
+    isRequired: true,
+  },
+  S3_SECRET_ACCESS_KEY: {
+    read: password,
+    fallback: null,
+    example: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+    help: 'The secret of the access key.',
+    isSecret: true,
+    isRequired: true,
+  },
+  S3_ADDRESSING: {
+    read: oneOf('path', 'virtual'),
+    fallback: 'path',
+    example: 'virtual',
+    help: "Whether the bucket's name stands in the path of the store's URLs, or in front of the host's name.",
+  },
+  S3_PUBLIC_URL: {
+    read: url({ path: true }),
+    fallback: null,
+    example: 'https://files.example.org',
+    help: 'Where everybody may read the bucket, if it is public: listings then give the `publicUrl` of each file.',
+  },
+  S3_CONCURRENCY: {
+    read: integer(1, 1000),
+    fallback: '64',
+    example: '16',
+    help: 'How many objects of a folder are copied or moved at once.',
+  },
+} as const satisfies SettingGroup;
+
+export type S3Settings = SettingsOf<typeof S3_SETTINGS>;
+
+/** Returns the URL of the store. */
+export function endpointOf({ S3_ENDPOINT, S3_REGION }: S3Settings): string {
+  return S3_ENDPOINT ?? `https://s3.${S3_REGION}.amazonaws.com`;
+}
+
+/** Returns the options of the configured bucket. Throws if its required settings are missing. */
+export function bucketOptions(settings: S3Settings, log: Pick<StoreLog, 'warn' | 'retried' | 'asked'>): S3Options {
+  const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = settings;
+  if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
+    throw new Error('The settings of the bucket were not checked.');
+  }
+  return {
+    bucket,
+    accessKeyId,
+    secretAccessKey,
+    endpoint: settings.S3_ENDPOINT,
+    region: settings.S3_REGION,
+    addressing: settings.S3_ADDRESSING,
+    publicUrl: settings.S3_PUBLIC_URL,
+    concurrency: settings.S3_CONCURRENCY,
+    warn: (message, details) => log.warn(message, details),
+    retried: () => log.retried(),
+    asked: log.asked,
+  };
+}
