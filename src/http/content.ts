@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Download, ReadOptions } from '../files/files.ts';
+import type { Download, ReadOptions } from '../files/download.ts';
 import { isStoreError } from '../model/error.ts';
 import type { Content, FileEntry } from '../model/store.ts';
 import { recycleWhenPiped } from '../streams/chunk-recycling.ts';

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingFile } from '../../files/upload.ts';
 import { quoted, StoreError } from '../../model/error.ts';
 import { childFile, type FolderPath, parseFolder, ROOT } from '../../model/path.ts';
@@ -41,24 +42,14 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
         tags: ['Files'],
         summary: 'Upload a file',
         description:
-          'The two parts come in either order. A file of this path is replaced, unless `If-None-Match: *` is sent. The `ETag` header of the answer is that of what was stored. The header `X-OC-Mtime` (Unix seconds) gives the modification time in the same way as the field `modified`; the response has `X-OC-Mtime: accepted` if the store keeps it.',
+          'The two parts come in either order. An existing file is replaced, unless the request has `If-None-Match: *`. The `ETag` header of the response is that of the stored file. The header `X-OC-Mtime` (Unix seconds) gives the modification time in the same way as the field `modified`; the response has `X-OC-Mtime: accepted` if the store keeps it.',
         consumes: ['multipart/form-data'],
         body: Upload,
         response: { 200: Uploaded, '4xx': Failure, '5xx': Failure },
       },
       // The handler reads the body as it arrives and validates it itself.
       validatorCompiler: () => () => true,
-      // Before the body is read: a client that can't upload must not keep the connection open with a body.
-      onRequest: async (request, reply) => {
-        try {
-          accessOf(request).files.requireUpload();
-          if (readOnly) throw readOnlyError();
-          boundaryOf(request.headers['content-type']);
-        } catch (error) {
-          reply.raw.once('finish', () => discardRest(request.raw));
-          throw error;
-        }
-      },
+      onRequest: async (request, reply) => rejectEarly(request, reply, { readOnly }),
     },
     async (request, reply) => {
       const signal = clientSignal(reply);
@@ -90,6 +81,20 @@ export function uploadRoute(app: App, { readOnly }: Pick<Service, 'readOnly'>): 
       }
     },
   );
+}
+
+/**
+ * Rejects an upload before its body is read: a client that can't upload must not keep the connection open with a body.
+ */
+function rejectEarly(request: FastifyRequest, reply: FastifyReply, { readOnly }: Pick<Service, 'readOnly'>): void {
+  try {
+    accessOf(request).files.requireUpload();
+    if (readOnly) throw readOnlyError();
+    boundaryOf(request.headers['content-type']);
+  } catch (error) {
+    reply.raw.once('finish', () => discardRest(request.raw));
+    throw error;
+  }
 }
 
 /**

@@ -1,0 +1,111 @@
+import { isStoreError, quoted, StoreError } from '../model/error.ts';
+import type { FilePath } from '../model/path.ts';
+import type { ByteRange } from '../model/range.ts';
+import type { Cancellable, Content, FileEntry, Store } from '../model/store.ts';
+import { signedPath, type UrlSigner } from '../model/url-signer.ts';
+
+/**
+ * Maximum size of a file whose content the service sends itself. Larger files are downloaded by a presigned URL. This is
+ * the 6 MB limit of the HTTP API.
+ */
+const MAX_DIRECT_BYTES = 6 * 1024 * 1024 - 1;
+
+export interface ContentOptions {
+  /** Lifetime of a presigned URL in seconds. */
+  readonly presignExpires: number;
+  /**
+   * The origin that serves all file contents, and the signer of its URLs. Undefined if the service serves contents
+   * itself.
+   */
+  readonly contents?: { readonly origin: string; readonly signer: UrlSigner } | undefined;
+}
+
+/** How a client gets a file: the content, or the URL to redirect to. */
+export type Download = { readonly content: Content } | { readonly url: string };
+
+/** The range and the version to read. */
+export type ReadOptions = { readonly range?: ByteRange; readonly ifMatch?: string } & Cancellable;
+
+/** `asAttachment`: browsers save the file instead of displaying it. */
+export type DownloadOptions = ReadOptions & { readonly asAttachment: boolean };
+
+/** Decides how clients get the content of files: from the service, or by a URL. */
+export class Downloads {
+  readonly #store: Store;
+  readonly #options: ContentOptions;
+
+  constructor(store: Store, options: ContentOptions) {
+    this.#store = store;
+    this.#options = options;
+  }
+
+  /** See `Files.download`. */
+  async download(path: FilePath, options: DownloadOptions): Promise<Download> {
+    if (!this.#options.contents) return this.#openSmall(path, options);
+    const url = await this.#urlOf(await this.#store.stat(path, options), options);
+    return url === undefined ? this.#openSmall(path, options) : { url };
+  }
+
+  /** See `Files.downloadUrl`. */
+  async downloadUrl(
+    file: FileEntry,
+    { asAttachment, purpose, signal }: { asAttachment: boolean; purpose: 'read' | 'stat' } & Cancellable,
+  ): Promise<string | undefined> {
+    const { presignExpires, contents } = this.#options;
+    const isDirect = file.size <= MAX_DIRECT_BYTES;
+    const options = { download: asAttachment, purpose, expires: presignExpires, signal };
+    const presigned = isDirect ? undefined : await this.#store.presign?.(file, options);
+    if (contents && !presigned?.startsWith('http')) {
+      const { origin, signer } = contents;
+      const expires = expiryAfter(presignExpires, Date.now());
+      return origin + (presigned ?? signedPath(signer, { file: file.path, expires, download: asAttachment }));
+    }
+    if (presigned === undefined && !isDirect) throw noDownloadUrl(file);
+    return presigned;
+  }
+
+  /** See `Files.readCached`. */
+  readCached(file: FilePath): ReturnType<NonNullable<Store['readCached']>> {
+    return this.#options.contents ? undefined : this.#store.readCached?.(file);
+  }
+
+  /** Returns the URL of a file to read; undefined if the service sends the content. */
+  #urlOf(file: FileEntry, { asAttachment, signal }: DownloadOptions): Promise<string | undefined> {
+    return this.downloadUrl(file, { asAttachment, purpose: 'read', signal });
+  }
+
+  async #openSmall(path: FilePath, options: DownloadOptions): Promise<Download> {
+    const { range, ifMatch, signal } = options;
+    let content: Content;
+    try {
+      content = await this.#store.read(path, { range, ifMatch, signal, maxSize: MAX_DIRECT_BYTES });
+    } catch (error) {
+      if (!isStoreError(error, 'range-unsatisfiable')) throw error;
+      // Ranges apply only to files that the service serves directly. A larger file gets a redirect for any range.
+      const url = await this.#urlOf(await this.#store.stat(path, options), options);
+      if (url === undefined) throw error;
+      return { url };
+    }
+    if (content.file.size <= MAX_DIRECT_BYTES) return { content };
+    content.body.destroy();
+    const url = await this.#urlOf(content.file, options);
+    return url === undefined ? { content } : { url };
+  }
+}
+
+/**
+ * Returns the expiry of a URL that is valid for at most `seconds`, in seconds since 1970. The expiry is rounded down,
+ * so that a file has the same URL for a while and browsers can cache its content.
+ */
+function expiryAfter(seconds: number, now: number): number {
+  const step = Math.max(1, Math.floor(seconds / 4));
+  return Math.floor((now / 1000 + seconds) / step) * step;
+}
+
+function noDownloadUrl(file: FileEntry): StoreError {
+  return new StoreError(
+    'too-large',
+    `The file ${quoted(file.path)} has ${file.size} bytes. Files of ${MAX_DIRECT_BYTES + 1} bytes (6 MB) and more are ` +
+      'fetched by a presigned URL, and this store has none.',
+  );
+}
