@@ -2,8 +2,7 @@ import type { Readable } from 'node:stream';
 
 /*
  * Some producers of streams can reuse or free the memory of a chunk as soon as its consumer is done with it. Otherwise
- * garbage collection frees it: an upload of 1 GiB to the disk then takes a third more CPU time, a download of 1 GiB twice
- * as much, and the process 60 MB more memory.
+ * garbage collection frees it, which costs CPU time and memory: docs/decisions/chunk-recycling.md has the figures.
  *
  * Only consumers that don't keep a reference to the chunk recycle it: the writer of the disk store, the HTTP response,
  * and the reader of thumbnail sources. A consumer that never recycles is correct too.
