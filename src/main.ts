@@ -11,12 +11,12 @@ async function main(): Promise<void> {
   process.stdout.on('error', allowClosedPipe);
   process.stderr.on('error', allowClosedPipe);
   const args = process.argv.slice(2);
-  if (commandsOf(args[0]).length > 0) return runOther(args);
+  if (commandsOf(args[0]).length > 0) return runSubcommand(args);
   const { values, positionals } = parseArguments(args);
   const [unknown] = positionals;
   if (unknown !== undefined) {
     const known = COMMAND_NAMES.join(', ');
-    refuse(`There is no command ${JSON.stringify(unknown)}; there are ${known}. --help says more of them.`, 2);
+    refuse(`Unknown command ${JSON.stringify(unknown)}. Commands: ${known}. See holdall --help.`, 2);
   }
   if (values.help) return print(helpText(version));
   if (values.version) return print(`${version}\n`);
@@ -38,7 +38,7 @@ function allowClosedPipe(error: NodeJS.ErrnoException): void {
 }
 
 /** Runs a command other than serving. */
-async function runOther(args: readonly string[]): Promise<void> {
+async function runSubcommand(args: readonly string[]): Promise<void> {
   if (args.includes('--help') || args.includes('-h')) {
     const found = findCommand(args);
     return print(`Usage:\n${describeCommands(found ? [found] : commandsOf(args[0]))}`);
@@ -81,14 +81,14 @@ async function loadEnvironmentFile(): Promise<void> {
   try {
     file = readEnvironmentFile(ENVIRONMENT_FILE);
   } catch (error) {
-    return refuse(`.env can't be read: ${String(error)}`, 1);
+    return refuse(`Can't read .env: ${String(error)}`, 1);
   }
   if (file === undefined) return;
   await requireOutsideServedFolder(file.settings);
   if (file.ignored.length > 0) {
     const names = file.ignored.join(', ');
     process.stderr.write(
-      `holdall: .env sets ${names}, which Holdall ignores: it takes only its own settings from there (holdall --help lists them). Set other variables in the environment.\n`,
+      `holdall: Ignoring ${names} in .env, which may contain only Holdall settings (see holdall --help). Set other variables in the environment.\n`,
     );
   }
   for (const [name, value] of Object.entries(file.settings)) process.env[name] ??= value;
@@ -104,7 +104,7 @@ async function requireOutsideServedFolder(settings: Readonly<Record<string, stri
   const { isServed } = await import('./server/private-paths.ts');
   if (!(await isServed(ENVIRONMENT_FILE, served.path))) return;
   refuse(
-    `.env must not lie in ${served.setting} ${served.path}: users who may upload files could change the settings. Start Holdall in a folder outside ${served.setting}, with .env there, or set environment variables instead.`,
+    `.env is inside ${served.setting} ${served.path}, so users who upload files could change the settings. Start Holdall in a folder outside ${served.setting}, with .env there, or set environment variables instead.`,
     1,
   );
 }

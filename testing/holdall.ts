@@ -69,7 +69,7 @@ export async function startHoldall(t: Owner, { root, settings, ...start }: Start
   const ready = await until('Holdall is ready', async () => {
     if (child.exitCode !== null || child.signalCode !== null)
       assert.fail(`Holdall ended instead of getting ready: ${await errors}`);
-    return log.find(({ msg }) => msg === 'Holdall is ready.');
+    return log.find(({ msg }) => msg === 'Holdall is ready');
   });
   return {
     pid,

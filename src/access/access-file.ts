@@ -68,42 +68,45 @@ export function findWarnings({ users, grants, lineOf }: Omit<AccessFile, 'warnin
   return [
     ...grants.flatMap((grant) => {
       const at = `line ${lineOf(grant)}`;
-      return [...noteOnGroup(grant, known, at), ...notesOnFolder(grant, at)];
+      return [...warnAboutGroup(grant, known, at), ...warnAboutFolder(grant, at)];
     }),
-    ...users.flatMap(notesOnPerson),
+    ...users.flatMap(warnAboutUser),
   ];
 }
 
 /** Returns a warning for a group without members. An identity provider can report it, or its name is misspelled. */
-function noteOnGroup({ to }: Grant, known: ReadonlySet<string>, at: string): string[] {
+function warnAboutGroup({ to }: Grant, known: ReadonlySet<string>, at: string): string[] {
   if (to.kind !== 'group' || known.has(to.name)) return [];
-  return [`Nobody in the file belongs to the group ${quoted(to.name)} of ${at}; a provider may tell of it.`];
+  return [`The group ${quoted(to.name)} of ${at} has no members in the file. The identity provider may report it.`];
 }
 
-function notesOnFolder({ folder }: Grant, at: string): string[] {
+function warnAboutFolder({ folder }: Grant, at: string): string[] {
   const path = `${quoted(`/${folder}`)} of ${at}`;
   const names = folder.split('/').slice(0, -1);
-  const notes = [
-    folder.includes('*') && `The * in ${path} is a character like others; a grant is for all below its folder anyway.`,
-    folder.includes('\\') && `The \\ in ${path} is a character like others; folders are parted by "/".`,
-    folder.startsWith('.holdall/') && `Of ${path}: a service of a disk keeps its own things there, and serves none.`,
-    names.some((name) => name.trim() !== name) && `A name in ${path} begins or ends with a space.`,
+  const warnings = [
+    folder.includes('*') &&
+      `The * in ${path} is a literal character. A grant always applies to everything below its folder.`,
+    folder.includes('\\') && `The \\ in ${path} is a literal character. Folders are separated by "/".`,
+    folder.startsWith('.holdall/') && `${path} is reserved for Holdall on a disk and is not served.`,
+    names.some((name) => name.trim() !== name) && `A name in ${path} starts or ends with a space.`,
   ];
-  return notes.filter((note) => note !== false);
+  return warnings.filter((warning) => warning !== false);
 }
 
-function notesOnPerson({ name, password, tokens }: UserEntry): string[] {
-  const who = quoted(name);
+function warnAboutUser({ name, password, tokens }: UserEntry): string[] {
+  const user = quoted(name);
   const reading = password === undefined ? undefined : readPasswordHash(password);
   const isGuessable = reading !== undefined && 'cost' in reading && isCheap(reading);
   const expired = tokens.filter(({ expires }) => expires !== undefined && expires.getTime() <= Date.now());
-  const notes = [
-    isGuessable && `The password of ${who} is hashed so that guessing it costs little.`,
-    password !== undefined && name.includes(':') && `${who} can't use Authorization: Basic, where a name has no ":".`,
+  const warnings = [
+    isGuessable && `The password hash of ${user} is cheap to guess.`,
+    password !== undefined &&
+      name.includes(':') &&
+      `${user} can't use Basic authentication, which does not support ":" in usernames.`,
     password === undefined &&
       tokens.length === 0 &&
-      `${who} has no password and no token, and comes by a provider only.`,
-    ...expired.map((token) => `The token ${quoted(token.name)} of ${who} has expired.`),
+      `${user} has no password and no token, and can sign in only with the identity provider.`,
+    ...expired.map((token) => `The token ${quoted(token.name)} of ${user} has expired.`),
   ];
-  return notes.filter((note) => note !== false);
+  return warnings.filter((warning) => warning !== false);
 }

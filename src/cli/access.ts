@@ -11,15 +11,15 @@ export async function checkAccess({ args, print }: CommandContext): Promise<numb
   const [file = ''] = positionals;
   const { text } = await readAccessFile(file);
   const { users, grants, warnings } = parseAccessFile(text, file);
-  const tokens = users.flatMap((person) => person.tokens).length;
-  const counts = [count(users.length, 'person', 'people'), count(tokens, 'token'), count(grants.length, 'grant')];
-  print(`${file} is right: ${counts.join(', ')}.\n`);
+  const tokens = users.flatMap((user) => user.tokens).length;
+  const counts = [count(users.length, 'user'), count(tokens, 'token'), count(grants.length, 'grant')];
+  print(`${file} is valid: ${counts.join(', ')}.\n`);
   for (const note of warnings) print(`  ${note}\n`);
   return 0;
 }
 
-function count(number: number, one: string, many = `${one}s`): string {
-  return `${number} ${number === 1 ? one : many}`;
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 /**
@@ -32,34 +32,34 @@ export async function explainAccess({ args, environment, print }: CommandContext
     names: ['NAME', 'VERB', 'PATH'],
   });
   const [name = '', verb = '', text = ''] = positionals;
-  if (!isVerb(verb)) throw usage(`VERB must be one of ${Object.keys(NEEDS).join(', ')}.`);
+  if (!isVerb(verb)) throw usage(`VERB must be one of ${Object.keys(REQUIREMENTS).join(', ')}.`);
   const path = readPath(text, verb);
   const file = values.file ?? environment['ACCESS_FILE'];
-  if (!file) throw usage('--file is needed, where ACCESS_FILE is not set.');
+  if (!file) throw usage('--file is required if ACCESS_FILE is not set.');
   const access = await readAccess(file);
-  const who = identify(name, values.group ?? [], access);
+  const user = identify(name, values.group ?? [], access);
 
-  if (path === ROOT && NEEDS[verb].notToRoot) {
-    print(`Nobody may ${sayVerb(verb, path)} "/", whatever they are given: the service refuses that of the root.\n`);
+  if (path === ROOT && REQUIREMENTS[verb].notOnRoot) {
+    print(`No user may ${describeVerb(verb, path)} "/": Holdall never allows this on the root.\n`);
     return 1;
   }
-  const explained = questionsOf(verb, path).map((question) => explainRight(access, { who, ...question }));
+  const explained = requiredPermissions(verb, path).map((query) => explainPermission(access, { user, ...query }));
   const isAllowed = explained.every(({ allowed }) => allowed);
-  const subject = who === undefined ? 'Somebody who is not signed in' : quoted(who.name);
-  print(`${subject} ${isAllowed ? 'may' : 'may not'} ${sayVerb(verb, path)} ${quoted(`/${path}`)}.\n`);
+  const subject = user === undefined ? 'An anonymous user' : quoted(user.name);
+  print(`${subject} ${isAllowed ? 'may' : 'may not'} ${describeVerb(verb, path)} ${quoted(`/${path}`)}.\n`);
   for (const { lines } of explained) print(lines.map((line) => `  ${line}\n`).join(''));
-  if (verb === 'list' && isFolder(path) && !isAllowed && access.policy.isVisible(who, path)) {
-    print('  Its listing shows nothing but the folders on the way to what they may do.\n');
+  if (verb === 'list' && isFolder(path) && !isAllowed && access.policy.isVisible(user, path)) {
+    print('  The listing shows only the folders that lead to accessible folders.\n');
   }
   return isAllowed ? 0 : 1;
 }
 
-const isVerb = (text: string): text is Verb => Object.hasOwn(NEEDS, text);
+const isVerb = (text: string): text is Verb => Object.hasOwn(REQUIREMENTS, text);
 
 /** Parses a path. A folder ends with `/`, except for verbs that apply only to folders. */
 function readPath(text: string, verb: Verb): FilePath | FolderPath {
-  const isOfFolder = NEEDS[verb].file === undefined || text === '' || text.endsWith('/');
-  if (isOfFolder && NEEDS[verb].folder === undefined) throw usage(`PATH must be that of a file for "${verb}".`);
+  const isOfFolder = REQUIREMENTS[verb].file === undefined || text === '' || text.endsWith('/');
+  if (isOfFolder && REQUIREMENTS[verb].folder === undefined) throw usage(`PATH must be a file for "${verb}".`);
   try {
     return isOfFolder ? parseFolder(text) : parseFile(text);
   } catch (error) {
@@ -69,18 +69,18 @@ function readPath(text: string, verb: Verb): FilePath | FolderPath {
 }
 
 /** Returns the permissions that an operation needs, and the paths where it needs them. */
-function questionsOf(verb: Verb, path: FilePath | FolderPath): Omit<Question, 'who'>[] {
-  const { file = [], folder = [], throughout = false, beside = [] } = NEEDS[verb];
-  if (!isFolder(path)) return file.map((right) => ({ right, path, throughout, where: 'there' }));
+function requiredPermissions(verb: Verb, path: FilePath | FolderPath): Omit<PermissionQuery, 'user'>[] {
+  const { file = [], folder = [], throughout = false, inParent = [] } = REQUIREMENTS[verb];
+  if (!isFolder(path)) return file.map((permission) => ({ permission, path, throughout, where: 'there' }));
   return [
-    ...folder.map((right) => ({ right, path, throughout, where: 'there' })),
-    ...beside.map((right) => {
+    ...folder.map((permission) => ({ permission, path, throughout, where: 'there' })),
+    ...inParent.map((permission) => {
       const parent = parentOf(path);
       return {
-        right,
+        permission,
         path: parent,
         throughout: false,
-        where: `in ${quoted(`/${parent}`)}, where the new name will be`,
+        where: `in ${quoted(`/${parent}`)}, which will contain the new name`,
       };
     }),
   ];
@@ -99,22 +99,22 @@ async function readAccess(file: string): Promise<AccessFile> {
 /** Returns the identity of a user; undefined for `everyone`, the anonymous user. */
 function identify(name: string, groups: readonly string[], { policy }: AccessFile): Identity | undefined {
   if (name === 'everyone') {
-    if (groups.length > 0) throw usage('--group is for somebody who is signed in.');
+    if (groups.length > 0) throw usage('--group can\'t be combined with "everyone".');
     return undefined;
   }
   // Users of an identity provider need not be in the file.
   if (policy.userEntry(name) || groups.length > 0) return { name, groups };
-  throw usage(`There is no ${quoted(name)} in the file. For somebody whom a provider tells of, say a --group.`);
+  throw usage(`The file has no user ${quoted(name)}. For a user of the identity provider, pass --group.`);
 }
 
 function usage(problem: string): UsageError {
   return new UsageError('access explain', problem);
 }
 
-/** A question whether a user has a permission on a path. */
-export interface Question {
-  readonly who: Identity | undefined;
-  readonly right: Permission;
+/** A query whether a user has a permission on a path. */
+export interface PermissionQuery {
+  readonly user: Identity | undefined;
+  readonly permission: Permission;
   readonly path: FilePath | FolderPath;
   /** Whether the permission is also needed everywhere below the folder. */
   readonly throughout: boolean;
@@ -123,42 +123,43 @@ export interface Question {
 }
 
 /** Decides whether a user has a permission, and lists the grants that decide it as lines of text. */
-export function explainRight(
+export function explainPermission(
   access: AccessFile,
-  { who, right, path, throughout, where }: Question,
+  { user, permission, path, throughout, where }: PermissionQuery,
 ): { readonly allowed: boolean; readonly lines: readonly string[] } {
   const { policy } = access;
-  const decision = policy.decide(who, right, path);
+  const decision = policy.decide(user, permission, path);
   const lines = [
-    `"${right}" is ${decision.allowed ? 'given' : 'not given'} ${where}:`,
-    ...describeDecision(access, right, decision),
+    `"${permission}" is ${decision.allowed ? 'granted' : 'not granted'} ${where}:`,
+    ...describeDecision(access, permission, decision),
   ];
   if (!throughout || !isFolder(path) || !decision.allowed) return { allowed: decision.allowed, lines };
-  const closed = policy.grantFoldersBelow(who, path).filter((folder) => !policy.allows(who, right, folder));
-  for (const folder of closed) {
-    lines.push(`"${right}" is needed in all of it, and is not given in ${quoted(`/${folder}`)}:`);
-    lines.push(...describeDecision(access, right, policy.decide(who, right, folder)));
+  const denied = policy.grantFoldersBelow(user, path).filter((folder) => !policy.allows(user, permission, folder));
+  for (const folder of denied) {
+    lines.push(`"${permission}" is required for the whole folder, but not granted in ${quoted(`/${folder}`)}:`);
+    lines.push(...describeDecision(access, permission, policy.decide(user, permission, folder)));
   }
-  return { allowed: closed.length === 0, lines };
+  return { allowed: denied.length === 0, lines };
 }
 
-function describeDecision(access: AccessFile, right: Permission, { effective, overridden }: Decision): string[] {
+function describeDecision(access: AccessFile, permission: Permission, { effective, overridden }: Decision): string[] {
   const name = (grant: Grant) => `line ${access.lineOf(grant)}`;
-  if (effective.length === 0) return ['  no grant is for them there, and what no grant gives is not allowed.'];
-  const decides = effective.map((grant) => {
-    const verdict = grant.permissions.includes(right) ? 'gives it' : 'holds, and does not give it';
+  if (effective.length === 0) return ['  no grant applies. Without a matching grant, access is denied.'];
+  const effectiveLines = effective.map((grant) => {
+    const verdict = grant.permissions.includes(permission) ? 'grants it' : 'applies, but does not grant it';
     return `  ${name(grant)}, ${describeGrant(grant)}: ${verdict}.`;
   });
-  const loses = overridden.map(({ grant, by }) => {
-    const why = by.to.kind === grant.to.kind ? 'whose folder is deeper' : `which is closer: ${describeSubject(by)}`;
-    return `  ${name(grant)}, ${describeGrant(grant)}: overruled by ${name(by)}, ${why}.`;
+  const overriddenLines = overridden.map(({ grant, by }) => {
+    const why =
+      by.to.kind === grant.to.kind ? 'whose folder is deeper' : `which is more specific: ${describeSubject(by)}`;
+    return `  ${name(grant)}, ${describeGrant(grant)}: overridden by ${name(by)}, ${why}.`;
   });
-  return [...decides, ...loses];
+  return [...effectiveLines, ...overriddenLines];
 }
 
 function describeGrant(grant: Grant): string {
-  const rights = grant.permissions.length === 0 ? 'nothing' : grant.permissions.join(', ');
-  return `${quoted(`/${grant.folder}`)} ${describeSubject(grant)} (${rights})`;
+  const permissions = grant.permissions.length === 0 ? 'nothing' : grant.permissions.join(', ');
+  return `${quoted(`/${grant.folder}`)} ${describeSubject(grant)} (${permissions})`;
 }
 
 function describeSubject({ to }: Grant): string {
@@ -167,61 +168,61 @@ function describeSubject({ to }: Grant): string {
     case 'group':
       return `to the ${to.kind} ${quoted(to.name)}`;
     case 'signed-in':
-      return 'to all who are signed in';
+      return 'to all signed-in users';
     case 'everyone':
       return 'to everyone';
   }
 }
 
 /** The permissions that an operation needs on a file or a folder. */
-export interface Need {
+export interface Requirement {
   /** Undefined if the operation does not apply to files. */
   readonly file?: readonly Permission[];
   readonly folder?: readonly Permission[];
   /** Whether the permissions are also needed everywhere below the folder. */
   readonly throughout?: true;
   /** Additional permissions for a folder, needed in its parent folder, which will contain the new name. */
-  readonly beside?: readonly Permission[];
+  readonly inParent?: readonly Permission[];
   /** Whether the operation is denied on the root, whatever the grants. */
-  readonly notToRoot?: true;
+  readonly notOnRoot?: true;
 }
 
 /** Properties of operations on whole folders. */
-const WHOLE = { throughout: true, notToRoot: true } as const;
+const WHOLE_FOLDER = { throughout: true, notOnRoot: true } as const;
 
 /** Permissions and operations by verb, as in docs/access.md. A copy or move has one verb for each end. */
-const needs = {
+const requirements = {
   read: { file: ['read'], folder: ['read'] },
   write: { file: ['write'], folder: ['write'] },
   manage: { file: ['manage'], folder: ['manage'] },
   list: { folder: ['read'] },
   fetch: { file: ['read'] },
   upload: { file: ['write'], folder: ['write'] },
-  replace: { file: ['write', 'manage'], folder: ['write', 'manage'], ...WHOLE },
-  create: { folder: ['write'], notToRoot: true },
-  delete: { file: ['manage'], folder: ['manage'], ...WHOLE },
-  rename: { file: ['manage'], folder: ['read', 'manage'], beside: ['write'], ...WHOLE },
-  'copy-from': { file: ['read'], folder: ['read'], ...WHOLE },
-  'copy-to': { file: ['write'], folder: ['write'], ...WHOLE },
-  'move-from': { file: ['read', 'manage'], folder: ['read', 'manage'], ...WHOLE },
-  'move-to': { file: ['write'], folder: ['write'], ...WHOLE },
-} satisfies Record<string, Need>;
+  replace: { file: ['write', 'manage'], folder: ['write', 'manage'], ...WHOLE_FOLDER },
+  create: { folder: ['write'], notOnRoot: true },
+  delete: { file: ['manage'], folder: ['manage'], ...WHOLE_FOLDER },
+  rename: { file: ['manage'], folder: ['read', 'manage'], inParent: ['write'], ...WHOLE_FOLDER },
+  'copy-from': { file: ['read'], folder: ['read'], ...WHOLE_FOLDER },
+  'copy-to': { file: ['write'], folder: ['write'], ...WHOLE_FOLDER },
+  'move-from': { file: ['read', 'manage'], folder: ['read', 'manage'], ...WHOLE_FOLDER },
+  'move-to': { file: ['write'], folder: ['write'], ...WHOLE_FOLDER },
+} satisfies Record<string, Requirement>;
 
-export type Verb = keyof typeof needs;
+export type Verb = keyof typeof requirements;
 
-export const NEEDS: Readonly<Record<Verb, Need>> = needs;
+export const REQUIREMENTS: Readonly<Record<Verb, Requirement>> = requirements;
 
 /** Returns a verb with its object, to precede a path: `copy to the folder`. */
-export function sayVerb(verb: Verb, path: FilePath | FolderPath): string {
-  if (!isFolder(path)) return `${WORDS[verb] ?? verb} the file`;
-  return `${WORDS_OF_FOLDERS[verb] ?? WORDS[verb] ?? verb} the folder`;
+export function describeVerb(verb: Verb, path: FilePath | FolderPath): string {
+  if (!isFolder(path)) return `${VERB_PHRASES[verb] ?? verb} the file`;
+  return `${FOLDER_VERB_PHRASES[verb] ?? VERB_PHRASES[verb] ?? verb} the folder`;
 }
 
-const WORDS: Partial<Readonly<Record<Verb, string>>> = {
+const VERB_PHRASES: Partial<Readonly<Record<Verb, string>>> = {
   'copy-from': 'copy',
   'copy-to': 'copy something to',
   'move-from': 'move',
   'move-to': 'move something to',
 };
 
-const WORDS_OF_FOLDERS: typeof WORDS = { write: 'write to', upload: 'upload to' };
+const FOLDER_VERB_PHRASES: typeof VERB_PHRASES = { write: 'write to', upload: 'upload to' };

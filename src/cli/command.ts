@@ -39,6 +39,9 @@ export class CommandFailed extends Error {
   }
 }
 
+/** Exit code after Ctrl+C, as shells define it. */
+export const EXIT_INTERRUPTED = 130;
+
 /** Calls `parseArgs` for a command with a fixed number of positional arguments. Throws `UsageError`. */
 export function readArguments<const Options extends NonNullable<ParseArgsConfig['options']>>(
   command: CommandName,
@@ -46,10 +49,10 @@ export function readArguments<const Options extends NonNullable<ParseArgsConfig[
   { options, names }: { options: Options; names: readonly string[] },
 ) {
   const parsed = parse(command, args, options);
-  const lacking = names[parsed.positionals.length];
-  if (lacking !== undefined) throw new UsageError(command, `${lacking} is needed.`);
-  const further = parsed.positionals[names.length];
-  if (further !== undefined) throw new UsageError(command, `"${further}" is one argument too many.`);
+  const missing = names[parsed.positionals.length];
+  if (missing !== undefined) throw new UsageError(command, `${missing} is required.`);
+  const extra = parsed.positionals[names.length];
+  if (extra !== undefined) throw new UsageError(command, `Unexpected argument "${extra}".`);
   return parsed;
 }
 

@@ -1,9 +1,6 @@
 import { url as readUrl } from '../settings/readers.ts';
 import { version } from '../system.ts';
-import { type CommandContext, readArguments, UsageError } from './command.ts';
-
-/** Exit code after Ctrl+C, as shells define it. */
-const INTERRUPTED = 130;
+import { type CommandContext, EXIT_INTERRUPTED, readArguments, UsageError } from './command.ts';
 
 /**
  * `holdall doctor`: checks the settings, the store and the public URL, and prints advice for each problem. Exit codes:
@@ -18,8 +15,8 @@ export async function runDoctor({ args, environment, print }: CommandContext): P
   if (given && 'problem' in given) throw new UsageError('doctor', `--url ${given.problem}.`);
   // Loaded on demand, because it is large and other commands don't need it.
   const { examine } = await import('../doctor/examine.ts');
-  using interrupts = watchInterrupts();
-  const isWell = await examine({
+  using interrupts = interruptSignals();
+  const isHealthy = await examine({
     environment,
     url: given?.value,
     token: values.token ?? (environment['HOLDALL_TOKEN'] || undefined),
@@ -29,14 +26,14 @@ export async function runDoctor({ args, environment, print }: CommandContext): P
     signal: interrupts.first,
     impatient: interrupts.second,
   });
-  if (interrupts.first.aborted) return INTERRUPTED;
-  return isWell ? 0 : 1;
+  if (interrupts.first.aborted) return EXIT_INTERRUPTED;
+  return isHealthy ? 0 : 1;
 }
 
 /** Returns two signals: the first interrupt aborts the first one, the second interrupt the other one. */
-function watchInterrupts() {
+function interruptSignals() {
   const [first, second] = [new AbortController(), new AbortController()];
-  const end = () => (first.signal.aborted ? second : first).abort(new Error('It was interrupted.'));
+  const end = () => (first.signal.aborted ? second : first).abort(new Error('Interrupted'));
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const name of names) process.on(name, end);
   return {

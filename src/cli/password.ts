@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { hashPassword, isUsablePassword, MAX_PASSWORD_BYTES } from '../access/credentials.ts';
-import { type CommandContext, CommandFailed, type Input, readArguments } from './command.ts';
+import { type CommandContext, CommandFailed, EXIT_INTERRUPTED, type Input, readArguments } from './command.ts';
 
 /**
  * `holdall password`: prints the hash of a password. On a terminal, it prompts twice without echo. Otherwise it reads
@@ -9,27 +9,27 @@ import { type CommandContext, CommandFailed, type Input, readArguments } from '.
  */
 export async function makePassword({ args, stdin, print, explain }: CommandContext): Promise<number> {
   readArguments('password', args, { options: {}, names: [] });
-  const password = stdin.isTTY ? await askTwice(stdin, explain) : await readAll(stdin);
+  const password = stdin.isTTY ? await promptTwice(stdin, explain) : await readAll(stdin);
   if (password === '') throw new CommandFailed('The password is empty.');
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) throw tooLong();
   if (!isUsablePassword(password)) {
-    throw new CommandFailed(
-      'The password has a line break or another control character in it, which no form can send.',
-    );
+    throw new CommandFailed("The password contains a line break or another control character. Forms can't send those.");
   }
-  if (Array.from(password).length < LEAST_CHARACTERS) {
-    throw new CommandFailed(`The password has fewer than ${LEAST_CHARACTERS} characters: such are soon guessed.`);
+  if (Array.from(password).length < MIN_PASSWORD_CHARACTERS) {
+    throw new CommandFailed(
+      `The password has fewer than ${MIN_PASSWORD_CHARACTERS} characters, which is easy to guess.`,
+    );
   }
   print(`${await hashPassword(password)}\n`);
   return 0;
 }
 
 /** Minimum length in NIST SP 800-63B-3 (section 5.1.1.2), which also counts code points. */
-const LEAST_CHARACTERS = 8;
+const MIN_PASSWORD_CHARACTERS = 8;
 
-async function askTwice(stdin: Input, explain: (text: string) => void): Promise<string> {
-  const [password, again] = await promptHidden(stdin, explain, ['Password: ', 'Once more: ']);
-  if (password !== again) throw new CommandFailed('The two are not the same.');
+async function promptTwice(stdin: Input, explain: (text: string) => void): Promise<string> {
+  const [password, again] = await promptHidden(stdin, explain, ['Password: ', 'Repeat password: ']);
+  if (password !== again) throw new CommandFailed("The passwords don't match.");
   return password ?? '';
 }
 
@@ -40,7 +40,7 @@ async function readAll(stdin: Input): Promise<string> {
     chunks.push(chunk);
     length += chunk.length;
     // Stops reading as soon as the password is known to be too long.
-    if (length > MAX_PASSWORD_BYTES + LINE_BREAK) throw tooLong();
+    if (length > MAX_PASSWORD_BYTES + MAX_LINE_BREAK_BYTES) throw tooLong();
   }
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -52,20 +52,17 @@ async function readAll(stdin: Input): Promise<string> {
 }
 
 /** Maximum bytes of a line break. */
-const LINE_BREAK = 2;
+const MAX_LINE_BREAK_BYTES = 2;
 
 function tooLong(): CommandFailed {
   return new CommandFailed(`The password has more than ${MAX_PASSWORD_BYTES} bytes.`);
 }
 
-/** Exit code after Ctrl+C, as shells define it. */
-const INTERRUPTED = 130;
-
 /** Prompts for lines on a terminal, in order, without echo. */
 export async function promptHidden(
   stdin: NodeJS.ReadableStream,
   show: (text: string) => void,
-  questions: readonly string[],
+  prompts: readonly string[],
 ): Promise<string[]> {
   // readline provides line editing and echoes the input. This stream discards the echo.
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
@@ -76,18 +73,18 @@ export async function promptHidden(
     isInterrupted = true;
     lines.close();
   });
-  const answers: string[] = [];
-  const each = lines[Symbol.asyncIterator]();
+  const inputs: string[] = [];
+  const input = lines[Symbol.asyncIterator]();
   try {
-    for (const question of questions) {
-      show(question);
-      const answer = await each.next();
+    for (const prompt of prompts) {
+      show(prompt);
+      const line = await input.next();
       show('\n');
-      if (answer.done) throw new CommandFailed('Nothing was entered.', { code: isInterrupted ? INTERRUPTED : 1 });
-      answers.push(answer.value);
+      if (line.done) throw new CommandFailed('Nothing was entered.', { code: isInterrupted ? EXIT_INTERRUPTED : 1 });
+      inputs.push(line.value);
     }
   } finally {
     lines.close();
   }
-  return answers;
+  return inputs;
 }

@@ -6,7 +6,7 @@ import { runDoctor } from './doctor.ts';
 import { makePassword } from './password.ts';
 import { makeToken } from './token.ts';
 
-const RUNS: Readonly<Record<CommandName, Command>> = {
+const COMMAND_FUNCTIONS: Readonly<Record<CommandName, Command>> = {
   'access check': checkAccess,
   'access explain': explainAccess,
   doctor: runDoctor,
@@ -18,8 +18,8 @@ const RUNS: Readonly<Record<CommandName, Command>> = {
 export async function runCommand({ args, ...context }: CommandContext): Promise<number> {
   const found = findCommand(args);
   try {
-    if (found === undefined) throw new CommandFailed(describeAlike(args), { code: 2 });
-    return await RUNS[found]({ ...context, args: args.slice(found.split(' ').length) });
+    if (found === undefined) throw new CommandFailed(describeCommandGroup(args), { code: 2 });
+    return await COMMAND_FUNCTIONS[found]({ ...context, args: args.slice(found.split(' ').length) });
   } catch (error) {
     if (error instanceof UsageError) return refuse(error, 2);
     if (error instanceof CommandFailed) return refuse(error, error.code);
@@ -34,6 +34,6 @@ export async function runCommand({ args, ...context }: CommandContext): Promise<
 }
 
 /** Lists the commands that begin with the same word as an unknown command. */
-function describeAlike([first = '']: readonly string[]): string {
-  return `"${first}" is the first word of:\n${describeCommands(commandsOf(first)).trimEnd()}`;
+function describeCommandGroup([first = '']: readonly string[]): string {
+  return `Unknown command. Commands that start with "${first}":\n${describeCommands(commandsOf(first)).trimEnd()}`;
 }

@@ -12,13 +12,13 @@ export async function makeToken({ args, print, explain }: CommandContext): Promi
   const now = new Date();
   const name = values.name ?? `token of ${now.toISOString().slice(0, 10)}`;
   if (!isName(name)) {
-    throw new UsageError('token new', '--name must have 1 to 200 characters, and no control characters.');
+    throw new UsageError('token new', '--name must have 1 to 200 characters and no control characters.');
   }
   const expires = values.expires === undefined ? undefined : readExpiry(values.expires, now);
   const { token, hash } = createToken();
-  explain(`The token, which is shown this once and is as good as a password:\n`);
+  explain(`Your new token. It is shown only once; keep it as safe as a password:\n`);
   print(`${token}\n`);
-  explain(`For the access file, into "tokens" of the person whom it is to stand for:\n`);
+  explain(`Add this entry to "tokens" of its user in the access file:\n`);
   explain(`${JSON.stringify({ name, hash, ...(expires && { expires }) }, null, 2)}\n`);
   return 0;
 }
@@ -28,31 +28,31 @@ export async function makeToken({ args, print, explain }: CommandContext): Promi
  * instant. Throws `UsageError` for any other text, and for a time in the past.
  */
 export function readExpiry(text: string, now: Date): string {
-  const expires = endOfSpan(text, now) ?? parseInstant(`${text}T00:00:00Z`) ?? parseInstant(text);
+  const expires = addDuration(text, now) ?? parseInstant(`${text}T00:00:00Z`) ?? parseInstant(text);
   if (!expires || Number.isNaN(expires.getTime())) {
     throw new UsageError(
       'token new',
-      '--expires must be a span such as 12h, 90d, 8w or 1y, a day such as 2027-01-01, or an instant with its zone such as 2027-01-01T00:00:00Z.',
+      '--expires must be a duration such as 12h, 90d, 8w or 1y, a day such as 2027-01-01, or a time with a zone such as 2027-01-01T00:00:00Z.',
     );
   }
   if (expires <= now) throw new UsageError('token new', '--expires must be in the future.');
   return expires.toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
-function endOfSpan(text: string, now: Date): Date | undefined {
+function addDuration(text: string, now: Date): Date | undefined {
   const [, count, unit] = /^(\d{1,6})([hdwy])$/.exec(text) ?? [];
-  const hours = HOURS.get(unit ?? '');
+  const hours = HOURS_PER_UNIT.get(unit ?? '');
   if (hours === undefined) return undefined;
   const end = new Date(now.getTime() + Number(count) * hours * 3_600_000);
   // Years after 9999 have five digits, which the access file does not accept.
-  return end.getTime() < LAST ? end : new Date(Number.NaN);
+  return end.getTime() < MAX_EXPIRY_MS ? end : new Date(Number.NaN);
 }
 
-const HOURS = new Map([
+const HOURS_PER_UNIT = new Map([
   ['h', 1],
   ['d', 24],
   ['w', 7 * 24],
   ['y', 365 * 24],
 ]);
 
-const LAST = Date.parse('9999-12-31T23:59:59Z');
+const MAX_EXPIRY_MS = Date.parse('9999-12-31T23:59:59Z');

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { runFor, type TracedRequest } from '../observability/tracer.ts';
+import { runInRequest, type TracedRequest } from '../observability/tracer.ts';
 import './access/request-access.ts';
 import type { App } from './fastify-app.ts';
 import { createProxyCheck } from './limits/connections.ts';
@@ -81,7 +81,7 @@ function observeRequest(
   const started = performance.now();
   const { socket } = request;
   const bytesWrittenBefore = socket.bytesWritten;
-  metrics?.requestBegan();
+  metrics?.requestStarted();
   reply.raw.once('close', () => {
     const { method } = request;
     const route = request.routeOptions.url;
@@ -91,7 +91,7 @@ function observeRequest(
     if (metrics) {
       const received = socket.bytesRead - (bytesReadBefore.get(socket) ?? 0);
       bytesReadBefore.set(socket, socket.bytesRead);
-      metrics.requestEnded({ method, route, status, seconds: milliseconds / 1000, received, sent: bytes });
+      metrics.requestCompleted({ method, route, status, seconds: milliseconds / 1000, received, sent: bytes });
     }
     if (!isLogged) return;
     if (status === 429) return countRejection(request.ip);
@@ -123,9 +123,9 @@ export function traceRequests(app: App, { tracer, limits }: Pick<Service, 'trace
   app.addHook('onRequest', (request, reply, done) => {
     const isHealthCheck = request.routeOptions.config.access === 'health';
     const isTrusted = isTrustedProxy(request.socket.remoteAddress);
-    const span = isHealthCheck ? undefined : tracer?.begin(tracedRequest(request, isTrusted));
+    const span = isHealthCheck ? undefined : tracer?.startRequest(tracedRequest(request, isTrusted));
     if (span) reply.raw.once('close', () => span.end(statusOf(reply)));
-    runFor({ id: request.id, span }, done);
+    runInRequest({ id: request.id, span }, done);
   });
 }
 

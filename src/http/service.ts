@@ -50,7 +50,7 @@ export interface SecurityContact {
 }
 
 /** Request metrics of all processes of the service. */
-export interface ServiceMetrics extends Pick<Metrics, 'requestBegan' | 'requestEnded'> {
+export interface ServiceMetrics extends Pick<Metrics, 'requestStarted' | 'requestCompleted'> {
   /** The token that a client must send to read the metrics. */
   readonly token: Buffer;
   /** The metrics of all processes in the Prometheus text format. */

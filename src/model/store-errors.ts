@@ -22,6 +22,11 @@ export function kindConflict(path: FilePath | FolderPath, cause?: unknown): Stor
   return new StoreError('wrong-kind', message, { cause });
 }
 
+/** Returns the `unavailable` error for calls while the service stops. */
+export function shuttingDown(): StoreError {
+  return new StoreError('unavailable', 'The service is shutting down. Try again in a second.', { retryAfter: 1 });
+}
+
 /** Returns the error for a folder that must be empty but is not. */
 export function notEmpty(folder: FolderPath, cause?: unknown): StoreError {
   return new StoreError('already-exists', `The folder ${quoted(folder)} is not empty.`, { cause });

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from '@pro
 import type { Quota } from '../model/store.ts';
 
 /** A completed HTTP request. */
-export interface AnsweredRequest {
+export interface CompletedRequest {
   readonly method: string;
   /** The route pattern with parameter names, which limits label values; undefined if no route matched. */
   readonly route: string | undefined;
@@ -14,38 +14,39 @@ export interface AnsweredRequest {
 }
 
 /** A completed call of the store. */
-export interface EndedCall {
+export interface CompletedStoreCall {
   readonly operation: string;
   readonly outcome: string;
   readonly seconds: number;
 }
 
-/** Values that are queried when metrics are read. */
-export interface Levels {
-  /** Returns the number of queued renders. */
-  thumbnailsWaiting(): number;
+/** The values of gauges that are sampled when metrics are read. */
+export interface GaugeSources {
+  /** Returns the number of images in the render queue. */
+  queuedThumbnails(): number;
   quota(): Quota | undefined;
 }
 
+/** The source of a thumbnail; `failed` for a failure. */
+type ThumbnailSource = 'memory' | 'cache' | 'render' | 'failed';
+
 /** The metrics of one process. */
 export interface Metrics {
-  requestBegan(): void;
-  requestEnded(request: AnsweredRequest): void;
-  storeCalled(call: EndedCall): void;
+  requestStarted(): void;
+  requestCompleted(request: CompletedRequest): void;
+  storeCallCompleted(call: CompletedStoreCall): void;
   /** Counts a retry of a request to the backend. */
-  retried(): void;
-  storeIsGone(isGone: boolean): void;
-  /** Counts a thumbnail by its source; `failed` counts a failure. */
-  thumbnailGiven(from: 'memory' | 'cache' | 'render' | 'failed'): void;
-  /** Counts a commit that contains `changes` changes. */
-  committed(changes: number): void;
-  /** Sets the source of the queried values. Until then, they are 0 or missing. */
-  observe(levels: Levels): void;
+  storeRetried(): void;
+  setStoreUnreachable(isUnreachable: boolean): void;
+  thumbnailServed(source: ThumbnailSource): void;
+  commitCreated(changeCount: number): void;
+  /** Sets the source of the sampled gauges. Until then, they are 0 or missing. */
+  setGaugeSources(sources: GaugeSources): void;
   /** Returns all metrics in a serializable form, for another process. */
   read(): Promise<object[]>;
 }
 
-/** Histogram buckets in seconds: from reads of memory to slow requests. The last ones are for uploads. */
+/** Histogram buckets in seconds: from cached responses to slow requests. The last ones are for uploads. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
 /** Creates the metrics of a process. The label `worker` distinguishes the processes of a service. */
@@ -53,75 +54,102 @@ export function createMetrics(worker: string): Metrics {
   const registry = new Registry();
   registry.setDefaultLabels({ worker });
   collectDefaultMetrics({ register: registry });
-  const registers = [registry];
-  const counter = <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
-    new Counter({ name: `holdall_${name}`, help, labelNames, registers });
-  const histogram = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-    new Histogram({ name: `holdall_${name}`, help, labelNames, buckets: BUCKETS, registers });
-  const gauge = (name: string, help: string, collect?: (this: Gauge) => void) =>
-    new Gauge({ name: `holdall_${name}`, help, registers, ...(collect && { collect }) });
+  const meter = createMeter(registry);
+  return {
+    ...createRequestMetrics(meter),
+    ...createStoreMetrics(meter),
+    ...createThumbnailMetrics(meter),
+    setGaugeSources: createSampledGauges(meter),
+    read: () => registry.getMetricsAsJSON(),
+  };
+}
 
-  const requests = counter('http_requests_total', 'Requests answered.', ['method', 'route', 'status']);
-  const durations = histogram('http_request_duration_seconds', 'From the head of a request to the end of its answer.', [
-    'route',
-  ]);
-  const received = counter('http_received_bytes_total', 'Bytes of requests, heads included.', ['route']);
-  const sent = counter('http_sent_bytes_total', 'Bytes of answers, heads included.', ['route']);
-  const inFlight = gauge('http_requests_in_flight', 'Requests that are not answered yet.');
-  const calls = counter('store_calls_total', 'Calls of the store, by how they ended.', ['operation', 'outcome']);
-  const callDurations = histogram('store_call_duration_seconds', 'How long calls of the store took.', ['operation']);
-  const retries = counter('store_retries_total', 'Requests to the store that were sent again.');
-  const gone = gauge('store_out_of_reach', 'Whether the store is taken for gone: 1, else 0.');
-  const thumbnails = counter('thumbnails_total', 'Thumbnails given, by where they came from.', ['from']);
-  const commits = counter('commits_total', 'Commits made on the branch.');
-  const changes = counter('committed_changes_total', 'Changes that went into those commits.');
-  let levels: Levels | undefined;
-  gauge('thumbnails_waiting', 'Images that wait to be drawn.', function () {
-    this.set(levels?.thumbnailsWaiting() ?? 0);
+type Meter = ReturnType<typeof createMeter>;
+
+/** Returns functions that register metrics with the prefix `holdall_`. */
+function createMeter(registry: Registry) {
+  const registers = [registry];
+  return {
+    counter: <Label extends string = never>(name: string, help: string, labelNames: Label[] = []) =>
+      new Counter({ name: `holdall_${name}`, help, labelNames, registers }),
+    histogram: <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+      new Histogram({ name: `holdall_${name}`, help, labelNames, buckets: BUCKETS, registers }),
+    gauge: (name: string, help: string, collect?: (this: Gauge) => void) =>
+      new Gauge({ name: `holdall_${name}`, help, registers, ...(collect && { collect }) }),
+  };
+}
+
+function createRequestMetrics({ counter, histogram, gauge }: Meter) {
+  const requests = counter('http_requests_total', 'Completed HTTP requests.', ['method', 'route', 'status']);
+  const durations = histogram(
+    'http_request_duration_seconds',
+    'Time from the headers of a request to the end of its response.',
+    ['route'],
+  );
+  const received = counter('http_received_bytes_total', 'Request bytes received, including headers.', ['route']);
+  const sent = counter('http_sent_bytes_total', 'Response bytes sent, including headers.', ['route']);
+  const inFlight = gauge('http_requests_in_flight', 'HTTP requests in progress.');
+  return {
+    requestStarted: () => inFlight.inc(),
+    requestCompleted(request: CompletedRequest) {
+      const { method, route = 'none', status } = request;
+      inFlight.dec();
+      requests.inc({ method, route, status });
+      durations.observe({ route }, request.seconds);
+      received.inc({ route }, request.received);
+      sent.inc({ route }, request.sent);
+    },
+  };
+}
+
+function createStoreMetrics({ counter, histogram, gauge }: Meter) {
+  const calls = counter('store_calls_total', 'Store calls by operation and outcome.', ['operation', 'outcome']);
+  const durations = histogram('store_call_duration_seconds', 'Duration of store calls.', ['operation']);
+  const retries = counter('store_retries_total', 'Retried requests to the store.');
+  const unreachable = gauge('store_unreachable', '1 while the circuit breaker is open, otherwise 0.');
+  const commits = counter('commits_total', 'Commits created on the branch.');
+  const changes = counter('committed_changes_total', 'Changes in these commits.');
+  return {
+    storeCallCompleted({ operation, outcome, seconds }: CompletedStoreCall) {
+      calls.inc({ operation, outcome });
+      durations.observe({ operation }, seconds);
+    },
+    storeRetried: () => retries.inc(),
+    setStoreUnreachable: (isUnreachable: boolean) => unreachable.set(Number(isUnreachable)),
+    commitCreated(changeCount: number) {
+      commits.inc();
+      changes.inc(changeCount);
+    },
+  };
+}
+
+function createThumbnailMetrics({ counter }: Meter) {
+  const thumbnails = counter('thumbnails_total', 'Thumbnails served by source, and failures.', ['from']);
+  return { thumbnailServed: (from: ThumbnailSource) => thumbnails.inc({ from }) };
+}
+
+/** Registers the gauges that are sampled when metrics are read. Returns the function that sets their sources. */
+function createSampledGauges({ gauge }: Meter): Metrics['setGaugeSources'] {
+  let sources: GaugeSources | undefined;
+  gauge('thumbnails_waiting', 'Images in the thumbnail queue.', function () {
+    this.set(sources?.queuedThumbnails() ?? 0);
   });
   const quotaGauge = (name: string, help: string, value: (quota: Quota) => number) =>
     gauge(name, help, function () {
-      const quota = levels?.quota();
+      const quota = sources?.quota();
       if (quota) this.set(value(quota));
       else this.remove();
     });
-  quotaGauge('quota_limit', 'Requests that the host of the repository allows in an hour.', ({ limit }) => limit);
-  quotaGauge('quota_remaining', 'How many of them are left, as it told last.', ({ remaining }) => remaining);
-  quotaGauge(
-    'quota_reset_seconds',
-    'When all are again, in seconds since 1970.',
-    ({ reset }) => reset.getTime() / 1000,
-  );
-
-  return {
-    requestBegan: () => inFlight.inc(),
-    requestEnded({ method, route = 'none', status, seconds, received: bytesIn, sent: bytesOut }) {
-      inFlight.dec();
-      requests.inc({ method, route, status });
-      durations.observe({ route }, seconds);
-      received.inc({ route }, bytesIn);
-      sent.inc({ route }, bytesOut);
-    },
-    storeCalled({ operation, outcome, seconds }) {
-      calls.inc({ operation, outcome });
-      callDurations.observe({ operation }, seconds);
-    },
-    retried: () => retries.inc(),
-    storeIsGone: (isGone) => gone.set(Number(isGone)),
-    thumbnailGiven: (from) => thumbnails.inc({ from }),
-    committed(made) {
-      commits.inc();
-      changes.inc(made);
-    },
-    observe(given) {
-      levels = given;
-    },
-    read: () => registry.getMetricsAsJSON(),
+  quotaGauge('quota_limit', 'API requests that the repository host allows per hour.', ({ limit }) => limit);
+  quotaGauge('quota_remaining', 'Remaining API requests, as last reported by the host.', ({ remaining }) => remaining);
+  quotaGauge('quota_reset_seconds', 'Unix time at which the quota resets.', ({ reset }) => reset.getTime() / 1000);
+  return (newSources) => {
+    sources = newSources;
   };
 }
 
 /** Formats the metrics of one or more processes for Prometheus. */
 export async function formatMetrics(read: readonly (readonly object[])[]): Promise<{ type: string; text: string }> {
-  const together = Registry.aggregate([...read]);
-  return { type: together.contentType, text: await together.metrics() };
+  const combined = Registry.aggregate([...read]);
+  return { type: combined.contentType, text: await combined.metrics() };
 }

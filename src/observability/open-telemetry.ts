@@ -33,13 +33,13 @@ export interface TracerOptions {
   readonly version: string;
   readonly attributes: Readonly<Record<string, string>>;
   readonly sampler: SamplerOptions;
-  /** `onFailing` is called once when export begins to fail, and `onTaken` once when it succeeds again. */
-  readonly onFailing: (reason: string) => void;
-  readonly onTaken: () => void;
+  /** `onExportFailed` is called once when export begins to fail, and `onExportRecovered` once when it succeeds again. */
+  readonly onExportFailed: (reason: string) => void;
+  readonly onExportRecovered: () => void;
 }
 
 /** Maximum characters of an attribute value. Anonymous clients can send long URLs, and 2,048 spans can be queued. */
-const LONGEST_VALUE = 2048;
+const MAX_ATTRIBUTE_CHARACTERS = 2048;
 
 /**
  * Creates a tracer that exports spans by OTLP over HTTP as protobuf, which every collector accepts. Exports batches of
@@ -48,7 +48,7 @@ const LONGEST_VALUE = 2048;
  */
 export function createTracer(options: TracerOptions): Tracer {
   const { url, headers, service, version, attributes } = options;
-  const exporter = reportFailing(new OTLPTraceExporter({ url, headers }), options);
+  const exporter = reportExportState(new OTLPTraceExporter({ url, headers }), options);
   const provider = new TracerProvider({
     resource: defaultResource().merge(
       resourceFromAttributes({
@@ -60,18 +60,18 @@ export function createTracer(options: TracerOptions): Tracer {
       }),
     ),
     sampler: samplerOf(options.sampler),
-    spanLimits: { attributeValueLengthLimit: LONGEST_VALUE },
+    spanLimits: { attributeValueLengthLimit: MAX_ATTRIBUTE_CHARACTERS },
     spanProcessors: [new BatchSpanProcessor({ exporter })],
   });
   const tracer = provider.getTracer('holdall', version);
   return {
-    begin(request) {
+    startRequest(request) {
       const { method, route } = request;
       const name = KNOWN_METHODS.has(method) ? method : 'HTTP';
       const span = tracer.startSpan(
         route === undefined ? name : `${name} ${route}`,
-        { kind: SpanKind.SERVER, attributes: attributesOf(request) },
-        contextOf(request),
+        { kind: SpanKind.SERVER, attributes: requestAttributes(request) },
+        traceContextOf(request),
       );
       return span.isRecording() ? createRequestSpan(tracer, span) : undefined;
     },
@@ -82,7 +82,7 @@ export function createTracer(options: TracerOptions): Tracer {
 const propagator = new W3CTraceContextPropagator();
 
 /** Returns the trace context of the request headers, or an empty context. */
-const contextOf = ({ headers }: TracedRequest): Context =>
+const traceContextOf = ({ headers }: TracedRequest): Context =>
   propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
 
 /** Methods that appear in span names. Any other method becomes `HTTP`, because span names must have low cardinality. */
@@ -103,7 +103,7 @@ const KNOWN_METHODS = new Set([
  * Returns span attributes by https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-server. Attributes with
  * an undefined value are omitted.
  */
-function attributesOf({ id, method, route, path, scheme, host, port, headers }: TracedRequest) {
+function requestAttributes({ id, method, route, path, scheme, host, port, headers }: TracedRequest) {
   const isKnown = KNOWN_METHODS.has(method);
   return {
     'http.request.method': isKnown ? method : '_OTHER',
@@ -120,12 +120,12 @@ function attributesOf({ id, method, route, path, scheme, host, port, headers }: 
 
 /** The sampler, by https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/. */
 export interface SamplerOptions {
-  readonly name: Root | `parentbased_${Root}`;
+  readonly name: RootSampler | `parentbased_${RootSampler}`;
   /** The fraction of traces that `traceidratio` samples, from 0 to 1. */
   readonly ratio: number;
 }
 
-type Root = 'always_on' | 'always_off' | 'traceidratio';
+type RootSampler = 'always_on' | 'always_off' | 'traceidratio';
 
 export function samplerOf({ name, ratio }: SamplerOptions): Sampler {
   switch (name) {
@@ -149,21 +149,21 @@ export function createRequestSpan(tracer: TelemetryTracer, span: TelemetrySpan):
     ...createSpan(tracer, span),
     end(status) {
       span.setAttribute('http.response.status_code', status);
-      if (status >= 500) fail(span, String(status));
+      if (status >= 500) markFailed(span, String(status));
       span.end();
     },
   };
 }
 
 /** Outcomes that mark a span as failed. Other errors, such as `not-found`, are regular results of a call. */
-const FAILURES: readonly string[] = ['unavailable', 'fault'];
+const FAILED_OUTCOMES: readonly string[] = ['unavailable', 'fault'];
 
 function createCallSpan(tracer: TelemetryTracer, span: TelemetrySpan): CallSpan {
   return {
     ...createSpan(tracer, span),
     end(outcome) {
       span.setAttribute('holdall.store.outcome', outcome);
-      if (FAILURES.includes(outcome)) fail(span, outcome);
+      if (FAILED_OUTCOMES.includes(outcome)) markFailed(span, outcome);
       span.end();
     },
   };
@@ -174,20 +174,24 @@ function createCallSpan(tracer: TelemetryTracer, span: TelemetrySpan): CallSpan 
  * run for hours on behalf of other requests.
  */
 function createSpan(tracer: TelemetryTracer, span: TelemetrySpan): Span {
-  const within = trace.setSpan(ROOT_CONTEXT, span);
+  const parentContext = trace.setSpan(ROOT_CONTEXT, span);
   return {
-    callStore(operation) {
+    startStoreCall(operation) {
       if (!span.isRecording()) return undefined;
       const attributes = { 'holdall.store.operation': operation };
-      return createCallSpan(tracer, tracer.startSpan(`store ${operation}`, { attributes }, within));
+      return createCallSpan(tracer, tracer.startSpan(`store ${operation}`, { attributes }, parentContext));
     },
     addBackendRequest(request) {
       if (!span.isRecording()) return;
       const { method, status, milliseconds } = request;
       const ended = performance.now();
-      const options = { kind: SpanKind.CLIENT, attributes: callAttributes(request), startTime: ended - milliseconds };
-      const child = tracer.startSpan(method, options, within);
-      if (status === undefined || status >= 500) fail(child, String(status ?? 'no_answer'));
+      const options = {
+        kind: SpanKind.CLIENT,
+        attributes: backendRequestAttributes(request),
+        startTime: ended - milliseconds,
+      };
+      const child = tracer.startSpan(method, options, parentContext);
+      if (status === undefined || status >= 500) markFailed(child, String(status ?? 'no_answer'));
       child.end(ended);
     },
   };
@@ -197,7 +201,7 @@ function createSpan(tracer: TelemetryTracer, span: TelemetrySpan): Span {
  * Returns span attributes by https://opentelemetry.io/docs/specs/semconv/http/http-spans/#http-client. Attributes with
  * an undefined value are omitted.
  */
-function callAttributes({ method, url, status, backendId }: BackendRequest): Attributes {
+function backendRequestAttributes({ method, url, status, backendId }: BackendRequest): Attributes {
   const { hostname, port, protocol } = new URL(url);
   return {
     'http.request.method': method,
@@ -209,26 +213,29 @@ function callAttributes({ method, url, status, backendId }: BackendRequest): Att
   };
 }
 
-function fail(span: TelemetrySpan, type: string): void {
+function markFailed(span: TelemetrySpan, type: string): void {
   span.setAttribute('error.type', type);
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
 /** Called when export begins to fail, and when it succeeds again. */
-export interface FailingReport {
-  readonly onFailing: (reason: string) => void;
-  readonly onTaken: () => void;
+export interface ExportListener {
+  readonly onExportFailed: (reason: string) => void;
+  readonly onExportRecovered: () => void;
 }
 
 /** Wraps an exporter to report the first of consecutive failures, and the recovery. The library reports neither. */
-export function reportFailing(exporter: SpanExporter, { onFailing, onTaken }: FailingReport): SpanExporter {
+export function reportExportState(
+  exporter: SpanExporter,
+  { onExportFailed, onExportRecovered }: ExportListener,
+): SpanExporter {
   let isFailing = false;
   return {
     export(spans, done) {
       exporter.export(spans, (result) => {
         const { error } = result;
-        if (error && !isFailing) onFailing(error.message);
-        if (!error && isFailing) onTaken();
+        if (error && !isFailing) onExportFailed(error.message);
+        if (!error && isFailing) onExportRecovered();
         isFailing = error !== undefined;
         done(result);
       });

@@ -6,7 +6,7 @@ export interface Tracer {
    * Starts the span of a request, in the trace that its headers name (W3C Trace Context) or in a new trace. Returns
    * undefined if the request is not sampled.
    */
-  begin(request: TracedRequest): RequestSpan | undefined;
+  startRequest(request: TracedRequest): RequestSpan | undefined;
   /** Exports the remaining spans. Resolves when the export has succeeded or failed. */
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ export interface TracedRequest {
 /** An operation in progress, to which child operations can be added. */
 export interface Span {
   /** Starts the span of a store call. Returns undefined if this span has ended. */
-  callStore(operation: string): CallSpan | undefined;
+  startStoreCall(operation: string): CallSpan | undefined;
   /** Adds a request to the backend that has just completed. */
   addBackendRequest(request: BackendRequest): void;
 }
@@ -57,11 +57,11 @@ const current = new AsyncLocalStorage<CurrentRequest | undefined>();
 export const currentRequest = (): CurrentRequest | undefined => current.getStore();
 
 /** Runs `run` with `request` as its current request, also in its asynchronous continuations; undefined for none. */
-export const runFor = <Result>(request: CurrentRequest | undefined, run: () => Result): Result =>
+export const runInRequest = <Result>(request: CurrentRequest | undefined, run: () => Result): Result =>
   current.run(request, run);
 
 /** A completed request of a store to its backend. Each attempt is a separate request. */
-export interface BackendRequest extends BackendAnswer {
+export interface BackendRequest extends BackendResponse {
   readonly method: string;
   /** The URL without the query, which can contain a signature. */
   readonly url: string;
@@ -70,7 +70,7 @@ export interface BackendRequest extends BackendAnswer {
 }
 
 /** The traced properties of a response of the backend. */
-export interface BackendAnswer {
+export interface BackendResponse {
   /** The status; undefined if there was no response. */
   readonly status: number | undefined;
   /** The id of the request in the backend's own log. */

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { OPEN_POLICY } from '../access/policy.ts';
 import { createRevocationFolder } from '../access/session-revocations.ts';
@@ -7,9 +6,9 @@ import type { Config } from '../config/settings.ts';
 import type { AccessControl } from '../http/access/authentication.ts';
 import type { JwtSettings } from '../http/access/jwt.ts';
 import type { ProviderSettings } from '../http/access/provider.ts';
-import type { WindowCounters } from '../http/limits/counters.ts';
 import type { OpenedStore } from '../stores/backend.ts';
 import { unusableState } from '../stores/local-folders.ts';
+import type { SharedState } from './limits.ts';
 
 /**
  * Creates the access control that the settings describe. `resources` closes everything that it opens. Throws
@@ -18,7 +17,7 @@ import { unusableState } from '../stores/local-folders.ts';
 export async function openAccess(
   config: Config,
   opened: OpenedStore,
-  { redis, counters }: { redis: Redis | undefined; counters: WindowCounters | undefined },
+  { redis, counters }: SharedState,
   { logger, resources }: { logger: Logger; resources: AsyncDisposableStack },
 ): Promise<AccessControl> {
   if (config.ACCESS_FILE === undefined) {
@@ -27,29 +26,29 @@ export async function openAccess(
   // Loaded on demand to keep the start short.
   const { watchPolicy } = await import('../access/policy-watcher.ts');
   const { createAuthenticators } = await import('../http/access/authentication.ts');
-  const kept = await watchPolicy(config.ACCESS_FILE, logger, { names: opened.names });
-  resources.defer(() => kept.close());
+  const watcher = await watchPolicy(config.ACCESS_FILE, logger, { names: opened.names });
+  resources.defer(() => watcher.close());
   const endedSessionsFolder = join(opened.stateFolder, 'ended-sessions');
   await createRevocationFolder(endedSessionsFolder).catch((error: unknown) => {
     throw unusableState(opened.stateFolder, error);
   });
   const authenticators = createAuthenticators({
-    policy: () => kept.current(),
+    policy: () => watcher.current(),
     key: await opened.signingKey(),
     sessionLifetime: config.SESSION_LIFETIME,
     endedSessionsFolder,
     publicUrl: config.PUBLIC_URL,
-    provider: providerOf(config),
-    jwt: jwtOf(config),
+    provider: providerSettingsOf(config),
+    jwt: jwtSettingsOf(config),
     redis,
-    counters,
+    counters: counters?.attempts,
     warn: (message, details) => logger.warn(details, message),
   });
   resources.defer(() => authenticators.close());
-  return { mode: 'file', policy: () => kept.current(), authenticators };
+  return { mode: 'file', policy: () => watcher.current(), authenticators };
 }
 
-function providerOf(config: Config): ProviderSettings | undefined {
+function providerSettingsOf(config: Config): ProviderSettings | undefined {
   const { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId } = config;
   if (issuer === undefined || clientId === undefined) return undefined;
   return {
@@ -62,7 +61,7 @@ function providerOf(config: Config): ProviderSettings | undefined {
   };
 }
 
-function jwtOf(config: Config): JwtSettings | undefined {
+function jwtSettingsOf(config: Config): JwtSettings | undefined {
   const { JWT_ISSUER: issuer, JWT_AUDIENCE: audience } = config;
   if (issuer === undefined || audience === undefined) return undefined;
   return {

@@ -7,16 +7,16 @@ import { SettingsError } from '../settings/setting.ts';
 import { makeFolder } from '../system.ts';
 
 /** Only the owner can read the audit log. */
-const MODE = 0o600;
+const FILE_MODE = 0o600;
 
 // Without O_NONBLOCK, opening a FIFO without a reader blocks, and so does each write to a full one.
-const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
+const OPEN_FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
 /**
  * Maximum length of a value in UTF-16 code units. Every valid path fits, but requests can have values eight times as
  * long.
  */
-const LONGEST_VALUE = 2048;
+const MAX_VALUE_CHARACTERS = 2048;
 
 /**
  * Opens the audit log that the setting names: stdout, a file that processes can share, or none. Each event is a line
@@ -28,7 +28,7 @@ export function openAuditLog(destination: string, logger: Pick<Logger, 'error'>)
   if (destination === 'off') return noAudit;
   const sink = destination === 'stdout' ? stdout() : openFile(destination);
   return {
-    write({ event, ...what }, { user, authMethod, clientAddress, requestId }) {
+    write({ event, ...details }, { user, authMethod, clientAddress, requestId }) {
       const time = new Date().toISOString();
       const line = {
         time,
@@ -36,15 +36,17 @@ export function openAuditLog(destination: string, logger: Pick<Logger, 'error'>)
         who: user?.name ?? null,
         way: authMethod ?? null,
         from: clientAddress,
-        ...what,
+        ...details,
         requestId,
       };
-      const text = JSON.stringify(line, shortened);
+      const text = JSON.stringify(line, truncateValue);
       try {
         sink.write(`${text}\n`);
       } catch (error) {
-        const message = 'An event could not be written to the audit log (AUDIT_LOG), and is written down here instead.';
-        logger.error({ event: JSON.parse(text), reason: messageOf(error) }, message);
+        logger.error(
+          { event: JSON.parse(text), reason: messageOf(error) },
+          'Audit log write failed; event logged here',
+        );
       }
     },
     reopen() {
@@ -52,10 +54,7 @@ export function openAuditLog(destination: string, logger: Pick<Logger, 'error'>)
         sink.reopen();
       } catch (error) {
         const details = { file: destination, reason: messageOf(error) };
-        logger.error(
-          details,
-          'The audit log (AUDIT_LOG) could not be opened anew. The file that was open stays in use.',
-        );
+        logger.error(details, 'Audit log reopen failed; still writing to the old file');
       }
     },
     close: () => sink.close(),
@@ -74,7 +73,7 @@ interface Sink {
 function openFile(path: string): Sink {
   const open = () => {
     makeFolder(dirname(path), 0o777);
-    return openSync(path, FLAGS, MODE);
+    return openSync(path, OPEN_FLAGS, FILE_MODE);
   };
   let file: number | undefined;
   try {
@@ -82,18 +81,18 @@ function openFile(path: string): Sink {
   } catch (error) {
     throw new SettingsError([`AUDIT_LOG ${path} can't be written: ${messageOf(error)}. Example: AUDIT_LOG=stdout`]);
   }
-  let write = writeLinesTo(file);
+  let write = createLineWriter(file);
   return {
     write(line) {
       // After the close, the file descriptor can belong to another file.
-      if (file === undefined) throw new Error('It is closed.');
+      if (file === undefined) throw new Error('The audit log is closed.');
       write(line);
     },
     reopen() {
       if (file === undefined) return;
       const old = file;
       file = open();
-      write = writeLinesTo(file);
+      write = createLineWriter(file);
       closeSync(old);
     },
     close() {
@@ -107,29 +106,32 @@ function openFile(path: string): Sink {
  * Standard output, which is never opened or closed here. Uses synchronous writes, because a stream reports errors too
  * late.
  */
-const stdout = (): Sink => ({ write: writeLinesTo(1, { waits: true }), reopen: () => {}, close: () => {} });
+const stdout = (): Sink => ({ write: createLineWriter(1, { waitsForPipe: true }), reopen: () => {}, close: () => {} });
 
 /** Truncates long strings, as a replacer for `JSON.stringify`. Clients choose the length of some values. */
-function shortened(_key: string, value: unknown): unknown {
-  if (typeof value !== 'string' || value.length <= LONGEST_VALUE) return value;
-  return `${value.slice(0, LONGEST_VALUE).toWellFormed()}… (cut off: ${value.length} characters)`;
+function truncateValue(_key: string, value: unknown): unknown {
+  if (typeof value !== 'string' || value.length <= MAX_VALUE_CHARACTERS) return value;
+  return `${value.slice(0, MAX_VALUE_CHARACTERS).toWellFormed()}… (cut off: ${value.length} characters)`;
 }
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
-export interface LinesOptions {
+export interface LineWriterOptions {
   /** Whether a write waits while a pipe is full, as is usual for stdout. */
-  readonly waits?: boolean;
+  readonly waitsForPipe?: boolean;
 }
 
 /** Milliseconds until the next attempt to write to a full pipe. */
-const PIPE_RETRY = 10;
+const PIPE_RETRY_MS = 10;
 
 /**
  * Returns a function that writes lines of JSON to an open file. The line is complete when the function returns, and
  * is written with a single system call if possible. Throws the system's error otherwise.
  */
-export function writeLinesTo(file: number, { waits = false }: LinesOptions = {}): (line: string) => void {
+export function createLineWriter(
+  file: number,
+  { waitsForPipe = false }: LineWriterOptions = {},
+): (line: string) => void {
   let isCutOff = false;
   return (json) => {
     const line = escapeInvisible(json);
@@ -137,7 +139,7 @@ export function writeLinesTo(file: number, { waits = false }: LinesOptions = {})
     const bytes = Buffer.from(isCutOff ? `\n${line}` : line);
     let written = 0;
     try {
-      while (written < bytes.length) written += writeSome(file, bytes.subarray(written), waits);
+      while (written < bytes.length) written += writeSome(file, bytes.subarray(written), waitsForPipe);
       isCutOff = false;
     } catch (error) {
       isCutOff ||= written > 0;
@@ -146,7 +148,7 @@ export function writeLinesTo(file: number, { waits = false }: LinesOptions = {})
   };
 }
 
-const nobody = new Int32Array(new SharedArrayBuffer(4));
+const sleepBuffer = new Int32Array(new SharedArrayBuffer(4));
 
 function writeSome(file: number, bytes: Buffer, waits: boolean): number {
   try {
@@ -154,7 +156,7 @@ function writeSome(file: number, bytes: Buffer, waits: boolean): number {
   } catch (error) {
     // Another process that shares the pipe can have set O_NONBLOCK.
     if (!waits || !(error instanceof Error && 'code' in error && error.code === 'EAGAIN')) throw error;
-    Atomics.wait(nobody, 0, 0, PIPE_RETRY);
+    Atomics.wait(sleepBuffer, 0, 0, PIPE_RETRY_MS);
     return 0;
   }
 }

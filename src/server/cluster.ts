@@ -1,15 +1,28 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Logger } from 'pino';
 import type { Config } from '../config/settings.ts';
-import { serveMetricsToWorkers } from './metrics-of-workers.ts';
-import { countForWorkers } from './shared-counters.ts';
-import { START_FAILED, STOP_SIGNALS, writesFiles } from './startup.ts';
+import { serveCountersToWorkers } from './shared-counters.ts';
+import { serveMetricsToWorkers } from './worker-metrics.ts';
+
+/** Signals that stop the service: from a supervisor and from the keyboard. */
+export const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+
+/** The exit code of a failed start, like EX_CONFIG in sysexits.h. */
+export const EXIT_START_FAILED = 78;
+
+/**
+ * Returns whether the service writes files to reopen on SIGHUP. Otherwise SIGHUP, which a closing terminal also
+ * sends, ends the service.
+ */
+export function hasLogFiles({ AUDIT_LOG }: Config): boolean {
+  return AUDIT_LOG !== 'stdout' && AUDIT_LOG !== 'off';
+}
 
 /** Milliseconds before a worker that died is replaced, so that a crash loop does not overload the machine. */
-const RESTART_DELAY = 1000;
+const RESTART_DELAY_MS = 1000;
 
 /** Milliseconds after the drain timeout before a worker that does not stop is killed. */
-const KILL_DELAY = 5000;
+const KILL_DELAY_MS = 5000;
 
 /**
  * Runs `config.WORKERS` processes on one port: one first, and the others when it is ready. Replaces workers that die.
@@ -23,20 +36,20 @@ export function runCluster(config: Config, logger: Logger): void {
     if (isStopping) return;
     isStopping = true;
     for (const worker of workers()) worker.process.kill('SIGTERM');
-    setTimeout(() => killAll(logger), config.SHUTDOWN_TIMEOUT * 1000 + KILL_DELAY).unref();
+    setTimeout(() => killWorkers(logger), config.SHUTDOWN_TIMEOUT * 1000 + KILL_DELAY_MS).unref();
     if (workers().length === 0) process.exit(0);
   };
 
   let isReady = false;
-  const canHangUp = writesFiles(config) ? passOnHangUps() : () => {};
+  const addReadyWorker = hasLogFiles(config) ? forwardHangups() : () => {};
   if (config.METRICS_TOKEN !== undefined) serveMetricsToWorkers();
-  countForWorkers();
+  serveCountersToWorkers();
   cluster.on('message', (worker, message: { ready?: object }) => {
     if (!message.ready) return;
-    canHangUp(worker);
+    addReadyWorker(worker);
     if (isReady) return;
     isReady = true;
-    logger.info(message.ready, 'Holdall is ready.');
+    logger.info(message.ready, 'Holdall is ready');
     for (let count = 1; count < config.WORKERS && !isStopping; count++) cluster.fork();
   });
 
@@ -45,12 +58,12 @@ export function runCluster(config: Config, logger: Logger): void {
       if (workers().length === 0) process.exit(0);
       return;
     }
-    if (code === START_FAILED && !isReady) {
+    if (code === EXIT_START_FAILED && !isReady) {
       for (const other of workers()) other.process.kill('SIGKILL');
-      process.exit(START_FAILED);
+      process.exit(EXIT_START_FAILED);
     }
-    logger.error({ worker: worker.process.pid, code, signal }, 'A worker died and is replaced.');
-    setTimeout(() => isStopping || cluster.fork(), RESTART_DELAY);
+    logger.error({ worker: worker.process.pid, code, signal }, 'Worker died; starting a replacement');
+    setTimeout(() => isStopping || cluster.fork(), RESTART_DELAY_MS);
   });
 
   for (const signal of STOP_SIGNALS) process.on(signal, stop);
@@ -58,25 +71,25 @@ export function runCluster(config: Config, logger: Logger): void {
 }
 
 /** Forwards SIGHUP to the workers that are ready. Returns a function to call with each worker that becomes ready. */
-function passOnHangUps(): (worker: Worker) => void {
+function forwardHangups(): (worker: Worker) => void {
   const ready = new WeakSet<Worker>();
-  let isHungUp = false;
+  let wasHungUp = false;
   process.on('SIGHUP', () => {
-    isHungUp = true;
+    wasHungUp = true;
     for (const worker of workers()) if (ready.has(worker)) worker.process.kill('SIGHUP');
   });
   return (worker) => {
     ready.add(worker);
     // Earlier, SIGHUP would have ended the worker. The log file that it opened may have been moved since.
-    if (isHungUp) worker.process.kill('SIGHUP');
+    if (wasHungUp) worker.process.kill('SIGHUP');
   };
 }
 
 const workers = (): Worker[] => Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
 
-function killAll(logger: Logger): void {
+function killWorkers(logger: Logger): void {
   for (const worker of workers()) {
-    logger.error({ worker: worker.process.pid }, 'A worker did not stop in time and is killed.');
+    logger.error({ worker: worker.process.pid }, 'Worker did not stop in time; killing it');
     worker.process.kill('SIGKILL');
   }
 }

@@ -7,12 +7,12 @@ import { SettingsError } from '../settings/setting.ts';
 import { isLocalFileSystem } from '../stores/disk/file-system-type.ts';
 import { isReservedName } from '../stores/disk/reserved-names.ts';
 
-/** Holdall's own files, and the consequence if users can read or change them. */
-const PRIVATE = {
-  STATE_DIR: 'the key of all sessions',
-  ACCESS_FILE: 'the hashes of passwords, and all rights',
+/** Holdall's own files, and what users could read or change in them. */
+const EXPOSED_DATA = {
+  STATE_DIR: 'the signing key of all sessions',
+  ACCESS_FILE: 'password hashes and all permissions',
   AUDIT_LOG: 'the audit log',
-  CACHE_DIR: 'thumbnails of files that they may not see',
+  CACHE_DIR: 'thumbnails of private files',
 } as const;
 
 /**
@@ -28,7 +28,7 @@ export async function requirePrivatePaths(config: Config): Promise<void> {
     if (path === undefined || (name === 'AUDIT_LOG' && (path === 'stdout' || path === 'off'))) continue;
     if (!(await isServed(path, served.path))) continue;
     problems.push(
-      `${name} ${path} must not lie in ${served.setting}: users who can read or write there would have ${PRIVATE[name]}. Choose a place outside of ${resolve(served.path)}. Example: ${name}=${SETTINGS[name].example}`,
+      `${name} ${path} is inside ${served.setting}, where users could read or change ${EXPOSED_DATA[name]}. Choose a path outside ${resolve(served.path)}. Example: ${name}=${SETTINGS[name].example}`,
     );
   }
   if (problems.length > 0) throw new SettingsError(problems);
@@ -39,14 +39,14 @@ export async function requirePrivatePaths(config: Config): Promise<void> {
  * leads out of the served folder counts, because users with write permission can replace it.
  */
 export async function isServed(path: string, diskRoot: string): Promise<boolean> {
-  const root = (await wayTo(diskRoot)).at(-1) ?? resolve(diskRoot);
-  const isRoot = await comparisonWith(root);
-  const places = await wayTo(path);
-  for (const [index, place] of places.entries()) {
+  const root = (await resolvePathSteps(diskRoot)).at(-1) ?? resolve(diskRoot);
+  const isRoot = await createFolderMatcher(root);
+  const steps = await resolvePathSteps(path);
+  for (const [index, step] of steps.entries()) {
     let below = '';
-    for (let folder = place; ; folder = dirname(folder)) {
+    for (let folder = step; ; folder = dirname(folder)) {
       if (await isRoot(folder)) {
-        if (below === '' ? index === places.length - 1 : !isReservedName(below)) return true;
+        if (below === '' ? index === steps.length - 1 : !isReservedName(below)) return true;
         break;
       }
       if (dirname(folder) === folder) break;
@@ -61,29 +61,29 @@ export async function isServed(path: string, diskRoot: string): Promise<boolean>
  * Network and FUSE file systems can give each spelling its own inode number. There, paths that differ only in case
  * are treated as equal.
  */
-async function comparisonWith(root: string): Promise<(folder: string) => Promise<boolean>> {
+async function createFolderMatcher(root: string): Promise<(folder: string) => Promise<boolean>> {
   const identity = await stat(root, { bigint: true }).catch(() => undefined);
   const type = await statfs(root).then(
     (found) => found.type,
     () => undefined,
   );
-  const mayIgnoreCase = type !== undefined && !isLocalFileSystem(type);
+  const isCaseFolded = type !== undefined && !isLocalFileSystem(type);
   return async (folder) => {
-    if (folder === root || (mayIgnoreCase && foldNames(folder) === foldNames(root))) return true;
+    if (folder === root || (isCaseFolded && foldNames(folder) === foldNames(root))) return true;
     const found = identity && (await stat(folder, { bigint: true }).catch(() => undefined));
     return found !== undefined && found.dev === identity?.dev && found.ino === identity.ino;
   };
 }
 
 /** The number of symbolic links that Linux follows in one path. */
-const MAX_LINKS = 40;
+const MAX_SYMLINKS = 40;
 
 /**
  * Returns the paths that the system resolves for `path`, each without symbolic links above it: every segment, every
  * link, and finally the target. Missing segments count as folders.
  */
-async function wayTo(path: string): Promise<string[]> {
-  const places: string[] = [];
+async function resolvePathSteps(path: string): Promise<string[]> {
+  const steps: string[] = [];
   const names = resolve(path).split(sep).filter(Boolean);
   let current = resolve('/');
   for (let links = 0; names.length > 0; ) {
@@ -92,16 +92,16 @@ async function wayTo(path: string): Promise<string[]> {
       if (name === '..') current = dirname(current);
       continue;
     }
-    const place = join(current, name);
-    places.push(place);
-    const target = links < MAX_LINKS ? await readlink(place).catch(() => undefined) : undefined;
+    const step = join(current, name);
+    steps.push(step);
+    const target = links < MAX_SYMLINKS ? await readlink(step).catch(() => undefined) : undefined;
     if (target === undefined) {
-      current = place;
+      current = step;
       continue;
     }
     links++;
     if (isAbsolute(target)) current = resolve('/');
     names.unshift(...target.split(sep).filter(Boolean));
   }
-  return [...places, current];
+  return [...steps, current];
 }

@@ -10,16 +10,16 @@ export interface RedisConnection {
 }
 
 /** Milliseconds until a command must have its response. A longer wait would delay requests that have a fallback. */
-const COMMAND_TIMEOUT = 1000;
+const COMMAND_TIMEOUT_MS = 1000;
 
 /** Milliseconds without a response after which the connection is closed and a new one is opened. */
-const SOCKET_TIMEOUT = 2000;
+const SOCKET_TIMEOUT_MS = 2000;
 
 /** Milliseconds to establish a connection. */
-const CONNECT_TIMEOUT = 3000;
+const CONNECT_TIMEOUT_MS = 3000;
 
 /** Maximum milliseconds between two connection attempts. */
-const LONGEST_RETRY = 5000;
+const MAX_RETRY_DELAY_MS = 5000;
 
 /**
  * Connects to Redis, and reconnects when the connection is lost. A command fails after a second without a response,
@@ -30,37 +30,38 @@ const LONGEST_RETRY = 5000;
 export function connectRedis(url: string, logger: Pick<Logger, 'info' | 'warn'>): RedisConnection {
   const redis = new Redis(url, {
     connectionName: 'holdall',
-    connectTimeout: CONNECT_TIMEOUT,
-    commandTimeout: COMMAND_TIMEOUT,
-    socketTimeout: SOCKET_TIMEOUT,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    retryStrategy: (times) => Math.min(100 * 2 ** Math.min(times, 10), LONGEST_RETRY),
+    retryStrategy: (times) => Math.min(100 * 2 ** Math.min(times, 10), MAX_RETRY_DELAY_MS),
   });
-  let isReached: boolean | undefined;
+  let isConnected: boolean | undefined;
   let isClosing = false;
 
-  const lose = (reason: string) => {
-    if (isReached === false || isClosing) return;
-    isReached = false;
+  const logUnreachable = (reason: string) => {
+    if (isConnected === false || isClosing) return;
+    isConnected = false;
     // Log only the message: a command error also has the parameters, and those of AUTH contain the password.
-    const until =
-      'requests are not limited, each machine counts attempts to sign in for itself, and requests with a session are a 503';
-    logger.warn({ reason }, `Redis is not reached: until it is, ${until}.`);
+    logger.warn(
+      { reason },
+      'Redis unreachable; rate limits suspended, sign-in attempts counted per machine, sessions unavailable',
+    );
   };
-  redis.on('error', (error: Error) => lose(error.message));
-  redis.on('close', () => lose('The connection was closed.'));
+  redis.on('error', (error: Error) => logUnreachable(error.message));
+  redis.on('close', () => logUnreachable('Connection closed'));
   redis.on('ready', () => {
-    if (isReached === true) return;
-    isReached = true;
-    logger.info('Redis is reached.');
+    if (isConnected === true) return;
+    isConnected = true;
+    logger.info('Redis connected');
   });
 
-  const warnOfFailure = throttleLog((commands, reason: string) =>
+  const warnThrottled = throttleLog((commands, reason: string) =>
     logger.warn(
       { reason, commands },
-      'Redis does not execute commands: requests may not be limited, and each machine may count attempts to sign in for itself.',
+      'Redis commands failed; rate limits may be suspended, sign-in attempts may be counted per machine',
     ),
   );
   const send = redis.sendCommand.bind(redis);
@@ -68,7 +69,7 @@ export function connectRedis(url: string, logger: Pick<Logger, 'info' | 'warn'>)
     // Failures of the handshake are errors of the connection.
     if (redis.status === 'ready') {
       command.promise.catch((error: unknown) => {
-        if (isFailure(error)) warnOfFailure(error.message);
+        if (isCommandFailure(error)) warnThrottled(error.message);
       });
     }
     return send(command, stream);
@@ -84,7 +85,7 @@ export function connectRedis(url: string, logger: Pick<Logger, 'info' | 'warn'>)
 }
 
 /** Returns whether Redis refused a command or took too long, except for a script that it only has to load again. */
-function isFailure(error: unknown): error is Error {
+function isCommandFailure(error: unknown): error is Error {
   if (!(error instanceof Error) || error.message.startsWith('NOSCRIPT')) return false;
   return error.name === 'ReplyError' || error.message === 'Command timed out';
 }

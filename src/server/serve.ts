@@ -1,32 +1,101 @@
 import cluster from 'node:cluster';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
+import { AccessFileError } from '../access/access-file-syntax.ts';
 import type { Config } from '../config/settings.ts';
-import { writeLinesTo } from './audit-log.ts';
-import { runCluster } from './cluster.ts';
+import { PageNotBuilt } from '../http/page/web-page.ts';
+import { isStoreError } from '../model/error.ts';
+import { SettingsError } from '../settings/setting.ts';
+import { createLineWriter } from './audit-log.ts';
+import { EXIT_START_FAILED, hasLogFiles, runCluster, STOP_SIGNALS } from './cluster.ts';
+import type { RunningService } from './service.ts';
 
 /** Serves, in this process or in workers, until a stop signal. */
 export async function serve(config: Config, version: string): Promise<void> {
-  const logger = pino({ level: config.LOG_LEVEL, base: { pid: process.pid } }, { write: toStdout });
+  const logger = pino({ level: config.LOG_LEVEL, base: { pid: process.pid } }, { write: writeLogLine });
   if (cluster.isPrimary && config.WORKERS > 1) return runCluster(config, logger);
-  // Loaded only here: the primary of a cluster serves nothing itself, and saves 50 MB.
-  const { runService } = await import('./worker.ts');
-  await runService(config, logger, ({ url, serves, access }) => {
-    const ready = { url, serves, access, version, workers: config.WORKERS };
-    if (cluster.isWorker) process.send?.({ ready });
-    else logger.info(ready, 'Holdall is ready.');
-  });
+  const { url, serves, access } = await runService(config, logger);
+  const ready = { url, serves, access, version, workers: config.WORKERS };
+  if (cluster.isWorker) process.send?.({ ready });
+  else logger.info(ready, 'Holdall is ready');
 }
 
-const writeToStdout = writeLinesTo(1, { waits: true });
+const writeToStdout = createLineWriter(1, { waitsForPipe: true });
 
 /**
  * Writes a line to stdout. A line that can't be written is lost, as on a full disk: there is nowhere to report it,
  * and the service continues.
  */
-function toStdout(line: string): void {
+function writeLogLine(line: string): void {
   try {
     writeToStdout(line);
   } catch {
     // See above.
+  }
+}
+
+/** Starts the service in this process. A stop signal stops it and exits with 0. */
+async function runService(config: Config, logger: Logger): Promise<RunningService> {
+  let service: RunningService | undefined;
+  let wasHungUp = false;
+  // Installed before anything is opened, because SIGHUP ends a process without a handler.
+  if (hasLogFiles(config)) {
+    process.on('SIGHUP', () => {
+      wasHungUp = true;
+      service?.reopenLogs();
+    });
+  }
+  service = await startOrExit(config, logger);
+  if (wasHungUp) service.reopenLogs();
+  stopOnSignal(service, logger);
+  return service;
+}
+
+async function startOrExit(config: Config, logger: Logger): Promise<RunningService> {
+  // Loaded only here: the primary of a cluster serves nothing itself, and saves 50 MB.
+  const { startService } = await import('./service.ts');
+  return startService(config, logger).catch((error: unknown) => {
+    const reason = explainStartError(error);
+    if (reason === undefined) logger.fatal({ err: error }, 'Start failed');
+    else process.stderr.write(`holdall: ${reason}\n`);
+    process.exit(EXIT_START_FAILED);
+  });
+}
+
+function stopOnSignal(service: RunningService, logger: Logger): void {
+  let isStopping = false;
+  const stop = async (signal: string) => {
+    if (isStopping) return;
+    isStopping = true;
+    logger.info({ signal }, 'Stopping; draining requests in progress');
+    const outcome = await service.stop();
+    logger.info({ outcome }, 'Stopped');
+    process.exit(0);
+  };
+  for (const signal of STOP_SIGNALS) process.on(signal, () => void stop(signal));
+}
+
+/**
+ * Returns the reason why the service can't start, as one line or a list of mistakes. Returns undefined for a bug,
+ * which needs its stack trace.
+ */
+export function explainStartError(error: unknown): string | undefined {
+  if (error instanceof SettingsError || error instanceof AccessFileError) return error.message;
+  if (error instanceof PageNotBuilt || isStoreError(error)) return error.message;
+  if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) return undefined;
+  if (error.syscall === 'getaddrinfo') {
+    const host = 'hostname' in error ? String(error.hostname) : '';
+    return `Can't resolve HOST "${host}". Set it to an address of this machine.`;
+  }
+  if (error.syscall !== 'listen' && error.syscall !== 'bind') return undefined;
+  const address = `${'address' in error ? String(error.address) : 'HOST'}:${'port' in error ? String(error.port) : 'PORT'}`;
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return `${address} is already in use. Stop the program that listens there, or set PORT to another port.`;
+    case 'EACCES':
+      return `No permission to listen on ${address}: ports below 1024 need root. Set PORT to a higher port.`;
+    case 'EADDRNOTAVAIL':
+      return `${address} is not an address of this machine. Set HOST to one of its addresses, or to 0.0.0.0 for all.`;
+    default:
+      return `Can't listen on ${address}: ${error.message}`;
   }
 }

@@ -14,13 +14,18 @@ import {
 export type SharedLimit = 'requests' | 'attempts';
 
 /** Milliseconds that the primary has to respond. Afterwards, a worker counts on its own. */
-const RESPONSE_TIMEOUT = 1000;
+const RESPONSE_TIMEOUT_MS = 1000;
 
-type Ask = readonly [id: string, request: TakeRequest];
+type CounterRequest = readonly [id: string, request: TakeRequest];
 
 /** Messages between a worker and the primary. `window` notifies the other workers of a change. */
 type Message =
-  | { readonly kind: 'take'; readonly limit: SharedLimit; readonly batch: number; readonly asks: readonly Ask[] }
+  | {
+      readonly kind: 'take';
+      readonly limit: SharedLimit;
+      readonly batch: number;
+      readonly asks: readonly CounterRequest[];
+    }
   | {
       readonly kind: 'taken';
       readonly limit: SharedLimit;
@@ -31,8 +36,8 @@ type Message =
   | { readonly kind: 'window'; readonly limit: SharedLimit; readonly id: string; readonly window: Window };
 
 /** Counts for all workers, in the primary. A limit therefore applies to the whole service and outlives a worker. */
-export function countForWorkers(): void {
-  const counted = { requests: new FixedWindows(), attempts: new FixedWindows() };
+export function serveCountersToWorkers(): void {
+  const windows = { requests: new FixedWindows(), attempts: new FixedWindows() };
 
   /**
    * Sends a window of attempts to the other workers. Windows of requests change too often, and no worker peeks at them.
@@ -40,34 +45,34 @@ export function countForWorkers(): void {
   const announce = (from: Worker, limit: SharedLimit, id: string, { count, ends }: Window) => {
     if (limit === 'requests') return;
     for (const worker of Object.values(cluster.workers ?? {})) {
-      if (worker && worker !== from) tell(worker, { kind: 'window', limit, id, window: { count, ends } });
+      if (worker && worker !== from) sendToWorker(worker, { kind: 'window', limit, id, window: { count, ends } });
     }
   };
 
   cluster.on('message', (worker: Worker, message: Message | { readonly kind: undefined }) => {
     if (message.kind === 'take') {
       const { limit, batch, asks } = message;
-      const taken = asks.map(([id, request]) => counted[limit].take(id, request));
-      tell(worker, { kind: 'taken', limit, batch, taken });
+      const taken = asks.map(([id, request]) => windows[limit].take(id, request));
+      sendToWorker(worker, { kind: 'taken', limit, batch, taken });
       for (const [index, [id]] of asks.entries()) {
         const window = taken[index];
         if (window && window.granted > 0) announce(worker, limit, id, window);
       }
     } else if (message.kind === 'give-back') {
       const { limit, id } = message;
-      const window = counted[limit].refund(id);
+      const window = windows[limit].refund(id);
       if (window) announce(worker, limit, id, window);
     }
   });
 }
 
-function tell(worker: Worker, message: Message): void {
+function sendToWorker(worker: Worker, message: Message): void {
   // The worker can exit before the message is sent.
   if (worker.isConnected()) worker.send(message, undefined, undefined, () => {});
 }
 
-interface Waiting {
-  readonly ask: Ask;
+interface PendingRequest {
+  readonly ask: CounterRequest;
   readonly settle: (taken: TakeResult) => void;
 }
 
@@ -79,8 +84,8 @@ export function createPrimaryCounters(limit: SharedLimit, warn: () => void): Win
   /** `own` holds the counts of this process; `known` holds the primary's windows as last reported. */
   const own = new FixedWindows();
   const known = new FixedWindows();
-  const sent = new Map<number, { readonly asks: readonly Waiting[]; readonly timer: NodeJS.Timeout }>();
-  let next: Waiting[] = [];
+  const sent = new Map<number, { readonly asks: readonly PendingRequest[]; readonly timer: NodeJS.Timeout }>();
+  let next: PendingRequest[] = [];
   let batches = 0;
 
   const giveUp = (batch: number) => {
@@ -96,7 +101,7 @@ export function createPrimaryCounters(limit: SharedLimit, warn: () => void): Win
     const asks = next;
     next = [];
     const batch = ++batches;
-    sent.set(batch, { asks, timer: setTimeout(() => giveUp(batch), RESPONSE_TIMEOUT).unref() });
+    sent.set(batch, { asks, timer: setTimeout(() => giveUp(batch), RESPONSE_TIMEOUT_MS).unref() });
     send({ kind: 'take', limit, batch, asks: asks.map(({ ask }) => ask) }, () => giveUp(batch));
   };
 

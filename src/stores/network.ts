@@ -1,14 +1,9 @@
 import { StoreError } from '../model/error.ts';
-import type { BackendAnswer, BackendRequest } from '../observability/tracer.ts';
+import type { BackendRequest, BackendResponse } from '../observability/tracer.ts';
 
 /** Values of `retryAfter` in seconds: `SOON` if the host is busy, `LATER` if the operator has to act. */
 export const RETRY_SOON_SECONDS = 2;
 export const RETRY_LATER_SECONDS = 30;
-
-/** Returns the `unavailable` error for calls to a store that is closing. */
-export function shuttingDown(): StoreError {
-  return new StoreError('unavailable', 'The service is stopping. Try again in a second.', { retryAfter: 1 });
-}
 
 /** How error messages name a remote host and its settings. */
 export interface RemoteHost {
@@ -75,11 +70,11 @@ export async function sendObserved<Answer>(
   tell: RequestObserver | undefined,
   { method, url }: Pick<BackendRequest, 'method' | 'url'>,
   send: () => Promise<Answer>,
-  read: (answer: Answer) => BackendAnswer,
+  read: (answer: Answer) => BackendResponse,
 ): Promise<Answer> {
   if (!tell) return send();
   const started = performance.now();
-  const told = (answer: BackendAnswer) =>
+  const told = (answer: BackendResponse) =>
     tell({ method, url: url.split('?')[0] ?? '', ...answer, milliseconds: performance.now() - started });
   try {
     const answer = await send();

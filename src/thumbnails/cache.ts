@@ -24,20 +24,20 @@ export interface ThumbnailCache {
 }
 
 /** Maximum bytes of thumbnails in memory. */
-const MEMORY_SIZE = 16 * 1024 * 1024;
+const MAX_MEMORY_BYTES = 16 * 1024 * 1024;
 
 /**
  * Milliseconds after which a thumbnail in memory is read from disk again. The read records its use on disk: otherwise,
  * the disk cache would evict thumbnails that are only read from memory.
  */
-const NOTE_USE_AFTER = 60 * 60 * 1000;
+const MEMORY_TTL_MS = 60 * 60 * 1000;
 
 export function createCache({ folder, size, warn }: CacheOptions): ThumbnailCache {
   const disk = size > 0 ? createDiskCache({ folder, size, warn }) : undefined;
   const memory = new LRUCache<string, Buffer>({
-    maxSize: MEMORY_SIZE,
+    maxSize: MAX_MEMORY_BYTES,
     sizeCalculation: (thumbnail) => thumbnail.length,
-    ttl: disk ? NOTE_USE_AFTER : 0,
+    ttl: disk ? MEMORY_TTL_MS : 0,
   });
 
   return {
@@ -77,22 +77,22 @@ export interface DiskCache {
 }
 
 /** Maximum bytes of a cache file, far above any thumbnail. A larger file is not from this cache and is not read. */
-const MAX_FILE = 4 * 1024 * 1024;
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 const CHECKSUM_BYTES = 32;
 
-const KEY = /^[0-9a-f]{64}$/;
+const KEY_PATTERN = /^[0-9a-f]{64}$/;
 
 /** Maximum pending writes. With a slow disk, further thumbnails are not cached, so that they do not fill the memory. */
-const MAX_WRITES = 64;
+const MAX_PENDING_WRITES = 64;
 
 /** Creates a cache of `size` bytes in `folder`, which is created if missing. Evicts the least recently used files. */
 export function createDiskCache({ folder, size, warn }: { folder: string; size: number; warn: Warn }): DiskCache {
   const cache = createCacheFolder({
     path: folder,
     size,
-    names: KEY,
-    warn: (error) => warn('The folder of the thumbnail cache could not be cleaned up.', error),
+    names: KEY_PATTERN,
+    warn: (error) => warn('Thumbnail cache cleanup failed', error),
   });
   const writes = new Set<Promise<void>>();
   let isClosed = false;
@@ -101,12 +101,12 @@ export function createDiskCache({ folder, size, warn }: { folder: string; size: 
     try {
       await store(cache, key, thumbnail);
     } catch (error) {
-      warn('A thumbnail could not be written to the cache.', error);
+      warn('Thumbnail cache write failed', error);
     }
   };
 
   const ready = cache.make().catch((error: unknown) => {
-    warn('The folder of the thumbnail cache could not be made.', error);
+    warn('Thumbnail cache folder could not be created', error);
   });
 
   return {
@@ -114,13 +114,13 @@ export function createDiskCache({ folder, size, warn }: { folder: string; size: 
       try {
         return await load(folder, key);
       } catch (error) {
-        if (!isMissing(error)) warn('A thumbnail could not be read from the cache.', error);
+        if (!isMissing(error)) warn('Thumbnail cache read failed', error);
         return undefined;
       }
     },
 
     set(key, thumbnail) {
-      if (isClosed || writes.size >= MAX_WRITES || CHECKSUM_BYTES + thumbnail.length > size) return;
+      if (isClosed || writes.size >= MAX_PENDING_WRITES || CHECKSUM_BYTES + thumbnail.length > size) return;
       const running = ready.then(() => write(key, thumbnail)).finally(() => writes.delete(running));
       writes.add(running);
     },
@@ -140,7 +140,7 @@ async function load(folder: string, key: string): Promise<Buffer> {
   const file = await open(path);
   try {
     const { size } = await file.stat();
-    if (size > MAX_FILE) throw new Error(`${path} has ${size} bytes, which no thumbnail has.`);
+    if (size > MAX_FILE_BYTES) throw new Error(`${path} has ${size} bytes, which no thumbnail has.`);
     const content = await file.readFile();
     const thumbnail = content.subarray(CHECKSUM_BYTES);
     if (!checksum(key, thumbnail).equals(content.subarray(0, CHECKSUM_BYTES))) {

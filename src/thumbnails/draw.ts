@@ -1,11 +1,8 @@
 import sharp, { type Metadata } from 'sharp';
 import { RenderError, type RenderFault } from './errors.ts';
-import { MAX_AVIF_PIXELS, MAX_PIXELS } from './limits.ts';
+import { MAX_AVIF_PIXELS, MAX_PIXELS, THUMBNAIL_SIZE } from './limits.ts';
 
-/** Width and height of every thumbnail, in pixels. */
-const THUMBNAIL_SIZE = 320;
-
-const QUALITY = 80;
+const JPEG_QUALITY = 80;
 
 // No image is opened twice, so libvips' operation cache would only use memory. A semaphore limits parallel renders;
 // threads within one render would only fragment memory (sharp's advice for glibc).
@@ -19,7 +16,7 @@ sharp.unblock({
   operation: ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer'],
 });
 
-/** Unblocks all supported formats. Call it only in a separate process: see `render-process.ts`. */
+/** Unblocks all supported formats. Call it only in a child process: see `render-process.ts`. */
 export function allowAllFormats(): void {
   sharp.unblock({
     operation: [
@@ -36,17 +33,17 @@ export function allowAllFormats(): void {
  * is upright, cropped to the centre, and has a white background, no metadata, and the first frame of an animation. For
  * a partly damaged image, draws the readable part.
  *
- * Throws `RenderError`. A render can't be aborted. libvips checks `timeLimit` (milliseconds) from time to time, but
+ * Throws `RenderError`. A render can't be aborted. libvips checks `timeoutMs` (milliseconds) from time to time, but
  * some decoders never let it check.
  */
-export async function drawThumbnail(image: Buffer, timeLimit: number): Promise<Buffer> {
+export async function drawThumbnail(image: Buffer, timeoutMs: number): Promise<Buffer> {
   const metadata = await inspect(image);
   try {
-    return await draw(image, metadata, { failOn: 'error', timeLimit });
+    return await draw(image, metadata, { failOn: 'error', timeoutMs });
   } catch (error) {
     const problem = asRenderError(error);
     if (problem.fault !== 'damaged') throw problem;
-    return drawDamaged(image, metadata, timeLimit, problem);
+    return drawReadablePart(image, metadata, timeoutMs, problem);
   }
 }
 
@@ -61,17 +58,17 @@ async function inspect(image: Buffer): Promise<Metadata> {
   }
 }
 
-type DrawOptions = { readonly failOn: 'error' | 'none'; readonly timeLimit: number };
+type DrawOptions = { readonly failOn: 'error' | 'none'; readonly timeoutMs: number };
 
-function draw(image: Buffer, metadata: Metadata, { failOn, timeLimit }: DrawOptions): Promise<Buffer> {
+function draw(image: Buffer, metadata: Metadata, { failOn, timeoutMs }: DrawOptions): Promise<Buffer> {
   const pipeline = sharp(image, { autoOrient: true, failOn, limitInputPixels: MAX_PIXELS });
-  const square = centreOfSliver(metadata.autoOrient);
+  const square = cropOfThinImage(metadata.autoOrient);
   if (square) pipeline.extract(square);
   pipeline
     .resize(THUMBNAIL_SIZE, THUMBNAIL_SIZE, { fit: 'cover' })
     .flatten({ background: 'white' })
-    .timeout({ seconds: Math.ceil(timeLimit / 1000) })
-    .jpeg({ quality: QUALITY });
+    .timeout({ seconds: Math.ceil(timeoutMs / 1000) })
+    .jpeg({ quality: JPEG_QUALITY });
   // sharp converts 16-bit images with a profile to Display P3, and to sRGB only if an output profile is set. A 16-bit
   // image without a profile was never in P3, so an output profile would give it wrong colours.
   if (metadata.depth === 'ushort' && metadata.hasProfile) pipeline.withIccProfile('srgb', { attach: false });
@@ -83,21 +80,21 @@ function draw(image: Buffer, metadata: Metadata, { failOn, timeLimit }: DrawOpti
  * the thumbnail's height would exceed the limits of libvips (10,000,000 pixels per side; 32,767 for SVG). The thumbnail
  * shows only the centre anyway.
  */
-function centreOfSliver({ width, height }: { width: number; height: number }) {
+function cropOfThinImage({ width, height }: { width: number; height: number }) {
   const side = Math.min(width, height);
   if (side >= THUMBNAIL_SIZE || Math.max(width, height) <= 100 * side) return undefined;
   return { left: Math.floor((width - side) / 2), top: Math.floor((height - side) / 2), width: side, height: side };
 }
 
 /** Draws the readable part of a truncated or damaged image. Throws `problem` if the result has only one colour. */
-async function drawDamaged(
+async function drawReadablePart(
   image: Buffer,
   metadata: Metadata,
-  timeLimit: number,
+  timeoutMs: number,
   problem: RenderError,
 ): Promise<Buffer> {
   try {
-    const thumbnail = await draw(image, metadata, { failOn: 'none', timeLimit });
+    const thumbnail = await draw(image, metadata, { failOn: 'none', timeoutMs });
     const { channels } = await sharp(thumbnail).stats();
     if (channels.some(({ stdev }) => stdev >= 1)) return thumbnail;
   } catch (error) {
@@ -110,10 +107,10 @@ async function drawDamaged(
 function asRenderError(error: unknown): RenderError {
   if (error instanceof RenderError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new RenderError(faultIn(message), message, { cause: error });
+  return new RenderError(faultOf(message), message, { cause: error });
 }
 
-function faultIn(message: string): RenderFault {
+function faultOf(message: string): RenderFault {
   if (message.includes('unsupported image format')) return 'unsupported';
   // libvips reports an SVG whose size overflows an integer as zero pixels wide.
   if (/pixel limit|zero-sized image/.test(message)) return 'too-many-pixels';

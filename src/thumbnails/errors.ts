@@ -1,96 +1,100 @@
 import { type ErrorKind, quoted, StoreError } from '../model/error.ts';
 import type { FilePath } from '../model/path.ts';
 import type { FileEntry } from '../model/store.ts';
-import { MAX_AVIF_PIXELS, MAX_PIXELS, MAX_SOURCE_SIZE } from './limits.ts';
+import { MAX_AVIF_PIXELS, MAX_PIXELS, MAX_SOURCE_BYTES } from './limits.ts';
 
 /** Throws `too-large` if the file is too large for a thumbnail, and `invalid-request` if it is empty. */
 export function requireUsableSize({ path, size }: FileEntry): void {
   if (size === 0) {
     throw new StoreError('invalid-request', `The file ${quoted(path)} is empty: there is no image in it.`);
   }
-  if (size > MAX_SOURCE_SIZE) {
-    const limit = `Thumbnails are made of files of up to ${MAX_SOURCE_SIZE} bytes (50 MB).`;
+  if (size > MAX_SOURCE_BYTES) {
+    const limit = `Thumbnails support files of up to ${MAX_SOURCE_BYTES} bytes (50 MB).`;
     throw new StoreError('too-large', `The file ${quoted(path)} has ${size} bytes. ${limit}`);
   }
 }
 
 export interface RenderLimits {
   /** Milliseconds. */
-  readonly timeLimit: number;
+  readonly timeoutMs: number;
   /** Bytes. */
-  readonly memoryLimit: number;
+  readonly memoryLimitBytes: number;
 }
 
 /** Translates a `RenderError` for the user who requested the thumbnail of `file`. Returns any other error unchanged. */
 export function asStoreError(error: unknown, file: FilePath, limits: RenderLimits): unknown {
   if (!(error instanceof RenderError)) return error;
-  const kind = KINDS[error.fault] ?? 'too-large';
+  const kind = ERROR_KINDS[error.fault] ?? 'too-large';
   const retryAfter = kind === 'unavailable' ? { retryAfter: 5 } : {};
-  return new StoreError(kind, textOf(error, quoted(file), limits), { cause: error, ...retryAfter });
+  return new StoreError(kind, messageOf(error, quoted(file), limits), { cause: error, ...retryAfter });
 }
 
-const KINDS: Partial<Readonly<Record<RenderFault, ErrorKind>>> = {
+const ERROR_KINDS: Partial<Readonly<Record<RenderFault, ErrorKind>>> = {
   unsupported: 'invalid-request',
   damaged: 'invalid-request',
   killed: 'unavailable',
 };
 
-function textOf({ fault, dimensions }: RenderError, name: string, { timeLimit, memoryLimit }: RenderLimits): string {
+function messageOf(
+  { fault, dimensions }: RenderError,
+  name: string,
+  { timeoutMs, memoryLimitBytes }: RenderLimits,
+): string {
   switch (fault) {
     case 'unsupported':
-      return `The file ${name} is not an image that can be read. ${FORMATS}`;
+      return `The file ${name} is not an image that can be read. ${SUPPORTED_FORMATS}`;
     case 'damaged':
       return `The image ${name} can't be read: it is damaged or incomplete. Upload it again.`;
     case 'too-many-pixels':
       return `The image ${name} is too large${dimensions ? ` with ${dimensions} pixels` : ''}. ${PIXEL_LIMIT}`;
     case 'too-large-unpacked':
-      return `The compressed SVG ${name} is larger than ${MAX_SOURCE_SIZE} bytes (50 MB) when it is unpacked.`;
+      return `The compressed SVG ${name} is larger than ${MAX_SOURCE_BYTES} bytes (50 MB) when it is unpacked.`;
     case 'too-much-memory':
       return (
-        `The image ${name} is too large: drawing it takes more than ${Math.round(memoryLimit / 2 ** 20)} MiB of ` +
+        `The image ${name} is too large: drawing it takes more than ${Math.round(memoryLimitBytes / 2 ** 20)} MiB of ` +
         'memory. Upload it with fewer pixels, or as a JPEG.'
       );
     case 'too-slow':
-      return `The image ${name} is too complex: it took longer than ${timeLimit / 1000} seconds to draw, and was given up.`;
+      return `The image ${name} is too complex: it took longer than ${timeoutMs / 1000} seconds to draw, and was given up.`;
     case 'killed':
       return `The image ${name} could not be drawn: the server may be out of memory. Try again in a few seconds.`;
   }
 }
 
-const FORMATS = 'Thumbnails are made of JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG.';
+const SUPPORTED_FORMATS = 'Thumbnails are made of JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG.';
 
 const PIXEL_LIMIT =
   `Thumbnails are made of images of up to ${MAX_PIXELS / 1_000_000} megapixels, of an AVIF of up to ` +
   `${MAX_AVIF_PIXELS / 1_000_000} megapixels, and of an SVG of up to 32,767 pixels a side.`;
 
 /** The conditions of a render failure besides the image. */
-export interface FailureOptions {
-  /** Maximum memory of a drawing process, in bytes. */
+export interface FailureConditions {
+  /** Maximum memory of a child process, in bytes. */
   readonly memoryLimit: number;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-const MINUTE = 60_000;
-const DAY = 24 * 60 * MINUTE;
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
  * Milliseconds for which a failure is cached. The version of an image never changes, so a day only limits the effect of
  * an old decoder version. A slow render may be due to a busy machine, so it is retried after a minute. A fault without
  * an entry is not cached.
  */
-const REMEMBERED_FOR: Partial<Readonly<Record<RenderFault, number>>> = {
-  unsupported: DAY,
-  damaged: DAY,
-  'too-many-pixels': DAY,
-  'too-large-unpacked': DAY,
-  'too-much-memory': DAY,
-  'too-slow': MINUTE,
+const FAILURE_TTL_MS: Partial<Readonly<Record<RenderFault, number>>> = {
+  unsupported: DAY_MS,
+  damaged: DAY_MS,
+  'too-many-pixels': DAY_MS,
+  'too-large-unpacked': DAY_MS,
+  'too-much-memory': DAY_MS,
+  'too-slow': MINUTE_MS,
 };
 
 /** Returns the cache entry for a failure, or undefined if it must not be cached. */
-export function encodeFailure(error: RenderError, { memoryLimit, now }: FailureOptions): Buffer | undefined {
-  const time = REMEMBERED_FOR[error.fault];
+export function encodeFailure(error: RenderError, { memoryLimit, now }: FailureConditions): Buffer | undefined {
+  const time = FAILURE_TTL_MS[error.fault];
   if (time === undefined) return undefined;
   return Buffer.from(JSON.stringify({ until: now + time, memoryLimit, error: serializeRenderError(error) }));
 }
@@ -101,7 +105,7 @@ export function isFailure(entry: Buffer): boolean {
 }
 
 /** Returns the failure in a cache entry, or undefined if it is no longer valid. */
-export function decodeFailure(entry: Buffer, { memoryLimit, now }: FailureOptions): RenderError | undefined {
+export function decodeFailure(entry: Buffer, { memoryLimit, now }: FailureConditions): RenderError | undefined {
   const parsed: unknown = JSON.parse(entry.toString());
   if (typeof parsed !== 'object' || parsed === null) return undefined;
   if (!('until' in parsed && 'memoryLimit' in parsed && 'error' in parsed)) return undefined;
@@ -117,16 +121,16 @@ export type RenderFault =
   | 'damaged'
   /** The image exceeds the limit of pixels. */
   | 'too-many-pixels'
-  /** The unpacked size of a compressed file exceeds `MAX_SOURCE_SIZE`. */
+  /** The unpacked size of a compressed file exceeds `MAX_SOURCE_BYTES`. */
   | 'too-large-unpacked'
-  /** Drawing exceeds the memory limit of a drawing process. */
+  /** Drawing exceeds the memory limit of a child process. */
   | 'too-much-memory'
   /** Drawing exceeds the time limit of a render. */
   | 'too-slow'
-  /** Another process killed the drawing process. The image itself may be valid. */
+  /** Another process killed the child process. The image itself may be valid. */
   | 'killed';
 
-const FAULTS: readonly RenderFault[] = [
+const RENDER_FAULTS: readonly RenderFault[] = [
   'unsupported',
   'damaged',
   'too-many-pixels',
@@ -170,5 +174,5 @@ export function parseRenderError(text: string): RenderError {
 }
 
 function isRenderFault(value: unknown): value is RenderFault {
-  return FAULTS.some((fault) => fault === value);
+  return RENDER_FAULTS.some((fault) => fault === value);
 }

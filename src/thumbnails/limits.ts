@@ -1,5 +1,8 @@
+/** Width and height of every thumbnail, in pixels. */
+export const THUMBNAIL_SIZE = 320;
+
 /** Maximum bytes of a source file: 50 MB. For a compressed SVG, the limit also applies to the unpacked size. */
-export const MAX_SOURCE_SIZE = 50 * 1024 * 1024;
+export const MAX_SOURCE_BYTES = 50 * 1024 * 1024;
 
 /** Maximum pixels of an image: 100 megapixels. */
 export const MAX_PIXELS = 100_000_000;
@@ -11,22 +14,22 @@ export const MAX_PIXELS = 100_000_000;
 export const MAX_AVIF_PIXELS = 50_000_000;
 
 /**
- * Maximum estimated bytes of memory for drawing in the serving process. Other images are drawn in a separate process.
+ * Maximum estimated bytes of memory for drawing in the serving process. Other images are drawn in a child process.
  * Each worker can draw several images in parallel. The limit admits a progressive JPEG of 20 megapixels.
  */
-export const MAX_MEMORY_HERE = 64 * 1024 * 1024;
+export const MAX_INLINE_MEMORY_BYTES = 64 * 1024 * 1024;
 
-/** Maximum memory of one drawing process, in bytes: enough for an AVIF of 50 megapixels. */
-export const MAX_DRAWING_MEMORY = 1024 * 1024 * 1024;
+/** Maximum memory of one child process, in bytes: enough for an AVIF of 50 megapixels. */
+export const MAX_CHILD_MEMORY_BYTES = 1024 * 1024 * 1024;
 
-/** Minimum limit of a drawing process, in bytes. Node.js and libvips alone take 85 MB. */
-export const MIN_DRAWING_MEMORY = 128 * 1024 * 1024;
+/** Minimum limit of a child process, in bytes. Node.js and libvips alone take 85 MB. */
+export const MIN_CHILD_MEMORY_BYTES = 128 * 1024 * 1024;
 
 /**
  * Estimates from the header of an image how many bytes libvips needs to draw its thumbnail. The figures were measured
  * with libvips 8.18; `tests/thumbnails/memory.test.ts` compares the estimates with the real memory use.
  *
- * Returns `Infinity` for a format that is always drawn in a separate process. Returns undefined for a file without a
+ * Returns `Infinity` for a format that is always drawn in a child process. Returns undefined for a file without a
  * supported image format.
  */
 export function estimateMemory(image: Buffer): number | undefined {
@@ -35,24 +38,21 @@ export function estimateMemory(image: Buffer): number | undefined {
   if (image.toString('latin1', 0, 4) === 'RIFF' && image.toString('latin1', 8, 12) === 'WEBP') {
     return estimateWebp(image);
   }
-  return isDrawnApart(image) ? Infinity : undefined;
+  return isChildProcessFormat(image) ? Infinity : undefined;
 }
 
 const PNG_SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /**
- * Returns whether an image has a format that is always drawn in a separate process. Drawing an SVG can take any amount
+ * Returns whether an image has a format that is always drawn in a child process. Drawing an SVG can take any amount
  * of time and memory. An AVIF or a GIF is decoded as a whole, with up to 23 bytes per pixel. The headers of GIF and
  * TIFF alone can fill gigabytes: a GIF of 50 MB can have four million frames.
  */
-function isDrawnApart(image: Buffer): boolean {
+function isChildProcessFormat(image: Buffer): boolean {
   const start = image.toString('latin1', 0, 1000);
   // libvips searches for `<svg` in the first thousand bytes, and also in gzip-compressed files.
   return /^(?:GIF8|II[*+]\0|MM\0[*+]|\x1f\x8b|[^]{4}ftyp)|<svg/i.test(start);
 }
-
-/** Width and height of a thumbnail, in pixels. */
-const THUMBNAIL_SIZE = 320;
 
 interface Raster {
   readonly width: number;
@@ -64,8 +64,8 @@ interface Raster {
  * Returns the bytes that libvips holds of an image that is decoded row by row. It scales down in steps, and holds the
  * source rows of a step: a band, or all rows of a very wide image. If rotation needs more, that amount counts.
  */
-function rowsHeld(image: Raster): number {
-  return Math.max(bandOfRows(image), turnedWhole(image));
+function decodedRowBytes(image: Raster): number {
+  return Math.max(bandBytes(image), rotationBytes(image));
 }
 
 /**
@@ -73,13 +73,13 @@ function rowsHeld(image: Raster): number {
  * the thumbnail. A very thin image is rotated unscaled. Images without an orientation count too: their share is small,
  * except for very long images.
  */
-function turnedWhole({ width, height, bytesPerPixel }: Raster): number {
+function rotationBytes({ width, height, bytesPerPixel }: Raster): number {
   const [shorter, longer] = [Math.max(1, Math.min(width, height)), Math.max(width, height)];
   const isSliver = shorter < THUMBNAIL_SIZE && longer > 100 * shorter;
   return bytesPerPixel * (isSliver ? width * height : (THUMBNAIL_SIZE ** 2 * longer) / shorter);
 }
 
-function bandOfRows({ width, height, bytesPerPixel }: Raster): number {
+function bandBytes({ width, height, bytesPerPixel }: Raster): number {
   const scale = Math.max(1, Math.min(width, height) / THUMBNAIL_SIZE);
   const rows = width > 16 * height ? height : Math.min(height, 64 * scale);
   return width * bytesPerPixel * rows;
@@ -99,7 +99,7 @@ function estimateJpeg(image: Buffer): number {
       const divisor = 2 ** Math.min(3, Math.max(0, Math.floor(Math.log2(Math.min(frame.width, frame.height) / 640))));
       const { components } = frame;
       const [width, height] = [frame.width / divisor, frame.height / divisor];
-      return rowsHeld({ width, height, bytesPerPixel: components }) + (isWhole ? 2 * frame.samples : 0);
+      return decodedRowBytes({ width, height, bytesPerPixel: components }) + (isWhole ? 2 * frame.samples : 0);
     }
     if (!START_OF_FRAME.has(marker) || offset + 6 > image.length) continue;
     const [height, width] = [image.readUInt16BE(offset + 1), image.readUInt16BE(offset + 3)];
@@ -153,11 +153,11 @@ function estimatePng(image: Buffer): number {
   const [width, height] = [image.readUInt32BE(16), image.readUInt32BE(20)];
   const [depth = 8, colour = 0, , , interlaced] = image.subarray(24, 29);
   const bytesPerPixel = (PNG_CHANNELS[colour] ?? 4) * (depth > 8 ? 2 : 1);
-  let memory = interlaced ? 1.2 * width * height * bytesPerPixel : rowsHeld({ width, height, bytesPerPixel });
+  let memory = interlaced ? 1.2 * width * height * bytesPerPixel : decodedRowBytes({ width, height, bytesPerPixel });
   for (let position = 8; position + 8 <= image.length; ) {
     const length = image.readUInt32BE(position);
     const type = image.toString('latin1', position + 4, position + 8);
-    if (COMPRESSED_CHUNKS.has(type)) memory += Math.min(MAX_CHUNK_MEMORY, MAX_DEFLATE_RATIO * length);
+    if (COMPRESSED_CHUNKS.has(type)) memory += Math.min(MAX_CHUNK_MEMORY_BYTES, MAX_DEFLATE_RATIO * length);
     position += 12 + length;
   }
   return memory;
@@ -167,7 +167,7 @@ function estimatePng(image: Buffer): number {
 const PNG_CHANNELS: Readonly<Record<number, number>> = { 0: 2, 2: 4, 3: 4, 4: 2, 6: 4 };
 
 const COMPRESSED_CHUNKS: ReadonlySet<string> = new Set(['zTXt', 'iTXt', 'iCCP']);
-const MAX_CHUNK_MEMORY = 8_000_000;
+const MAX_CHUNK_MEMORY_BYTES = 8_000_000;
 /** Maximum ratio of unpacked to packed bytes of deflate. */
 const MAX_DEFLATE_RATIO = 1032;
 

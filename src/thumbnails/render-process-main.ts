@@ -3,15 +3,15 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { allowAllFormats, drawThumbnail } from './draw.ts';
 import { RenderError, serializeRenderError } from './errors.ts';
-import { MAX_SOURCE_SIZE } from './limits.ts';
-import { REFUSED } from './render-process.ts';
+import { MAX_SOURCE_BYTES } from './limits.ts';
+import { RENDER_ERROR_EXIT_CODE } from './render-process.ts';
 
 /*
  * The process that `render-process.ts` starts for one image. Reads the image from stdin, and writes the thumbnail to
  * stdout. Arguments: size of the image in bytes, time limit in milliseconds, memory limit in bytes.
  */
 
-const [size = 0, timeLimit = 0, memoryLimit = 0] = process.argv.slice(2).map(Number);
+const [size = 0, timeoutMs = 0, memoryLimit = 0] = process.argv.slice(2).map(Number);
 
 // If the machine runs out of memory, Linux kills this process first instead of the service.
 try {
@@ -22,7 +22,7 @@ try {
 
 // The parent process kills this process at the time limit. If the parent itself was killed, this timer ends a render
 // that would take hours. `process.exit` would wait for the render.
-setTimeout(() => process.kill(process.pid, 'SIGKILL'), 2 * timeLimit).unref();
+setTimeout(() => process.kill(process.pid, 'SIGKILL'), 2 * timeoutMs).unref();
 
 // libvips works in other threads, so this thread can check the memory. Limits of the operating system do not fit. V8
 // reserves far more memory than it uses, and libraries without memory crash as if the image were damaged.
@@ -37,10 +37,10 @@ setInterval(() => {
 
 allowAllFormats();
 try {
-  process.stdout.write(await drawThumbnail(await unpack(await readImage()), timeLimit));
+  process.stdout.write(await drawThumbnail(await unpack(await readImage()), timeoutMs));
 } catch (error) {
   if (!(error instanceof RenderError)) throw error;
-  process.exitCode = REFUSED;
+  process.exitCode = RENDER_ERROR_EXIT_CODE;
   process.stdout.write(serializeRenderError(error));
 }
 
@@ -54,7 +54,7 @@ async function readImage(): Promise<Buffer> {
 /** Unpacks a gzip-compressed SVG with a size limit. 50 kB can hold 50 MB, and librsvg itself has no limit. */
 async function unpack(image: Buffer): Promise<Buffer> {
   if (!isPacked(image)) return image;
-  const unpacked = await promisify(gunzip)(image, { maxOutputLength: MAX_SOURCE_SIZE }).catch((error: unknown) => {
+  const unpacked = await promisify(gunzip)(image, { maxOutputLength: MAX_SOURCE_BYTES }).catch((error: unknown) => {
     const fault = error instanceof RangeError ? 'too-large-unpacked' : 'damaged';
     throw new RenderError(fault, String(error), { cause: error });
   });

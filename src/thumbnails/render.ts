@@ -4,8 +4,8 @@ import { quoted, StoreError } from '../model/error.ts';
 import type { FileEntry } from '../model/store.ts';
 import { freeMemory, recyclerOf } from '../streams/chunk-recycling.ts';
 import { RenderError } from './errors.ts';
-import { estimateMemory, MAX_MEMORY_HERE } from './limits.ts';
-import { type DrawApartOptions, drawApart } from './render-process.ts';
+import { estimateMemory, MAX_INLINE_MEMORY_BYTES } from './limits.ts';
+import { type ChildRenderOptions, drawInChildProcess } from './render-process.ts';
 
 /** A render in progress. */
 export interface Render {
@@ -16,31 +16,35 @@ export interface Render {
 }
 
 /**
- * Returns whether an image must be drawn in a separate process, because drawing can take much memory or time. Reads
+ * Returns whether an image must be drawn in a child process, because drawing can take much memory or time. Reads
  * only the header of the image. Throws `RenderError` if it is not an image.
  */
-export function needsProcess(image: Buffer): boolean {
+export function needsChildProcess(image: Buffer): boolean {
   const memory = estimateMemory(image);
   if (memory === undefined) throw new RenderError('unsupported', 'The file has the signature of no image format.');
-  return memory > MAX_MEMORY_HERE;
+  return memory > MAX_INLINE_MEMORY_BYTES;
+}
+
+export interface RenderOptions extends ChildRenderOptions {
+  readonly inChildProcess: boolean;
 }
 
 /**
- * Starts to draw the thumbnail of an image, in a separate process if `isApart` is set. The render owns the image and
- * frees its whole `ArrayBuffer`. `signal` kills a separate process. A render in this process always runs to its end,
+ * Starts to draw the thumbnail of an image, in a child process if `inChildProcess` is set. The render owns the image and
+ * frees its whole `ArrayBuffer`. `signal` kills a child process. A render in this process always runs to its end,
  * because libvips can't be aborted; that takes seconds at most.
  */
-export function startRender(image: Buffer<ArrayBuffer>, options: DrawApartOptions & { isApart: boolean }): Render {
+export function startRender(image: Buffer<ArrayBuffer>, options: RenderOptions): Render {
   const drawing = draw(image, options);
-  return { thumbnail: withinTime(drawing, options.timeLimit), ended: drawing.then(ignore, ignore) };
+  return { thumbnail: withTimeout(drawing, options.timeoutMs), ended: drawing.then(ignore, ignore) };
 }
 
-async function draw(image: Buffer<ArrayBuffer>, options: DrawApartOptions & { isApart: boolean }): Promise<Buffer> {
+async function draw(image: Buffer<ArrayBuffer>, options: RenderOptions): Promise<Buffer> {
   try {
-    if (options.isApart) return await drawApart(image, options);
+    if (options.inChildProcess) return await drawInChildProcess(image, options);
     // Load libvips with the first image: it takes 50 ms, and 23 MB that a process without images does not need.
     const { drawThumbnail } = await import('./draw.ts');
-    return await drawThumbnail(image, options.timeLimit);
+    return await drawThumbnail(image, options.timeoutMs);
   } finally {
     // Otherwise, images of a megabyte cause a full garbage collection after every eighth image. That costs 3 ms of CPU
     // time per thumbnail, in addition to 16 ms for drawing.
@@ -48,9 +52,9 @@ async function draw(image: Buffer<ArrayBuffer>, options: DrawApartOptions & { is
   }
 }
 
-function withinTime(drawing: Promise<Buffer>, timeLimit: number): Promise<Buffer> {
+function withTimeout(drawing: Promise<Buffer>, timeoutMs: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
-  const timer = setTimeout(() => reject(new RenderError('too-slow', 'The time is over.')), timeLimit);
+  const timer = setTimeout(() => reject(new RenderError('too-slow', 'The render timed out.')), timeoutMs);
   drawing.then(resolve, reject).finally(() => clearTimeout(timer));
   return promise;
 }
@@ -60,7 +64,7 @@ const ignore = () => {};
 export interface SourceOptions {
   readonly signal: AbortSignal;
   /** Maximum milliseconds to read the source. */
-  readonly timeLimit: number;
+  readonly timeoutMs: number;
 }
 
 /**
@@ -73,10 +77,10 @@ export interface SourceOptions {
 export async function readSource(
   files: Pick<Files, 'read'>,
   file: FileEntry,
-  { signal, timeLimit }: SourceOptions,
+  { signal, timeoutMs }: SourceOptions,
 ): Promise<Buffer<ArrayBuffer>> {
   const slow = new AbortController();
-  const timer = setTimeout(() => slow.abort(tooSlow(file, timeLimit)), timeLimit);
+  const timer = setTimeout(() => slow.abort(readTimedOut(file, timeoutMs)), timeoutMs);
   const stop = AbortSignal.any([signal, slow.signal]);
   try {
     return await readAll(files, file, stop);
@@ -94,7 +98,7 @@ async function readAll(files: Pick<Files, 'read'>, file: FileEntry, signal: Abor
   const bytes = Buffer.allocUnsafeSlow(file.size);
   let length = 0;
   const add = (part: Buffer) => {
-    if (length + part.length > bytes.length) throw otherSize(file);
+    if (length + part.length > bytes.length) throw sizeMismatch(file);
     length += part.copy(bytes, length);
   };
   // The store may still use its buffered content, so copy it.
@@ -107,16 +111,16 @@ async function readAll(files: Pick<Files, 'read'>, file: FileEntry, signal: Abor
       recycle?.(part);
     }
   }
-  if (length < bytes.length) throw otherSize(file);
+  if (length < bytes.length) throw sizeMismatch(file);
   return bytes;
 }
 
-function otherSize(file: FileEntry): StoreError {
-  const message = `The file ${quoted(file.path)} did not come with its ${file.size} bytes. Try again.`;
+function sizeMismatch(file: FileEntry): StoreError {
+  const message = `The file ${quoted(file.path)} does not have ${file.size} bytes. Try again.`;
   return new StoreError('unavailable', message, { retryAfter: 1 });
 }
 
-function tooSlow(file: FileEntry, timeLimit: number): StoreError {
-  const message = `The file ${quoted(file.path)} could not be read within ${timeLimit / 1000} seconds. Try again.`;
+function readTimedOut(file: FileEntry, timeoutMs: number): StoreError {
+  const message = `The file ${quoted(file.path)} could not be read within ${timeoutMs / 1000} seconds. Try again.`;
   return new StoreError('unavailable', message, { retryAfter: 1 });
 }

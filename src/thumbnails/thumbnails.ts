@@ -1,13 +1,22 @@
 import { hash } from 'node:crypto';
-import { createSemaphore } from '../concurrency/semaphore.ts';
+import { createSemaphore, type Semaphore } from '../concurrency/semaphore.ts';
 import { createSingleFlight } from '../concurrency/single-flight.ts';
 import type { Files } from '../files/files.ts';
-import { StoreError } from '../model/error.ts';
 import type { Cancellable, FileEntry } from '../model/store.ts';
-import { createCache, type Warn } from './cache.ts';
-import { asStoreError, decodeFailure, encodeFailure, isFailure, RenderError, requireUsableSize } from './errors.ts';
-import { MAX_DRAWING_MEMORY } from './limits.ts';
-import { needsProcess, readSource, startRender } from './render.ts';
+import { shuttingDown } from '../model/store-errors.ts';
+import { createCache, type ThumbnailCache, type Warn } from './cache.ts';
+import {
+  asStoreError,
+  decodeFailure,
+  encodeFailure,
+  type FailureConditions,
+  isFailure,
+  RenderError,
+  type RenderLimits,
+  requireUsableSize,
+} from './errors.ts';
+import { MAX_CHILD_MEMORY_BYTES } from './limits.ts';
+import { needsChildProcess, readSource, startRender } from './render.ts';
 
 /** Draws and caches the thumbnails of the files of one store. */
 export interface Thumbnails {
@@ -26,7 +35,7 @@ export interface Thumbnails {
   /** Returns the thumbnail if it is in memory. */
   peek(file: FileEntry): Buffer | undefined;
   /** Returns the number of queued images. */
-  waiting(): number;
+  queueLength(): number;
   /** Aborts all requests with `unavailable`. Resolves when all renders and writes have ended. */
   close(): Promise<void>;
 }
@@ -38,135 +47,174 @@ export interface ThumbnailsOptions {
   /** Maximum bytes in `cacheFolder`. 0 caches thumbnails in memory only and leaves the folder unused. */
   readonly cacheSize: number;
   /** Maximum parallel renders in this process. Eight times as many, and at least 64, can be queued. */
-  readonly renders: number;
-  /** Maximum parallel drawing processes. Default: 1. */
-  readonly drawings?: number;
-  /** Maximum memory of each drawing process, in bytes. */
+  readonly maxRenders: number;
+  /** Maximum parallel child processes. Default: 1. */
+  readonly maxChildProcesses?: number;
+  /** Maximum memory of each child process, in bytes. */
   readonly memoryLimit?: number;
   /** Called when the cache can't be read or written, which fails no request. */
   readonly warn?: Warn;
   /** Called with the source of each thumbnail that is returned, and for each failure. */
-  readonly given?: (from: 'memory' | 'cache' | 'render' | 'failed') => void;
+  readonly onServed?: (source: 'memory' | 'cache' | 'render' | 'failed') => void;
   /** Time limit of one render, in milliseconds. Default: 10,000. */
-  readonly renderTimeLimit?: number;
+  readonly renderTimeoutMs?: number;
 }
 
 /**
  * The version of the rendering, a part of each cache key and ETag. Increase it when the output for an image changes.
  */
-const RENDERING = 1;
+const RENDER_VERSION = 1;
 
 /** Minimum length of the queue. A grid view in a browser requests as many thumbnails at once over HTTP/2. */
-const SHORTEST_QUEUE = 64;
+const MIN_QUEUE_LENGTH = 64;
 
-const RENDER_TIME_LIMIT = 10_000;
+const RENDER_TIMEOUT_MS = 10_000;
 
 /**
  * Time limit for reading a source, in milliseconds. Besides the timeouts of stores, it ensures that slots are freed.
  */
-const READ_TIME_LIMIT = 60_000;
+const READ_TIMEOUT_MS = 60_000;
 
 /** Returns the ETag of a thumbnail, without quotes. It is unique per version of the file and of the rendering. */
 export function thumbnailEtag(file: FileEntry): string {
-  return `${file.etag}-thumb${RENDERING}`;
+  return `${file.etag}-thumb${RENDER_VERSION}`;
 }
 
 export function createThumbnails(options: ThumbnailsOptions): Thumbnails {
-  const { files, cacheFolder, cacheSize, renders, warn = () => {}, given = () => {} } = options;
-  const { renderTimeLimit = RENDER_TIME_LIMIT, drawings = 1, memoryLimit = MAX_DRAWING_MEMORY } = options;
-  const limits = { timeLimit: renderTimeLimit, memoryLimit };
-  const cache = createCache({ folder: cacheFolder, size: cacheSize, warn });
-  const renderSlots = createSemaphore({
-    limit: renders,
-    maxWaiting: Math.max(SHORTEST_QUEUE, 8 * renders),
-    busyMessage: 'Too many thumbnails are asked for',
-  });
-  // Only renders wait here, so the queue is never full.
-  const processSlots = createSemaphore({
-    limit: drawings,
-    maxWaiting: renders,
-    busyMessage: 'Too many large images are drawn',
-  });
-  const flights = createSingleFlight<Buffer>();
-  const closed = new StoreError('unavailable', 'The service is stopping. Try again in a second.', { retryAfter: 1 });
-  let isClosed = false;
+  return new CachedThumbnails(options);
+}
 
-  const render = async (file: FileEntry, signal: AbortSignal): Promise<Buffer> => {
-    const release = await renderSlots.acquire(signal);
-    // The semaphore slot is released only when the render has ended, which can be after the response.
-    let ended = Promise.resolve();
-    let releaseProcess = () => {};
+class CachedThumbnails implements Thumbnails {
+  readonly #cache: ThumbnailCache;
+  readonly #renderer: ThumbnailRenderer;
+  readonly #limits: RenderLimits;
+  readonly #onServed: NonNullable<ThumbnailsOptions['onServed']>;
+  readonly #flights = createSingleFlight<Buffer>();
+  readonly #closed = shuttingDown();
+  #isClosed = false;
+
+  constructor(options: ThumbnailsOptions) {
+    const { cacheFolder, cacheSize, warn = () => {}, onServed = () => {} } = options;
+    const { renderTimeoutMs = RENDER_TIMEOUT_MS, memoryLimit = MAX_CHILD_MEMORY_BYTES } = options;
+    this.#cache = createCache({ folder: cacheFolder, size: cacheSize, warn });
+    this.#limits = { timeoutMs: renderTimeoutMs, memoryLimitBytes: memoryLimit };
+    this.#renderer = new ThumbnailRenderer(options, this.#limits);
+    this.#onServed = onServed;
+  }
+
+  peek(file: FileEntry): Buffer | undefined {
+    return this.#isClosed ? undefined : this.#peek(cacheKeyOf(file));
+  }
+
+  async get(file: FileEntry, { signal }: Cancellable = {}): Promise<Buffer> {
+    signal?.throwIfAborted();
+    if (this.#isClosed) throw this.#closed;
+    requireUsableSize(file);
+    const key = cacheKeyOf(file);
+    return this.#peek(key) ?? this.#flights.run(key, (flightSignal) => this.#make(file, key, flightSignal), signal);
+  }
+
+  queueLength(): number {
+    return this.#renderer.queueLength();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#flights.abort(this.#closed);
+    await this.#renderer.idle();
+    await this.#cache.close();
+  }
+
+  #peek(key: string): Buffer | undefined {
+    const entry = this.#cache.peek(key);
+    if (!entry || isFailure(entry)) return undefined;
+    this.#onServed('memory');
+    return entry;
+  }
+
+  async #make(file: FileEntry, key: string, signal: AbortSignal): Promise<Buffer> {
     try {
-      const image = await readSource(files, file, { signal, timeLimit: READ_TIME_LIMIT });
-      const isApart = needsProcess(image);
-      if (isApart) releaseProcess = await processSlots.acquire(signal);
-      const rendering = startRender(image, { ...limits, signal, isApart });
-      ended = rendering.ended;
-      return await rendering.thumbnail;
-    } finally {
-      void ended.then(releaseProcess).then(release);
-    }
-  };
-
-  /**
-   * Returns the thumbnail in a cache entry. Throws a valid cached failure, and returns undefined for an expired one.
-   */
-  const resultOf = (entry: Buffer | undefined, file: FileEntry): Buffer | undefined => {
-    if (!entry || !isFailure(entry)) return entry;
-    const failure = decodeFailure(entry, { memoryLimit, now: Date.now() });
-    if (failure) throw asStoreError(failure, file.path, limits);
-    return undefined;
-  };
-
-  const make = async (file: FileEntry, key: string, signal: AbortSignal): Promise<Buffer> => {
-    try {
-      const cached = resultOf(await cache.get(key), file);
+      const cached = this.#resultOf(await this.#cache.get(key), file);
       if (cached) {
-        given('cache');
+        this.#onServed('cache');
         return cached;
       }
-      const thumbnail = await render(file, signal);
-      cache.set(key, thumbnail);
-      given('render');
+      const thumbnail = await this.#renderer.render(file, signal);
+      this.#cache.set(key, thumbnail);
+      this.#onServed('render');
       return thumbnail;
     } catch (error) {
       if (signal.aborted) throw error;
-      given('failed');
-      const failure = error instanceof RenderError && encodeFailure(error, { memoryLimit, now: Date.now() });
-      if (failure) cache.set(key, failure);
-      throw asStoreError(error, file.path, limits);
+      this.#onServed('failed');
+      const failure = error instanceof RenderError && encodeFailure(error, this.#failureConditions());
+      if (failure) this.#cache.set(key, failure);
+      throw asStoreError(error, file.path, this.#limits);
     }
-  };
+  }
 
-  const peek = (key: string) => {
-    const known = cache.peek(key);
-    if (!known || isFailure(known)) return undefined;
-    given('memory');
-    return known;
-  };
+  /** Returns the thumbnail in a cache entry. Throws a valid cached failure, and returns undefined for an expired one. */
+  #resultOf(entry: Buffer | undefined, file: FileEntry): Buffer | undefined {
+    if (!entry || !isFailure(entry)) return entry;
+    const failure = decodeFailure(entry, this.#failureConditions());
+    if (failure) throw asStoreError(failure, file.path, this.#limits);
+    return undefined;
+  }
 
-  return {
-    peek: (file) => (isClosed ? undefined : peek(keyOf(file))),
-
-    async get(file, { signal } = {}) {
-      signal?.throwIfAborted();
-      if (isClosed) throw closed;
-      requireUsableSize(file);
-      const key = keyOf(file);
-      return peek(key) ?? flights.run(key, (cancel) => make(file, key, cancel), signal);
-    },
-
-    waiting: () => renderSlots.waiting(),
-
-    async close() {
-      isClosed = true;
-      await flights.abort(closed);
-      await Promise.all([renderSlots.idle(), processSlots.idle()]);
-      await cache.close();
-    },
-  };
+  #failureConditions(): FailureConditions {
+    return { memoryLimit: this.#limits.memoryLimitBytes, now: Date.now() };
+  }
 }
 
-function keyOf(file: FileEntry): string {
-  return hash('sha256', `${RENDERING}\0${file.path}\0${file.etag}`);
+/** Renders thumbnails within the limits of parallel renders and child processes. */
+class ThumbnailRenderer {
+  readonly #files: Pick<Files, 'read'>;
+  readonly #limits: RenderLimits;
+  readonly #renders: Semaphore;
+  readonly #childProcesses: Semaphore;
+
+  constructor({ files, maxRenders, maxChildProcesses = 1 }: ThumbnailsOptions, limits: RenderLimits) {
+    this.#files = files;
+    this.#limits = limits;
+    this.#renders = createSemaphore({
+      limit: maxRenders,
+      maxWaiting: Math.max(MIN_QUEUE_LENGTH, 8 * maxRenders),
+      busyMessage: 'Too many thumbnails are asked for',
+    });
+    // Only renders wait here, so the queue is never full.
+    this.#childProcesses = createSemaphore({
+      limit: maxChildProcesses,
+      maxWaiting: maxRenders,
+      busyMessage: 'Too many large images are drawn',
+    });
+  }
+
+  async render(file: FileEntry, signal: AbortSignal): Promise<Buffer> {
+    const releaseRender = await this.#renders.acquire(signal);
+    // The slots are released only when the render has ended, which can be after the response.
+    let ended = Promise.resolve();
+    let releaseChildProcess = () => {};
+    try {
+      const image = await readSource(this.#files, file, { signal, timeoutMs: READ_TIMEOUT_MS });
+      const inChildProcess = needsChildProcess(image);
+      if (inChildProcess) releaseChildProcess = await this.#childProcesses.acquire(signal);
+      const render = startRender(image, { ...this.#limits, signal, inChildProcess });
+      ended = render.ended;
+      return await render.thumbnail;
+    } finally {
+      void ended.then(releaseChildProcess).then(releaseRender);
+    }
+  }
+
+  queueLength(): number {
+    return this.#renders.waiting();
+  }
+
+  /** Resolves when no render is in progress. */
+  async idle(): Promise<void> {
+    await Promise.all([this.#renders.idle(), this.#childProcesses.idle()]);
+  }
+}
+
+function cacheKeyOf(file: FileEntry): string {
+  return hash('sha256', `${RENDER_VERSION}\0${file.path}\0${file.etag}`);
 }

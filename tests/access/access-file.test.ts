@@ -231,18 +231,22 @@ describe('An access file', () => {
     assert.equal(warnings.length, 3);
     assert.match(warnings.join('\n'), /"famliy" of line 1/);
     assert.match(warnings.join('\n'), /"old" of "ann" has expired/);
-    assert.match(warnings.join('\n'), /password of "ann"/);
+    assert.match(warnings.join('\n'), /password hash of "ann"/);
   });
 
   for (const [what, { people = {}, folder = '/' }, note] of [
-    ['a * that matches nothing', { folder: '/*/' }, /^The \* in "\/\*\/" of line 1 is a character like others/],
+    ['a * that matches nothing', { folder: '/*/' }, /^The \* in "\/\*\/" of line 1 is a literal character/],
     ['a * in a name', { folder: '/photos/2*' }, /^The \* in "\/photos\/2\*\/"/],
     ['a backslash', { folder: 'a\\b' }, /^The \\ in "\/a\\\\b\/" of line 1/],
-    ["the service's own folder", { folder: '/.holdall/x' }, /^Of "\/\.holdall\/x\/" of line 1: a service of a disk/],
-    ['a name that begins with a space', { folder: '/ a/b' }, /^A name in "\/ a\/b\/" of line 1 begins or ends/],
+    ["the service's own folder", { folder: '/.holdall/x' }, /^"\/\.holdall\/x\/" of line 1 is reserved/],
+    ['a name that begins with a space', { folder: '/ a/b' }, /^A name in "\/ a\/b\/" of line 1 starts or ends/],
     ['a name that ends with a space', { folder: '/a/b ' }, /^A name in "\/a\/b \/"/],
-    ['a name that Basic has no place for', { people: { 'a:b': { password: PASSWORD } } }, /^"a:b" can't use/],
-    ['somebody who has nothing to come with', { people: { ann: {} } }, /^"ann" has no password and no token/],
+    [
+      'a username that Basic authentication does not support',
+      { people: { 'a:b': { password: PASSWORD } } },
+      /^"a:b" can't use/,
+    ],
+    ['a user without a password and tokens', { people: { ann: {} } }, /^"ann" has no password and no token/],
   ] as const) {
     it(`warns about ${what}`, () => {
       const { warnings } = parseAccessFile(
@@ -289,7 +293,7 @@ describe('docs/access.schema.json', () => {
       await readFile(new URL('../../docs/access.schema.json', import.meta.url), 'utf8'),
     );
     const shape: unknown = JSON.parse(JSON.stringify(ACCESS_FILE_SCHEMA));
-    assert.deepEqual(published, shape, 'Write it anew: node scripts/draw-access-schema.ts');
+    assert.deepEqual(published, shape, 'Regenerate it: node scripts/draw-access-schema.ts');
   });
 });
 

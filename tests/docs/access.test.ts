@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { type AccessFile, parseAccessFile } from '../../src/access/access-file.ts';
 import { type Identity, PERMISSIONS } from '../../src/access/policy.ts';
-import { NEEDS } from '../../src/cli/access.ts';
+import { REQUIREMENTS } from '../../src/cli/access.ts';
 import { runCommand } from '../../src/cli/run.ts';
 import { parseFolder } from '../../src/model/path.ts';
 import { type Need, readDocumentedNeeds } from '../access/documented-needs.ts';
@@ -71,16 +71,16 @@ describe('The subcommands of the CLI', () => {
       const needs = rows.find((row) => row.title === title)?.needs ?? assert.fail(title);
       return needs.filter((need) => need.at === at);
     };
-    const verbs = Object.entries(NEEDS).filter(([verb]) => !PERMISSIONS.some((right) => right === verb));
+    const verbs = Object.entries(REQUIREMENTS).filter(([verb]) => !PERMISSIONS.some((right) => right === verb));
     assert.deepEqual(verbs.map(([verb]) => verb).toSorted(), Object.keys(DONE).toSorted());
-    for (const [verb, { file = [], folder = [], throughout = false, beside = [] }] of verbs) {
+    for (const [verb, { file = [], folder = [], throughout = false, inParent = [] }] of verbs) {
       const [at, ofFile, ofFolder] = DONE[verb] ?? assert.fail(verb);
       const rightsOf = (title: string, end: Need['at']) => (title ? needsAt(title, end).map(({ right }) => right) : []);
       assert.deepEqual(file, rightsOf(ofFile, at), `${verb} a file`);
       assert.deepEqual(folder, rightsOf(ofFolder, at), `${verb} a folder`);
       // Only a new name is at another place than the one that the command is asked of.
-      if (verb === 'rename') assert.deepEqual(beside, rightsOf(ofFolder, 'destination'));
-      else assert.deepEqual(beside, [], verb);
+      if (verb === 'rename') assert.deepEqual(inParent, rightsOf(ofFolder, 'destination'));
+      else assert.deepEqual(inParent, [], verb);
       if (!ofFolder) continue;
       for (const need of needsAt(ofFolder, at)) assert.equal(need.throughout, throughout, verb);
     }

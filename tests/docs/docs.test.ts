@@ -98,11 +98,14 @@ describe('The documentation', () => {
       [...labels.matchAll(/`(\w+)`/g)].map(([, label]) => label),
     ]);
     const metrics = createMetrics('1');
-    metrics.observe({ thumbnailsWaiting: () => 0, quota: () => ({ limit: 1, remaining: 1, reset: new Date() }) });
-    metrics.requestBegan();
-    metrics.requestEnded({ method: 'GET', route: undefined, status: 200, seconds: 1, received: 1, sent: 1 });
-    metrics.storeCalled({ operation: 'stat', outcome: 'ok', seconds: 1 });
-    metrics.thumbnailGiven('cache');
+    metrics.setGaugeSources({
+      queuedThumbnails: () => 0,
+      quota: () => ({ limit: 1, remaining: 1, reset: new Date() }),
+    });
+    metrics.requestStarted();
+    metrics.requestCompleted({ method: 'GET', route: undefined, status: 200, seconds: 1, received: 1, sent: 1 });
+    metrics.storeCallCompleted({ operation: 'stat', outcome: 'ok', seconds: 1 });
+    metrics.thumbnailServed('cache');
     const told = (await metrics.read()) as { name: string; values: { labels: Record<string, string> }[] }[];
     const counted = told
       .filter(({ name }) => name.startsWith('holdall_'))

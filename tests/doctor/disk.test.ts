@@ -121,7 +121,7 @@ describe('holdall doctor on a disk', () => {
       PUBLIC_URL: 'https://127.0.0.1:1',
     });
     assert.equal(of('secret-files').advice, `chmod o-rwx ${access}`);
-    assert.match(of('private-paths').found, /CACHE_DIR .* must not lie in DISK_ROOT/);
+    assert.match(of('private-paths').found, /CACHE_DIR .* is inside DISK_ROOT/);
     assert.equal(
       of('own-folders').advice,
       `Give ${access}/state to the user that runs the service, or set STATE_DIR to another place.`,

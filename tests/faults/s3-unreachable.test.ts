@@ -28,7 +28,7 @@ describe('An unreachable bucket', () => {
       assert.equal(status, 503);
       return /has been unreachable for \d+ seconds\. The object store/.test(errorIn(body));
     });
-    assert.equal(await outOfReach(port), 1);
+    assert.equal(await storeUnreachable(port), 1);
     assert.equal(holdall.log.filter(({ msg }) => String(msg).startsWith('Store unreachable')).length, 1);
 
     proxy.forget();
@@ -50,7 +50,7 @@ describe('An unreachable bucket', () => {
 
     proxy.intercept(undefined);
     await until('the bucket is reachable again', async () => (await send(port, READY)).status === 200);
-    assert.equal(await outOfReach(port), 0);
+    assert.equal(await storeUnreachable(port), 0);
     assert.ok(holdall.log.some(({ msg }) => msg === 'The store is back.'));
     assert.equal((await send(port, '/file/kept')).body.toString(), 'kept');
     assertSuccess(await postJson(port, '/rename/kept', { newName: 'other' }), {
@@ -70,7 +70,7 @@ describe('An unreachable bucket', () => {
       assert.equal((await send(port, '/file/kept')).body.toString(), 'kept');
     }
     assert.ok((await metric(port, 'holdall_store_retries_total')) >= 5);
-    assert.equal(await outOfReach(port), 0);
+    assert.equal(await storeUnreachable(port), 0);
   });
 });
 
@@ -88,7 +88,7 @@ async function setUp(t: TestContext): Promise<{ bucket: TestBucket; proxy: S3Pro
   };
 }
 
-const outOfReach = (port: number) => metric(port, 'holdall_store_out_of_reach');
+const storeUnreachable = (port: number) => metric(port, 'holdall_store_unreachable');
 
 async function metric(port: number, name: string): Promise<number> {
   const { body } = await send(port, '/-/metrics', { headers: { authorization: `Bearer ${TOKEN}` } });

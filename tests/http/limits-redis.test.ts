@@ -36,10 +36,10 @@ describe('the requests of one client', () => {
     assert.deepEqual(
       log.map(({ level, message }) => [level, message]),
       [
-        ['info', 'Redis is reached.'],
+        ['info', 'Redis connected'],
         [
           'warn',
-          'Redis is not reached: until it is, requests are not limited, each machine counts attempts to sign in for itself, and requests with a session are a 503.',
+          'Redis unreachable; rate limits suspended, sign-in attempts counted per machine, sessions unavailable',
         ],
       ],
     );
@@ -49,7 +49,7 @@ describe('the requests of one client', () => {
     await until('requests are counted', async () => (await ask()) === 429);
     assert.deepEqual(
       log.slice(2).map(({ message }) => message),
-      ['Redis is reached.'],
+      ['Redis connected'],
     );
     assert.ok(!JSON.stringify(log).includes(PASSWORD));
   });
@@ -71,12 +71,7 @@ describe('the requests of one client', () => {
     for (let count = 0; count < 5; count++) assert.equal(await ask(), 200);
     assert.deepEqual(
       log.slice(1).map(({ level, message }) => [level, message]),
-      [
-        [
-          'warn',
-          'Redis does not execute commands: requests may not be limited, and each machine may count attempts to sign in for itself.',
-        ],
-      ],
+      [['warn', 'Redis commands failed; rate limits may be suspended, sign-in attempts may be counted per machine']],
     );
     assert.match(JSON.stringify(log.at(-1)?.details), /"reason":"OOM command not allowed/);
   });

@@ -19,8 +19,8 @@ async function start(
     wrap: (store) => readOnly(observe({ ...store, ...members(store), quota }, () => {})),
     metrics: {
       token: Buffer.from('metrics-token'),
-      requestBegan() {},
-      requestEnded() {},
+      requestStarted() {},
+      requestCompleted() {},
       format: async () => ({ type: 'text/plain', text: '' }),
     },
   });

@@ -97,7 +97,7 @@ export async function startService(
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'debug', base: null }, { write: (line: string) => void log.push(JSON.parse(line)) });
   const files = createFiles(store, { presignExpires: 60, contents, ...options });
-  const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, renders: 2 });
+  const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, maxRenders: 2 });
   const { maxUploadSize } = options;
   const app = await buildApp(
     {

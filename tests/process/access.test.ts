@@ -167,8 +167,8 @@ describe('A service with an access file', () => {
     const [title, ...lines] = stderr.trimEnd().split('\n');
     assert.equal(title, 'holdall: The settings have 4 mistakes:');
     for (const name of ['ACCESS_FILE', 'STATE_DIR', 'AUDIT_LOG', 'CACHE_DIR'] as const) {
-      const told = lines.find((line) => line.startsWith(`  ${name} ${settings[name]} must not lie in DISK_ROOT: `));
-      assert.match(told ?? '', new RegExp(`Choose a place outside of ${root}\\. Example: ${name}=/`));
+      const problem = lines.find((line) => line.startsWith(`  ${name} ${settings[name]} is inside DISK_ROOT, where `));
+      assert.match(problem ?? '', new RegExp(`Choose a path outside ${root}\\. Example: ${name}=/`));
     }
     assert.deepEqual(await readdir(join(root, 'a')), []);
   });

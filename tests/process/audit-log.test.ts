@@ -49,7 +49,7 @@ describe('The audit log', () => {
     await rename(folder, `${folder}.1`);
     await writeFile(folder, 'no folder');
     holdall.signal('SIGHUP');
-    const told = () => holdall.log.filter(({ msg }) => String(msg).includes('could not be opened anew'));
+    const told = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Audit log reopen failed'));
     await until('each process has told of it', () => told().length === 2);
     assert.deepEqual(new Set(told().map(({ pid }) => pid)), new Set(pids));
     assert.equal(told()[0]?.['file'], log);
@@ -93,7 +93,7 @@ describe('The audit log', () => {
       });
       await signalled.promise;
       assert.deepEqual({ code, signal }, { code: 78, signal: null });
-      assert.doesNotMatch(stdout, /A worker died/);
+      assert.doesNotMatch(stdout, /Worker died/);
     });
   }
 
@@ -102,7 +102,7 @@ describe('The audit log', () => {
     const holdall = await startHoldall(t, { settings });
     const { status } = await send(holdall.port, '/private/', { headers: { 'x-request-id': 'r1' } });
     assert.equal(status, 401);
-    const find = () => holdall.log.filter(({ msg }) => String(msg).startsWith('An event could not be written'));
+    const find = () => holdall.log.filter(({ msg }) => String(msg).startsWith('Audit log write failed'));
     // The log comes by a way of its own.
     const told = await until('it is told', () => (find().length > 0 ? find() : undefined));
     assert.equal(told.length, 1);
@@ -245,7 +245,7 @@ describe('A line of the audit log', () => {
     audit.write(EVENT, ASKER);
     audit.reopen();
     audit.close();
-    assert.match(JSON.stringify(told), /"path":"a".*"reason":"It is closed\."/);
+    assert.match(JSON.stringify(told), /"path":"a".*"reason":"The audit log is closed\."/);
     assert.equal(await readFile(file, 'utf8'), '');
   });
 });

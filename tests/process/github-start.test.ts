@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { readConfig } from '../../src/config/config.ts';
-import { explainStart } from '../../src/server/startup.ts';
+import { explainStartError } from '../../src/server/serve.ts';
 import { openStore } from '../../src/stores/registry.ts';
 import { atEnd, runHoldall, startHoldall } from '../../testing/holdall.ts';
 import type { RepositoryOptions } from '../../testing/servers/github.ts';
@@ -136,7 +136,7 @@ async function refusalOf(settings: Readonly<Record<string, string>>): Promise<st
   try {
     await store.check();
   } catch (error) {
-    return explainStart(error) ?? assert.fail(String(error));
+    return explainStartError(error) ?? assert.fail(String(error));
   } finally {
     await store.close?.();
   }

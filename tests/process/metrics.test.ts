@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { atEnd, type Holdall, isRunning, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 import { send, upload } from '../http/client.ts';
@@ -74,7 +77,7 @@ describe('Metrics', () => {
     assert.ok((await read(holdall, 'store_calls_total', { outcome: 'not-found' })) >= 3);
     // The request that asks for them.
     assert.equal(await read(holdall, 'http_requests_in_flight'), 1);
-    assert.equal(await read(holdall, 'store_out_of_reach'), 0);
+    assert.equal(await read(holdall, 'store_unreachable'), 0);
 
     const [stuck = 0] = holdall.serving();
     process.kill(stuck, 'SIGSTOP');
@@ -86,4 +89,22 @@ describe('Metrics', () => {
     assert.equal(answer.status, 200);
     assert.equal(answer.body.toString().match(/^holdall_http_requests_in_flight\{/gm)?.length, 1);
   });
+
+  it('include the requesting worker before it is ready, without waiting', async () => {
+    const { metrics, milliseconds } = await collectInCluster();
+    assert.deepEqual(metrics, [[{ name: 'one' }]]);
+    assert.ok(milliseconds < 1500, `${milliseconds} ms`);
+  });
+
+  it('are those of the worker alone if the primary process does not respond', async () => {
+    const { metrics, milliseconds } = await collectInCluster('silent');
+    assert.deepEqual(metrics, [[{ name: 'one' }]]);
+    assert.ok(milliseconds >= 2900, `${milliseconds} ms`);
+  });
 });
+
+async function collectInCluster(...args: string[]): Promise<{ metrics: object[][]; milliseconds: number }> {
+  const program = join(import.meta.dirname, 'metrics-cluster.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [program, ...args]);
+  return JSON.parse(stdout);
+}

@@ -20,10 +20,10 @@ describe('A start', () => {
       const { ready, port, log } = await startHoldall(t, { root, settings: { WORKERS } });
       assert.equal(ready['url'], `http://127.0.0.1:${port}`);
       assert.equal(ready['serves'], root);
-      assert.equal(ready['access'], 'this machine alone, everything');
+      assert.equal(ready['access'], 'full access from this machine only');
       assert.equal(ready['version'], version);
       assert.equal(ready['workers'], Number(WORKERS));
-      assert.equal(log.filter(({ msg }) => msg === 'Holdall is ready.').length, 1);
+      assert.equal(log.filter(({ msg }) => msg === 'Holdall is ready').length, 1);
       const listing = await send(port, '/');
       assert.deepEqual(jsonOf(listing), { success: true, prefix: '', entries: [] });
       assert.deepEqual(await contentsOf(root), []);
@@ -38,7 +38,7 @@ describe('A start', () => {
       const ran = await runHoldall(t, { settings: { WORKERS, PORT: String(address.port) } });
       assertRefused(
         ran,
-        `127.0.0.1:${address.port} is in use already: stop what listens there, or set PORT to another one.`,
+        `127.0.0.1:${address.port} is already in use. Stop the program that listens there, or set PORT to another port.`,
       );
     });
   }
@@ -49,7 +49,7 @@ describe('A start', () => {
       const ran = await runHoldall(t, { settings: { WORKERS, HOST: '192.0.2.1', PORT: '18080', ACCESS: 'open' } });
       assertRefused(
         ran,
-        '192.0.2.1:18080 is not an address of this machine: set HOST to one that is, or to 0.0.0.0 for all.',
+        '192.0.2.1:18080 is not an address of this machine. Set HOST to one of its addresses, or to 0.0.0.0 for all.',
       );
     });
   }

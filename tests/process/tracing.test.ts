@@ -191,7 +191,7 @@ describe('Traces', () => {
           ...(isGone && { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await findFreePort()}` }),
         },
       });
-      const told = (message: RegExp) => holdall.log.filter(({ msg }) => message.test(String(msg)));
+      const linesOf = (message: RegExp) => holdall.log.filter(({ msg }) => message.test(String(msg)));
       const agent = new Agent({ keepAlive: true, maxSockets: 8 });
       atEnd(t, () => agent.destroy());
       // Of two spans each: more than go out together, so that nobody waits for the time to send them.
@@ -200,18 +200,21 @@ describe('Traces', () => {
         for (const { status } of answers) assert.equal(status, 200);
       };
       await ask();
-      const [line] = await until('it is told', () => told(/^Traces are not taken/).length > 0 && told(/^Traces/));
+      const [line] = await until(
+        'the failure is logged',
+        () => linesOf(/^Trace export failed/)[0] && linesOf(/^Trace export/),
+      );
       assert.match(String(line?.['url']), /^http:\/\/127\.0\.0\.1:\d+\/v1\/traces$/);
       await ask();
       if (!isGone) {
         collector.behaviour = 'takes';
-        await until('it is told that they are taken', async () => {
+        await until('the recovery is logged', async () => {
           await ask();
-          return told(/^Traces are taken/).length > 0;
+          return linesOf(/^Trace export recovered/).length > 0;
         });
         assert.ok(collector.spans.length >= 512);
       }
-      assert.equal(told(/^Traces are not taken/).length, 1);
+      assert.equal(linesOf(/^Trace export failed/).length, 1);
       holdall.signal('SIGTERM');
       assert.deepEqual(await holdall.ended, { code: 0, signal: null });
     });

@@ -34,7 +34,7 @@ describe('Two workers', { skip }, () => {
       await upload(holdall.port, 'before', 'kept');
       process.kill(killed, 'SIGKILL');
       await until('the loss is in the log', () =>
-        holdall.log.some(({ msg, worker }) => msg === 'A worker died and is replaced.' && worker === killed),
+        holdall.log.some(({ msg, worker }) => msg === 'Worker died; starting a replacement' && worker === killed),
       );
       // One process is left, so that it is this one that answers.
       assertSuccess(await send(holdall.port, '/-/health/ready'), { message: 'The service is ready.' });

@@ -201,9 +201,9 @@ test('logs an unusable cache folder and fails no request', async (t) => {
   assert.deepEqual(
     new Set(warnings),
     new Set([
-      'The folder of the thumbnail cache could not be made.',
-      'A thumbnail could not be read from the cache.',
-      'A thumbnail could not be written to the cache.',
+      'Thumbnail cache folder could not be created',
+      'Thumbnail cache read failed',
+      'Thumbnail cache write failed',
     ]),
   );
 });

@@ -28,7 +28,7 @@ test('renders a file once for concurrent requests', async (t) => {
 
 test('limits concurrent renders and starts them in request order', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renders: 2 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 2 });
   const open = gallery.hold();
   const answers = putMany(gallery, 6).map((file) => thumbnails.get(file));
   await settled();
@@ -40,7 +40,7 @@ test('limits concurrent renders and starts them in request order', async (t) => 
 
 test('queues eight requests for each of many concurrent renders', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renders: 9 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 9 });
   const open = gallery.hold();
   const [last, ...files] = putMany(gallery, 9 + 9 * 8 + 1);
   assert.ok(last);
@@ -53,7 +53,7 @@ test('queues eight requests for each of many concurrent renders', async (t) => {
 
 test('queues a full page of tiles and rejects the next request with a retry delay', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1 });
   const open = gallery.hold();
   const [last, ...files] = putMany(gallery, 1 + WAITING + 1);
   assert.ok(last);
@@ -71,7 +71,7 @@ test('queues a full page of tiles and rejects the next request with a retry dela
 
 test('removes a cancelled request from the queue', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1 });
   const open = gallery.hold();
   const [first, second, ...others] = putMany(gallery, 1 + WAITING + 1);
   assert.ok(first && second);
@@ -91,7 +91,7 @@ test('removes a cancelled request from the queue', async (t) => {
 
 test('closes the source of a cancelled render and starts the next render', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1 });
   const [first, second] = putMany(gallery, 2);
   assert.ok(first && second);
   const open = gallery.hold();
@@ -138,7 +138,7 @@ test('starts nothing for a request that is already cancelled', async (t) => {
 
 test('returns a thumbnail to a request that arrives after all others were cancelled', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1 });
   const file = gallery.put('image', image);
   const open = gallery.hold();
   const leaving = new AbortController();
@@ -154,7 +154,7 @@ test('returns a thumbnail to a request that arrives after all others were cancel
 
 test('keeps a drawing in progress when the last request is cancelled', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1 });
   const file = gallery.put('image', await noise(1, 2500).png({ compressionLevel: 0 }).toBuffer());
   const leaving = new AbortController();
   const left = thumbnails.get(file, { signal: leaving.signal });
@@ -239,14 +239,14 @@ test('times out a source that sends no data', async () => {
   const file = gallery.put('image', image);
   const body = new PassThrough();
   const silent: Gallery['files'] = { read: async () => ({ file, body }) };
-  const reading = readSource(silent, file, { signal: new AbortController().signal, timeLimit: 5 });
+  const reading = readSource(silent, file, { signal: new AbortController().signal, timeoutMs: 5 });
   await assert.rejects(reading, { kind: 'unavailable', message: /"image" could not be read within 0.005 seconds/ });
   assert.equal(body.destroyed, true);
 });
 
 test('aborts all requests when it closes', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1 });
   const [first, second, third] = putMany(gallery, 3);
   assert.ok(first && second && third);
   gallery.hold();
@@ -262,7 +262,7 @@ test('aborts all requests when it closes', async (t) => {
 
 test('closes after the drawing in progress completes', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renders: 1 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1 });
   const answer = thumbnails.get(gallery.put('image', await noise(1, 2500).png({ compressionLevel: 0 }).toBuffer()));
   const settledAnswer = Promise.allSettled([answer]);
   await until('sharp draws', () => sharp.counters().process + sharp.counters().queue > 0);

@@ -65,7 +65,7 @@ export function thumbnailsOf(
   gallery: Gallery,
   options: Partial<Omit<ThumbnailsOptions, 'files'>> = {},
 ): Thumbnails {
-  const defaults = { cacheFolder: '/nowhere', cacheSize: 0, renders: 2 };
+  const defaults = { cacheFolder: '/nowhere', cacheSize: 0, maxRenders: 2 };
   const thumbnails = createThumbnails({ files: gallery.files, ...defaults, ...options });
   atEnd(test, () => thumbnails.close());
   return thumbnails;

@@ -237,7 +237,7 @@ for (const [format, make] of Object.entries(bombs).filter(([name]) => isFullForm
 
 test('rejects a drawing that times out and starts the next one after it ends', async (t) => {
   const gallery = createGallery();
-  const hasty = thumbnailsOf(t, gallery, { renders: 1, renderTimeLimit: 1 });
+  const hasty = thumbnailsOf(t, gallery, { maxRenders: 1, renderTimeoutMs: 1 });
   const image = gallery.put('photograph.png', await noise(2, 1500).png().toBuffer());
   for (let time = 0; time < 2; time++) {
     await assert.rejects(hasty.get(image), (error: unknown) => {

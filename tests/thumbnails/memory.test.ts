@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { before, describe, it, type TestContext } from 'node:test';
 import { promisify } from 'node:util';
 import { isStoreError } from '../../src/model/error.ts';
-import { estimateMemory, MAX_MEMORY_HERE } from '../../src/thumbnails/limits.ts';
+import { estimateMemory, MAX_INLINE_MEMORY_BYTES } from '../../src/thumbnails/limits.ts';
 import { isFullForm } from '../full-forms.ts';
 import { BOMBS, withScanOfOneComponent, withTexts } from './bombs.ts';
 import { createGallery, thumbnailsOf } from './gallery.ts';
@@ -23,7 +23,7 @@ const MARGIN = 24 * MIB;
 describe('An image that needs little memory', () => {
   const staysHere = (image: Buffer) => {
     const estimate = estimateMemory(image);
-    assert.ok(estimate !== undefined && estimate <= MAX_MEMORY_HERE, `${estimate} bytes`);
+    assert.ok(estimate !== undefined && estimate <= MAX_INLINE_MEMORY_BYTES, `${estimate} bytes`);
   };
 
   it('is drawn in the server process: a JPEG photo, a progressive JPEG, a WebP, a screenshot', async () => {
@@ -60,7 +60,7 @@ describe('An image that needs little memory', () => {
 describe('An image that needs much memory', () => {
   const leaves = (name: string, image: Buffer) => {
     const estimate = estimateMemory(image);
-    assert.ok(estimate !== undefined && estimate > MAX_MEMORY_HERE, `${name}: ${estimate} bytes`);
+    assert.ok(estimate !== undefined && estimate > MAX_INLINE_MEMORY_BYTES, `${name}: ${estimate} bytes`);
   };
 
   it('is drawn in another process, whatever its format', async () => {
@@ -119,7 +119,7 @@ describe('The memory use of a small file with many pixels', { skip: process.plat
       const image = readFileSync(join(folder, String(index)));
       const { here, apart, outcome } = await peaks(t, image);
       t.diagnostic(`${image.length} bytes: ${here / MIB} MiB here, ${apart / MIB} MiB apart, ${outcome}`);
-      assert.ok(here <= MAX_MEMORY_HERE, `${here} bytes more in the serving process`);
+      assert.ok(here <= MAX_INLINE_MEMORY_BYTES, `${here} bytes more in the serving process`);
       assert.ok(apart <= MEMORY_LIMIT + MARGIN, `${apart} bytes in the drawing process`);
     });
   }

@@ -118,7 +118,7 @@ async function assertNoProcess(): Promise<void> {
 
 test('kills the drawing process of an SVG that times out', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renders: 1, renderTimeLimit: 500 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1, renderTimeoutMs: 500 });
   const drawing = gallery.put('endless.svg', endlessSvg());
   // A process that kills itself, as it does at twice the limit, would be another error.
   await assert.rejects(thumbnails.get(drawing), { kind: 'too-large', message: /took longer than 0.5 seconds/ });
@@ -128,7 +128,7 @@ test('kills the drawing process of an SVG that times out', async (t) => {
 
 test('kills the drawing process of an SVG when all its requests are cancelled', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renders: 1, renderTimeLimit: 600_000 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 1, renderTimeoutMs: 600_000 });
   const leaving = new AbortController();
   const asked = thumbnails.get(gallery.put('endless.svg', endlessSvg()), { signal: leaving.signal });
   await until('a drawing process runs', hasProcess);
@@ -141,7 +141,7 @@ test('kills the drawing process of an SVG when all its requests are cancelled', 
 
 test('kills the drawing process of an SVG when the service closes', async (t) => {
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renderTimeLimit: 600_000 });
+  const thumbnails = thumbnailsOf(t, gallery, { renderTimeoutMs: 600_000 });
   const asked = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
   await until('a drawing process runs', hasProcess);
   await thumbnails.close();
@@ -175,7 +175,7 @@ async function drawingProcesses(): Promise<string[]> {
 test('draws one SVG at a time and closes while others are queued', async (t) => {
   if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renders: 4, drawings: 1, renderTimeLimit: 600_000 });
+  const thumbnails = thumbnailsOf(t, gallery, { maxRenders: 4, maxChildProcesses: 1, renderTimeoutMs: 600_000 });
   const asked = [0, 1, 2, 3].map((index) =>
     assert.rejects(thumbnails.get(gallery.put(`${index}.svg`, endlessSvg())), { kind: 'unavailable' }),
   );
@@ -191,7 +191,7 @@ test('draws one SVG at a time and closes while others are queued', async (t) => 
 test('asks for a retry and caches nothing when the drawing process is killed from outside', async (t) => {
   if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renderTimeLimit: 600_000 });
+  const thumbnails = thumbnailsOf(t, gallery, { renderTimeoutMs: 600_000 });
   const file = gallery.put('drawing.svg', endlessSvg());
   for (let time = 0; time < 2; time++) {
     const refused = assert.rejects(thumbnails.get(file), { kind: 'unavailable', retryAfter: 5, message: /Try again/ });
@@ -220,7 +220,7 @@ test('passes no environment variables of the service to a drawing process', asyn
   // Nothing that it draws shows its environment, so this looks at the process from outside.
   if (process.platform !== 'linux') return t.skip('reads /proc, which only Linux has');
   const gallery = createGallery();
-  const thumbnails = thumbnailsOf(t, gallery, { renderTimeLimit: 600_000 });
+  const thumbnails = thumbnailsOf(t, gallery, { renderTimeoutMs: 600_000 });
   const asked = assert.rejects(thumbnails.get(gallery.put('endless.svg', endlessSvg())), { kind: 'unavailable' });
   let child: string | undefined;
   await until('the drawing process runs', async () => {

@@ -1,7 +1,7 @@
 import { StoreError } from '../../model/error.ts';
 import { type FolderPath, ROOT } from '../../model/path.ts';
 import type { Entry, Store } from '../../model/store.ts';
-import { runFor } from '../../observability/tracer.ts';
+import { runInRequest } from '../../observability/tracer.ts';
 import { bodyIn, type Call, type Layer, stepwise, wrap } from './wrap.ts';
 
 export interface CircuitBreakerOptions {
@@ -97,7 +97,7 @@ class CircuitBreaker implements Layer {
     const isOutage = this.#failures.count >= maxFailures && now - this.#failures.since >= minOutageMs;
     if (this.#outage || !isOutage) return;
     // Run outside the current request. Otherwise its trace would contain the health checks.
-    const timer = runFor(undefined, () => setTimeout(() => void this.#probe(), probeIntervalMs).unref());
+    const timer = runInRequest(undefined, () => setTimeout(() => void this.#probe(), probeIntervalMs).unref());
     this.#outage = { began: this.#failures.since, error, timer };
     onOpen(error);
   }

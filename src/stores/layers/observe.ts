@@ -1,6 +1,6 @@
 import { isStoreError } from '../../model/error.ts';
 import type { Entry, Store } from '../../model/store.ts';
-import { currentRequest, runFor } from '../../observability/tracer.ts';
+import { currentRequest, runInRequest } from '../../observability/tracer.ts';
 import { type Call, stepwise, wrap } from './wrap.ts';
 
 /** A completed call of a store member. */
@@ -67,10 +67,10 @@ export function trace(store: Store): Store {
   return wrap(store, {
     async call(member, run) {
       const request = currentRequest();
-      const span = request?.span?.callStore(member);
+      const span = request?.span?.startStoreCall(member);
       if (!request || !span) return run();
       try {
-        const result = await runFor({ ...request, span }, run);
+        const result = await runInRequest({ ...request, span }, run);
         span.end('ok');
         return result;
       } catch (error) {
@@ -80,10 +80,10 @@ export function trace(store: Store): Store {
     },
     walk(run) {
       const request = currentRequest();
-      const span = request?.span?.callStore('walk');
+      const span = request?.span?.startStoreCall('walk');
       if (!request || !span) return run();
       const context = { ...request, span };
-      const steps = stepwise(run(), (next) => runFor(context, next));
+      const steps = stepwise(run(), (next) => runInRequest(context, next));
       return withEnd(steps, (outcome) => span.end(outcome));
     },
   });

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { BackendAnswer } from '../../observability/tracer.ts';
+import type { BackendResponse } from '../../observability/tracer.ts';
 import { type ErrorResponse, requestIdIn, S3ErrorResponse } from './errors.ts';
 import { NotXmlError, readFields, readXml } from './xml.ts';
 
@@ -7,7 +7,7 @@ import { NotXmlError, readFields, readXml } from './xml.ts';
 export const observedResponse = ({
   statusCode,
   headers,
-}: Pick<IncomingMessage, 'statusCode' | 'headers'>): BackendAnswer => ({
+}: Pick<IncomingMessage, 'statusCode' | 'headers'>): BackendResponse => ({
   status: statusCode,
   backendId: requestIdIn(headers),
 });

@@ -107,7 +107,7 @@ describe('two services with one Redis', () => {
     const [headers, left] = [await begin(), await begin()];
     await redis.stop();
     await until('it is away', () => connections.every((connection) => connection.redis.status !== 'ready'));
-    assert.match(told.join('\n'), /^(Redis is not reached: .*, and requests with a session are a 503\.\n?){2}$/);
+    assert.match(told.join('\n'), /^(Redis unreachable; .*, sessions unavailable\n?){2}$/);
     const answer = await send(there.port, '/', { headers });
     assertFailure(answer, 503, /which sessions have ended, as Redis does not answer/);
     assert.match(answer.headers['retry-after'] ?? '', /^\d+$/);

@@ -6,7 +6,7 @@ import { untilAborted } from '../../../concurrency/single-flight.ts';
 import { asError } from '../../../model/error.ts';
 import type { ResolvedRange } from '../../../model/range.ts';
 import type { Cancellable } from '../../../model/store.ts';
-import { shuttingDown } from '../../network.ts';
+import { shuttingDown } from '../../../model/store-errors.ts';
 import { createGrowingFile, download, onDisk, type TailableFile } from './download.ts';
 import { type Blob, createKeptBlobs } from './kept-blobs.ts';
 

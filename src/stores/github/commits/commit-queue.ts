@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isStoreError, quoted, StoreError } from '../../../model/error.ts';
-import { RETRY_SOON_SECONDS, shuttingDown } from '../../network.ts';
+import { shuttingDown } from '../../../model/store-errors.ts';
+import { RETRY_SOON_SECONDS } from '../../network.ts';
 import type { Snapshots } from '../branch/snapshots.ts';
 import type { Trees } from '../branch/trees.ts';
 import { type ErrorResponse, isRejectedTree, isTooLarge } from '../host/errors.ts';

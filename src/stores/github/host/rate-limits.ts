@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { MAX_RETRY_AFTER_SECONDS } from '../../../model/dates.ts';
 import { StoreError } from '../../../model/error.ts';
 import type { Quota } from '../../../model/store.ts';
-import { type StoreLog, shuttingDown } from '../../network.ts';
+import { shuttingDown } from '../../../model/store-errors.ts';
+import type { StoreLog } from '../../network.ts';
 
 /** Response headers by lower-case name. */
 export type ResponseHeaders = Readonly<Record<string, string | number | undefined>>;
