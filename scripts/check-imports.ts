@@ -5,7 +5,7 @@ import { dirname, join, normalize } from 'node:path';
 /*
  * Checks the imports of src/ and web/ against docs/architecture.md: a folder of src/ imports only from itself and from the
  * folders named here, no backend imports from another one, and no files import each other in a circle, type imports
- * included.
+ * included. Nothing but the registry selects a backend by `STORAGE_TYPE`.
  */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   model: [],
@@ -43,6 +43,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
 /** The folders and files of backends. None imports from another one, so that each can be read and loaded alone. */
 const BACKENDS: readonly string[] = ['disk', 'github', 'memory.ts', 's3'];
 
+/** A comparison of the storage type with a text, or a `switch` on it. Only a backend may distinguish its own types. */
+const BRANCH_ON_TYPE =
+  /\bSTORAGE_TYPE\b['"\]]*\s*[!=]==\s*['"`]|['"`]\s*[!=]==\s*[\w.]*\bSTORAGE_TYPE\b|switch \([\w.]*STORAGE_TYPE\)/;
+
 /** The only file that the web UI imports types from. */
 const SHARED_TYPES = 'src/http/schemas.ts';
 
@@ -57,7 +61,9 @@ for await (const file of glob(['src/**/*.ts', 'web/*.ts', 'web/src/**/*.{ts,tsx}
   if (!allowed) problems.push(`scripts/check-imports.ts does not list the folder of ${file}.`);
   const imported: string[] = [];
   imports.set(file, imported);
-  for (const [, type, target = ''] of readFileSync(file, 'utf8').matchAll(IMPORT)) {
+  const source = readFileSync(file, 'utf8');
+  if (backendOf(file) === undefined && BRANCH_ON_TYPE.test(source)) problems.push(`${file} branches on STORAGE_TYPE.`);
+  for (const [, type, target = ''] of source.matchAll(IMPORT)) {
     const path = normalize(join(dirname(file), target));
     imported.push(path);
     const other = folderOf(path);
