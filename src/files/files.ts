@@ -10,10 +10,10 @@ import {
   type Replacing,
   type Store,
 } from '../model/store.ts';
-import { copyFile, moveFile } from './copy-and-move.ts';
 import { type ContentOptions, type Download, type DownloadOptions, Downloads, type ReadOptions } from './download.ts';
+import { copyFile, moveFile } from './fallbacks.ts';
 import { createFolderOperations, type FolderOperations } from './folder-operations.ts';
-import type { FolderOptions } from './tree-operations.ts';
+import type { FolderOptions } from './folder-transfer.ts';
 import { type IncomingFile, upload } from './upload.ts';
 
 export interface FilesOptions extends ContentOptions {

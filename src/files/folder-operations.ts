@@ -2,41 +2,54 @@ import { quoted, StoreError } from '../model/error.ts';
 import { type FolderPath, isWithin, ROOT } from '../model/path.ts';
 import type { Cancellable, Reporting, Store } from '../model/store.ts';
 import { alreadyExists } from '../model/store-errors.ts';
-import { fallbackTree } from './item-tree.ts';
-import { createTreeOperations, type FolderOptions } from './tree-operations.ts';
+import { FallbackTree } from './fallbacks.ts';
+import { deleteItems, type FolderOptions, FolderTransfer } from './folder-transfer.ts';
+import type { ItemTree } from './item-tree.ts';
 
-/** The operations on a folder and everything in it. */
+/** The operations on a folder and everything in it, with the rules that hold for every store. */
 export interface FolderOperations {
   deleteFolder(folder: FolderPath, options?: Reporting & Cancellable): Promise<void>;
-  /**
-   * Copies a folder as `Store.copyFolder` does. Without that capability, copies it item by item
-   * (`tree-operations.ts`).
-   */
   copyFolder(from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void>;
   moveFolder(from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void>;
 }
 
+/**
+ * Creates the folder operations of `Files`. They use the capabilities of the store, or the item-wise operations on a
+ * `FallbackTree`.
+ */
 export function createFolderOperations(store: Store): FolderOperations {
-  const composed = createTreeOperations(fallbackTree(store));
+  const itemwise = createItemwiseOperations(new FallbackTree(store));
 
   return {
     async deleteFolder(folder, options) {
       if (folder === ROOT) throw new StoreError('invalid-path', "The root can't be deleted.");
-      await (store.removeTree ?? composed.removeTree)(folder, options);
+      await (store.removeTree ?? itemwise.removeTree)(folder, options);
     },
 
     async copyFolder(from, to, options) {
       await requireApart(store, from, to, options);
-      await (store.copyFolder ?? composed.copyFolder)(from, to, options);
+      await (store.copyFolder ?? itemwise.copyFolder)(from, to, options);
     },
 
     async moveFolder(from, to, options) {
       await requireApart(store, from, to, options);
-      await (store.moveFolder ?? composed.moveFolder)(from, to, options);
+      await (store.moveFolder ?? itemwise.moveFolder)(from, to, options);
     },
   };
 }
 
+/** Creates the folder operations of a store that copies, moves and deletes folders item by item. */
+export function createItemwiseOperations<Item extends { readonly size: number }>(
+  tree: ItemTree<Item>,
+): Required<Pick<Store, 'copyFolder' | 'moveFolder' | 'removeTree'>> {
+  return {
+    copyFolder: (from, to, options) => new FolderTransfer(tree, from, to, options).copy(),
+    moveFolder: (from, to, options) => new FolderTransfer(tree, from, to, options).move(),
+    removeTree: (folder, options) => deleteItems(tree, folder, options),
+  };
+}
+
+/** Throws if one of two folders is the root, or if they are equal or inside each other. */
 async function requireApart(store: Store, from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void> {
   if (from === ROOT) throw new StoreError('invalid-path', "The root can't be copied, moved or renamed.");
   if (to === ROOT) throw new StoreError('invalid-path', "The root can't be the destination: name the new folder.");

@@ -25,103 +25,107 @@ export interface TreeSurvey<Item> {
   readonly notCopied: string | undefined;
 }
 
-/** A comparison of two folders, item by item. */
-export interface TreeComparison<Item> {
-  /** Yields every item of `from` with the item at the same relative path in `to`. */
-  pairs(from: FolderPath, to: FolderPath, options: Cancellable): AsyncIterable<Pair<Item>>;
+/** Compares two folders, item by item. */
+export class TreeComparison<Item extends { readonly size: number }> {
+  readonly #tree: ItemTree<Item>;
+  readonly #from: FolderPath;
+  readonly #to: FolderPath;
+
+  constructor(tree: ItemTree<Item>, from: FolderPath, to: FolderPath) {
+    this.#tree = tree;
+    this.#from = from;
+    this.#to = to;
+  }
+
+  /** Yields every item of the source with the item at the same relative path of the destination. */
+  pairs(options: Cancellable): AsyncGenerator<Pair<Item>> {
+    const tree = this.#tree;
+    return this.#merge((folder) => tree.walk(folder, options), { extras: false });
+  }
+
+  /** Yields all pairs before any change, for which `walkForComparison` is sufficient. */
+  #allPairs(options: Cancellable): AsyncGenerator<Pair<Item>> {
+    const tree = this.#tree;
+    const walk = (folder: FolderPath) => tree.walkForComparison?.(folder, options) ?? tree.walk(folder, options);
+    return this.#merge(walk, { extras: true });
+  }
+
+  #merge(walk: (folder: FolderPath) => AsyncIterable<Item>, options: { extras: boolean }): AsyncGenerator<Pair<Item>> {
+    const side = (folder: FolderPath) => ({
+      items: walk(folder),
+      relativePath: (item: Item) => this.#tree.relativePath(item, folder),
+    });
+    return mergeSorted(side(this.#from), side(this.#to), options);
+  }
+
   /** Returns whether the destination has the item: a file with the same content, or a folder for a folder. */
-  isDone(pair: Pair<Item>, options: Cancellable): Promise<boolean>;
+  async isCopied({ source, copy }: Pair<Item>, options: Cancellable): Promise<boolean> {
+    if (source === undefined || copy === undefined) return false;
+    if (!this.#tree.isFile(source)) return !this.#tree.isFile(copy);
+    return this.#tree.isFile(copy) && this.#tree.isSame(source, copy, options);
+  }
+
   /** Yields the pairs whose item is in both folders. */
-  done(from: FolderPath, to: FolderPath): AsyncIterable<Required<Pair<Item>>>;
+  async *copiedPairs(): AsyncGenerator<Required<Pair<Item>>> {
+    for await (const { item, found: isCopied } of this.#withIsCopied(this.pairs({}), {})) {
+      if (isCopied && item.source && item.copy) yield { source: item.source, copy: item.copy };
+    }
+  }
+
+  #withIsCopied(pairs: AsyncIterable<Pair<Item>>, options: Cancellable) {
+    return mapAhead(pairs, this.#tree.concurrency, (pair) => this.isCopied(pair, options));
+  }
+
   /**
    * Compares the folders. `expected` lists items of the source, with their versions, that must be at the destination.
    */
-  survey(from: FolderPath, to: FolderPath, options: Cancellable & { expected?: SeenItems }): Promise<TreeSurvey<Item>>;
+  async survey({ expected, ...options }: Cancellable & { expected?: SeenItems }): Promise<TreeSurvey<Item>> {
+    const tree = this.#tree;
+    const digest = createHash('sha256');
+    const extras = new Map<string, Item>();
+    let [hasItems, hasFiles] = [false, false];
+    let [missing, notCopied]: (string | undefined)[] = [];
+    for await (const { item, found: isCopied } of this.#withIsCopied(this.#allPairs(options), options)) {
+      const { source, copy } = item;
+      if (copy && !source) extras.set(tree.relativePath(copy, this.#to), copy);
+      if (!source) continue;
+      const path = tree.relativePath(source, this.#from);
+      const version = tree.versionOf(source);
+      digest.update(`${path}\0${version}\0`);
+      hasItems = true;
+      if (tree.isFile(source)) hasFiles = true;
+      if (isCopied) continue;
+      missing ??= path;
+      if (expected?.has(path, version)) notCopied ??= path;
+    }
+    return {
+      source: hasItems ? digest.digest('hex') : undefined,
+      extras,
+      isAllCopied: hasFiles && missing === undefined,
+      missing,
+      notCopied,
+    };
+  }
+
   /**
-   * Returns whether `to` can be the result of an interrupted operation. It then contains only copies of files from
-   * `from`; or, for a move that already removed sources, everything that `from` still has. A complete copy is not an
-   * interrupted one.
+   * Returns whether the destination can be the result of an interrupted operation. It then contains only copies of
+   * files of the source; or, for a move that already removed sources, everything that the source still has. A complete
+   * copy is not an interrupted one.
    */
-  isResumable(operation: 'copy' | 'move', from: FolderPath, to: FolderPath, options: Cancellable): Promise<boolean>;
+  async isResumable(operation: 'copy' | 'move', options: Cancellable): Promise<boolean> {
+    let copies = 0;
+    let hasOnlyCopies = true;
+    let isAllCopied = true;
+    for await (const { item, found: isCopied } of this.#withIsCopied(this.#allPairs(options), options)) {
+      const isFile = item.copy !== undefined && this.#tree.isFile(item.copy);
+      if (isFile && isCopied) copies++;
+      if (isFile && !isCopied) hasOnlyCopies = false;
+      if (item.source && !isCopied) isAllCopied = false;
+      if (!hasOnlyCopies && !isAllCopied) return false;
+    }
+    return copies > 0 && (operation === 'move' || !isAllCopied);
+  }
 }
-
-export function compareTrees<Item extends { readonly size: number }>(tree: ItemTree<Item>): TreeComparison<Item> {
-  const join = (walk: Walk<Item>, from: FolderPath, to: FolderPath, options: Cancellable & { extras: boolean }) =>
-    mergeSorted(
-      { items: walk(from, options), below: (item) => tree.below(item, from) },
-      { items: walk(to, options), below: (item) => tree.below(item, to) },
-      options,
-    );
-
-  const pairs = (from: FolderPath, to: FolderPath, options: Cancellable) =>
-    join(tree.walk, from, to, { ...options, extras: false });
-
-  const isDone = async ({ source, copy }: Pair<Item>, options: Cancellable): Promise<boolean> => {
-    if (source === undefined || copy === undefined) return false;
-    if (!tree.isFile(source)) return !tree.isFile(copy);
-    return tree.isFile(copy) && tree.isSame(source, copy, options);
-  };
-
-  /** Yields pairs with whether their item is in both folders. */
-  const look = (found: AsyncIterable<Pair<Item>>, options: Cancellable) =>
-    mapAhead(found, tree.concurrency, (pair) => isDone(pair, options));
-
-  /** Yields the pairs of both folders before any change, for which `walkAhead` is sufficient. */
-  const lookAtAll = (from: FolderPath, to: FolderPath, options: Cancellable) =>
-    look(join(tree.walkAhead ?? tree.walk, from, to, { ...options, extras: true }), options);
-
-  return {
-    pairs,
-    isDone,
-
-    async *done(from, to) {
-      for await (const { item, found } of look(pairs(from, to, {}), {})) {
-        if (found && item.source && item.copy) yield { source: item.source, copy: item.copy };
-      }
-    },
-
-    async survey(from, to, { expected, ...options }) {
-      const digest = createHash('sha256');
-      const extras = new Map<string, Item>();
-      let [isThere, hasFiles] = [false, false];
-      let [missing, notCopied]: (string | undefined)[] = [];
-      for await (const { item, found } of lookAtAll(from, to, options)) {
-        const { source, copy } = item;
-        if (source) digest.update(`${tree.below(source, from)}\0${tree.versionOf(source)}\0`);
-        else if (copy) extras.set(tree.below(copy, to), copy);
-        if (source) isThere = true;
-        if (source && tree.isFile(source)) hasFiles = true;
-        if (source && !found) {
-          missing ??= tree.below(source, from);
-          if (expected?.has(tree.below(source, from), tree.versionOf(source))) notCopied ??= tree.below(source, from);
-        }
-      }
-      return {
-        source: isThere ? digest.digest('hex') : undefined,
-        extras,
-        isAllCopied: hasFiles && missing === undefined,
-        missing,
-        notCopied,
-      };
-    },
-
-    async isResumable(operation, from, to, options) {
-      let copies = 0;
-      let onlyCopies = true;
-      let allCopied = true;
-      for await (const { item, found } of lookAtAll(from, to, options)) {
-        const isFile = item.copy !== undefined && tree.isFile(item.copy);
-        if (isFile && found) copies++;
-        if (isFile && !found) onlyCopies = false;
-        if (item.source && !found) allCopied = false;
-        if (!onlyCopies && !allCopied) return false;
-      }
-      return copies > 0 && (operation === 'move' || !allCopied);
-    },
-  };
-}
-
-type Walk<Item extends { readonly size: number }> = ItemTree<Item>['walk'];
 
 /** The items of two folders at the same relative path. One can be missing. */
 export interface Pair<Item> {
@@ -130,9 +134,9 @@ export interface Pair<Item> {
 }
 
 /** One of two compared folders: its items, and their relative paths. */
-export interface Side<Item> {
+interface Side<Item> {
   readonly items: AsyncIterable<Item>;
-  below(item: Item): string;
+  relativePath(item: Item): string;
 }
 
 /**
@@ -140,7 +144,7 @@ export interface Side<Item> {
  * is held in memory. Without `extras`, omits items that only `copy` has, and reads nothing after the last item of
  * `source`.
  */
-export async function* mergeSorted<Item>(
+async function* mergeSorted<Item>(
   source: Side<Item>,
   copy: Side<Item>,
   { extras }: { extras: boolean },
@@ -149,26 +153,30 @@ export async function* mergeSorted<Item>(
   const copies = copy.items[Symbol.asyncIterator]();
   try {
     // Both sides advance in parallel, because each can be waiting for its next page.
-    let [left, right] = await Promise.all([take(sources), take(copies)]);
+    let [left, right] = await Promise.all([nextOf(sources), nextOf(copies)]);
     while (left !== undefined || (extras && right !== undefined)) {
       const order =
-        left === undefined ? 1 : right === undefined ? -1 : comparePaths(source.below(left), copy.below(right));
+        left === undefined
+          ? 1
+          : right === undefined
+            ? -1
+            : comparePaths(source.relativePath(left), copy.relativePath(right));
       if (order <= 0 || extras) {
         yield {
           ...(order <= 0 && left !== undefined && { source: left }),
           ...(order >= 0 && right !== undefined && { copy: right }),
         };
       }
-      if (order === 0) [left, right] = await Promise.all([take(sources), take(copies)]);
-      else if (order < 0) left = await take(sources);
-      else right = await take(copies);
+      if (order === 0) [left, right] = await Promise.all([nextOf(sources), nextOf(copies)]);
+      else if (order < 0) left = await nextOf(sources);
+      else right = await nextOf(copies);
     }
   } finally {
     await Promise.all([sources.return?.(), copies.return?.()]);
   }
 }
 
-async function take<Item>(items: AsyncIterator<Item>): Promise<Item | undefined> {
+async function nextOf<Item>(items: AsyncIterator<Item>): Promise<Item | undefined> {
   const next = await items.next();
   return next.done ? undefined : next.value;
 }

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import type { Actor, Audit, AuditEvent } from '../../src/access/audit.ts';
 import { createToken } from '../../src/access/credentials.ts';
 import { createPolicy, type Grant, type Permission, type Subject } from '../../src/access/policy.ts';
-import { walk } from '../../src/files/walk.ts';
+import { walk } from '../../src/files/fallbacks.ts';
 import { createAuthenticators } from '../../src/http/access/authentication.ts';
 import { mediaTypeOf } from '../../src/model/media-type.ts';
 import { parseFile, parseFolder } from '../../src/model/path.ts';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
-import { walk } from '../../src/files/walk.ts';
+import { walk } from '../../src/files/fallbacks.ts';
 import { parseFolder } from '../../src/model/path.ts';
 import { atEnd, isRunning, startHoldall } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';

@@ -2,7 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { lstat, mkdir, open, opendir, readdir, rmdir, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { concurrently } from '../../concurrency/concurrently.ts';
-import { walkByLists } from '../../files/walk.ts';
+import { walkByLists } from '../../files/fallbacks.ts';
+import { ProgressCounter } from '../../files/progress.ts';
 import { StoreError, systemErrorCode } from '../../model/error.ts';
 import { type FolderPath, MAX_PATH_BYTES, rebase } from '../../model/path.ts';
 import type { Cancellable, Entry, FileEntry, Reporting, Store } from '../../model/store.ts';
@@ -21,16 +22,14 @@ const COPY_CONCURRENCY = 4;
 export async function copyTree(
   { root, list }: { root: Root; list: Store['list'] },
   { from, to, copy }: { from: FolderPath; to: FolderPath; copy: string },
-  { signal, onProgress }: Reporting & Cancellable,
+  { signal, ...reporting }: Reporting & Cancellable,
 ): Promise<void> {
-  let [done, bytes] = [0, 0];
+  const progress = new ProgressCounter(reporting);
   const copyOne = async (file: FileEntry) => {
     await using source = await root.openFile(file.path);
     const target = join(copy, file.path.slice(from.length));
     await copyOpenFile(source, join(root.path, file.path), target);
-    done++;
-    bytes += file.size;
-    onProgress?.({ done, total: null, bytes });
+    progress.add(file.size);
   };
   const copyEntry = async (entry: Entry) => {
     rebase(entry.path, from, to);
@@ -94,13 +93,12 @@ const MAX_REMOVE_ATTEMPTS = 10;
  * opened folder. If another program creates a symbolic link there, only the link is removed, never its target.
  */
 export async function removeTree(folder: string, { onProgress }: Reporting = {}): Promise<void> {
-  let [done, bytes] = [0, 0];
+  const progress = onProgress && new ProgressCounter({ onProgress });
 
   const removeFile = async (path: Buffer) => {
-    if (onProgress) bytes += (await lstat(path)).size;
+    const bytes = progress && (await lstat(path)).size;
     await unlink(path);
-    done++;
-    onProgress?.({ done, total: null, bytes });
+    if (bytes !== undefined) progress?.add(bytes);
   };
 
   const empty = async (path: Buffer): Promise<void> => {

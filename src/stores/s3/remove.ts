@@ -32,12 +32,12 @@ export interface Remover {
    * @throws unsupported if the store reports that the object does not exist, although it does
    */
   removeObject(key: Key, options: { ifMatch?: string } & Cancellable): Promise<void>;
-  /** Removes many objects. With `asSeen`, keeps the objects that have changed, if the store supports conditions. */
+  /** Removes many objects. With `onlyUnchanged`, keeps the objects that have changed, if the store supports conditions. */
   removeAll(objects: AsyncIterable<ListedObject>, options: RemoveAll): Promise<void>;
 }
 
 interface RemoveAll extends Cancellable {
-  readonly asSeen: boolean;
+  readonly onlyUnchanged: boolean;
   readonly onRemoved?: ((object: ListedObject) => void) | undefined;
 }
 
@@ -76,9 +76,12 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
   };
 
   /** Deletes a listed object. Returns false if it has changed since the listing and therefore remains. */
-  const removeSeen = async (object: ListedObject, { asSeen, signal }: RemoveAll): Promise<boolean> => {
+  const removeSeen = async (object: ListedObject, { onlyUnchanged, signal }: RemoveAll): Promise<boolean> => {
     try {
-      await removeObject(object.key, { ...(asSeen && object.ETag && { ifMatch: unquote(object.ETag) }), signal });
+      await removeObject(object.key, {
+        ...(onlyUnchanged && object.ETag && { ifMatch: unquote(object.ETag) }),
+        signal,
+      });
       return true;
     } catch (error) {
       if (!isStoreError(error, 'condition-failed')) throw error;
@@ -122,7 +125,7 @@ export function createRemover(bucket: Bucket, entries: Entries, stat: Store['sta
   const tryBatch = async (batch: readonly ListedObject[], options: RemoveAll): Promise<readonly ListedObject[]> => {
     if (!abilities.has('batchDeletes') || batch.length === 0) return batch;
     const first: BatchForm = {
-      hasEtags: options.asSeen && abilities.has('batchEtags'),
+      hasEtags: options.onlyUnchanged && abilities.has('batchEtags'),
       hasMd5: !abilities.has('deletesWithoutMd5'),
     };
     const isConfirmed = abilities.isConfirmed(first.hasEtags ? 'batchEtags' : 'batchDeletes');

@@ -1,5 +1,5 @@
 import { HeadBucketCommand } from '@aws-sdk/client-s3';
-import { createTreeOperations } from '../../files/tree-operations.ts';
+import { createItemwiseOperations } from '../../files/folder-operations.ts';
 import { isStoreError, StoreError } from '../../model/error.ts';
 import { parseFile } from '../../model/path.ts';
 import { attachmentHeader, isDisplayable, presentationOf } from '../../model/presentation.ts';
@@ -32,7 +32,7 @@ export function openS3(options: S3Options): Store {
     remove: remover.remove,
     ...createFolderOperations(bucket, copier, remover),
     ...createFileOperations(reader.stat, copier, remover, entries),
-    ...createTreeOperations(tree),
+    ...createItemwiseOperations(tree),
 
     async presign(file, { expires, download, purpose, signal }) {
       // A file that the browser may display needs its stored media type. An attachment does not, which saves a request.

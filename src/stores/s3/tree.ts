@@ -60,11 +60,11 @@ export function createObjectTree(
     isNested: false,
     requireFolder: (folder, options) => requireFolder(bucket, folder, options),
     walk: (folder, options) => walkObjects(bucket, folder, options),
-    walkAhead: (folder, options) => walkAhead(bucket, folder, options),
+    walkForComparison: (folder, options) => walkAhead(bucket, folder, options),
     walkInAnyOrder: (folder, options) => walkInAnyOrder(bucket, folder, options),
-    below: ({ key }, folder) => key.slice(folder.length),
+    relativePath: ({ key }, folder) => key.slice(folder.length),
     isFile: (object) => !isEmptyMarker(object),
-    isPresent: async (below, folder, options) => (await copier.find(folder + below, options)) !== undefined,
+    isPresent: async (path, folder, options) => (await copier.find(folder + path, options)) !== undefined,
     versionOf: ({ size, ETag, LastModified }) => `${size} ${ETag} ${LastModified?.getTime()}`,
 
     async isSame(source, copy, { signal }) {
