@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import sharp from 'sharp';
-import { createFiles } from '../../src/files/files.ts';
 import { walk } from '../../src/files/fallbacks.ts';
+import { createFiles } from '../../src/files/files.ts';
 import { mediaTypeOf } from '../../src/model/media-type.ts';
 import { parseFile, parseFolder, ROOT } from '../../src/model/path.ts';
 import type { Store } from '../../src/model/store.ts';
