@@ -6,12 +6,7 @@ import { PassThrough, Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { TestContext } from 'node:test';
 import { untilAborted } from '../../src/concurrency/single-flight.ts';
-import {
-  type BlobCache,
-  type BlobCacheOptions,
-  createBlobCache,
-  type Fetch,
-} from '../../src/stores/github/blobs/blob-cache.ts';
+import { BlobCache, type BlobCacheOptions, type Fetch } from '../../src/stores/github/blobs/blob-cache.ts';
 import { atEnd, temporaryFolder } from '../../testing/holdall.ts';
 import { until } from '../../testing/until.ts';
 
@@ -31,7 +26,7 @@ export async function openCache(
 ): Promise<Opened> {
   const folder = options.folder ?? join(await temporaryFolder(t), 'made', 'blobs');
   const warnings: string[] = [];
-  const cache = createBlobCache({
+  const cache = new BlobCache({
     size: 100 * MIB,
     warn: (message) => void warnings.push(message),
     ...options,

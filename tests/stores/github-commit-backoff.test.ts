@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Store } from '../../src/model/store.ts';
-import { createTurns } from '../../src/stores/github/commits/push.ts';
+import { CommitBackoff } from '../../src/stores/github/commits/commit-backoff.ts';
 import { file, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import type { Need } from '../runner/needs.ts';
@@ -42,11 +42,11 @@ describe('Services that commit to one branch continuously', () => {
     assert.deepEqual([began.length, ended.length], [2, 2]);
     const [first = 0, second = 0] = began;
     const [end = 0] = ended;
-    assert.ok(second - end >= end - first, `a pause of ${second - end} ms behind a commit that took ${end - first} ms`);
+    assert.ok(second - end >= end - first, `a pause of ${second - end} ms after a commit of ${end - first} ms`);
   });
 });
 
-/** Writes one file behind the other until there are enough; gives how many. */
+/** Writes files one after the other until `isEnough`; returns their number. */
 async function write(store: Store, name: string, isEnough: (made: number) => boolean): Promise<number> {
   let made = 0;
   while (!isEnough(made)) await store.write(file(`${name}/${made++}`), upload('x'));
@@ -55,35 +55,35 @@ async function write(store: Store, name: string, isEnough: (made: number) => boo
 
 describe('The pause after a commit', () => {
   it('follows only every sixth commit in a row while no other client commits', async (t) => {
-    const { commit, isPausing, pass } = openTurns(t);
+    const { commit, isPausing, pass } = openBackoff(t);
     const pauses: boolean[] = [];
     for (let made = 1; made <= 12; made++) {
       commit();
       pauses.push(await isPausing());
-      if (pauses.at(-1)) pass(2 * TOOK);
+      if (pauses.at(-1)) pass(2 * COMMIT_MS);
     }
     const six = [false, false, false, false, false, true];
     assert.deepEqual(pauses, [...six, ...six]);
   });
 
   it('is absent when the service was idle for the duration of a commit before', async (t) => {
-    const { commit, isPausing, pass } = openTurns(t);
+    const { commit, isPausing, pass } = openBackoff(t);
     for (let made = 1; made <= 8; made++) {
       commit();
       assert.equal(await isPausing(), false);
-      pass(TOOK + 1);
+      pass(COMMIT_MS + 1);
     }
   });
 
   it('follows a push of another client for a few commits, except a push of long ago', async (t) => {
-    const { commit, isPausing, pass } = openTurns(t);
+    const { commit, isPausing, pass } = openBackoff(t);
     commit();
     assert.equal(await isPausing(), false);
     const pauses: boolean[] = [];
     for (let made = 1; made <= 8; made++) {
       commit(made === 1 ? 'of others' : undefined);
       pauses.push(await isPausing());
-      pass(2 * TOOK);
+      pass(2 * COMMIT_MS);
     }
     assert.deepEqual(pauses, [true, true, true, true, true, true, false, false]);
     pass(60_000);
@@ -92,31 +92,31 @@ describe('The pause after a commit', () => {
   });
 
   it('is at least as long as the commit, and grows with the number of lost races, up to four times', async (t) => {
-    const { turns, commit, isPausing, pass } = openTurns(t);
-    const lose = () => turns.lost(performance.now());
+    const { backoff, commit, isPausing, pass } = openBackoff(t);
+    const recordConflict = () => backoff.recordConflict(performance.now());
     for (const [losses, times] of [
       [1, 1],
       [3, 3],
       [20, 4],
     ] as const) {
-      for (let lost = 0; lost < losses; lost++) lose();
-      assert.equal(await isPausing(), false, 'who has lost pauses for as long as that took, at most');
+      for (let lost = 0; lost < losses; lost++) recordConflict();
+      assert.equal(await isPausing(), false, 'a pause after a conflict is at most as long as the attempt');
       commit();
-      pass(times * TOOK - 1);
+      pass(times * COMMIT_MS - 1);
       assert.equal(await isPausing(), true);
-      pass(times * TOOK + 1);
+      pass(times * COMMIT_MS + 1);
       assert.equal(await isPausing(), false);
-      // Until all is forgotten.
+      // Until the estimate has decayed.
       for (let made = 0; made < 20; made++) {
         commit();
-        pass(8 * TOOK);
+        pass(8 * COMMIT_MS);
       }
     }
   });
 
   it('is ten seconds at most', async (t) => {
-    const { turns, commit, isPausing, pass } = openTurns(t);
-    turns.lost(performance.now());
+    const { backoff, commit, isPausing, pass } = openBackoff(t);
+    backoff.recordConflict(performance.now());
     commit(undefined, 60_000);
     pass(9_999);
     assert.equal(await isPausing(), true);
@@ -125,40 +125,40 @@ describe('The pause after a commit', () => {
   });
 
   it('ends at once when the store is closed', async (t) => {
-    const { turns, commit, isPausing } = openTurns(t);
-    turns.lost(performance.now());
+    const { backoff, commit, isPausing } = openBackoff(t);
+    backoff.recordConflict(performance.now());
     commit();
-    const next = turns.next();
+    const next = backoff.wait();
     assert.equal(await isPausing(), true);
-    turns.end();
+    backoff.close();
     await next;
     assert.equal(await isPausing(), false);
   });
 });
 
-/** Milliseconds that a commit takes. */
-const TOOK = 1000;
+/** Duration of a commit. */
+const COMMIT_MS = 1000;
 
-/** The turns of a process, at times that pass as they are told to. */
-function openTurns(t: TestContext) {
+/** Opens a back-off with a mocked clock. */
+function openBackoff(t: TestContext) {
   let now = 1_000_000;
   let head = 'first';
   t.mock.method(performance, 'now', () => now);
-  const turns = createTurns();
-  t.after(() => turns.end());
+  const backoff = new CommitBackoff();
+  t.after(() => backoff.close());
   return {
-    turns,
-    /** Commits, on what the commit before left, or on another base. */
-    commit(base = head, took = TOOK) {
-      const began = now;
-      now += took;
-      head = `behind ${began}`;
-      turns.won(base, head, began);
+    backoff,
+    /** Records a commit, by default on the previous one. */
+    commit(base = head, durationMs = COMMIT_MS) {
+      const startedAt = now;
+      now += durationMs;
+      head = `after ${startedAt}`;
+      backoff.recordSuccess(base, head, startedAt);
     },
     pass(milliseconds: number) {
       now += milliseconds;
     },
-    /** Whether the next commit has to wait. */
-    isPausing: () => Promise.race([turns.next().then(() => false), setImmediate(true)]),
+    /** Returns whether the next commit must wait. */
+    isPausing: () => Promise.race([backoff.wait().then(() => false), setImmediate(true)]),
   };
 }

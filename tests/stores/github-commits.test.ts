@@ -32,7 +32,7 @@ describe('Many changes at once', () => {
       const contents = numbers.map(make);
       await Promise.all(contents.map((bytes, number) => store.write(file(`f/${number}`), bytesUpload(bytes))));
       const commits = (await countCommits(repository)) - 1;
-      assert.ok(commits >= 1 && commits <= 10, `${commits} commits`);
+      assert.ok(commits >= 1 && commits <= 20, `${commits} commits`);
       const expected = contents.map((bytes, number) => [`f/${number}`, fileOf(bytes)] as const);
       const { 'README.md': _, ...written } = await filesIn(repository);
       assert.deepEqual(written, Object.fromEntries(expected.toSorted(([left], [right]) => (left < right ? -1 : 1))));

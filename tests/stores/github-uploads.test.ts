@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { createFiles } from '../../src/files/files.ts';
 import { isStoreError } from '../../src/model/error.ts';
-import { INLINE } from '../../src/stores/github/commits/upload.ts';
+import { MAX_INLINE_BYTES } from '../../src/stores/github/commits/upload.ts';
 import { until } from '../../testing/until.ts';
 import { file, folder, ofKind, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
@@ -118,7 +118,7 @@ describe('Uploaded bytes', () => {
 describe('A rejected upload', () => {
   it('fails before its bytes are sent when its condition or path conflicts', async (t) => {
     const { store, host } = await openRepository(t, { files: { a: 'old', 'f/b': 'b' } });
-    const large = () => bytesUpload(randomBytes(INLINE * 2));
+    const large = () => bytesUpload(randomBytes(MAX_INLINE_BYTES * 2));
     const cases = [
       ['condition-failed', () => store.write(file('a'), large(), { condition: 'absent' })],
       ['condition-failed', () => store.write(file('a'), large(), { condition: { etag: 'another' } })],
@@ -180,7 +180,7 @@ describe('A rejected upload', () => {
 
   it('keeps the old file when its body fails, early or late', async (t) => {
     const { store, host, repository } = await openRepository(t, { files: { a: 'old' } });
-    for (const before of [0, 10, INLINE * 3, 5 * MIB]) {
+    for (const before of [0, 10, MAX_INLINE_BYTES * 3, 5 * MIB]) {
       const body = Readable.from(failing(before));
       await assert.rejects(store.write(file('a'), { body, type: 'x/y' }), /cut off by the caller/);
       assert.ok(body.destroyed);
@@ -191,7 +191,7 @@ describe('A rejected upload', () => {
 
   it('keeps the old file when its size differs from the announced size', async (t) => {
     const { store, repository } = await openRepository(t, { files: { a: 'old' } });
-    for (const size of [10, INLINE, INLINE + 1, MIB]) {
+    for (const size of [10, MAX_INLINE_BYTES, MAX_INLINE_BYTES + 1, MIB]) {
       for (const announced of [size - 1, size + 1]) {
         const given = { ...bytesUpload(randomBytes(size)), size: announced };
         await assert.rejects(store.write(file('a'), given), ofKind('invalid-request'));
@@ -243,11 +243,11 @@ describe('A rejected upload', () => {
 const ODD: Readonly<Record<string, string | Buffer>> = {
   'no byte': '',
   'one byte': 'x',
-  'a text just below the limit': 'a'.repeat(INLINE - 1),
-  'a text of the limit': 'b'.repeat(INLINE),
-  'a text just above the limit': 'c'.repeat(INLINE + 1),
-  'bytes of the limit': randomBytes(INLINE),
-  'bytes just above the limit': randomBytes(INLINE + 1),
+  'a text just below the limit': 'a'.repeat(MAX_INLINE_BYTES - 1),
+  'a text of the limit': 'b'.repeat(MAX_INLINE_BYTES),
+  'a text just above the limit': 'c'.repeat(MAX_INLINE_BYTES + 1),
+  'bytes of the limit': randomBytes(MAX_INLINE_BYTES),
+  'bytes just above the limit': randomBytes(MAX_INLINE_BYTES + 1),
   'two bytes above a multiple of three': randomBytes(3 * 20_000 + 2),
   'a byte order mark': '\ufefftext',
   'a byte order mark of UTF-16': Buffer.from([0xff, 0xfe, 0x41, 0]),

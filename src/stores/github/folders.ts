@@ -1,7 +1,6 @@
-import type { FolderPath } from '../../model/path.ts';
+import { type FilePath, type FolderPath, rebase } from '../../model/path.ts';
 import type { Cancellable, Replacing, Reporting, Store } from '../../model/store.ts';
-import type { TreeEntry } from './branch/objects.ts';
-import { createMeasuring, type Measure, requireLengths } from './branch/snapshots.ts';
+import { isFile, isFolder, MARKER, type Tree, type TreeEntry } from './branch/objects.ts';
 import type { Trees } from './branch/trees.ts';
 import { copyFolder, createFolder, moveFolder, removeFolder, removeTree } from './commits/changes.ts';
 import type { CommitQueue } from './commits/commit-queue.ts';
@@ -12,21 +11,21 @@ type FolderOperations = Required<
 
 /** Creates the folder operations. Each is one change in one commit, whatever the size of the folder. */
 export function createFolderOperations(queue: CommitQueue, trees: Trees): FolderOperations {
-  const measure = createMeasuring(trees);
+  const meter = new FolderMeter(trees);
 
   const transfer =
     (change: typeof copyFolder) =>
     async (from: FolderPath, to: FolderPath, { replace, signal, onProgress }: Replacing & Reporting & Cancellable) => {
-      const progress = reporting({ onProgress });
+      const progress = singleStepProgress({ onProgress });
       // A path can only become too long if the new folder path is longer than the old one.
       const mayBeTooLong = Buffer.byteLength(to) > Buffer.byteLength(from);
-      const weigh = async ({ sha }: TreeEntry) => {
+      const checkFolder = async ({ sha }: TreeEntry) => {
         if (!mayBeTooLong && !onProgress) return;
-        const found = await measure(sha, { atAnyCost: mayBeTooLong, signal });
-        if (found) requireLengths(found, from, to);
-        progress.begin(found);
+        const size = await meter.measure(sha, { isRequired: mayBeTooLong, signal });
+        if (size) requireLengths(size, from, to);
+        progress.begin(size);
       };
-      await queue.run(change(from, to, { replace, weigh }), signal);
+      await queue.run(change(from, to, { replace, checkFolder }), signal);
       progress.end();
     };
 
@@ -37,27 +36,83 @@ export function createFolderOperations(queue: CommitQueue, trees: Trees): Folder
     moveFolder: transfer(moveFolder),
 
     async removeTree(folder, { signal, onProgress } = {}) {
-      const progress = reporting({ onProgress });
-      const weigh = async ({ sha }: TreeEntry) => {
-        if (onProgress) progress.begin(await measure(sha, { atAnyCost: false, signal }));
+      const progress = singleStepProgress({ onProgress });
+      const checkFolder = async ({ sha }: TreeEntry) => {
+        if (onProgress) progress.begin(await meter.measure(sha, { isRequired: false, signal }));
       };
-      await queue.run(removeTree(folder, weigh), signal);
+      await queue.run(removeTree(folder, checkFolder), signal);
       progress.end();
     },
   };
 }
 
 /** Reports the progress of a single-step operation: nothing at the beginning, everything at the end. */
-function reporting({ onProgress }: Reporting) {
-  let known: Measure | undefined;
-  const report = (done: number, bytes: number) => onProgress?.({ done, total: known?.files ?? null, bytes });
+function singleStepProgress({ onProgress }: Reporting) {
+  let size: FolderSize | undefined;
+  const report = (done: number, bytes: number) => onProgress?.({ done, total: size?.files ?? null, bytes });
   return {
-    begin(measure: Measure | undefined) {
-      known = measure;
+    begin(measured: FolderSize | undefined) {
+      size = measured;
       report(0, 0);
     },
     end() {
-      if (known) report(known.files, known.bytes);
+      if (size) report(size.files, size.bytes);
     },
   };
+}
+
+/** Totals of a folder and everything below it. */
+interface FolderSize {
+  readonly files: number;
+  /** Total bytes of the files. */
+  readonly bytes: number;
+  /** The longest path below the folder, by bytes; empty for an empty folder. */
+  readonly longestPath: string;
+}
+
+const EMPTY: FolderSize = { files: 0, bytes: 0, longestPath: '' };
+
+/** Measures trees. Caches the results, because trees are immutable. */
+class FolderMeter {
+  readonly #trees: Trees;
+  readonly #sizes = new WeakMap<Tree, FolderSize>();
+
+  constructor(trees: Trees) {
+    this.#trees = trees;
+  }
+
+  /**
+   * Returns the size of a folder. Returns undefined if GitHub can't list it in one response, unless `isRequired` is
+   * set: then its folders are read individually.
+   */
+  async measure(
+    sha: string,
+    { isRequired, signal }: { isRequired: boolean } & Cancellable,
+  ): Promise<FolderSize | undefined> {
+    const isCached = await this.#trees.readAll(sha, { signal });
+    return isCached || isRequired ? this.#sizeOf(await this.#trees.read(sha, { signal }), { signal }) : undefined;
+  }
+
+  async #sizeOf(tree: Tree, options: Cancellable): Promise<FolderSize> {
+    const known = this.#sizes.get(tree);
+    if (known) return known;
+    let sum = EMPTY;
+    for (const [name, entry] of tree.entries) {
+      const below = isFolder(entry) ? await this.#sizeOf(await this.#trees.read(entry.sha, options), options) : EMPTY;
+      const path = isFolder(entry) ? `${name}/${below.longestPath}` : name;
+      const isCounted = isFile(entry) && name !== MARKER;
+      sum = {
+        files: sum.files + below.files + (isCounted ? 1 : 0),
+        bytes: sum.bytes + below.bytes + (isCounted ? entry.size : 0),
+        longestPath: Buffer.byteLength(path) > Buffer.byteLength(sum.longestPath) ? path : sum.longestPath,
+      };
+    }
+    this.#sizes.set(tree, sum);
+    return sum;
+  }
+}
+
+/** Throws `invalid-path` if a path below `from` would be too long below `to`. */
+function requireLengths({ longestPath }: FolderSize, from: FolderPath, to: FolderPath): void {
+  rebase((from + longestPath) as FilePath, from, to);
 }

@@ -14,7 +14,7 @@ import { resolveRange } from '../../model/range.ts';
 import type { Cancellable, Entry, FileEntry, Store } from '../../model/store.ts';
 import { notFound, requireEtag } from '../../model/store-errors.ts';
 import type { BlobCache } from './blobs/blob-cache.ts';
-import type { LargeObject, LargeObjects } from './blobs/large-objects.ts';
+import type { LfsObject, LfsObjects } from './blobs/lfs.ts';
 import { fileEntry, isFile, isFolder, isReserved, MARKER, type Tree, type TreeEntry } from './branch/objects.ts';
 import type { Snapshot, Snapshots } from './branch/snapshots.ts';
 import type { Trees } from './branch/trees.ts';
@@ -26,7 +26,7 @@ export interface FoundFile {
   readonly snapshot: Snapshot;
   readonly blob: TreeEntry;
   /** The Git LFS object, if the blob is a pointer and GitHub has its object. */
-  readonly object: LargeObject | undefined;
+  readonly object: LfsObject | undefined;
 }
 
 export interface Reader extends Pick<Store, 'list' | 'stat' | 'read'> {
@@ -38,9 +38,9 @@ export function createReader(
   trees: Trees,
   snapshots: Snapshots,
   blobs: BlobCache,
-  largeObjects: LargeObjects,
+  lfs: LfsObjects,
 ): Reader {
-  const entriesIn = rememberLast(entriesOf);
+  const sortedEntriesOf = cacheLast(entriesOf);
 
   /** Returns the trees from the root to a folder; undefined if the folder does not exist. */
   const treesTo = async ({ root }: Snapshot, folder: FolderPath, options: Cancellable): Promise<Tree[] | undefined> => {
@@ -58,7 +58,7 @@ export function createReader(
     const chain = isReserved(file) ? undefined : await treesTo(snapshot, parentOf(file), { signal });
     const blob = chain?.at(-1)?.entries.get(nameOf(file));
     if (!chain || !blob || !isFile(blob)) throw notFound(file);
-    const object = await largeObjects.find(blob, chain, { signal });
+    const object = await lfs.find(blob, chain, { signal });
     return { file: fileEntry(file, { sha: blob.sha, size: object?.size ?? blob.size }), snapshot, blob, object };
   };
 
@@ -69,7 +69,7 @@ export function createReader(
       const snapshot = await snapshots.current({ signal });
       const tree = (await treesTo(snapshot, folder, { signal }))?.at(-1);
       if (!tree) throw notFound(folder);
-      const { items, cursor } = pageOf(folder, entriesIn(tree, folder), page, ({ path }) => path);
+      const { items, cursor } = pageOf(folder, sortedEntriesOf(tree, folder), page, ({ path }) => path);
       return { entries: items, cursor };
     },
 
@@ -82,7 +82,7 @@ export function createReader(
       const resolved = range && resolveRange(range, file.size);
       const part = { ...(resolved && { range: resolved }), ...(signal && { signal }) };
       const body = object
-        ? await largeObjects.open(object, part)
+        ? await lfs.open(object, part)
         : await blobs.open(blob, (cancelled) => host.blob(blob.sha, { signal: cancelled }), part);
       return { file, range: resolved, body };
     },
@@ -102,13 +102,13 @@ function entriesOf(tree: Tree, folder: FolderPath): readonly Entry[] {
 }
 
 /** Caches the last result per tree, because clients request the pages of a folder one after the other. */
-function rememberLast(make: typeof entriesOf): typeof entriesOf {
-  const made = new WeakMap<Tree, { folder: FolderPath; entries: readonly Entry[] }>();
+function cacheLast(read: typeof entriesOf): typeof entriesOf {
+  const last = new WeakMap<Tree, { folder: FolderPath; entries: readonly Entry[] }>();
   return (tree, folder) => {
-    const known = made.get(tree);
+    const known = last.get(tree);
     if (known?.folder === folder) return known.entries;
-    const entries = make(tree, folder);
-    made.set(tree, { folder, entries });
+    const entries = read(tree, folder);
+    last.set(tree, { folder, entries });
     return entries;
   };
 }

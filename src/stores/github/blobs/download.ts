@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { asError, isStoreError, StoreError, systemErrorCode } from '../../../model/error.ts';
 import type { ResolvedRange } from '../../../model/range.ts';
 import { RETRY_LATER_SECONDS, RETRY_SOON_SECONDS } from '../../network.ts';
-import { type Blob, hashOfBlob } from './kept-blobs.ts';
+import { type Blob, hashOfBlob } from './cached-blobs.ts';
 
 export interface DownloadOptions {
   /** Aborts the download. */
@@ -30,10 +30,10 @@ export async function download(
   const receive = async (chunks: AsyncIterable<Uint8Array>) => {
     for await (const chunk of chunks) {
       received += chunk.length;
-      if (received > blob.size) throw otherBytes();
+      if (received > blob.size) throw wrongContent();
       hash.update(chunk);
       timer.refresh();
-      await onDisk(file.append(chunk));
+      await inCacheFolder(file.append(chunk));
       timer.refresh();
     }
   };
@@ -41,16 +41,16 @@ export async function download(
     await pipeline(body, receive, { signal });
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    throw isStoreError(error) ? error : brokenOff(error);
+    throw isStoreError(error) ? error : connectionLost(error);
   } finally {
     clearTimeout(timer);
   }
   // The SHA also covers the size.
-  if (hash.digest('hex') !== blob.sha) throw otherBytes();
+  if (hash.digest('hex') !== blob.sha) throw wrongContent();
 }
 
 /** Awaits an operation in the cache folder. Converts errors to `unavailable` with advice for the operator. */
-export async function onDisk<Result>(operation: Promise<Result>): Promise<Result> {
+export async function inCacheFolder<Result>(operation: Promise<Result>): Promise<Result> {
   try {
     return await operation;
   } catch (error) {
@@ -62,13 +62,13 @@ export async function onDisk<Result>(operation: Promise<Result>): Promise<Result
   }
 }
 
-function otherBytes(): StoreError {
+function wrongContent(): StoreError {
   return new StoreError('unavailable', 'The host of the repository sent something else than the file.', {
     retryAfter: RETRY_SOON_SECONDS,
   });
 }
 
-function brokenOff(cause: unknown): StoreError {
+function connectionLost(cause: unknown): StoreError {
   return new StoreError('unavailable', 'The host of the repository broke off while it sent the file.', {
     cause,
     retryAfter: RETRY_SOON_SECONDS,
@@ -81,79 +81,77 @@ function stalled(): StoreError {
   });
 }
 
-/** A file that can be read while it is written. Its last byte is readable only after its content was verified. */
-export interface TailableFile {
-  /** Appends a chunk; resolves when the chunk is readable. One call at a time. */
-  append(chunk: Uint8Array): Promise<void>;
-  /** Marks the file as complete and verified. */
-  finish(): void;
-  /** Fails all readers with `reason` on their next read. After this call, the file can be closed. */
-  fail(reason: unknown): void;
-  /**
-   * Reads a range, each byte as soon as it is available. `left` is called once, when the reader ends or is destroyed.
-   */
-  read(range: ResolvedRange, left: () => void): Readable;
-}
-
 /** Maximum bytes per read. A reader buffers at most two chunks of this size. */
-const PIECE = 64 * 1024;
+const READ_CHUNK_BYTES = 64 * 1024;
 
-/**
- * Creates a tailable file that will have `size` bytes. It must be empty now, or be finished at once. The caller closes
- * it.
- */
-export function createGrowingFile(file: FileHandle, size: number): TailableFile {
-  let written = 0;
-  let isFinished = false;
-  let failure: Error | undefined;
-  let changed = Promise.withResolvers<void>();
+/** A file that can be read while it is written. Its last byte is readable only after its content was verified. */
+export class TailableFile {
+  readonly #file: FileHandle;
+  readonly #size: number;
+  #written = 0;
+  #isFinished = false;
+  #failure: Error | undefined;
+  #change = Promise.withResolvers<void>();
 
-  const wakeReaders = () => {
-    changed.resolve();
-    changed = Promise.withResolvers();
-  };
+  /** The file will have `size` bytes. It must be empty now, or be finished at once. The caller closes it. */
+  constructor(file: FileHandle, size: number) {
+    this.#file = file;
+    this.#size = size;
+  }
+
+  /** Appends a chunk; resolves when the chunk is readable. One call at a time. */
+  async append(chunk: Uint8Array): Promise<void> {
+    await this.#file.writeFile(chunk);
+    this.#written += chunk.length;
+    this.#wakeReaders();
+  }
+
+  /** Marks the file as complete and verified. */
+  finish(): void {
+    this.#isFinished = true;
+    this.#wakeReaders();
+  }
+
+  /** Fails all readers with `reason` on their next read. After this call, the file can be closed. */
+  fail(reason: unknown): void {
+    this.#failure = asError(reason);
+    this.#wakeReaders();
+  }
+
+  /**
+   * Reads a range, each byte as soon as it is available. `onClose` is called once, when the reader ends or is
+   * destroyed.
+   */
+  read(range: ResolvedRange, onClose: () => void): Readable {
+    return createReader(range, (rest) => this.#readSome(rest), onClose);
+  }
 
   /** Waits until bytes from `start` on are available, and returns some of them. */
-  const take = async ({ start, end }: ResolvedRange): Promise<Buffer> => {
+  async #readSome({ start, end }: ResolvedRange): Promise<Buffer> {
     for (;;) {
-      if (failure) throw failure;
-      const readable = isFinished ? size : Math.min(written, size - 1);
-      const length = Math.min(readable, end + 1, start + PIECE) - start;
-      if (length > 0) return readAt(file, start, length);
-      await changed.promise;
+      if (this.#failure) throw this.#failure;
+      const available = this.#isFinished ? this.#size : Math.min(this.#written, this.#size - 1);
+      const length = Math.min(available, end + 1, start + READ_CHUNK_BYTES) - start;
+      if (length > 0) return readAt(this.#file, start, length);
+      await this.#change.promise;
     }
-  };
+  }
 
-  return {
-    async append(chunk) {
-      await file.writeFile(chunk);
-      written += chunk.length;
-      wakeReaders();
-    },
-
-    finish() {
-      isFinished = true;
-      wakeReaders();
-    },
-
-    fail(reason) {
-      failure = asError(reason);
-      wakeReaders();
-    },
-
-    read: (range, left) => createReader(range, take, left),
-  };
+  #wakeReaders(): void {
+    this.#change.resolve();
+    this.#change = Promise.withResolvers();
+  }
 }
 
 function createReader(
   { start, end }: ResolvedRange,
-  take: (range: ResolvedRange) => Promise<Buffer>,
-  left: () => void,
+  readSome: (range: ResolvedRange) => Promise<Buffer>,
+  onClose: () => void,
 ): Readable {
   let position = start;
-  const pass = async (reader: Readable) => {
+  const pushNext = async (reader: Readable) => {
     try {
-      const bytes = position > end ? null : await take({ start: position, end });
+      const bytes = position > end ? null : await readSome({ start: position, end });
       position += bytes?.length ?? 0;
       if (!reader.destroyed) reader.push(bytes);
     } catch (error) {
@@ -161,12 +159,12 @@ function createReader(
     }
   };
   return new Readable({
-    highWaterMark: PIECE,
+    highWaterMark: READ_CHUNK_BYTES,
     read() {
-      void pass(this);
+      void pushNext(this);
     },
     destroy(error, callback) {
-      left();
+      onClose();
       callback(error);
     },
   });

@@ -3,7 +3,7 @@ import { quoted, StoreError } from '../../../model/error.ts';
 import { mediaTypeOf } from '../../../model/media-type.ts';
 import { comparePaths, type FilePath, type FolderPath, nameOf, parentOf, ROOT } from '../../../model/path.ts';
 import type { FileEntry } from '../../../model/store.ts';
-import { hashOfBlob } from '../blobs/kept-blobs.ts';
+import { hashOfBlob } from '../blobs/cached-blobs.ts';
 
 /** Modes of tree entries (gitformat-index, git-fast-import), as the GitHub API writes them: six octal digits. */
 export const FILE = '100644';
@@ -28,14 +28,14 @@ export interface Tree {
    * Names that GitHub returned in place of names that are not UTF-8. They are not in `entries`. If there are any, the
    * SHA can't be recomputed.
    */
-  readonly untold: ReadonlySet<string>;
+  readonly nonUtf8Names: ReadonlySet<string>;
 }
 
 /** The empty tree, which every repository contains implicitly. */
 export const EMPTY_TREE: Tree = {
   sha: '4b825dc642cb6eb9a060e54bf8d69288fbee4904',
   entries: new Map(),
-  untold: new Set(),
+  nonUtf8Names: new Set(),
 };
 
 export const isFolder = ({ mode }: TreeEntry): boolean => mode === FOLDER;
@@ -90,9 +90,9 @@ export function isReserved(path: FilePath | FolderPath): boolean {
  */
 export function requireWritable(path: FilePath | FolderPath): void {
   for (const name of path.split('/')) {
-    if (name === MARKER) throw refused(path, `the name ${quoted(MARKER)}, which marks empty folders`);
+    if (name === MARKER) throw reservedName(path, `the name ${quoted(MARKER)}, which marks empty folders`);
     if (GIT.test(name.replace(IGNORED, '')))
-      throw refused(path, `the name ${quoted(name)}, which git keeps for itself`);
+      throw reservedName(path, `the name ${quoted(name)}, which git keeps for itself`);
   }
 }
 
@@ -118,6 +118,6 @@ const ROOT_SETTINGS = /^(\.gitmodules|gitmod~[1-4]|gi7eba~\d|\.lfsconfig|lfscon~
 /** Characters in names that HFS+ ignores. */
 const IGNORED = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 
-function refused(path: FilePath | FolderPath, what: string): StoreError {
+function reservedName(path: FilePath | FolderPath, what: string): StoreError {
   return new StoreError('invalid-path', `The path ${quoted(path)} has ${what}.`);
 }

@@ -7,86 +7,88 @@ import type { StoreLog } from '../../network.ts';
 import type { Host, TreeResponse } from '../host/host.ts';
 import { EMPTY_TREE, isFile, isFolder, LINK, SUBMODULE, shaOfTree, type Tree, type TreeEntry } from './objects.ts';
 
-/** Cache of trees by SHA. Trees are immutable, so each is requested only once while it is cached. */
-export interface Trees {
-  /** Returns a tree from the cache or from GitHub. */
-  read(sha: string, options?: Cancellable): Promise<Tree>;
-  /**
-   * Reads a tree and everything below it with one request, or with none if all of it is cached. Returns whether the
-   * response was complete: GitHub limits its size.
-   */
-  readAll(sha: string, options?: Cancellable): Promise<boolean>;
-  /** Adds a tree that this process created. */
-  keep(tree: Tree): void;
-}
-
 /** Maximum cached entries, at some hundred bytes each. */
-const MOST_ENTRIES = 400_000;
+const MAX_CACHED_ENTRIES = 400_000;
 
 /** Replacement character that GitHub returns for bytes that are not UTF-8. Few names contain a real one. */
 const REPLACEMENT = '\ufffd';
 
-export function createTrees(host: Host, log: StoreLog): Trees {
-  const known = new LRUCache<string, Tree>({
-    maxSize: MOST_ENTRIES,
+/** Cache of trees by SHA. Trees are immutable, so each is requested only once while it is cached. */
+export class Trees {
+  readonly #host: Host;
+  readonly #omissions: OmissionLog;
+  readonly #cache = new LRUCache<string, Tree>({
+    maxSize: MAX_CACHED_ENTRIES,
     sizeCalculation: ({ entries }) => entries.size + 1,
   });
-  const reading: SingleFlight<Tree> = createSingleFlight();
-  const readingAll: SingleFlight<boolean> = createSingleFlight();
-  const tell = createTeller(log);
+  readonly #reads: SingleFlight<Tree> = createSingleFlight();
+  readonly #recursiveReads: SingleFlight<boolean> = createSingleFlight();
+  /** Whether no response was truncated so far, so that a response about the whole branch counts all omitted entries. */
+  #isComplete = true;
+
+  constructor(host: Host, log: StoreLog) {
+    this.#host = host;
+    this.#omissions = new OmissionLog(log);
+  }
+
+  /** Returns a tree from the cache or from GitHub. */
+  async read(sha: string, { signal }: Cancellable = {}): Promise<Tree> {
+    if (sha === EMPTY_TREE.sha) return EMPTY_TREE;
+    return this.#cache.get(sha) ?? this.#reads.run(sha, (cancelled) => this.#fetch(sha, cancelled), signal);
+  }
+
   /**
-   * Whether no response was truncated so far, so that a response about the whole branch counts all omitted entries.
+   * Reads a tree and everything below it with one request, or with none if all of it is cached. Returns whether the
+   * response was complete: GitHub limits its size.
    */
-  let isToldWhole = true;
+  async readAll(sha: string, { signal }: Cancellable = {}): Promise<boolean> {
+    if (this.#isCached(sha)) return true;
+    return this.#recursiveReads.run(sha, (cancelled) => this.#fetchAll(sha, cancelled), signal);
+  }
 
-  const take = (trees: readonly Tree[]) => {
-    // Parents are added after their children, so that they are evicted last.
-    for (const tree of trees) known.set(tree.sha, tree);
-    tell(trees, isToldWhole);
-  };
+  /** Adds a tree that this process created. */
+  add(tree: Tree): void {
+    this.#cache.set(tree.sha, tree);
+  }
 
-  const fetchOne = async (sha: string, signal: AbortSignal) => {
-    const told = await host.tree(sha, 'one', { signal });
-    if (told.truncated) {
-      const message = `A folder of the repository has more entries than its host tells: it told ${told.entries.length}.`;
+  async #fetch(sha: string, signal: AbortSignal): Promise<Tree> {
+    const response = await this.#host.tree(sha, 'one', { signal });
+    if (response.truncated) {
+      const message = `A folder of the repository has more entries than its host tells: it told ${response.entries.length}.`;
       throw new StoreError('unsupported', message);
     }
     const tree = treeOf(
       sha,
-      told.entries.map(({ path, ...entry }) => [path, entry]),
+      response.entries.map(({ path, ...entry }) => [path, entry]),
     );
-    take([tree]);
+    this.#addFetched([tree]);
     return tree;
-  };
+  }
 
-  const fetchAll = async (sha: string, signal: AbortSignal) => {
-    const told = await host.tree(sha, 'all', { signal });
-    if (told.truncated) isToldWhole = false;
-    else take(treesOf(sha, told));
-    return !told.truncated;
-  };
+  async #fetchAll(sha: string, signal: AbortSignal): Promise<boolean> {
+    const response = await this.#host.tree(sha, 'all', { signal });
+    if (response.truncated) this.#isComplete = false;
+    else this.#addFetched(treesOf(sha, response));
+    return !response.truncated;
+  }
 
-  /** Visits each tree once, because a few trees that refer to each other can form exponentially many paths. */
-  const isWhole = (sha: string, seen = new Set<string>()): boolean => {
-    if (seen.has(sha) || sha === EMPTY_TREE.sha) return true;
-    seen.add(sha);
-    const tree = known.peek(sha);
+  #addFetched(trees: readonly Tree[]): void {
+    // Parents are added after their children, so that they are evicted last.
+    for (const tree of trees) this.#cache.set(tree.sha, tree);
+    this.#omissions.record(trees, this.#isComplete);
+  }
+
+  /**
+   * Returns whether a tree and everything below it is cached. Visits each tree once, because a few trees that refer to
+   * each other can form exponentially many paths.
+   */
+  #isCached(sha: string, visited = new Set<string>()): boolean {
+    if (visited.has(sha) || sha === EMPTY_TREE.sha) return true;
+    visited.add(sha);
+    const tree = this.#cache.peek(sha);
     if (!tree) return false;
-    return tree.entries.values().every((entry) => !isFolder(entry) || isWhole(entry.sha, seen));
-  };
-
-  return {
-    async read(sha, { signal } = {}) {
-      if (sha === EMPTY_TREE.sha) return EMPTY_TREE;
-      return known.get(sha) ?? reading.run(sha, (cancelled) => fetchOne(sha, cancelled), signal);
-    },
-
-    async readAll(sha, { signal } = {}) {
-      return isWhole(sha) || readingAll.run(sha, (cancelled) => fetchAll(sha, cancelled), signal);
-    },
-
-    keep: (tree) => void known.set(tree.sha, tree),
-  };
+    return tree.entries.values().every((entry) => !isFolder(entry) || this.#isCached(entry.sha, visited));
+  }
 }
 
 /**
@@ -101,10 +103,10 @@ function treesOf(root: string, { entries }: TreeResponse): Tree[] {
     const slash = path.lastIndexOf('/');
     folders.get(path.slice(0, Math.max(0, slash)))?.entries.push([path.slice(slash + 1), entry]);
   }
-  const isCertain = (path: string, sha: string, of: readonly [string, TreeEntry][]) =>
-    !path.includes(REPLACEMENT) || shaOfTree(new Map(of)) === sha;
+  const hasValidNames = (path: string, sha: string, listed: readonly [string, TreeEntry][]) =>
+    !path.includes(REPLACEMENT) || shaOfTree(new Map(listed)) === sha;
   return [...folders]
-    .filter(([path, folder]) => isCertain(path, folder.sha, folder.entries))
+    .filter(([path, folder]) => hasValidNames(path, folder.sha, folder.entries))
     .map(([, folder]) => treeOf(folder.sha, folder.entries))
     .toReversed();
 }
@@ -113,44 +115,50 @@ function treesOf(root: string, { entries }: TreeResponse): Tree[] {
  * Builds a tree from a response. A replacement character in a name may be real or may stand for bytes that are not
  * UTF-8. Only with the real names does the SHA match.
  */
-function treeOf(sha: string, told: readonly (readonly [string, TreeEntry])[]): Tree {
-  const entries = new Map(told);
-  const doubtful = told.filter(([name]) => name.includes(REPLACEMENT));
-  if (doubtful.length === 0 || (entries.size === told.length && shaOfTree(entries) === sha)) {
-    return { sha, entries, untold: EMPTY_TREE.untold };
+function treeOf(sha: string, listed: readonly (readonly [string, TreeEntry])[]): Tree {
+  const entries = new Map(listed);
+  const uncertain = listed.filter(([name]) => name.includes(REPLACEMENT));
+  if (uncertain.length === 0 || (entries.size === listed.length && shaOfTree(entries) === sha)) {
+    return { sha, entries, nonUtf8Names: EMPTY_TREE.nonUtf8Names };
   }
-  for (const [name] of doubtful) entries.delete(name);
-  return { sha, entries, untold: new Set(doubtful.map(([name]) => name)) };
+  for (const [name] of uncertain) entries.delete(name);
+  return { sha, entries, nonUtf8Names: new Set(uncertain.map(([name]) => name)) };
 }
 
 /**
  * Logs how many entries listings omit, whenever the numbers change. If folders are read individually, only the first
  * numbers are logged, because each folder has its own.
  */
-function createTeller(log: StoreLog): (trees: readonly Tree[], isAll: boolean) => void {
-  let last: string | undefined;
-  return (trees, isAll) => {
-    if (last !== undefined && !isAll) return;
-    const leftOut = countLeftOut(trees);
-    const text = JSON.stringify(leftOut);
-    if (text === last || Object.values(leftOut).every((number) => number === 0)) return;
-    last = text;
-    log.warn(
+class OmissionLog {
+  readonly #log: StoreLog;
+  #last: string | undefined;
+
+  constructor(log: StoreLog) {
+    this.#log = log;
+  }
+
+  record(trees: readonly Tree[], isComplete: boolean): void {
+    if (this.#last !== undefined && !isComplete) return;
+    const counts = countOmitted(trees);
+    const text = JSON.stringify(counts);
+    if (text === this.#last || Object.values(counts).every((count) => count === 0)) return;
+    this.#last = text;
+    this.#log.warn(
       'Entries of the repository are left out: they are no files or folders, or no path can name them.',
-      leftOut,
+      counts,
     );
-  };
+  }
 }
 
-function countLeftOut(trees: readonly Tree[]) {
-  const leftOut = { submodules: 0, links: 0, namesThatAreNotUtf8: 0, namesOfNoPath: 0 };
-  for (const { entries, untold } of trees) {
-    leftOut.namesThatAreNotUtf8 += untold.size;
+function countOmitted(trees: readonly Tree[]) {
+  const omitted = { submodules: 0, links: 0, namesThatAreNotUtf8: 0, namesOfNoPath: 0 };
+  for (const { entries, nonUtf8Names } of trees) {
+    omitted.namesThatAreNotUtf8 += nonUtf8Names.size;
     for (const [name, entry] of entries) {
-      if (entry.mode === SUBMODULE) leftOut.submodules++;
-      else if (entry.mode === LINK) leftOut.links++;
-      else if ((isFile(entry) || isFolder(entry)) && foundFile(ROOT, name) === undefined) leftOut.namesOfNoPath++;
+      if (entry.mode === SUBMODULE) omitted.submodules++;
+      else if (entry.mode === LINK) omitted.links++;
+      else if ((isFile(entry) || isFolder(entry)) && foundFile(ROOT, name) === undefined) omitted.namesOfNoPath++;
     }
   }
-  return leftOut;
+  return omitted;
 }

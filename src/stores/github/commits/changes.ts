@@ -30,28 +30,28 @@ import type { Draft } from './draft.ts';
 export interface Change<Result> {
   /** Line for the commit message. */
   readonly summary: string;
-  /** Bytes of text content that the commit request contains. */
-  readonly text?: number;
+  /** Bytes of text that the request to create the tree contains. */
+  readonly textBytes?: number;
   apply(draft: Draft): Promise<Result>;
 }
 
-/** The content of a file: a blob that GitHub already has, or a text (`content`) that is sent with the tree. */
-export interface StoredBlob {
+/** The content of a file: a blob that GitHub already has, or a text that is sent with the tree. */
+export interface FileContent {
   readonly sha: string;
   readonly size: number;
-  readonly content?: string | undefined;
+  readonly text?: string | undefined;
 }
 
-export function putFile(file: FilePath, blob: StoredBlob, condition?: WriteCondition): Change<FileEntry> {
+export function putFile(file: FilePath, content: FileContent, condition?: WriteCondition): Change<FileEntry> {
   requireWritable(file);
   return {
     summary: `Upload ${file}`,
-    text: blob.content === undefined ? 0 : blob.size,
+    textBytes: content.text === undefined ? 0 : content.size,
     async apply(draft) {
-      const present = await findPlace(draft, file);
+      const present = await findReplaced(draft, file);
       requireCondition(file, present && fileEntry(file, present), condition);
-      await draft.put(file, { mode: modeOf(present), sha: blob.sha, size: blob.size }, blob.content);
-      return fileEntry(file, blob);
+      await draft.put(file, { mode: modeOf(present), sha: content.sha, size: content.size }, content.text);
+      return fileEntry(file, content);
     },
   };
 }
@@ -73,7 +73,7 @@ export function copyFile(from: FilePath, to: FilePath, options: Replacing): Chan
     summary: `Copy ${from} to ${to}`,
     async apply(draft) {
       const source = await requireFile(draft, from);
-      const present = await findPlace(draft, to);
+      const present = await findReplaced(draft, to);
       if (present && !options.replace) throw alreadyExists(to);
       await draft.put(to, { ...source, mode: modeOf(source) });
       return fileEntry(to, source);
@@ -127,21 +127,21 @@ export function removeFolder(folder: FolderPath): Change<void> {
 }
 
 /** Removes a folder and everything in it. */
-export function removeTree(folder: FolderPath, weigh: (folder: TreeEntry) => Promise<void>): Change<void> {
+export function removeTree(folder: FolderPath, checkFolder: (folder: TreeEntry) => Promise<void>): Change<void> {
   return {
     summary: `Delete ${folder}`,
     async apply(draft) {
-      await weigh(await requireFolder(draft, folder));
+      await checkFolder(await requireFolder(draft, folder));
       await draft.remove(folder);
     },
   };
 }
 
-/** `weigh` throws if the copy is impossible, for example because a path would be too long. */
+/** `checkFolder` throws if the copy is impossible, for example because a path would be too long. */
 export function copyFolder(
   from: FolderPath,
   to: FolderPath,
-  { replace, weigh }: Replacing & { weigh(folder: TreeEntry): Promise<void> },
+  { replace, checkFolder }: Replacing & { checkFolder(folder: TreeEntry): Promise<void> },
 ): Change<void> {
   requireWritable(to);
   return {
@@ -152,7 +152,7 @@ export function copyFolder(
       const present = await draft.find(to);
       if (present && !isFolder(present)) throw kindConflict(to);
       if (present && !replace) throw alreadyExists(to);
-      await weigh(source);
+      await checkFolder(source);
       await draft.put(to, source);
     },
   };
@@ -180,7 +180,7 @@ export async function keepRoot(draft: Draft): Promise<void> {
  * Returns the file to be replaced, if any. Throws `wrong-kind` if a folder is at the path or a file is among its
  * parents.
  */
-async function findPlace(draft: Draft, file: FilePath): Promise<TreeEntry | undefined> {
+async function findReplaced(draft: Draft, file: FilePath): Promise<TreeEntry | undefined> {
   await requireParents(draft, file);
   const present = await draft.find(file);
   if (present && !isFile(present)) throw kindConflict(file);

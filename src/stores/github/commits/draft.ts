@@ -13,7 +13,7 @@ export class NeedsOwnCommit extends Error {
 }
 
 /** Result of a draft. */
-export interface Drafted {
+export interface DraftResult {
   readonly edits: readonly TreeEdit[];
   /**
    * Expected SHA of the new tree. Undefined if GitHub could not return all names, so that the SHA can't be computed.
@@ -21,32 +21,6 @@ export interface Drafted {
   readonly root: string | undefined;
   /** The new trees. */
   readonly trees: readonly Tree[];
-}
-
-/** A modified copy of a tree, in memory. A member that throws has changed nothing. */
-export interface Draft {
-  /** Returns the entry at a path, with current mode and size. The SHA of a modified folder is not current. */
-  find(path: FilePath | FolderPath): Promise<TreeEntry | undefined>;
-  /**
-   * Returns the number of entries in a folder, including names that are not UTF-8; undefined if the folder does not
-   * exist.
-   */
-  count(folder: FolderPath): Promise<number | undefined>;
-  /**
-   * Returns a folder's entry with its current SHA, for a copy; undefined if the folder does not exist. Throws
-   * `NeedsOwnCommit` if the folder was modified.
-   */
-  folder(path: FolderPath): Promise<TreeEntry | undefined>;
-  /**
-   * Writes an entry, replaces an existing one, and creates parent folders. `content` is the text of a blob that GitHub
-   * does not have yet. Throws `wrong-kind` if a parent is a file, and `NeedsOwnCommit`.
-   */
-  put(path: FilePath | FolderPath, entry: TreeEntry, content?: string): Promise<void>;
-  /** Throws if the entry at a path can't be removed in the same commit. For changes that remove and do more. */
-  requireRemovable(path: FilePath | FolderPath): Promise<void>;
-  /** Removes the entry at a path and all parent folders that become empty. */
-  remove(path: FilePath | FolderPath): Promise<void>;
-  finish(): Drafted;
 }
 
 /** A folder whose tree was read. */
@@ -62,94 +36,117 @@ interface OpenFolder {
 /** Placeholder for a folder whose SHA is not known yet. */
 const UNKNOWN: TreeEntry = { mode: FOLDER, sha: '', size: 0 };
 
-export function createDraft(trees: Trees, base: Tree): Draft {
-  const root = opened(base);
-  const contents = new Map<string, string>();
+/** A modified copy of a tree, in memory. A method that throws has changed nothing. */
+export class Draft {
+  readonly #trees: Trees;
+  readonly #root: OpenFolder;
+  /** Texts of blobs that GitHub does not have yet, by SHA. */
+  readonly #texts = new Map<string, string>();
+
+  constructor(trees: Trees, base: Tree) {
+    this.#trees = trees;
+    this.#root = openFolder(base);
+  }
+
+  /** Returns the entry at a path, with current mode and size. The SHA of a modified folder is not current. */
+  async find(path: FilePath | FolderPath): Promise<TreeEntry | undefined> {
+    const { parents, name } = split(path);
+    return (await this.#openPath(parents))?.entries.get(name);
+  }
+
+  /**
+   * Returns the number of entries in a folder, including names that are not UTF-8; undefined if the folder does not
+   * exist.
+   */
+  async count(path: FolderPath): Promise<number | undefined> {
+    const folder = await this.#openPath(segmentsOf(path));
+    return folder && countOf(folder);
+  }
+
+  /**
+   * Returns a folder's entry with its current SHA, for a copy; undefined if the folder does not exist. Throws
+   * `NeedsOwnCommit` if the folder was modified.
+   */
+  async folder(path: FolderPath): Promise<TreeEntry | undefined> {
+    const entry = await this.find(path);
+    if (!entry || !isFolder(entry)) return undefined;
+    if ((await this.#openPath(segmentsOf(path)))?.isChanged) throw new NeedsOwnCommit();
+    return entry;
+  }
+
+  /**
+   * Writes an entry, replaces an existing one, and creates parent folders. `text` is the content of a blob that GitHub
+   * does not have yet. Throws `wrong-kind` if a parent is a file, and `NeedsOwnCommit`.
+   */
+  async put(path: FilePath | FolderPath, entry: TreeEntry, text?: string): Promise<void> {
+    const { parents, name } = split(path);
+    const chain = await this.#chainAbove([...parents, name]);
+    const folder = chain.at(-1) ?? this.#root;
+    if (folder.base?.nonUtf8Names.has(name)) throw kindConflict(path);
+    const before = folder.base?.entries.get(name);
+    if (before && isFolder(before) !== isFolder(entry)) throw new NeedsOwnCommit();
+    for (const [index, parent] of parents.entries()) {
+      linkChild(chain[index] ?? this.#root, parent, chain[index + 1] ?? this.#root);
+    }
+    folder.entries.set(name, entry);
+    folder.children.delete(name);
+    for (const changed of chain) changed.isChanged = true;
+    if (text !== undefined) this.#texts.set(entry.sha, text);
+  }
+
+  /** Throws if the entry at a path can't be removed in the same commit. For changes that remove and do more. */
+  async requireRemovable(path: FilePath | FolderPath): Promise<void> {
+    await this.#chainAbove(segmentsOf(path));
+  }
+
+  /** Removes the entry at a path and all parent folders that become empty. */
+  async remove(path: FilePath | FolderPath): Promise<void> {
+    const names = segmentsOf(path);
+    const chain = await this.#chainAbove(names);
+    for (const folder of chain) folder.isChanged = true;
+    for (let depth = chain.length - 1; depth >= 0; depth--) {
+      const [folder, name] = [chain[depth] ?? this.#root, names[depth] ?? ''];
+      folder.entries.delete(name);
+      folder.children.delete(name);
+      if (countOf(folder) > 0) return;
+    }
+  }
+
+  finish(): DraftResult {
+    const trees: Tree[] = [];
+    return { edits: [...editsOf(this.#root, '', this.#texts)], root: computeTree(this.#root, trees)?.sha, trees };
+  }
+
+  async #openPath(names: readonly string[]): Promise<OpenFolder | undefined> {
+    let folder: OpenFolder | undefined = this.#root;
+    for (const name of names) folder = folder && (await this.#openChild(folder, name));
+    return folder;
+  }
 
   /** Opens a child folder; returns undefined if it does not exist or is not a folder. */
-  const open = async (parent: OpenFolder, name: string): Promise<OpenFolder | undefined> => {
+  async #openChild(parent: OpenFolder, name: string): Promise<OpenFolder | undefined> {
     const child = parent.children.get(name);
     if (child) return child;
     const entry = parent.entries.get(name);
     if (!entry || !isFolder(entry)) return undefined;
-    const folder = opened(await trees.read(entry.sha));
+    const folder = openFolder(await this.#trees.read(entry.sha));
     parent.children.set(name, folder);
     return folder;
-  };
-
-  const openPath = async (names: readonly string[]): Promise<OpenFolder | undefined> => {
-    let folder: OpenFolder | undefined = root;
-    for (const name of names) folder = folder && (await open(folder, name));
-    return folder;
-  };
-
-  const find: Draft['find'] = async (path) => {
-    const { parents, name } = split(path);
-    return (await openPath(parents))?.entries.get(name);
-  };
+  }
 
   /**
    * Returns the folders from the root to the parent of the last name. New folders are not linked to their parents yet.
    * Throws if one can't be modified.
    */
-  const chainAbove = async (names: readonly string[]): Promise<OpenFolder[]> => {
-    const chain = [root];
+  async #chainAbove(names: readonly string[]): Promise<OpenFolder[]> {
+    const chain = [this.#root];
     for (const [index, name] of names.slice(0, -1).entries()) {
-      const above = chain[index] ?? root;
+      const above = chain[index] ?? this.#root;
       requireChangeable(above, name, `${names.slice(0, index + 1).join('/')}/` as FolderPath);
-      chain.push((await open(above, name)) ?? opened(undefined));
+      chain.push((await this.#openChild(above, name)) ?? openFolder(undefined));
     }
     return chain;
-  };
-
-  return {
-    find,
-
-    async count(path) {
-      const folder = await openPath(segmentsOf(path));
-      return folder && countOf(folder);
-    },
-
-    async folder(path) {
-      const entry = await find(path);
-      if (!entry || !isFolder(entry)) return undefined;
-      if ((await openPath(segmentsOf(path)))?.isChanged) throw new NeedsOwnCommit();
-      return entry;
-    },
-
-    async put(path, entry, content) {
-      const { parents, name } = split(path);
-      const chain = await chainAbove([...parents, name]);
-      const folder = chain.at(-1) ?? root;
-      if (folder.base?.untold.has(name)) throw kindConflict(path);
-      const before = folder.base?.entries.get(name);
-      if (before && isFolder(before) !== isFolder(entry)) throw new NeedsOwnCommit();
-      for (const [index, parent] of parents.entries()) join(chain[index] ?? root, parent, chain[index + 1] ?? root);
-      folder.entries.set(name, entry);
-      folder.children.delete(name);
-      for (const changed of chain) changed.isChanged = true;
-      if (content !== undefined) contents.set(entry.sha, content);
-    },
-
-    requireRemovable: async (path) => void (await chainAbove(segmentsOf(path))),
-
-    async remove(path) {
-      const names = segmentsOf(path);
-      const chain = await chainAbove(names);
-      for (const folder of chain) folder.isChanged = true;
-      for (let depth = chain.length - 1; depth >= 0; depth--) {
-        const [folder, name] = [chain[depth] ?? root, names[depth] ?? ''];
-        folder.entries.delete(name);
-        folder.children.delete(name);
-        if (countOf(folder) > 0) return;
-      }
-    },
-
-    finish() {
-      const made: Tree[] = [];
-      return { edits: [...editsOf(root, '', contents)], root: settle(root, made)?.sha, trees: made };
-    },
-  };
+  }
 }
 
 /**
@@ -159,25 +156,25 @@ export function createDraft(trees: Trees, base: Tree): Draft {
 function requireChangeable(parent: OpenFolder, name: string, path: FolderPath): void {
   const [before, now] = [parent.base?.entries.get(name), parent.entries.get(name)];
   // GitHub returned this name in place of one that is not UTF-8, so its entry is unknown.
-  if (parent.base?.untold.has(name)) throw kindConflict(path);
+  if (parent.base?.nonUtf8Names.has(name)) throw kindConflict(path);
   if (now && !isFolder(now)) throw kindConflict(path);
   if (now === UNKNOWN) return;
   if (before?.sha !== now?.sha) throw new NeedsOwnCommit();
 }
 
-function opened(base: Tree | undefined): OpenFolder {
+function openFolder(base: Tree | undefined): OpenFolder {
   return { base, entries: new Map(base?.entries), children: new Map(), isChanged: base === undefined };
 }
 
-const countOf = ({ entries, base }: OpenFolder) => entries.size + (base?.untold.size ?? 0);
+const countOf = ({ entries, base }: OpenFolder) => entries.size + (base?.nonUtf8Names.size ?? 0);
 
-function join(parent: OpenFolder, name: string, child: OpenFolder): void {
+function linkChild(parent: OpenFolder, name: string, child: OpenFolder): void {
   parent.children.set(name, child);
   if (!parent.entries.has(name)) parent.entries.set(name, UNKNOWN);
 }
 
 /** Yields the edits that turn a folder's tree on the branch into the new one. */
-function* editsOf(folder: OpenFolder, prefix: string, contents: ReadonlyMap<string, string>): Generator<TreeEdit> {
+function* editsOf(folder: OpenFolder, prefix: string, texts: ReadonlyMap<string, string>): Generator<TreeEdit> {
   if (!folder.isChanged) return;
   const before = folder.base?.entries ?? EMPTY_TREE.entries;
   for (const [name, { mode }] of before) {
@@ -185,26 +182,26 @@ function* editsOf(folder: OpenFolder, prefix: string, contents: ReadonlyMap<stri
   }
   for (const [name, { mode, sha }] of folder.entries) {
     const [path, child, old] = [prefix + name, folder.children.get(name), before.get(name)];
-    const content = contents.get(sha);
-    if (child?.isChanged) yield* editsOf(child, `${path}/`, contents);
+    const content = texts.get(sha);
+    if (child?.isChanged) yield* editsOf(child, `${path}/`, texts);
     else if (old?.sha === sha && old.mode === mode) continue;
     else if (content === undefined) yield { path, mode, sha };
     else yield { path, mode, content };
   }
 }
 
-/** Returns the new tree of a folder; undefined if it can't be computed. Adds new trees to `made`. */
-function settle(folder: OpenFolder, made: Tree[]): Tree | undefined {
+/** Returns the new tree of a folder; undefined if it can't be computed. Adds new trees to `created`. */
+function computeTree(folder: OpenFolder, created: Tree[]): Tree | undefined {
   if (!folder.isChanged && folder.base) return folder.base;
   const entries = new Map(folder.entries);
   for (const [name, child] of folder.children) {
-    const tree = settle(child, made);
+    const tree = computeTree(child, created);
     if (!tree) return undefined;
     entries.set(name, { mode: FOLDER, sha: tree.sha, size: 0 });
   }
-  if (folder.base && folder.base.untold.size > 0) return undefined;
-  const tree: Tree = { sha: shaOfTree(entries), entries, untold: EMPTY_TREE.untold };
-  made.push(tree);
+  if (folder.base && folder.base.nonUtf8Names.size > 0) return undefined;
+  const tree: Tree = { sha: shaOfTree(entries), entries, nonUtf8Names: EMPTY_TREE.nonUtf8Names };
+  created.push(tree);
   return tree;
 }
 

@@ -8,26 +8,31 @@ import type { Host } from '../host/host.ts';
 import type { GitHubOptions } from '../settings.ts';
 
 /** A snapshot of a branch with at least one commit. */
-export interface BegunSnapshot extends Snapshot {
+export interface CommittedSnapshot extends Snapshot {
   readonly head: string;
 }
 
-/** Maximum reads of the branch while another client makes the first commit. */
-const ATTEMPTS = 10;
+/** Maximum reads of the branch while another client makes the first commit, and milliseconds between them. */
+const MAX_ATTEMPTS = 10;
+const RETRY_DELAY_MS = 100;
 
 /**
  * Returns the latest snapshot. In an empty repository, creates a first commit with a marker in the root, because GitHub
  * accepts neither blobs nor trees before the first commit.
  */
-export type Begin = (options?: Cancellable) => Promise<BegunSnapshot>;
+export type EnsureFirstCommit = (options?: Cancellable) => Promise<CommittedSnapshot>;
 
-export function createBegin(host: Host, snapshots: Snapshots, { commitMessage: template }: GitHubOptions): Begin {
+export function createFirstCommit(
+  host: Host,
+  snapshots: Snapshots,
+  { commitMessage: template }: GitHubOptions,
+): EnsureFirstCommit {
   return async ({ signal } = {}) => {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const { head, root } = await snapshots.latest({ signal });
       if (head !== undefined) return { head, root };
-      const isMade = await host.createFirstFile(MARKER, commitMessage(template, ['Begin the repository']));
-      if (!isMade) await delay(100 * attempt, undefined, { signal });
+      const isCreated = await host.createFirstFile(MARKER, commitMessage(template, ['Begin the repository']));
+      if (!isCreated) await delay(RETRY_DELAY_MS * attempt, undefined, { signal });
     }
     throw new StoreError('unavailable', 'The repository is empty, and its first commit could not be made.', {
       retryAfter: RETRY_SOON_SECONDS,
@@ -36,21 +41,21 @@ export function createBegin(host: Host, snapshots: Snapshots, { commitMessage: t
 }
 
 /** Maximum changes that a commit message lists. */
-const MOST_LISTED = 100;
+const MAX_LISTED_CHANGES = 100;
 
 /**
  * Returns a commit message: the title and, for several changes, a list of them. In the template, `{summary}` stands for
  * the change, or for the number of files and folders; `{count}` for the number of changes.
  */
-export function commitMessage(template: string, given: readonly string[]): string {
-  const summaries = given.map(harmless);
+export function commitMessage(template: string, changes: readonly string[]): string {
+  const summaries = changes.map(withoutKeywords);
   const [first = ''] = summaries;
   const summary = summaries.length === 1 ? first : `Change ${summaries.length} files and folders`;
   const title = template.replace(/\{(summary|count)\}/g, (_, name) =>
     name === 'summary' ? summary : String(summaries.length),
   );
   if (summaries.length === 1) return title;
-  const listed = summaries.slice(0, MOST_LISTED).map((text) => `- ${text}`);
+  const listed = summaries.slice(0, MAX_LISTED_CHANGES).map((text) => `- ${text}`);
   const more = summaries.length - listed.length;
   return [title, '', ...listed, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
 }
@@ -60,6 +65,6 @@ export function commitMessage(template: string, given: readonly string[]): strin
  * `[skip ci]` close issues, mention users and skip workflows (docs.github.com, "Autolinked references", "Skipping
  * workflow runs"). Replaces C1 control characters, which terminals interpret.
  */
-function harmless(summary: string): string {
+function withoutKeywords(summary: string): string {
   return summary.replace(/[\u0080-\u009f]/g, '\ufffd').replace(/[#@[]|\bGH-(?=\d)/gi, '$&\u200b');
 }

@@ -1,52 +1,45 @@
 import { isUtf8 } from 'node:buffer';
-import { type Readable, Transform } from 'node:stream';
+import { type Readable, Transform, type TransformCallback } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createSemaphore, type Semaphore } from '../../../concurrency/semaphore.ts';
+import { createSemaphore } from '../../../concurrency/semaphore.ts';
 import { asError, StoreError } from '../../../model/error.ts';
-import type { FilePath } from '../../../model/path.ts';
-import type { Cancellable, WriteCondition } from '../../../model/store.ts';
+import type { Cancellable } from '../../../model/store.ts';
 import { shaOfBlob } from '../branch/objects.ts';
 import { MAX_FILE_BYTES, tooLarge } from '../host/errors.ts';
 import type { Host } from '../host/host.ts';
-import type { StoredBlob } from './changes.ts';
+import type { FileContent } from './changes.ts';
 
 /** Maximum bytes of a text that is sent with the tree instead of in its own request. */
-export const INLINE = 32 * 1024;
+export const MAX_INLINE_BYTES = 32 * 1024;
 
 /**
  * Maximum concurrent streamed uploads: half of GitHub's concurrency limit, so that slow clients do not block reads.
  */
-const MAX_CONCURRENT_UPLOADS = 50;
+const MAX_STREAMED_UPLOADS = 50;
 
-/** Destination of a file, and the condition of the write. */
-export interface Place {
-  readonly file: FilePath;
-  readonly condition: WriteCondition | undefined;
-}
-
-/** The body of an upload, before anything changes on the branch. */
-export interface Incoming {
-  /** Ends or is destroyed. */
-  readonly body: Readable;
-  /** The destination, if it is already known. */
-  readonly place?: Place;
+export interface UploadOptions extends Cancellable {
+  /** Called before any bytes are sent to GitHub. Throws if the upload must fail. */
+  readonly prepare: () => Promise<void>;
   /** Throws if the file may not have this size. */
   readonly checkSize?: (bytes: number) => void;
 }
 
-export type TakeIn = (incoming: Incoming, options: Cancellable) => Promise<StoredBlob>;
-
-/** Creates the function that stores the body of an upload. It awaits `prepare` before it sends bytes to GitHub. */
-export function createTakeIn(
-  host: Host,
-  prepare: (place: Place | undefined, options: Cancellable) => Promise<void>,
-): TakeIn {
-  const uploads = createSemaphore({
-    limit: MAX_CONCURRENT_UPLOADS,
+/** Uploads the content of files to GitHub, without a change on the branch. */
+export class BlobUploader {
+  readonly #host: Host;
+  readonly #streams = createSemaphore({
+    limit: MAX_STREAMED_UPLOADS,
     maxWaiting: Number.POSITIVE_INFINITY,
     busyMessage: 'Too many files are uploaded',
   });
-  return async ({ body, place, checkSize = () => {} }, { signal }) => {
+
+  constructor(host: Host) {
+    this.#host = host;
+  }
+
+  /** Uploads a body, which ends or is destroyed. A short text is only read: it is sent with the tree. */
+  async upload(body: Readable, options: UploadOptions): Promise<FileContent> {
+    const { signal } = options;
     const abort = () => body.destroy(asError(signal?.reason));
     // Between two reads the body has no error listener. The next read still reports the error.
     body.on('error', ignore);
@@ -54,21 +47,11 @@ export function createTakeIn(
     try {
       signal?.throwIfAborted();
       const { chunks, isWhole } = await readBeginning(body);
-      if (isPointer(Buffer.concat(chunks))) throw isPointerUpload();
-      if (!isWhole) {
-        await prepare(place, { signal });
-        return await send(host, uploads, concatenated(chunks, body), { checkSize, signal });
-      }
-      const bytes = Buffer.concat(chunks);
-      checkSize(bytes.length);
-      const sha = shaOfBlob(bytes);
-      if (isPlainText(bytes)) return { sha, size: bytes.length, content: bytes.toString() };
-      await prepare(place, { signal });
-      const stored = await host.createBlob(JSON.stringify({ encoding: 'base64', content: bytes.toString('base64') }), {
-        signal,
-      });
-      if (stored !== sha) throw host.invalidResponse(`The host stored blob ${stored} instead of ${sha}.`);
-      return { sha, size: bytes.length };
+      const beginning = Buffer.concat(chunks);
+      if (isPointer(beginning)) throw pointerUpload();
+      return isWhole
+        ? await this.#uploadBytes(beginning, options)
+        : await this.#uploadStream(concatenated(beginning, body), options);
     } catch (error) {
       signal?.throwIfAborted();
       throw error;
@@ -76,7 +59,42 @@ export function createTakeIn(
       signal?.removeEventListener('abort', abort);
       body.destroy();
     }
-  };
+  }
+
+  async #uploadBytes(bytes: Buffer, { prepare, checkSize, signal }: UploadOptions): Promise<FileContent> {
+    checkSize?.(bytes.length);
+    const content = { sha: shaOfBlob(bytes), size: bytes.length };
+    if (isPlainText(bytes)) return { ...content, text: bytes.toString() };
+    await prepare();
+    const json = JSON.stringify({ encoding: 'base64', content: bytes.toString('base64') });
+    const sha = await this.#host.createBlob(json, { ...(signal && { signal }) });
+    if (sha !== content.sha) throw this.#host.invalidResponse(`The host stored blob ${sha} instead of ${content.sha}.`);
+    return content;
+  }
+
+  /** Streams a file to GitHub as base64 inside JSON, the format of its blob API. */
+  async #uploadStream(bytes: AsyncIterable<Buffer>, options: UploadOptions): Promise<FileContent> {
+    const { prepare, checkSize, signal } = options;
+    await prepare();
+    const counter = new SizeCheck(checkSize);
+    const json = toJson();
+    // Cancels the request when the body fails. A queued request would not notice.
+    const broken = new AbortController();
+    const flowing = pipeline(bytes, counter, json).catch((error: unknown) => broken.abort(error));
+    const ended = signal ? AbortSignal.any([signal, broken.signal]) : broken.signal;
+    try {
+      const release = await this.#streams.acquire(ended);
+      const sha = await this.#host.createBlob(json, { signal: ended }).finally(release);
+      await flowing;
+      return { sha, size: counter.size };
+    } catch (error) {
+      // If the body failed first, its error is the cause of the other one.
+      const cause = broken.signal.aborted ? broken.signal.reason : (json.errored ?? error);
+      json.destroy();
+      await flowing;
+      throw cause;
+    }
+  }
 }
 
 /** Bytes in which git-lfs looks for a pointer. */
@@ -100,81 +118,60 @@ function isPointer(bytes: Buffer): boolean {
 }
 
 /** A pointer serves the object that it names, which may be in a folder that the user can't read. */
-function isPointerUpload(): StoreError {
+function pointerUpload(): StoreError {
   const message = 'The file is a pointer of Git LFS, which stands for another file. Upload the file itself.';
   return new StoreError('invalid-request', message);
 }
 
-/** Streams a file to GitHub as base64 inside JSON, the format of its blob API. */
-async function send(
-  host: Host,
-  uploads: Semaphore,
-  bytes: AsyncIterable<Buffer>,
-  { checkSize, signal }: { checkSize: (bytes: number) => void } & Cancellable,
-): Promise<StoredBlob> {
-  let sent = 0;
-  const count = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      sent += chunk.length;
-      done(sent > MAX_FILE_BYTES ? tooLarge() : null, chunk);
-    },
-    flush(done) {
-      try {
-        checkSize(sent);
-        done();
-      } catch (error) {
-        done(asError(error));
-      }
-    },
-  });
-  const json = toJson();
-  let failure: unknown;
-  // Cancels the request when the body fails. A queued request would not notice.
-  const broken = new AbortController();
-  const flowing = pipeline(bytes, count, json).catch((error: unknown) => {
-    failure ??= error;
-    broken.abort(error);
-  });
-  try {
-    const ended = signal ? AbortSignal.any([signal, broken.signal]) : broken.signal;
-    const release = await uploads.acquire(ended);
-    const sha = await host.createBlob(json, { signal: ended }).finally(release);
-    await flowing;
-    return { sha, size: sent };
-  } catch (error) {
-    // If the body failed first, its error is the cause of the other one.
-    const reason = failure ?? json.errored ?? error;
-    failure = reason;
-    json.destroy();
-    await flowing;
-    throw reason;
+/** Passes bytes on, counts them, and fails if there are too many or `checkSize` throws at the end. */
+class SizeCheck extends Transform {
+  readonly #checkSize: UploadOptions['checkSize'];
+  size = 0;
+
+  constructor(checkSize: UploadOptions['checkSize']) {
+    super();
+    this.#checkSize = checkSize;
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.size += chunk.length;
+    done(this.size > MAX_FILE_BYTES ? tooLarge() : null, chunk);
+  }
+
+  override _flush(done: TransformCallback): void {
+    try {
+      this.#checkSize?.(this.size);
+      done();
+    } catch (error) {
+      done(asError(error));
+    }
   }
 }
 
 /** Returns a transform from bytes to the JSON body of a blob. */
 function toJson(): Transform {
-  let carried: Buffer = Buffer.alloc(0);
-  let isBegun = false;
+  let remainder: Buffer = Buffer.alloc(0);
+  let hasBegun = false;
   const begin = () => {
-    if (isBegun) return '';
-    isBegun = true;
+    if (hasBegun) return '';
+    hasBegun = true;
     return '{"encoding":"base64","content":"';
   };
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      const bytes = carried.length > 0 ? Buffer.concat([carried, chunk]) : chunk;
-      // Base64 encodes three bytes as four characters. The remainder is encoded with the next chunk.
+      const bytes = remainder.length > 0 ? Buffer.concat([remainder, chunk]) : chunk;
+      // Base64 encodes three bytes as four characters. Encodes the remainder with the next chunk.
       const whole = bytes.length - (bytes.length % 3);
-      carried = bytes.subarray(whole);
+      remainder = bytes.subarray(whole);
       done(null, begin() + bytes.toString('base64', 0, whole));
     },
     flush(done) {
-      done(null, `${begin()}${carried.toString('base64')}"}`);
+      done(null, `${begin()}${remainder.toString('base64')}"}`);
     },
   });
 }
 
-/** Reads until the body ends or exceeds `INLINE`. */
+/** Reads until the body ends or exceeds `MAX_INLINE_BYTES`. */
 async function readBeginning(body: Readable): Promise<{ chunks: Buffer[]; isWhole: boolean }> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -182,13 +179,13 @@ async function readBeginning(body: Readable): Promise<{ chunks: Buffer[]; isWhol
     const bytes: Buffer = chunk;
     chunks.push(bytes);
     length += bytes.length;
-    if (length > INLINE) return { chunks, isWhole: false };
+    if (length > MAX_INLINE_BYTES) return { chunks, isWhole: false };
   }
   return { chunks, isWhole: true };
 }
 
-async function* concatenated(beginning: readonly Buffer[], rest: Readable): AsyncGenerator<Buffer> {
-  yield* beginning;
+async function* concatenated(beginning: Buffer, rest: Readable): AsyncGenerator<Buffer> {
+  yield beginning;
   yield* rest;
 }
 
