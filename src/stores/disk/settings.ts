@@ -8,7 +8,7 @@ export const DISK_SETTINGS = {
     read: text,
     fallback: './data',
     example: '/srv/files',
-    help: "The folder to serve, made when it is missing. `.holdall` in it is the service's own.",
+    help: 'Folder to serve. Created if missing. `.holdall` inside it is reserved for Holdall.',
   },
 } as const satisfies SettingGroup;
 

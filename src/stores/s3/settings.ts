@@ -22,20 +22,20 @@ export const S3_SETTINGS = {
     read: bucketName,
     fallback: null,
     example: 'my-files',
-    help: 'The bucket to serve.',
+    help: 'Name of the bucket.',
     isRequired: true,
   },
   S3_ENDPOINT: {
     read: url({ path: false }),
     fallback: null,
     example: 'https://0123456789abcdef.r2.cloudflarestorage.com',
-    help: "The store's address, without the bucket. Without it, it is that of AWS in `S3_REGION`.",
+    help: 'URL of the store, without the bucket. Default: the AWS endpoint of `S3_REGION`.',
   },
   S3_REGION: {
     read: region,
     fallback: 'auto',
     example: 'eu-central-1',
-    help: "The bucket's region. `auto` suits R2, and stores that have none.",
+    help: 'Region of the bucket. Use `auto` for R2 and for stores without regions.',
   },
   S3_ACCESS_KEY_ID: {
     read: password,
@@ -57,19 +57,19 @@ export const S3_SETTINGS = {
     read: oneOf('path', 'virtual'),
     fallback: 'path',
     example: 'virtual',
-    help: "Whether the bucket's name stands in the path of the store's URLs, or in front of the host's name.",
+    help: 'Position of the bucket name in URLs: in the `path`, or in the host name (`virtual`).',
   },
   S3_PUBLIC_URL: {
     read: url({ path: true }),
     fallback: null,
     example: 'https://files.example.org',
-    help: 'Where everybody may read the bucket, if it is public: listings then give the `publicUrl` of each file.',
+    help: 'Public URL of the bucket, if anyone can read it. Listings then contain the `publicUrl` of each file.',
   },
   S3_CONCURRENCY: {
     read: integer(1, 1000),
     fallback: '64',
     example: '16',
-    help: 'How many objects of a folder are copied or moved at once.',
+    help: 'Maximum parallel requests per folder operation.',
   },
 } as const satisfies SettingGroup;
 
