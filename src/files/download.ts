@@ -2,7 +2,7 @@ import { isStoreError, quoted, StoreError } from '../model/error.ts';
 import type { FilePath } from '../model/path.ts';
 import type { ByteRange } from '../model/range.ts';
 import type { Cancellable, Content, FileEntry, Store } from '../model/store.ts';
-import { signedPath, type UrlSigner } from '../model/url-signer.ts';
+import type { UrlSigner } from '../model/url-signer.ts';
 
 /**
  * Maximum size of a file whose content the service sends itself. Larger files are downloaded by a presigned URL. This is
@@ -13,11 +13,10 @@ const MAX_DIRECT_BYTES = 6 * 1024 * 1024 - 1;
 export interface ContentOptions {
   /** Lifetime of a presigned URL in seconds. */
   readonly presignExpires: number;
-  /**
-   * The origin that serves all file contents, and the signer of its URLs. Undefined if the service serves contents
-   * itself.
-   */
-  readonly contents?: { readonly origin: string; readonly signer: UrlSigner } | undefined;
+  /** Signs URLs of the service for files without a presigned URL; undefined if the service serves only small files. */
+  readonly signer?: UrlSigner | undefined;
+  /** The origin of signed URLs, which serves all file contents. If undefined, the service serves small files directly. */
+  readonly contentOrigin?: string | undefined;
 }
 
 /** How a client gets a file: the content, or the URL to redirect to. */
@@ -41,7 +40,7 @@ export class Downloads {
 
   /** See `Files.download`. */
   async download(path: FilePath, options: DownloadOptions): Promise<Download> {
-    if (!this.#options.contents) return this.#openSmall(path, options);
+    if (this.#options.contentOrigin === undefined) return this.#openSmall(path, options);
     const url = await this.#urlOf(await this.#store.stat(path, options), options);
     return url === undefined ? this.#openSmall(path, options) : { url };
   }
@@ -51,22 +50,19 @@ export class Downloads {
     file: FileEntry,
     { asAttachment, purpose, signal }: { asAttachment: boolean; purpose: 'read' | 'stat' } & Cancellable,
   ): Promise<string | undefined> {
-    const { presignExpires, contents } = this.#options;
+    const { presignExpires, signer, contentOrigin } = this.#options;
     const isDirect = file.size <= MAX_DIRECT_BYTES;
     const options = { download: asAttachment, purpose, expires: presignExpires, signal };
     const presigned = isDirect ? undefined : await this.#store.presign?.(file, options);
-    if (contents && !presigned?.startsWith('http')) {
-      const { origin, signer } = contents;
-      const expires = expiryAfter(presignExpires, Date.now());
-      return origin + (presigned ?? signedPath(signer, { file: file.path, expires, download: asAttachment }));
-    }
-    if (presigned === undefined && !isDirect) throw noDownloadUrl(file);
-    return presigned;
+    if (presigned !== undefined || (isDirect && contentOrigin === undefined)) return presigned;
+    if (!signer) throw noDownloadUrl(file);
+    const expires = expiryAfter(presignExpires, Date.now());
+    return (contentOrigin ?? '') + signer.sign({ file: file.path, expires, download: asAttachment });
   }
 
   /** See `Files.readCached`. */
   readCached(file: FilePath): ReturnType<NonNullable<Store['readCached']>> {
-    return this.#options.contents ? undefined : this.#store.readCached?.(file);
+    return this.#options.contentOrigin === undefined ? this.#store.readCached?.(file) : undefined;
   }
 
   /** Returns the URL of a file to read; undefined if the service sends the content. */

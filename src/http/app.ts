@@ -134,7 +134,7 @@ async function registerRoutes(app: App, service: Service): Promise<void> {
   await app.register(async (signIn: App) => signInRoutes(signIn, service));
   systemRoutes(app, service);
   if (service.metrics) metricsRoute(app, service.metrics);
-  if (service.signer) signedRoute(app, service, service.signer);
+  if (service.signedUrls) signedRoute(app, service, service.signedUrls);
 }
 
 /** Rejects JSON that is not UTF-8. Lenient decoding would change the names of files. */

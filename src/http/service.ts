@@ -1,19 +1,19 @@
 import type { Audit } from '../access/audit.ts';
 import type { Files } from '../files/files.ts';
-import type { UrlSigner } from '../model/url-signer.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
 import type { Thumbnails } from '../thumbnails/thumbnails.ts';
 import type { AccessControl } from './access/authentication.ts';
 import type { Limits } from './limits/limits.ts';
 import type { WebPage } from './page/web-page.ts';
+import type { SignedUrls } from './signed-urls.ts';
 
 /** Everything that the routes need. */
 export interface Service {
   readonly files: Files;
   readonly thumbnails: Thumbnails;
-  /** Verifies the service's own signed URLs; undefined if the store's presigned URLs lead elsewhere. */
-  readonly signer?: UrlSigner | undefined;
+  /** Verifies the service's own signed URLs; undefined if the service has none. */
+  readonly signedUrls?: SignedUrls | undefined;
   /** The web UI, for users who open a folder in a browser. */
   readonly page: WebPage;
   /** The origins of the store's presigned and public URLs, except the service's own. */

@@ -82,6 +82,11 @@ export function parentOf(path: FilePath | FolderPath): FolderPath {
   return path.slice(0, withoutSlash(path).lastIndexOf('/') + 1) as FolderPath;
 }
 
+/** Percent-encodes each segment of a path for a URL, but not the slashes. */
+export function encodePath(path: string): string {
+  return path.split('/').map(encodeURIComponent).join('/');
+}
+
 /** Returns the path without a trailing `/`, for error messages and file systems. */
 export function withoutSlash(path: FilePath | FolderPath): string {
   return path.endsWith('/') ? path.slice(0, -1) : path;

@@ -6,8 +6,8 @@ import { createFiles, type Files } from '../files/files.ts';
 import { buildApp } from '../http/app.ts';
 import { BUILT_PAGE, readWebPage, type WebPage } from '../http/page/web-page.ts';
 import type { Service } from '../http/service.ts';
+import { SignedUrls } from '../http/signed-urls.ts';
 import type { Store } from '../model/store.ts';
-import { createUrlSigner, type UrlSigner } from '../model/url-signer.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { Tracer } from '../observability/tracer.ts';
 import type { OpenedStore } from '../stores/backend.ts';
@@ -110,15 +110,15 @@ async function openService(
   const access = await openAccess(config, opened, shared, environment);
   const audit = resources.adopt(openAuditLog(config.AUDIT_LOG, logger), (log) => log.close());
   const store = layerStore(opened, config, { logger, metrics, observer });
-  const signer = await openSigner(opened, config);
-  const files = openFiles(store, config, { signer, tracer });
+  const signedUrls = await openSignedUrls(opened, config);
+  const files = openFiles(store, config, { signedUrls, tracer });
   const thumbnails = openThumbnails(files, config, { opened, logger, metrics });
   resources.defer(() => thumbnails.close());
   metrics?.setGaugeSources({ queuedThumbnails: () => thumbnails.queueLength(), quota: () => files.quota() });
   return {
     files,
     thumbnails,
-    signer,
+    signedUrls,
     page,
     contentOrigins: opened.contentOrigins,
     readOnly: config.READ_ONLY,
@@ -158,20 +158,22 @@ function layerStore(
   return observe(config.READ_ONLY ? readOnly(guarded) : guarded, observer.callCompleted);
 }
 
-/** Returns the signer of download URLs: the store's own, or one for `CONTENT_ORIGIN`. */
-async function openSigner(opened: OpenedStore, { CONTENT_ORIGIN: origin }: Config): Promise<UrlSigner | undefined> {
-  return opened.signer ?? (origin === undefined ? undefined : createUrlSigner(await opened.signingKey()));
+/** Returns the signed URLs of the service: for stores whose large files it streams, and for `CONTENT_ORIGIN`. */
+async function openSignedUrls(opened: OpenedStore, { CONTENT_ORIGIN }: Config): Promise<SignedUrls | undefined> {
+  const isNeeded = opened.streamsLargeFiles || CONTENT_ORIGIN !== undefined;
+  return isNeeded ? new SignedUrls(await opened.signingKey()) : undefined;
 }
 
 function openFiles(
   store: Store,
-  { MAX_UPLOAD_SIZE, PRESIGN_EXPIRES, CONTENT_ORIGIN: origin }: Config,
-  { signer, tracer }: { signer: UrlSigner | undefined; tracer: Tracer | undefined },
+  { MAX_UPLOAD_SIZE, PRESIGN_EXPIRES, CONTENT_ORIGIN }: Config,
+  { signedUrls, tracer }: { signedUrls: SignedUrls | undefined; tracer: Tracer | undefined },
 ): Files {
   return createFiles(tracer ? trace(store) : store, {
     maxUploadSize: MAX_UPLOAD_SIZE,
     presignExpires: PRESIGN_EXPIRES,
-    contents: origin !== undefined && signer ? { origin, signer } : undefined,
+    signer: signedUrls,
+    contentOrigin: CONTENT_ORIGIN,
   });
 }
 

@@ -3,7 +3,6 @@ import type { Files } from '../files/files.ts';
 import type { NameComparison } from '../model/name-comparison.ts';
 import type { FolderPath } from '../model/path.ts';
 import type { Store } from '../model/store.ts';
-import type { UrlSigner } from '../model/url-signer.ts';
 import type { Requirement, SettingGroup, ValuesOf } from '../settings/setting.ts';
 import type { StoreLog } from './network.ts';
 
@@ -51,8 +50,8 @@ export interface OpenedStore {
   readonly store: Store;
   /** Readable name of the served folder, bucket or branch. */
   readonly name: string;
-  /** Verifies the store's presigned URLs. Present if the service itself responds to them. */
-  readonly signer?: UrlSigner;
+  /** Whether the service streams large files itself, by signed URLs, because the store has no presigned URLs. */
+  readonly streamsLargeFiles?: boolean;
   /** How the store compares names. */
   readonly names: NameComparison;
   /** Origins of the download URLs that the store returns, other than the service itself. */

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import type { Store } from '../../src/model/store.ts';
-import type { UrlSigner } from '../../src/model/url-signer.ts';
 import { openDisk } from '../../src/stores/disk/disk.ts';
 import { createMemoryStore } from '../../src/stores/memory.ts';
 import type { TestBucket } from '../../testing/servers/bucket.ts';
@@ -24,8 +23,8 @@ export interface Backend {
 
 interface OpenStore {
   readonly store: Store;
-  /** Signs the service's own URLs. */
-  readonly signer?: UrlSigner;
+  /** Whether the service streams large files by signed URLs of its own. */
+  readonly streamsLargeFiles?: boolean;
   close(): Promise<void>;
 }
 
@@ -210,12 +209,12 @@ export const disk: Backend = {
   name: 'disk',
   open: async () => {
     const root = await mkdtemp(join(tmpdir(), 'holdall-test-'));
-    const { store, signer } = await openDisk({ root, log: silentLog });
+    const { store } = await openDisk({ root, log: silentLog });
     const close = async () => {
       await store.close?.();
       await rm(root, { recursive: true, force: true });
     };
-    return { store, signer, close };
+    return { store, streamsLargeFiles: true, close };
   },
   lacks: {
     'stored-types': 'file systems store no media types',

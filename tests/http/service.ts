@@ -12,8 +12,9 @@ import { buildApp } from '../../src/http/app.ts';
 import type { Limits } from '../../src/http/limits/limits.ts';
 import { BUILT_PAGE, readWebPage } from '../../src/http/page/web-page.ts';
 import type { Service } from '../../src/http/service.ts';
+import { SignedUrls } from '../../src/http/signed-urls.ts';
 import type { Store } from '../../src/model/store.ts';
-import { createUrlSigner } from '../../src/model/url-signer.ts';
+import { MIN_KEY_BYTES } from '../../src/model/url-signer.ts';
 import { createThumbnails } from '../../src/thumbnails/thumbnails.ts';
 import type { Backend } from '../contract/backend.ts';
 
@@ -22,8 +23,10 @@ export interface TestService {
   readonly port: number;
   /** What it serves, for looking behind the interface. */
   readonly store: Store;
-  /** Whether it answers presigned URLs itself. */
+  /** Whether the service has signed URLs of its own. */
   readonly signsUrls: boolean;
+  /** Whether large files have download URLs, presigned by the store or signed by the service. */
+  readonly hasDownloadUrls: boolean;
   /** The lines of its log so far. */
   readonly log: readonly Record<string, unknown>[];
   stop(): Promise<void>;
@@ -89,21 +92,21 @@ export async function startService(
   }: ServiceOptions = {},
 ): Promise<TestService> {
   const page = await readWebPage(BUILT_PAGE);
-  const { store: opened, signer: own, close } = await backend.open();
-  const signer = own ?? (contentOrigin === undefined ? undefined : createUrlSigner(randomBytes(32)));
-  const contents = contentOrigin !== undefined && signer ? { origin: contentOrigin, signer } : undefined;
+  const { store: opened, streamsLargeFiles, close } = await backend.open();
+  const hasSignedUrls = streamsLargeFiles || contentOrigin !== undefined;
+  const signedUrls = hasSignedUrls ? new SignedUrls(randomBytes(MIN_KEY_BYTES)) : undefined;
   const store = wrap ? wrap(opened) : opened;
   const cacheFolder = await mkdtemp(join(tmpdir(), 'holdall-test-cache-'));
   const log: Record<string, unknown>[] = [];
   const logger = pino({ level: 'debug', base: null }, { write: (line: string) => void log.push(JSON.parse(line)) });
-  const files = createFiles(store, { presignExpires: 60, contents, ...options });
+  const files = createFiles(store, { presignExpires: 60, signer: signedUrls, contentOrigin, ...options });
   const thumbnails = createThumbnails({ files, cacheFolder, cacheSize: 1024 * 1024, maxRenders: 2 });
   const { maxUploadSize } = options;
   const app = await buildApp(
     {
       files,
       thumbnails,
-      signer,
+      signedUrls,
       page,
       contentOrigins,
       readOnly,
@@ -123,7 +126,8 @@ export async function startService(
   return {
     port: (app.server.address() as AddressInfo).port,
     store,
-    signsUrls: signer !== undefined,
+    signsUrls: hasSignedUrls,
+    hasDownloadUrls: hasSignedUrls || store.presign !== undefined,
     log,
     async stop() {
       await app.close();

@@ -1,3 +1,4 @@
+import { encodePath } from '../../model/path.ts';
 import { CACHE_CONTROL, PERMISSIONS_POLICY, relativeTo } from '../headers.ts';
 import type { Embedded, Listing } from '../schemas.ts';
 import type { WebPage } from './web-page.ts';
@@ -128,15 +129,13 @@ export function isListingUrl(requestUrl: string): boolean {
 
 export function folderUrl(base: string, folder: string): string {
   const [first = ''] = folder.split('/');
-  return ROUTE_SEGMENTS.includes(first) ? `${base}?prefix=${encodeURIComponent(folder)}` : base + escapePath(folder);
+  return ROUTE_SEGMENTS.includes(first) ? `${base}?prefix=${encodeURIComponent(folder)}` : base + encodePath(folder);
 }
 
 export function fileUrl(base: string, file: string): string {
-  return `${base}file/${escapePath(file)}`;
+  return `${base}file/${encodePath(file)}`;
 }
 
 export function assetUrl(base: string, name: string): string {
-  return `${base}-/assets/${escapePath(name)}`;
+  return `${base}-/assets/${encodePath(name)}`;
 }
-
-const escapePath = (path: string) => path.split('/').map(encodeURIComponent).join('/');

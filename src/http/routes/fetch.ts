@@ -1,7 +1,6 @@
 import { Type } from 'typebox';
 import { AccessDenied } from '../../access/permission-checks.ts';
 import { parseFile } from '../../model/path.ts';
-import type { UrlSigner } from '../../model/url-signer.ts';
 import { accessOf } from '../access/request-access.ts';
 import { sendContent } from '../content.ts';
 import { sendFailure } from '../failures.ts';
@@ -10,6 +9,7 @@ import { isCspSource } from '../page/document.ts';
 import { prefersPage } from '../page/listing-page.ts';
 import { Failure, FileQuery, PathParameter } from '../schemas.ts';
 import type { Service } from '../service.ts';
+import { SIGNED_URL_PREFIX, type SignedUrls } from '../signed-urls.ts';
 import { sendListingFailure, withHtml } from './listing.ts';
 
 const Bytes = { description: 'The bytes of the file.', content: { '*/*': { schema: Type.Any() } } };
@@ -72,12 +72,12 @@ export function fetchRoute(app: App, service: Service): void {
  * Serves the signed URLs for stores without presigned URLs of their own. A URL grants access to its file, without
  * authentication, until it expires.
  */
-export function signedRoute(app: App, service: Service, signer: UrlSigner): void {
+export function signedRoute(app: App, service: Service, signedUrls: SignedUrls): void {
   const { files } = service;
   const framedBy = framesOf(service);
   app.route({
     method: ['GET', 'HEAD'],
-    url: '/-/signed/*',
+    url: `${SIGNED_URL_PREFIX}*`,
     config: { access: 'signature' },
     schema: {
       tags: ['Files'],
@@ -88,7 +88,7 @@ export function signedRoute(app: App, service: Service, signer: UrlSigner): void
     },
     handler: (request, reply) => {
       const query = request.url.slice(request.url.indexOf('?') + 1);
-      const { file, download } = signer.verify(parseFile(request.params['*']), query, Date.now());
+      const { file, download } = signedUrls.verify(parseFile(request.params['*']), query, Date.now());
       return sendContent(
         request,
         reply,

@@ -11,7 +11,7 @@ export const DISK = {
 
   async open({ DISK_ROOT, STATE_DIR, SIGNING_KEY, UV_THREADPOOL_SIZE }, log) {
     const { openDisk } = await import('./disk.ts');
-    const { store, signer, key, ownFolder, root, names } = await openDisk({
+    const { store, signingKey, ownFolder, root, names } = await openDisk({
       root: DISK_ROOT,
       signingKey: SIGNING_KEY ?? (STATE_DIR === undefined ? undefined : await loadKeyFrom(STATE_DIR)),
       threads: UV_THREADPOOL_SIZE,
@@ -19,14 +19,14 @@ export const DISK = {
     });
     return {
       store,
-      signer,
+      streamsLargeFiles: true,
       names,
       contentOrigins: [],
       name: root,
       retriesInternally: false,
       cacheFolder: join(ownFolder, 'cache'),
       stateFolder: STATE_DIR ?? ownFolder,
-      signingKey: async () => key,
+      signingKey: async () => signingKey,
     };
   },
 

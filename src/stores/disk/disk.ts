@@ -5,7 +5,6 @@ import { StoreError } from '../../model/error.ts';
 import { EXACT_NAMES, type NameComparison } from '../../model/name-comparison.ts';
 import { ROOT } from '../../model/path.ts';
 import type { Store } from '../../model/store.ts';
-import { createUrlSigner, signedPath, type UrlSigner } from '../../model/url-signer.ts';
 import { loadSigningKey } from '../signing-key-file.ts';
 import { toStoreError } from './errors.ts';
 import { createFileOperations } from './file-operations.ts';
@@ -20,7 +19,7 @@ import { createWriter } from './write.ts';
 export interface DiskOptions {
   /** The folder to serve. Created if missing. */
   readonly root: string;
-  /** The key that signs URLs. Default: a key stored in Holdall's own folder. */
+  /** The key that signs URLs and sessions. Default: a key stored in Holdall's own folder. */
   readonly signingKey?: Buffer | undefined;
   /** Size of libuv's thread pool (`UV_THREADPOOL_SIZE`). Default: 4 */
   readonly threads?: number;
@@ -30,10 +29,8 @@ export interface DiskOptions {
 
 export interface Disk {
   readonly store: Store;
-  /** Verifies the URLs that `Store.presign` returns. */
-  readonly signer: UrlSigner;
-  /** The key of `signer`. */
-  readonly key: Buffer;
+  /** The key that signs URLs and sessions: the given key, or the stored one. */
+  readonly signingKey: Buffer;
   /** Absolute path of the served folder. */
   readonly root: string;
   /** Absolute path of Holdall's own folder inside the root. */
@@ -65,7 +62,6 @@ export async function openDisk({
       'The file system of DISK_ROOT ignores differences in spelling, such as upper and lower case. Grants are compared in the same way; see "File systems that ignore case" in docs/access.md.';
     log.warn(message, { root: root.path });
   }
-  const signer = createUrlSigner(key);
   const writer = createWriter(root, temporary);
   const list = createLister(root, log);
 
@@ -81,10 +77,6 @@ export async function openDisk({
     moveFolder: (from, to, options) => folders.moveFolder(from, to, options),
     write: writer.write,
     stage: writer.stage,
-
-    async presign({ path: file }, { expires, download }) {
-      return signedPath(signer, { file, expires: Math.floor(Date.now() / 1000) + expires, download });
-    },
 
     async check() {
       await root.requireSame();
@@ -103,7 +95,7 @@ export async function openDisk({
     close: () => temporary.close(),
   } satisfies Store;
 
-  return { store, signer, key, root: root.path, ownFolder, names: root.names };
+  return { store, signingKey: key, root: root.path, ownFolder, names: root.names };
 }
 
 async function openOwnFolder(

@@ -1,0 +1,48 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { StoreError } from '../model/error.ts';
+import { encodePath, type FilePath } from '../model/path.ts';
+import type { DownloadGrant, UrlSigner } from '../model/url-signer.ts';
+
+/** Path prefix of signed URLs. */
+export const SIGNED_URL_PREFIX = '/-/signed/';
+
+/** Signs URLs of the service with an HMAC-SHA-256 over the path and all parameters, and verifies them. */
+export class SignedUrls implements UrlSigner {
+  readonly #key: Buffer;
+
+  constructor(key: Buffer) {
+    this.#key = key;
+  }
+
+  sign(grant: DownloadGrant): string {
+    return `${SIGNED_URL_PREFIX}${encodePath(grant.file)}?${this.#queryOf(grant)}`;
+  }
+
+  /**
+   * Returns the grant in a query for `file`. Throws `denied` if the signature is not valid for this key, file and
+   * query, or if the URL has expired at `now` (milliseconds since 1970).
+   */
+  verify(file: FilePath, query: string, now: number): DownloadGrant {
+    const parameters = new URLSearchParams(query);
+    const download = parameters.get('download') === '1';
+    const grant = { file, expires: Number(parameters.get('expires')), download };
+    const received = Buffer.from(query);
+    // Signs the parsed grant again and compares the whole query, so that parameters can't be added, removed or
+    // reordered.
+    const expected = Buffer.from(this.#queryOf(grant));
+    if (received.length !== expected.length || !timingSafeEqual(received, expected)) {
+      throw new StoreError('denied', 'The signature of this URL is not valid: ask for a new one under /file/.');
+    }
+    if (grant.expires * 1000 <= now) {
+      throw new StoreError('denied', 'This URL has expired: ask for a new one under /file/.');
+    }
+    return grant;
+  }
+
+  #queryOf({ file, expires, download }: DownloadGrant): string {
+    const query = new URLSearchParams({ expires: String(expires) });
+    if (download) query.set('download', '1');
+    query.set('signature', createHmac('sha256', this.#key).update(`${query.toString()}\n${file}`).digest('base64url'));
+    return query.toString();
+  }
+}
