@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import type { GitHubOptions } from '../../src/stores/github/settings.ts';
 import { type GitHubFake, type RepositoryOptions, startGitHub, type TestRepository } from './github.ts';
 
-/** A repository of a test's own, on a host of its own. */
+/** A repository on a fake host. */
 export interface HostedRepository {
   readonly host: GitHubFake;
   readonly repository: TestRepository;
-  /** With which a store opens it: nothing is waited for that only the real host asks for. */
+  /** Options for a store on it, without waits that only the real host needs. */
   readonly options: GitHubOptions;
-  /** What the store told, by levels. */
-  readonly told: readonly { readonly level: string; readonly message: string; readonly details: object }[];
-  /** Removes all. Rejects if the host found a fault; a host that is not shared also if `git fsck` did. */
+  /** The log entries of the store. */
+  readonly logged: readonly { readonly level: string; readonly message: string; readonly details: object }[];
+  /** Removes the repository. Rejects if the host found a fault; a host that is not shared also if `git fsck` did. */
   remove(): Promise<void>;
 }
 
@@ -47,12 +47,12 @@ async function createOn(
 ): Promise<HostedRepository> {
   const repository = await host.createRepository(given);
   const folder = await mkdtemp(join(tmpdir(), 'holdall-test-blobs-'));
-  const told: HostedRepository['told'][number][] = [];
-  const teller = (level: string) => (message: string, details: object) => void told.push({ level, message, details });
+  const logged: HostedRepository['logged'][number][] = [];
+  const logTo = (level: string) => (message: string, details: object) => void logged.push({ level, message, details });
   return {
     host,
     repository,
-    told,
+    logged,
     options: {
       apiUrl: host.apiUrl,
       owner: repository.owner,
@@ -67,7 +67,7 @@ async function createOn(
       commitMessage: '{summary}',
       author: undefined,
       cache: { folder, size: 64 * 1024 * 1024 },
-      log: { info: teller('info'), warn: teller('warn'), error: teller('error'), retried() {}, committed() {} },
+      log: { info: logTo('info'), warn: logTo('warn'), error: logTo('error'), retried() {}, committed() {} },
       gatherFor: 0,
       retryAfter: 1,
     },

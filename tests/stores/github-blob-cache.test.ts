@@ -16,7 +16,7 @@ import {
   hostOf,
   KIB,
   MIB,
-  neverAsked,
+  neverFetch,
   openCache,
   openFilesIn,
   sizesIn,
@@ -52,7 +52,7 @@ describe('A blob during its download', () => {
     await until('all bytes are in the file', async () => (await sizesIn(folder)).includes(blob.size));
     // 20 complete reads of the same file leave enough time for a premature last byte to show up.
     for (let round = 0; round < 20; round++) {
-      await buffer(await cache.open(blob, neverAsked, { range: { start: 0, end: blob.size - 2 } }));
+      await buffer(await cache.open(blob, neverFetch, { range: { start: 0, end: blob.size - 2 } }));
     }
     assert.equal(received.length, blob.size - 1);
     body.end();
@@ -128,7 +128,7 @@ describe('A blob during its download', () => {
     const reason = new Error('The request was aborted.');
     const [beforeOpen, duringOpen, afterOpen] = [new AbortController(), new AbortController(), new AbortController()];
     beforeOpen.abort(reason);
-    await assert.rejects(cache.open(blob, neverAsked, { signal: beforeOpen.signal }), reason);
+    await assert.rejects(cache.open(blob, neverFetch, { signal: beforeOpen.signal }), reason);
 
     const response = Promise.withResolvers<Readable>();
     const { body, fetch, signals } = heldHost(response.promise);

@@ -17,7 +17,7 @@ import {
   hostOf,
   KIB,
   MIB,
-  neverAsked,
+  neverFetch,
   openCache,
   openFilesIn,
   unavailable,
@@ -39,7 +39,7 @@ describe('A download that does not match its hash', () => {
     it(`fails before the last byte, is not cached, and is downloaded again: ${name}`, async (t) => {
       const { cache, folder } = await openCache(t);
       const blob = blobOf(bytes);
-      const readers = await Promise.all([cache.open(blob, async () => body()), cache.open(blob, neverAsked)]);
+      const readers = await Promise.all([cache.open(blob, async () => body()), cache.open(blob, neverFetch)]);
       for (const reader of readers) {
         const { received, ended } = collect(reader);
         await assert.rejects(ended, unavailable(message));
@@ -65,7 +65,7 @@ describe('A download that does not match its hash', () => {
 describe('An empty blob', () => {
   it('is an empty stream without a request to the host', async (t) => {
     const { cache } = await openCache(t);
-    assert.equal((await buffer(await cache.open(blobOf(Buffer.alloc(0)), neverAsked))).length, 0);
+    assert.equal((await buffer(await cache.open(blobOf(Buffer.alloc(0)), neverFetch))).length, 0);
   });
 });
 
@@ -74,7 +74,7 @@ describe('Closing the cache', () => {
     const { cache, folder } = await openCache(t);
     const [partial, pending, cached] = [blobOf(randomBytes(MIB)), blobOf(randomBytes(10)), blobOf(randomBytes(MIB))];
     await buffer(await cache.open(cached, hostOf(cached).fetch));
-    const unread = await cache.open(cached, neverAsked);
+    const unread = await cache.open(cached, neverFetch);
     const host = heldHost();
     const reader = await cache.open(partial, host.fetch);
     host.body.write(partial.bytes.subarray(0, 1000));
@@ -90,14 +90,14 @@ describe('Closing the cache', () => {
     assert.ok(host.body.destroyed);
     assert.deepEqual(await readdir(folder), [cached.sha]);
     assert.deepEqual(await openFilesIn(folder), []);
-    await assert.rejects(cache.open(cached, neverAsked), unavailable(/stopping/));
+    await assert.rejects(cache.open(cached, neverFetch), unavailable(/stopping/));
   });
 
   it('rejects an open in progress', async (t) => {
     const { cache } = await openCache(t);
     const blob = blobOf(randomBytes(MIB));
     await buffer(await cache.open(blob, hostOf(blob).fetch));
-    const opened = cache.open(blob, neverAsked);
+    const opened = cache.open(blob, neverFetch);
     await Promise.all([assert.rejects(opened, unavailable(/stopping/)), cache.close()]);
   });
 

@@ -19,7 +19,7 @@ interface Opened {
   readonly warnings: string[];
 }
 
-/** A cache that is closed at the end of the test, when no file may be open. It must not warn unless that is meant. */
+/** Opens a cache, closes it at the end of the test, and checks that no file is open and, by default, nothing was logged. */
 export async function openCache(
   t: TestContext,
   { mayWarn = false, ...options }: Partial<BlobCacheOptions> & { mayWarn?: boolean } = {},
@@ -51,7 +51,7 @@ export function blobOf(bytes: Buffer): TestBlob {
   return { sha, size: bytes.length, bytes };
 }
 
-/** A host that sends a blob, in pieces as a network does. */
+/** Creates a host that sends a blob in chunks. */
 export function hostOf({ bytes }: TestBlob) {
   const host = {
     calls: 0,
@@ -69,10 +69,10 @@ function* piecesOf(bytes: Buffer) {
   for (let start = 0; start < bytes.length; start += 16_000) yield bytes.subarray(start, start + 16_000);
 }
 
-/** Fails the read of whoever asks a host though nobody should. */
-export const neverAsked: Fetch = async () => assert.fail('The host was asked.');
+/** Fails the test when a cached blob is fetched. */
+export const neverFetch: Fetch = async () => assert.fail('The blob was fetched again.');
 
-/** A host whose body is sent by hand. It answers at once, or with `answer`; until then, it ends when told. */
+/** Creates a host whose body the test writes. It responds at once, or with `answer`; aborts end it. */
 export function heldHost(answer?: Promise<Readable>) {
   const body = new PassThrough();
   const signals: AbortSignal[] = [];
@@ -92,7 +92,7 @@ export async function* brokenOff(bytes: Buffer) {
   throw Object.assign(new Error('socket hang up'), { code: 'ECONNRESET' });
 }
 
-/** What came so far, and the end of all. */
+/** Collects the bytes of a stream; `ended` settles at its end. */
 export function collect(readable: Readable) {
   const chunks: Buffer[] = [];
   const received = { length: 0, bytes: () => Buffer.concat(chunks) };
@@ -108,7 +108,7 @@ export function collect(readable: Readable) {
   return { received, ended };
 }
 
-/** Waits for bytes, takes one chunk, and reads no more. */
+/** Reads one chunk and then stops reading. */
 export async function firstBytes(readable: Readable): Promise<Buffer> {
   return until('there are bytes', () => {
     const chunk: unknown = readable.read();
@@ -120,7 +120,7 @@ export async function sizesIn(folder: string): Promise<number[]> {
   return Promise.all((await readdir(folder)).map(async (name) => (await stat(join(folder, name))).size));
 }
 
-/** What this process has open in a folder, also of what was removed there. */
+/** Returns the open files of this process in a folder, including deleted ones. */
 export async function openFilesIn(folder: string): Promise<string[]> {
   const files = '/proc/self/fd';
   const numbers = await readdir(files).catch(() => []);

@@ -27,7 +27,7 @@ describe('Many changes at once', () => {
     bytes: (number: number) => Buffer.concat([Buffer.from([number, 0, 255]), randomBytes(4093)]),
   };
   for (const [kind, make] of representatives(bodies, 'bytes')) {
-    it(`are few commits: a hundred uploads of 4 KiB of ${kind}`, async (t) => {
+    it(`share few commits: a hundred uploads of 4 KiB of ${kind}`, async (t) => {
       const { store, repository } = await openRepository(t, {}, { gatherFor: undefined });
       const contents = numbers.map(make);
       await Promise.all(contents.map((bytes, number) => store.write(file(`f/${number}`), bytesUpload(bytes))));
@@ -39,7 +39,7 @@ describe('Many changes at once', () => {
     });
   }
 
-  it('go out in the order in which they came, as far as they are of one path', async (t) => {
+  it('are applied in the order of the calls to the same path', async (t) => {
     const { store, repository } = await openRepository(t);
     await Promise.all(numbers.slice(0, 20).map((number) => store.write(file('a'), upload(`version ${number}`))));
     assert.equal(await repository.git('show', 'main:a'), 'version 19');
@@ -55,17 +55,16 @@ describe('Many changes at once', () => {
     assert.deepEqual([a, b, c, e], [fileOf('version 19'), fileOf('b again'), undefined, fileOf('b')]);
   });
 
-  it('come back from the store at once, whatever the host still tells of the branch', async (t) => {
+  it('are visible at once, even if the host still returns the old branch', async (t) => {
     const { store, host } = await openRepository(t);
     const before = await pathsIn(store, '');
-    const told = host.requests.find(({ route }) => route === GET_BRANCH);
-    assert.ok(told);
+    assert.ok(host.requests.some(({ route }) => route === GET_BRANCH));
     await store.write(file('new'), upload('text'));
     assert.deepEqual(await pathsIn(store, ''), [...before, 'new']);
     assert.equal(await textOf(store, 'new'), 'text');
   });
 
-  it('that come to nothing make no commit', async (t) => {
+  it('create no commit when they change nothing', async (t) => {
     const { store, host, repository } = await openRepository(t, {
       files: { a: 'text', 'f/b': 'text', 'f/.gitkeep': '' },
     });
@@ -76,7 +75,7 @@ describe('Many changes at once', () => {
     assert.deepEqual(sent(host).length, 0);
   });
 
-  it('that are refused make no commit, on an empty branch either', async (t) => {
+  it('create no commit when they are rejected, also in an empty repository', async (t) => {
     const { store, host } = await openEmptyRepository(t);
     await assert.rejects(store.remove(file('a')), ofKind('not-found'));
     await assert.rejects(store.removeFolder(folder('a')), ofKind('not-found'));
@@ -84,12 +83,12 @@ describe('Many changes at once', () => {
   });
 });
 
-describe('Changes that no commit can hold together', () => {
+describe('Changes that cannot share a commit', () => {
   const none = { replace: false };
-  /** Long enough that they are in one batch. */
+  /** Long enough for one batch. */
   const together = { gatherFor: 30 };
 
-  it('are made one behind the other: a file goes, and a folder of its name comes', async (t) => {
+  it('are committed in order: a file is deleted, and a folder of its name is created', async (t) => {
     const { store, repository } = await openRepository(t, { files: { x: 'file', y: 'y' } }, together);
     await Promise.all([
       store.remove(file('x')),
@@ -100,29 +99,29 @@ describe('Changes that no commit can hold together', () => {
     assert.equal(await countCommits(repository), 3);
   });
 
-  it('are made one behind the other: a folder moves, and files come to both places', async (t) => {
+  it('are committed in order: a folder is moved, and files are written to both paths', async (t) => {
     const { store } = await openRepository(t, { files: { 'a/1': '1', 'a/2': '2', 'other/x': 'x' } }, together);
     await Promise.all([
       having(store, 'moveFolder')(folder('a'), folder('b'), none),
-      store.write(file('a/new'), upload('old place')),
-      store.write(file('b/new'), upload('new place')),
+      store.write(file('a/new'), upload('at the source')),
+      store.write(file('b/new'), upload('at the destination')),
       store.write(file('b/1'), upload('replaced')),
       store.write(file('other/y'), upload('y')),
     ]);
     assert.deepEqual(await treeOf(store), {
       'a/': null,
-      'a/new': 'old place',
+      'a/new': 'at the source',
       'b/': null,
       'b/1': 'replaced',
       'b/2': '2',
-      'b/new': 'new place',
+      'b/new': 'at the destination',
       'other/': null,
       'other/x': 'x',
       'other/y': 'y',
     });
   });
 
-  it('are made one behind the other: a file comes into a folder, and then that moves', async (t) => {
+  it('are committed in order: a file is written, and its folder is moved', async (t) => {
     const { store, repository } = await openRepository(t, { files: { 'a/1': '1', 'c/1': 'c' } }, together);
     const staged = await having(store, 'stage')(upload('new'));
     await Promise.all([
@@ -135,7 +134,7 @@ describe('Changes that no commit can hold together', () => {
     assert.ok((await messagesIn(repository)).length <= 5);
   });
 
-  it('are made one behind the other: a folder goes, and comes back', async (t) => {
+  it('are committed in order: a folder is deleted and created again', async (t) => {
     const { store } = await openRepository(t, { files: { 'a/1': '1', 'a/b/2': '2', z: 'z' } }, together);
     await Promise.all([
       having(store, 'removeTree')(folder('a')),

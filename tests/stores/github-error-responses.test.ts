@@ -113,13 +113,13 @@ describe('A branch without write access', () => {
 
 describe('A renamed repository', () => {
   it('is written to under its new name, and the rename is logged', async (t) => {
-    const { store, repository, told } = await openRepository(t);
+    const { store, repository, logged } = await openRepository(t);
     await store.write(file('a'), upload('1'));
     repository.rename('renamed');
     await store.write(file('a'), upload('2'));
     assert.equal(await repository.git('show', 'main:a'), '2');
     await store.write(file('b'), bytesUpload(Buffer.alloc(100_000)));
-    assert.equal(told.filter(({ message }) => /GITHUB_REPO/.test(message)).length, 1);
+    assert.equal(logged.filter(({ message }) => /GITHUB_REPO/.test(message)).length, 1);
   });
 
   it('is not requested again when its redirect has no target', async (t) => {

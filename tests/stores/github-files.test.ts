@@ -7,7 +7,7 @@ import type { Content } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, textOf } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
 import { firstBytes } from './github-blobs.ts';
-import { askedDuring, BLOB, BRANCH, GET_BLOB, MIB, TREES, unavailable } from './github-reading.ts';
+import { BLOB, BRANCH, GET_BLOB, MIB, requestsDuring, TREES, unavailable } from './github-reading.ts';
 import { event, type Opened, openRepository } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
@@ -44,23 +44,23 @@ describe('A file of a branch', () => {
       const [listed] = (await store.list(folder('f'))).entries;
       assert.deepEqual(listed, found);
     };
-    assert.deepEqual(await askedDuring(opened, know), []);
+    assert.deepEqual(await requestsDuring(opened, know), []);
     assert.equal(await repository.git('rev-parse', 'main:f/bytes'), shaOfBlob(BYTES));
   });
 
   it('is requested once, and cached', async (t) => {
     const opened = await open(t);
     assert.deepEqual(
-      await askedDuring(opened, async () => assert.ok((await bytesOf(opened, 'f/bytes')).equals(BYTES))),
+      await requestsDuring(opened, async () => assert.ok((await bytesOf(opened, 'f/bytes')).equals(BYTES))),
       [BLOB],
     );
     assert.deepEqual(
-      await askedDuring(opened, async () => assert.ok((await bytesOf(opened, 'f/bytes')).equals(BYTES))),
+      await requestsDuring(opened, async () => assert.ok((await bytesOf(opened, 'f/bytes')).equals(BYTES))),
       [],
     );
     const restarted = { host: opened.host, store: opened.another() };
     assert.deepEqual(
-      await askedDuring(opened, async () => assert.ok((await bytesOf(restarted, 'f/bytes')).equals(BYTES))),
+      await requestsDuring(opened, async () => assert.ok((await bytesOf(restarted, 'f/bytes')).equals(BYTES))),
       [BRANCH, TREES],
     );
   });
@@ -68,12 +68,15 @@ describe('A file of a branch', () => {
   it('is not requested when another file has the same content', async (t) => {
     const opened = await open(t, { a: BYTES, 'f/b': BYTES });
     await bytesOf(opened, 'a');
-    assert.deepEqual(await askedDuring(opened, () => bytesOf(opened, 'f/b')), []);
+    assert.deepEqual(await requestsDuring(opened, () => bytesOf(opened, 'f/b')), []);
   });
 
   it('is not requested when it is empty', async (t) => {
     const opened = await open(t);
-    assert.deepEqual(await askedDuring(opened, async () => assert.equal(await textOf(opened.store, 'empty'), '')), []);
+    assert.deepEqual(
+      await requestsDuring(opened, async () => assert.equal(await textOf(opened.store, 'empty'), '')),
+      [],
+    );
   });
 
   it('is requested once by many concurrent readers', async (t) => {
@@ -82,7 +85,7 @@ describe('A file of a branch', () => {
       const bytes = await Promise.all(Array.from({ length: 20 }, () => bytesOf(opened, 'f/bytes')));
       for (const each of bytes) assert.ok(each.equals(BYTES));
     };
-    assert.deepEqual(await askedDuring(opened, read), [BLOB]);
+    assert.deepEqual(await requestsDuring(opened, read), [BLOB]);
   });
 
   it('returns the requested range, uncached and cached', async (t) => {
@@ -100,7 +103,7 @@ describe('A file of a branch', () => {
       }
     };
     await parts();
-    assert.deepEqual(await askedDuring(opened, parts), []);
+    assert.deepEqual(await requestsDuring(opened, parts), []);
     await assert.rejects(
       store.read(file('f/bytes'), { range: { start: BYTES.length } }),
       ofKind('range-unsatisfiable'),
@@ -117,7 +120,7 @@ describe('A file of a branch', () => {
       assert.equal(large.file.size, BYTES.length);
       large.body.destroy();
     };
-    assert.deepEqual(await askedDuring(opened, read), []);
+    assert.deepEqual(await requestsDuring(opened, read), []);
     const whole = await store.read(file('f/bytes'), { maxSize: BYTES.length, ifMatch: shaOfBlob(BYTES) });
     assert.ok((await buffer(whole.body)).equals(BYTES));
   });

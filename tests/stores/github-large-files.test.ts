@@ -18,7 +18,7 @@ async function serve(t: TestContext, files: Readonly<Record<string, Content>>): 
   return served;
 }
 
-/** Follows a redirect as a client does that has nothing but the URL. */
+/** Follows a redirect with nothing but its URL. */
 async function follow({ headers }: Answer): Promise<Answer> {
   const { port, pathname, search, host } = new URL(headers.location ?? '');
   return send(Number(port), pathname + search, { headers: { host } });
@@ -27,7 +27,7 @@ async function follow({ headers }: Answer): Promise<Answer> {
 const tokenIn = ({ headers }: Answer) => new URL(headers.location ?? '').searchParams.get('token');
 
 describe('A file of 6 MB or more', () => {
-  it('is led to at the host, by another URL each time', async (t) => {
+  it('redirects to a new URL of the host for each request', async (t) => {
     const { port, host } = await serve(t, { 'folder with space/ä & %.bin': LARGE });
     const path = `/file/${encodeURIComponent('folder with space')}/${encodeURIComponent('ä & %.bin')}`;
     const answers = [await send(port, path), await send(port, path), await send(port, `${path}?download=1`)];
@@ -40,20 +40,20 @@ describe('A file of 6 MB or more', () => {
     assert.equal(new Set(answers.map(tokenIn)).size, answers.length);
     assert.equal(host.downloadRequests.length, answers.length);
     for (const { headers } of host.downloadRequests) assert.equal(headers.authorization, undefined);
-    // Each is good for one use.
+    // Each URL works once.
     const [first] = answers;
     assert.ok(first);
     assert.equal((await follow(first)).status, 404);
   });
 
-  it('is the one that was seen, whatever is committed before it is fetched', async (t) => {
+  it('downloads the version at the time of the redirect, also after later commits', async (t) => {
     const { port, repository } = await serve(t, { a: LARGE });
     const answer = await send(port, '/file/a');
     await repository.commit({ a: null });
     assert.ok((await follow(answer)).body.equals(LARGE));
   });
 
-  it('is not read here, also where a part of it or nothing is asked for', async (t) => {
+  it('is not read by the service, also for ranges and HEAD', async (t) => {
     const { port, host } = await serve(t, { a: LARGE });
     for (const [method, headers] of [
       ['GET', { range: 'bytes=0-1' }],
@@ -75,7 +75,7 @@ describe('A file of 6 MB or more', () => {
     assert.equal((await send(port, '/file/b')).status, 200);
   });
 
-  it('is an error that may pass while the host fails to give a URL', async (t) => {
+  it('is a transient error while the host fails to return a URL', async (t) => {
     const { port, host } = await serve(t, { a: LARGE });
     host.intercept(({ route }) => (route.includes('/contents/') ? { status: 503 } : undefined));
     const failed = await send(port, '/file/a');

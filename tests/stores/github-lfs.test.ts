@@ -9,7 +9,7 @@ import { file, folder, ofKind, textOf, upload } from '../contract/bytes.ts';
 import { isFullForm } from '../full-forms.ts';
 import { send } from '../http/client.ts';
 import type { Need } from '../runner/needs.ts';
-import { askedDuring, BLOB, MIB, unavailable, warnings } from './github-reading.ts';
+import { BLOB, MIB, requestsDuring, unavailable, warnings } from './github-reading.ts';
 import { having, type Opened, openRepository } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
@@ -20,7 +20,7 @@ const BATCH = 'POST /{owner}/{repo}.git/info/lfs/objects/batch';
 const NO_OBJECT = `oid sha256:${'ab'.repeat(32)}\n`;
 const VERSION = 'version https://git-lfs.github.com/spec/v1\n';
 
-/** A repository with a pointer to `OBJECT` at a path, and other files. */
+/** Opens a repository with a pointer to `OBJECT` at a path, and other files. */
 async function open(
   t: TestContext,
   path: string,
@@ -33,8 +33,8 @@ async function open(
   return { ...opened, ...object };
 }
 
-/** What was asked beside the API. */
-function askedBeside({ host }: Pick<Opened, 'host'>): string[] {
+/** Returns the requests to other servers than the REST API. */
+function otherRequests({ host }: Pick<Opened, 'host'>): string[] {
   return host.downloadRequests.map(({ status, route }) => `${status} ${route.replace(BATCH, 'batch')}`);
 }
 
@@ -44,7 +44,7 @@ describe('A Git LFS pointer', () => {
     ['below the attributes', 'f/g/a.bin', '.gitattributes'],
     ['in a folder with attributes of its own', 'f/g/a.bin', 'f/.gitattributes'],
   ]) {
-    it(`stands for its object: ${where}`, async (t) => {
+    it(`is served as its object: ${where}`, async (t) => {
       const { store, repository, host } = await open(t, path ?? '', { [attributes ?? '']: ATTRIBUTES });
       const found = await store.stat(file(path ?? ''));
       assert.equal(found.size, OBJECT.length);
@@ -73,26 +73,26 @@ describe('A Git LFS pointer', () => {
     await assert.rejects(store.read(file('a.bin'), { range: { start: OBJECT.length } }), ofKind('range-unsatisfiable'));
   });
 
-  it('costs what it takes to know it, once', async (t) => {
+  it('is resolved once and then cached', async (t) => {
     const opened = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
     const { store, host } = opened;
     await store.list(folder(''));
     const stat = () => store.stat(file('a.bin'));
-    assert.deepEqual(await askedDuring(opened, stat), [BLOB, BLOB]);
-    assert.deepEqual(askedBeside(opened), ['200 batch']);
+    assert.deepEqual(await requestsDuring(opened, stat), [BLOB, BLOB]);
+    assert.deepEqual(otherRequests(opened), ['200 batch']);
     host.forget();
     await Promise.all([stat(), stat()]);
-    assert.deepEqual([...askedBeside(opened), ...host.requests], []);
+    assert.deepEqual([...otherRequests(opened), ...host.requests], []);
   });
 
-  it('costs that once also where nothing is kept on disk', async (t) => {
+  it('is resolved once also without a cache on disk', async (t) => {
     const opened = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
     const store = opened.another({ cache: { ...opened.options.cache, size: 0 } });
     await store.stat(file('a.bin'));
-    assert.deepEqual(await askedDuring(opened, () => store.stat(file('a.bin'))), []);
+    assert.deepEqual(await requestsDuring(opened, () => store.stat(file('a.bin'))), []);
   });
 
-  it('is moved, copied and deleted as the pointer that it is', async (t) => {
+  it('is moved, copied and deleted as a pointer', async (t) => {
     const { store, repository, pointer } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
     await having(store, 'copy')(file('a.bin'), file('f/b.bin'), { replace: false });
     assert.equal(await repository.git('show', 'main:f/b.bin'), pointer.trimEnd());
@@ -101,7 +101,7 @@ describe('A Git LFS pointer', () => {
     assert.ok((await buffer((await store.read(file('f/b.bin'))).body)).equals(OBJECT));
   });
 
-  it('is served as it is where the host has no Git LFS', async (t) => {
+  it('is served unchanged when the host has no Git LFS', async (t) => {
     const { store, host, pointer } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
     host.offers.lfs = false;
     assert.equal((await store.stat(file('a.bin'))).size, pointer.length);
@@ -115,27 +115,27 @@ describe('A Git LFS pointer', () => {
   const offering = (oid: string, href: string) => ({ objects: [{ oid, actions: { download: { href } } }] });
   const answers = [
     ['a web page', () => ({ status: 200, headers: { 'content-type': 'text/html' }, body: '<html>Log in</html>' })],
-    ['something else', () => ({ status: 200, body: { message: 'Hello' } })],
+    ['other JSON', () => ({ status: 200, body: { message: 'Hello' } })],
     ['no object', () => ({ status: 200, body: { objects: [null, { oid: 7 }] } })],
     ['another object', () => ({ status: 200, body: offering('ab'.repeat(32), 'http://127.0.0.1:1/') })],
     ['another scheme', (oid: string) => ({ status: 200, body: offering(oid, 'file:///etc/passwd') })],
-    ['a URL that is none', (oid: string) => ({ status: 200, body: offering(oid, 'http://[') })],
-    ['a header that is none', (oid: string) => ({ status: 200, body: withHeader(oid, { 'a b': 'c' }) })],
-    ['JSON that breaks off', () => ({ status: 200, headers: LFS_TYPE, body: '{"objects":[' })],
+    ['an invalid URL', (oid: string) => ({ status: 200, body: offering(oid, 'http://[') })],
+    ['an invalid header', (oid: string) => ({ status: 200, body: withHeader(oid, { 'a b': 'c' }) })],
+    ['truncated JSON', () => ({ status: 200, headers: LFS_TYPE, body: '{"objects":[' })],
     ['204', () => ({ status: 204, headers: LFS_TYPE })],
-    ['nothing', () => ({ status: 404, body: { message: 'Not Found' } })],
-    ['a refusal', (oid: string) => ({ status: 403, body: offering(oid, 'http://127.0.0.1:1/') })],
+    ['404', () => ({ status: 404, body: { message: 'Not Found' } })],
+    ['403', (oid: string) => ({ status: 403, body: offering(oid, 'http://127.0.0.1:1/') })],
   ] satisfies [string, (oid: string) => OwnAnswer][];
-  const used = ['a web page', 'another object', 'another scheme', 'a header that is none', 'nothing'];
+  const used = ['a web page', 'another object', 'another scheme', 'an invalid header', '404'];
   for (const [name, answerFor] of isFullForm ? answers : answers.filter(([each]) => used.includes(each))) {
-    it(`is served as it is where the host answers with ${name}`, async (t) => {
+    it(`is served unchanged when the host responds with ${name}`, async (t) => {
       const { store, host, pointer, oid } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
       host.intercept(({ route }) => (route === BATCH ? answerFor(oid) : undefined));
       assert.equal(await textOf(store, 'a.bin'), pointer);
     });
   }
 
-  it('is served as it is while its object is missing, which is told once, and then as the object', async (t) => {
+  it('is served unchanged while its object is missing, which is logged once, and then as the object', async (t) => {
     const opened = await openRepository(t, { files: { 'README.md': 'text' } }, { trust: 600 });
     const { store, repository } = opened;
     const oid = createHash('sha256').update(OBJECT).digest('hex');
@@ -148,14 +148,14 @@ describe('A Git LFS pointer', () => {
       assert.equal(await textOf(store, 'a.bin'), pointer);
       late += 25_000;
     }
-    assert.deepEqual(askedBeside(opened), ['200 batch']);
+    assert.deepEqual(otherRequests(opened), ['200 batch']);
     assert.equal(warnings(opened).length, 1);
     repository.addLfsObject(OBJECT);
-    // However often it was asked for meanwhile, what the host said holds for a minute.
+    // The absence is cached for one minute, also when it is read meanwhile.
     await until('the object is found', async () => (await store.stat(file('a.bin'))).size === OBJECT.length);
   });
 
-  it('is an error that may pass where the host of the objects fails, and works again behind that', async (t) => {
+  it('is a transient error while the server of the objects fails', async (t) => {
     const { store, host } = await open(t, 'a.bin', { '.gitattributes': ATTRIBUTES });
     const limited = { status: 403, headers: { 'retry-after': '60' } };
     for (const answer of [{ status: 500 }, { status: 429 }, limited, 'cut'] as const) {
@@ -177,25 +177,25 @@ describe('A Git LFS pointer', () => {
 });
 
 describe('An upload of a pointer of Git LFS', () => {
-  const usual = `${VERSION}${NO_OBJECT}size 5\n`;
+  const standard = `${VERSION}${NO_OBJECT}size 5\n`;
   const pointers: Readonly<Record<string, string>> = {
-    usual,
-    'with CRLF': usual.replaceAll('\n', '\r\n'),
-    'behind white space': `\n \t\r\n${usual}`,
-    'with an extension': usual.replace('oid', `ext-0-foo sha256:${'cd'.repeat(32)}\noid`),
-    'of the pre-release': usual.replace('git-lfs', 'hawser'),
-    'of the alpha': usual.replace('https://git-lfs.github.com/spec/v1', 'http://git-media.io/v/2'),
+    standard,
+    'with CRLF': standard.replaceAll('\n', '\r\n'),
+    'after white space': `\n \t\r\n${standard}`,
+    'with an extension': standard.replace('oid', `ext-0-foo sha256:${'cd'.repeat(32)}\noid`),
+    'of the pre-release': standard.replace('git-lfs', 'hawser'),
+    'of the alpha': standard.replace('https://git-lfs.github.com/spec/v1', 'http://git-media.io/v/2'),
     'with line separators of Unicode': `${VERSION}x\u2028oid sha256:${'ab'.repeat(32)}\u2028size 5\n`,
     'with paragraph separators of Unicode': `${VERSION}x\u2029oid sha256:${'ab'.repeat(32)}\u2029size 5\n`,
-    'with CR alone': usual.replaceAll('\n', '\r'),
-    'with a byte order mark': `\ufeff${usual}`,
-    'with NUL behind it': `${usual}\0`,
-    'in upper case': usual.toUpperCase(),
-    'of which git-lfs reads the first 1,024 bytes': usual.padEnd(1024) + 'x',
-    'of which git-lfs reads the first 1,024 bytes, and large': usual.padEnd(1024) + 'x'.repeat(100_000),
-    'of 1,024 bytes': usual + ' '.repeat(1024 - usual.length),
+    'with CR alone': standard.replaceAll('\n', '\r'),
+    'with a byte order mark': `\ufeff${standard}`,
+    'followed by NUL': `${standard}\0`,
+    'in upper case': standard.toUpperCase(),
+    'of which git-lfs reads the first 1,024 bytes': standard.padEnd(1024) + 'x',
+    'of which git-lfs reads the first 1,024 bytes, and large': standard.padEnd(1024) + 'x'.repeat(100_000),
+    'of 1,024 bytes': standard + ' '.repeat(1024 - standard.length),
   };
-  it('is refused, and changes nothing', async (t) => {
+  it('is rejected and changes nothing', async (t) => {
     const { store, host } = await openRepository(t);
     for (const [name, text] of Object.entries(pointers)) {
       const refused = { kind: 'invalid-request', message: /pointer of Git LFS/ };
@@ -205,17 +205,17 @@ describe('An upload of a pointer of Git LFS', () => {
     assert.equal(host.requests.filter(({ method }) => method !== 'GET').length, 0);
   });
 
-  it('is none where the text only tells of pointers', async (t) => {
+  it('is accepted when the text only mentions pointers', async (t) => {
     const { store } = await openRepository(t);
-    for (const text of [`# Pointers\n\n${usual}`, VERSION, NO_OBJECT, `${usual}${'x'.repeat(1024)}`]) {
+    for (const text of [`# Pointers\n\n${standard}`, VERSION, NO_OBJECT, `${standard}${'x'.repeat(1024)}`]) {
       await store.write(file('a.md'), upload(text));
       assert.equal(await textOf(store, 'a.md'), text);
     }
   });
 });
 
-describe('A file of settings of git', () => {
-  it('is privileged in every spelling that a file system takes for it', async (t) => {
+describe('A settings file of git', () => {
+  it('is privileged in every spelling that a file system treats as the same name', async (t) => {
     const { store } = await openRepository(t);
     const isPrivileged = (path: string) => having(store, 'isPrivileged')(file(path));
     const attributes = ['.gitattributes', '.GitAttributes', '.gitattributes .', 'GITATT~1', '.gitattributes::$DATA'];
@@ -234,69 +234,69 @@ describe('A file of settings of git', () => {
 });
 
 describe('A file that only looks like a pointer of Git LFS', () => {
-  it('costs nothing where no attributes name Git LFS', async (t) => {
+  it('causes no request when no .gitattributes file enables Git LFS', async (t) => {
     const opened = await open(t, 'a.bin', { '.gitattributes': '* text=auto\n', 'f/.gitattributes': ATTRIBUTES });
     const { store, pointer } = opened;
     await store.list(folder(''));
-    // The attributes are read once, which is what it takes to know.
+    // Reads the attributes once.
     await store.stat(file('a.bin'));
-    assert.deepEqual(await askedDuring(opened, async () => assert.equal(await textOf(store, 'a.bin'), pointer)), [
+    assert.deepEqual(await requestsDuring(opened, async () => assert.equal(await textOf(store, 'a.bin'), pointer)), [
       BLOB,
     ]);
-    assert.deepEqual(askedBeside(opened), []);
+    assert.deepEqual(otherRequests(opened), []);
   });
 
-  it('costs nothing where there are no attributes', async (t) => {
+  it('causes no request without a .gitattributes file', async (t) => {
     const opened = await open(t, 'a.bin', {});
     await opened.store.list(folder(''));
-    assert.deepEqual(await askedDuring(opened, () => opened.store.stat(file('a.bin'))), []);
-    assert.deepEqual(askedBeside(opened), []);
+    assert.deepEqual(await requestsDuring(opened, () => opened.store.stat(file('a.bin'))), []);
+    assert.deepEqual(otherRequests(opened), []);
   });
 
   const hostile: Record<string, string> = {
-    'a size that is no whole number': `${VERSION}${NO_OBJECT}size 1e30\n`,
-    'a size below nothing': `${VERSION}${NO_OBJECT}size -1\n`,
-    'a size of many digits': `${VERSION}${NO_OBJECT}size ${'9'.repeat(400)}\n`,
+    'a size that is not an integer': `${VERSION}${NO_OBJECT}size 1e30\n`,
+    'a negative size': `${VERSION}${NO_OBJECT}size -1\n`,
+    'a size with too many digits': `${VERSION}${NO_OBJECT}size ${'9'.repeat(400)}\n`,
     'no size': `${VERSION}${NO_OBJECT}`,
-    'an identifier that leads elsewhere': `${VERSION}oid sha256:${'../'.repeat(21)}a\nsize 5\n`,
-    'an identifier of another kind': `${VERSION}oid md5:${'ab'.repeat(32)}\nsize 5\n`,
+    'an identifier with dot segments': `${VERSION}oid sha256:${'../'.repeat(21)}a\nsize 5\n`,
+    'another hash algorithm': `${VERSION}oid md5:${'ab'.repeat(32)}\nsize 5\n`,
     'another version': `version https://example.com/v9\n${NO_OBJECT}size 5\n`,
-    'something before it': `\n${VERSION}${NO_OBJECT}size 5\n`,
-    'more than a pointer can have': `${VERSION}${NO_OBJECT}size 5\n${'x'.repeat(1024)}`,
+    'an empty first line': `\n${VERSION}${NO_OBJECT}size 5\n`,
+    'more bytes than a pointer can have': `${VERSION}${NO_OBJECT}size 5\n${'x'.repeat(1024)}`,
     'line separators of Unicode': `${VERSION}x\u2028${NO_OBJECT.trim()}\u2028size 5\n`,
-    'no text': `\0${'\u00ff'.repeat(100)}`,
+    'binary content': `\0${'\u00ff'.repeat(100)}`,
   };
-  it('is served as it is where its text is no valid pointer', async (t) => {
+  it('is served unchanged when its text is not a valid pointer', async (t) => {
     const files = Object.fromEntries(Object.entries(hostile).map(([name, text]) => [`${name}.bin`, text]));
     const opened = await open(t, 'true.bin', { ...files, '.gitattributes': ATTRIBUTES });
     for (const [path, text] of Object.entries(files)) {
       assert.equal((await opened.store.stat(file(path))).size, Buffer.byteLength(text), path);
       assert.equal(await textOf(opened.store, path), text, path);
     }
-    assert.deepEqual(askedBeside(opened), []);
+    assert.deepEqual(otherRequests(opened), []);
   });
 
-  it('is served as it is where it names an object by another size', async (t) => {
+  it('is served unchanged when it declares another size than its object has', async (t) => {
     const { store, repository, oid } = await open(t, 'true.bin', { '.gitattributes': ATTRIBUTES });
     const text = `${VERSION}oid sha256:${oid}\nsize 999999999999999\n`;
     const other = await repository.commit({ 'a.bin': text });
     assert.equal(other.length, 40);
-    // What is known of the one says nothing of the other, in whichever order they are looked at.
+    // The two are cached independently, in either order.
     for (let time = 0; time < 2; time++) {
       assert.equal((await store.stat(file('true.bin'))).size, OBJECT.length);
       assert.equal(await textOf(store, 'a.bin'), text);
     }
   });
 
-  it('is served as it is beside attributes that are a link', async (t) => {
+  it('is served unchanged when .gitattributes is a symbolic link', async (t) => {
     const opened = await open(t, 'f/a.bin', { '.gitattributes': { mode: '120000', content: 'filter=lfs' } });
     await opened.store.list(folder(''));
-    assert.deepEqual(await askedDuring(opened, () => opened.store.stat(file('f/a.bin'))), []);
+    assert.deepEqual(await requestsDuring(opened, () => opened.store.stat(file('f/a.bin'))), []);
   });
 });
 
 describe('A large Git LFS object', () => {
-  it('is led to, by the URL that its host gives', async (t) => {
+  it('redirects to the URL of its server', async (t) => {
     const large = randomBytes(6 * MIB);
     const served = await serveRepository({ 'README.md': 'text' });
     t.after(served.stop);

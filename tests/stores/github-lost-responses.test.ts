@@ -167,7 +167,7 @@ describe('Requests that create the objects of a commit', () => {
   }
 
   it('upload a text as a blob when the host stores other bytes for it', async (t) => {
-    const { store, host, repository, told } = await openRepository(t);
+    const { store, host, repository, logged } = await openRepository(t);
     host.intercept(async ({ route, body }) => {
       if (route !== POST_TREE || !JSON.stringify(body).includes('"content"')) return undefined;
       const sha = await repository.git('rev-parse', 'main^{tree}');
@@ -176,7 +176,7 @@ describe('Requests that create the objects of a commit', () => {
     const text = 'a line\r\nanother\r\n';
     await Promise.all([store.write(file('a'), upload(text)), store.write(file('b'), upload('b'))]);
     assert.deepEqual([(await filesIn(repository))['a'], (await filesIn(repository))['b']], [fileOf(text), fileOf('b')]);
-    assert.ok(told.some(({ level, message }) => level === 'warn' && /byte by byte/.test(message)));
+    assert.ok(logged.some(({ level, message }) => level === 'warn' && /byte by byte/.test(message)));
   });
 });
 

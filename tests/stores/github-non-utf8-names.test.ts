@@ -7,10 +7,10 @@ import { having, openRepository } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
 
-/** A path that is not UTF-8. */
+/** Returns a path that is not UTF-8. */
 const raw = (text: string) => Buffer.from(text, 'latin1');
 
-/** The paths on the branch, sorted, as git writes them: every byte that is not ASCII as an octal number. */
+/** Returns the sorted paths on the branch, quoted by git: bytes that are not ASCII are octal numbers. */
 async function quotedPaths({ git, branch }: TestRepository): Promise<string[]> {
   const listed = await git('-c', 'core.quotePath=true', 'ls-tree', '-r', '--name-only', branch);
   return listed.split('\n').toSorted();
@@ -18,13 +18,13 @@ async function quotedPaths({ git, branch }: TestRepository): Promise<string[]> {
 
 const RAW = String.raw`"\377.t"`;
 
-describe('A name that is not UTF-8, and the one that the host tells in its place', () => {
+describe('A name that is not UTF-8, and the name that the host returns in its place', () => {
   const files = new Map<string | Buffer, Content>([
     ['a', 'a'],
     [raw('\xff.t'), 'same'],
   ]);
 
-  it('can be there both, so that nothing is written where nobody knows which of them is', async (t) => {
+  it('reject a write to the returned name, because it is unknown which of them exists', async (t) => {
     const { store, repository } = await openRepository(t, {
       files: new Map<string | Buffer, Content>([...files, [raw('\xff/below'), 'below']]),
     });
@@ -38,13 +38,13 @@ describe('A name that is not UTF-8, and the one that the host tells in its place
     await assert.rejects(store.remove(file('\ufffd.t')), ofKind('not-found'));
     assert.deepEqual(await quotedPaths(repository), before);
     await store.write(file('b'), upload('b'));
-    await store.write(file('f/\ufffd.t'), upload('where there is no other'));
-    assert.equal(await repository.git('show', 'main:f/\ufffd.t'), 'where there is no other');
+    await store.write(file('f/\ufffd.t'), upload('no conflict'));
+    assert.equal(await repository.git('show', 'main:f/\ufffd.t'), 'no conflict');
     await store.remove(file('a'));
     assert.ok((await quotedPaths(repository)).includes(RAW));
   });
 
-  it('keep their folder from being removed as an empty one', async (t) => {
+  it('keep their folder from being deleted as empty', async (t) => {
     const { store, repository } = await openRepository(t, {
       files: new Map<string | Buffer, Content>([...files, [raw('f/\xff.t'), 'below']]),
     });

@@ -131,7 +131,7 @@ describe('An exhausted quota', () => {
   });
 
   it('is logged once when it runs low, and once when it is exhausted', async (t) => {
-    const { store, host, told } = await openRepository(t);
+    const { store, host, logged } = await openRepository(t);
     assert.equal(store.quota?.(), undefined);
     ending(host, 600);
     const { reset } = host.quota;
@@ -139,7 +139,7 @@ describe('An exhausted quota', () => {
     host.quota.remaining = 8;
     for (const text of ['2', '3', '4']) await store.write(file('a'), upload(text)).catch(() => {});
     await assert.rejects(store.write(file('a'), upload('5')), ofKind('unavailable'));
-    const warned = told.filter(({ level }) => level === 'warn').map(({ message }) => message);
+    const warned = logged.filter(({ level }) => level === 'warn').map(({ message }) => message);
     assert.deepEqual(warned, ['The host takes few more requests.', 'The host takes no more requests until its reset.']);
     assert.deepEqual(store.quota?.(), { limit: 5000, remaining: 0, reset: new Date(reset * 1000) });
   });

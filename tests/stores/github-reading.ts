@@ -9,19 +9,19 @@ export const GET_BLOB = 'GET /repos/{owner}/{repo}/git/blobs/{file_sha}';
 
 export const MIB = 2 ** 20;
 
-/** What was asked of the host since it was last told to forget, shortly: `200 GET /git/trees/{tree_sha} recursive`. */
-export function asked({ host }: Pick<Opened, 'host'>): string[] {
+/** Returns the requests since `host.forget`, in a short form: `200 GET /git/trees/{tree_sha} recursive`. */
+export function requestsOf({ host }: Pick<Opened, 'host'>): string[] {
   return host.requests.map(({ status, route, query }) => {
     const depth = query.has('recursive') ? ' recursive' : '';
     return `${status} ${route.replace('/repos/{owner}/{repo}', '')}${depth}`;
   });
 }
 
-/** As `asked`, of the requests that `work` brings about. */
-export async function askedDuring(opened: Pick<Opened, 'host'>, work: () => Promise<unknown>): Promise<string[]> {
+/** Returns the requests that `work` sends, like `requestsOf`. */
+export async function requestsDuring(opened: Pick<Opened, 'host'>, work: () => Promise<unknown>): Promise<string[]> {
   opened.host.forget();
   await work();
-  return asked(opened);
+  return requestsOf(opened);
 }
 
 export const BRANCH = '200 GET /branches/{branch}';
@@ -34,12 +34,12 @@ export function unavailable(message: RegExp) {
   return { name: 'StoreError', kind: 'unavailable', message };
 }
 
-/** Answers every request of a route in another way than the host would. */
+/** Answers every request to a route with the given response. */
 export function answering(route: string, answer: OwnAnswer | 'cut'): Interceptor {
   return (request) => (request.route === route ? answer : undefined);
 }
 
-/** What the host answers to a GET, as JSON. */
+/** Returns the host's JSON response to a GET. */
 export async function answerOf({ options }: Pick<Opened, 'options'>, path: string): Promise<unknown> {
   const { apiUrl, owner, repository, token } = options;
   const url = `${apiUrl}/repos/${owner}/${repository}${path}`;
@@ -48,9 +48,9 @@ export async function answerOf({ options }: Pick<Opened, 'options'>, path: strin
   return response.json();
 }
 
-export const warnings = ({ told }: Pick<Opened, 'told'>) => told.filter(({ level }) => level === 'warn');
+export const warnings = ({ logged }: Pick<Opened, 'logged'>) => logged.filter(({ level }) => level === 'warn');
 
-/** Makes a tree of lines as `git ls-tree` has them, and gives its sha: past all that keeps a tree as people want it. */
+/** Creates a tree from lines in the format of `git ls-tree`, without any checks. Returns its SHA. */
 export function makeTree({ repository }: Pick<Opened, 'repository'>, lines: readonly string[]): string {
   const { stdout, stderr, status } = spawnSync('git', ['--git-dir', repository.folder, 'mktree'], {
     input: lines.join('\n'),

@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { GitHubOptions } from '../../src/stores/github/settings.ts';
 import { file, folder, pathsIn, textOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import { askedDuring, UNCHANGED, unavailable, warnings } from './github-reading.ts';
+import { requestsDuring, UNCHANGED, unavailable, warnings } from './github-reading.ts';
 import { having, openEmptyRepository, openRepository } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
@@ -26,7 +26,7 @@ describe('A renamed repository', () => {
     );
     await store.write(file('b.txt'), upload('b'));
     assert.equal(await textOf(store, 'b.txt'), 'b');
-    assert.deepEqual(await askedDuring(opened, () => store.list(folder(''))), [UNCHANGED]);
+    assert.deepEqual(await requestsDuring(opened, () => store.list(folder(''))), [UNCHANGED]);
     assert.ok(host.requests.every(({ path }) => path.includes('/another-name/')));
     assert.equal(warnings(opened).length, 1);
   });

@@ -7,10 +7,10 @@ import type { Need } from '../runner/needs.ts';
 import {
   answering,
   answerOf,
-  askedDuring,
   BRANCH,
   GET_BRANCH,
   GET_TREE,
+  requestsDuring,
   TREES,
   UNCHANGED,
   unavailable,
@@ -28,7 +28,7 @@ describe('Listing a branch of a repository', () => {
     const opened = await openRepository(t, { files: FILES }, { trust: LONG });
     const { store } = opened;
     assert.deepEqual(
-      await askedDuring(opened, async () => assert.deepEqual(await pathsIn(store, ''), ['a.txt', 'f/'])),
+      await requestsDuring(opened, async () => assert.deepEqual(await pathsIn(store, ''), ['a.txt', 'f/'])),
       [BRANCH, TREES],
     );
     const again = async () => {
@@ -36,7 +36,7 @@ describe('Listing a branch of a repository', () => {
       assert.equal((await store.stat(file('f/b.txt'))).size, 1);
       await assert.rejects(store.list(folder('missing')), ofKind('not-found'));
     };
-    assert.deepEqual(await askedDuring(opened, again), []);
+    assert.deepEqual(await requestsDuring(opened, again), []);
   });
 
   it('sends one free request each time when snapshots are not trusted and nothing changed', async (t) => {
@@ -48,7 +48,7 @@ describe('Listing a branch of a repository', () => {
       for (let index = 0; index < 20; index++) assert.deepEqual(await pathsIn(store, 'f'), ['f/b.txt', 'f/g/']);
     };
     assert.deepEqual(
-      await askedDuring(opened, twenty),
+      await requestsDuring(opened, twenty),
       Array.from({ length: 20 }, () => UNCHANGED),
     );
     assert.equal(host.quota.remaining, before);
@@ -62,7 +62,7 @@ describe('Listing a branch of a repository', () => {
         const lists = Array.from({ length: 50 }, () => pathsIn(opened.store, 'f'));
         for (const paths of await Promise.all(lists)) assert.deepEqual(paths, ['f/b.txt', 'f/g/']);
       };
-      assert.deepEqual(await askedDuring(opened, listings), [BRANCH, TREES]);
+      assert.deepEqual(await requestsDuring(opened, listings), [BRANCH, TREES]);
     });
   }
 
@@ -145,7 +145,7 @@ describe('Changes to a branch by other clients become visible', () => {
       assert.deepEqual(await pathsIn(store, 'f'), ['f/g/']);
       await assert.rejects(store.stat(file('f/b.txt')), ofKind('not-found'));
     };
-    assert.deepEqual(await askedDuring(opened, look), [BRANCH, TREES, UNCHANGED, UNCHANGED]);
+    assert.deepEqual(await requestsDuring(opened, look), [BRANCH, TREES, UNCHANGED, UNCHANGED]);
   });
 
   it('when the snapshot is no longer trusted', async (t) => {

@@ -4,7 +4,7 @@ import type { Store } from '../../src/model/store.ts';
 import type { Content } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, pathsIn, textOf, upload } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import { asked, askedDuring, BRANCH, makeTree, TREE, TREES, UNCHANGED } from './github-reading.ts';
+import { BRANCH, makeTree, requestsDuring, requestsOf, TREE, TREES, UNCHANGED } from './github-reading.ts';
 import { having, type Opened, openRepository } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
@@ -17,7 +17,7 @@ const FILES: Readonly<Record<string, Content>> = Object.fromEntries([
 ]);
 const FOLDERS = Array.from({ length: 8 }, (_, index) => `f${index}/`);
 
-/** Whose host tells no more than one folder at once. */
+/** Opens a repository whose host returns at most one folder per response. */
 async function openTruncated(...[t, files = FILES]: [...Parameters<typeof open>]): Promise<Opened> {
   const opened = await open(t, files);
   opened.host.limits.treeEntries = 10;
@@ -28,7 +28,7 @@ function open(t: Parameters<typeof openRepository>[0], files: Readonly<Record<st
   return openRepository(t, { files }, { trust: 0 });
 }
 
-/** Every path below a folder, from a listing of each folder. */
+/** Returns every path below a folder, from a listing of each folder. */
 async function pathsBelow(store: Store, path = ''): Promise<string[]> {
   const paths: string[] = [];
   for (const child of await pathsIn(store, path)) {
@@ -38,8 +38,8 @@ async function pathsBelow(store: Store, path = ''): Promise<string[]> {
   return paths;
 }
 
-describe('A branch of more files than the host tells in one answer', () => {
-  it('is listed folder by folder, as the one that fits', async (t) => {
+describe('A branch with more files than the host returns in one response', () => {
+  it('is listed folder by folder, with the same result as a small branch', async (t) => {
     const { store } = await openTruncated(t);
     const whole = await open(t);
     const listed = await pathsBelow(store);
@@ -48,33 +48,33 @@ describe('A branch of more files than the host tells in one answer', () => {
     assert.equal(await textOf(store, 'f3/deep/er/file.txt'), 'deep');
   });
 
-  it('has the trees on the way to a folder read, each of them once', async (t) => {
+  it('reads each tree on the path to a folder once', async (t) => {
     const opened = await openTruncated(t);
     const { store, host } = opened;
-    const list = (path: string) => askedDuring(opened, () => store.list(folder(path)));
+    const list = (path: string) => requestsDuring(opened, () => store.list(folder(path)));
     assert.deepEqual(await list(''), [BRANCH, TREES, TREE]);
     assert.deepEqual(await list('f3/deep/er'), [UNCHANGED, TREE, TREE, TREE]);
     assert.deepEqual(await list('f3/deep'), [UNCHANGED]);
-    // Another folder, of which one below holds the same as one that is known.
+    // Another folder, with a subfolder whose tree is already cached.
     assert.deepEqual(await list('f4/deep/er'), [UNCHANGED, TREE]);
     host.forget();
     await Promise.all(Array.from({ length: 20 }, () => store.list(folder('f5'))));
-    assert.deepEqual(asked(opened), [UNCHANGED, TREE]);
+    assert.deepEqual(requestsOf(opened), [UNCHANGED, TREE]);
   });
 
-  it('is not tried in one answer again when somebody commits', async (t) => {
+  it('is not read recursively again after a commit of another client', async (t) => {
     const opened = await openTruncated(t);
     const { store, repository } = opened;
     await store.list(folder('f1'));
     await store.list(folder('f3/deep/er'));
     await repository.commit({ 'f1/new.txt': 'new' });
     const look = async () => assert.equal((await pathsIn(store, 'f1')).length, 9);
-    assert.deepEqual(await askedDuring(opened, look), [BRANCH, TREE, TREE]);
-    // Others are as they were, and so are known.
-    assert.deepEqual(await askedDuring(opened, () => store.list(folder('f3/deep/er'))), [UNCHANGED]);
+    assert.deepEqual(await requestsDuring(opened, look), [BRANCH, TREE, TREE]);
+    // The other folders are unchanged and cached.
+    assert.deepEqual(await requestsDuring(opened, () => store.list(folder('f3/deep/er'))), [UNCHANGED]);
   });
 
-  it('has nothing read of a folder that somebody renamed', async (t) => {
+  it('does not read a renamed folder again', async (t) => {
     const opened = await openTruncated(t);
     const { store, repository } = opened;
     await store.list(folder('f3/deep/er'));
@@ -84,7 +84,7 @@ describe('A branch of more files than the host tells in one answer', () => {
       ...Object.fromEntries(moved.map(([path, text]) => [`z${path.slice(2)}`, text])),
     });
     const look = async () => assert.deepEqual(await pathsIn(store, 'z/deep/er'), ['z/deep/er/file.txt']);
-    assert.deepEqual(await askedDuring(opened, look), [BRANCH, TREE]);
+    assert.deepEqual(await requestsDuring(opened, look), [BRANCH, TREE]);
     await assert.rejects(store.list(folder('f3')), ofKind('not-found'));
   });
 
@@ -96,7 +96,7 @@ describe('A branch of more files than the host tells in one answer', () => {
     assert.equal((await pathsIn(store, 'f3')).length, 8);
   });
 
-  it('is an error where one folder alone is more than the host tells, and never a short listing', async (t) => {
+  it('fails when a single folder exceeds the response, instead of a partial listing', async (t) => {
     const files = Object.fromEntries(Array.from({ length: 11 }, (_, index) => [`large/${index}`, 'text']));
     const { store } = await openTruncated(t, { ...files, 'small/file': 'text' });
     await assert.rejects(store.list(folder('large')), { name: 'StoreError', kind: 'unsupported', message: /10\b/ });
@@ -105,7 +105,7 @@ describe('A branch of more files than the host tells in one answer', () => {
     assert.deepEqual(await pathsIn(store, 'small'), ['small/file']);
   });
 
-  it('is measured in no time, however often its folders hold each other', { timeout: 20_000 }, async (t) => {
+  it('is measured fast when its folders contain each other many times', { timeout: 20_000 }, async (t) => {
     const opened = await open(t, { 'file.txt': 'text' });
     const { store, repository, host } = opened;
     let tree = await repository.git('rev-parse', 'main^{tree}');
@@ -116,16 +116,16 @@ describe('A branch of more files than the host tells in one answer', () => {
     await repository.git('update-ref', 'refs/heads/main', await repository.git('commit-tree', '-m', 'Many', tree));
     host.limits.treeEntries = 10;
     assert.equal((await pathsIn(store, '0/1/2/3/4/5/6/7/8/0/1/2'))[0], '0/1/2/3/4/5/6/7/8/0/1/2/file.txt');
-    // Its paths get longer, so that it has to be known how long they are.
+    // The paths become longer, so their lengths must be known.
     await having(store, 'copyFolder')(folder('0/1'), folder('a longer name'), { replace: false });
     assert.equal((await pathsIn(store, 'a longer name/2/3/4/5/6/7/8/0/1/2'))[0]?.endsWith('/file.txt'), true);
   });
 });
 
-describe('A listing in pages', () => {
-  it('asks nothing for those behind the first, while what was seen is trusted', async (t) => {
+describe('A paged listing', () => {
+  it('sends no request for later pages while the cached branch is trusted', async (t) => {
     const opened = await openRepository(t, { files: FILES }, { trust: 600 });
     const paths = async () => assert.deepEqual(await pathsIn(opened.store, '', 3), FOLDERS);
-    assert.deepEqual(await askedDuring(opened, paths), [BRANCH, TREES]);
+    assert.deepEqual(await requestsDuring(opened, paths), [BRANCH, TREES]);
   });
 });

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Content } from '../../testing/servers/github.ts';
 import { file, folder, ofKind, pathsIn, textOf, treeOf } from '../contract/bytes.ts';
 import type { Need } from '../runner/needs.ts';
-import { asked, askedDuring, GET_TREE, UNCHANGED, warnings } from './github-reading.ts';
+import { GET_TREE, requestsDuring, requestsOf, UNCHANGED, warnings } from './github-reading.ts';
 import { having, openRepository } from './github-writing.ts';
 
 export const needs: readonly Need[] = ['git'];
@@ -189,11 +189,11 @@ describe('A folder marker', () => {
         await assert.rejects(store.stat(file(path)), ofKind('not-found'));
         await assert.rejects(store.read(file(path)), ofKind('not-found'));
       };
-      assert.deepEqual(await askedDuring(opened, look), [UNCHANGED, UNCHANGED]);
+      assert.deepEqual(await requestsDuring(opened, look), [UNCHANGED, UNCHANGED]);
     }
     await assert.rejects(store.list(folder('odd/.gitkeep')), ofKind('not-found'));
     assert.deepEqual(warnings(opened), []);
-    assert.ok(asked(opened).length > 0);
+    assert.ok(requestsOf(opened).length > 0);
   });
 });
 

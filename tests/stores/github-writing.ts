@@ -23,16 +23,16 @@ export const PUT_FILE = 'PUT /repos/{owner}/{repo}/contents/{path}';
 const shared = shareHosts();
 after(() => shared.stop());
 
-/** A repository that a store is open on; it ends with the test, if not before. */
-export interface Opened extends Pick<HostedRepository, 'told' | 'options'>, AsyncDisposable {
+/** A repository with an open store. Both are closed at the end of the test, or when disposed. */
+export interface Opened extends Pick<HostedRepository, 'logged' | 'options'>, AsyncDisposable {
   readonly host: GitHubFake;
   readonly repository: TestRepository;
   readonly store: Store;
-  /** Another service on the same branch. */
+  /** Opens another store on the same branch. */
   another(given?: Partial<GitHubOptions>): Store;
 }
 
-/** Without `files`, the repository has one that is in nobody's way. */
+/** Creates a repository and opens a store. The default for `files` is one file, so that the branch exists. */
 export async function openRepository(
   t: TestContext,
   { files = { 'README.md': 'text' }, ...given }: RepositoryOptions = {},
@@ -41,7 +41,7 @@ export async function openRepository(
   return opening(t, await shared.hostRepository({ files, ...given }), options);
 }
 
-/** A repository without a commit. */
+/** Creates a repository without commits and opens a store. */
 export async function openEmptyRepository(
   t: TestContext,
   given: Omit<RepositoryOptions, 'files'> = {},
@@ -51,7 +51,7 @@ export async function openEmptyRepository(
 }
 
 function opening(t: TestContext, hosted: HostedRepository, given: Partial<GitHubOptions>): Opened {
-  const { host, repository, told } = hosted;
+  const { host, repository, logged } = hosted;
   const options = { ...hosted.options, ...given };
   const stores: Store[] = [];
   const another: Opened['another'] = (other = {}) => {
@@ -67,10 +67,10 @@ function opening(t: TestContext, hosted: HostedRepository, given: Partial<GitHub
   };
   const endOnce = () => (ended ??= end());
   t.after(endOnce);
-  return { host, repository, told, options, store: another(), another, [Symbol.asyncDispose]: endOnce };
+  return { host, repository, logged, options, store: another(), another, [Symbol.asyncDispose]: endOnce };
 }
 
-/** A member that not every store has. */
+/** Returns an optional member of a store. Throws if the store lacks it. */
 export function having<Name extends keyof Store>(store: Store, name: Name): NonNullable<Store[Name]> {
   const member = store[name];
   if (!member) throw new Error(`The store has no ${name}.`);
@@ -81,7 +81,7 @@ export function bytesUpload(...chunks: readonly Buffer[]): Upload {
   return { body: Readable.from(chunks, { objectMode: false }), type: 'application/octet-stream' };
 }
 
-/** Every file of the branch as git has it, by paths: mode and sha. */
+/** Returns mode and SHA of every file on the branch, by path. */
 export async function filesIn(repository: TestRepository, at = repository.branch): Promise<Record<string, string>> {
   const listed = await repository.git('ls-tree', '-r', '-z', at);
   const entries = listed
@@ -91,7 +91,7 @@ export async function filesIn(repository: TestRepository, at = repository.branch
   return Object.fromEntries(entries.map(([, mode, sha, path = '']) => [path, `${mode} ${sha}`]));
 }
 
-/** As `filesIn` gives a file of these bytes. */
+/** Returns mode and SHA of a file with these bytes, like `filesIn`. */
 export function fileOf(bytes: Buffer | string, mode: '100644' | '100755' = '100644'): string {
   return `${mode} ${shaOfBlob(Buffer.from(bytes))}`;
 }
@@ -100,7 +100,7 @@ export async function countCommits({ git, branch }: TestRepository): Promise<num
   return Number(await git('rev-list', '--count', branch));
 }
 
-/** The messages of the commits on the branch, the last one first, without the line that makes each one of its own. */
+/** Returns the messages of the commits on the branch, newest first, without the unique line. */
 export async function messagesIn({ git, branch }: TestRepository): Promise<string[]> {
   const listed = await git('log', '--format=%B%x00', branch);
   return listed
@@ -109,17 +109,17 @@ export async function messagesIn({ git, branch }: TestRepository): Promise<strin
     .filter(Boolean);
 }
 
-/** The requests of some routes; of all that write where none is named. */
+/** Returns the requests to the given routes; without routes, all write requests. */
 export function sent({ requests }: Pick<GitHubFake, 'requests'>, ...routes: readonly string[]): AnsweredRequest[] {
   return requests.filter(({ route, method }) => (routes.length > 0 ? routes.includes(route) : method !== 'GET'));
 }
 
-/** Whether a request to make a tree has an entry for this path. */
+/** Returns whether a request creates a tree with an entry for `path`. */
 export function isAbout({ route, body }: GitHubRequest, path: string): boolean {
   return route === POST_TREE && JSON.stringify(body).includes(JSON.stringify({ path }).slice(1, -1));
 }
 
-/** Something that happens once, and can be waited for. */
+/** Creates an event that happens once and can be awaited. */
 export function event(): { readonly happened: Promise<void>; happen(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { happened: promise, happen: resolve };
