@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ACCESS_FILE_SCHEMA } from '../src/access/access-file-rules.ts';
+import { ACCESS_FILE_SCHEMA } from '../src/access/access-file-schema.ts';
 
 /* Writes docs/access.schema.json anew: the shape of the access file, for editors. */
 const file = fileURLToPath(new URL('../docs/access.schema.json', import.meta.url));

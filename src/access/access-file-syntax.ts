@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
+import { partitionPoint } from '../model/binary-search.ts';
 import { quoted } from '../model/error.ts';
 
 /**
@@ -37,21 +38,21 @@ export async function readAccessFile(path: string, name = path): Promise<AccessF
 async function readFrom(handle: FileHandle, name: string): Promise<AccessFileText> {
   // Called before the read, so that the next check detects a change that happens during it.
   const stat = await handle.stat({ bigint: true });
-  if (!stat.isFile()) throw unreadable(name, 'it is not a file');
+  if (!stat.isFile()) throw unreadable(name, 'it is not a regular file');
   if (stat.size > MAX_ACCESS_FILE_BYTES) throw tooLarge(name);
   const bytes = await handle.readFile();
   if (bytes.length > MAX_ACCESS_FILE_BYTES) throw tooLarge(name);
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return { text, version: versionOf(stat), isFresh: Math.abs(Date.now() - Number(stat.ctimeMs)) < COARSEST_CLOCK };
+    return { text, version: versionOf(stat), isFresh: Math.abs(Date.now() - Number(stat.ctimeMs)) < FRESH_FILE_MS };
   } catch (error) {
     if (error instanceof TypeError) throw mistakesIn(name, ['line 1, column 1: is not UTF-8.']);
     throw error;
   }
 }
 
-/** Milliseconds. File systems have timestamps with a resolution of two seconds in the worst case. */
-const COARSEST_CLOCK = 3000;
+/** Age below which a file counts as fresh. File systems have timestamps with a resolution of two seconds in the worst case. */
+const FRESH_FILE_MS = 3000;
 
 interface Stat {
   readonly dev: bigint;
@@ -69,16 +70,16 @@ export function versionOf({ dev, ino, size, mtimeNs, ctimeNs }: Stat): string {
 /** Returns the reason why a file is unreadable, for messages. */
 function reasonOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return REASONS[code] ?? (error instanceof Error ? error.message : String(error));
+  return READ_ERRORS[code] ?? (error instanceof Error ? error.message : String(error));
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'there is no such file',
-  EACCES: 'the service is not allowed to',
-  EPERM: 'the service is not allowed to',
+const READ_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: 'the file does not exist',
+  ENOTDIR: 'the file does not exist',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
   EISDIR: 'it is a folder',
-  ELOOP: 'its links lead in a circle',
+  ELOOP: 'its symbolic links form a loop',
 };
 
 function tooLarge(name: string): AccessFileError {
@@ -111,16 +112,19 @@ export interface LocatedJson {
  * Parses JSON as strictly as `JSON.parse`. Returns syntax errors as lines of text that contain nothing of the input.
  */
 export function locateJson(text: string): LocatedJson | { readonly problems: readonly string[] } {
-  const places = createPlaces(text);
+  const positionOf = createPositions(text);
   const describe = (mistakes: readonly Mistake[]) =>
     mistakes
       .toSorted((left, right) => left.offset - right.offset)
-      .map((mistake) => `${places.describe(mistake.offset)}${mistake.text}`);
+      .map(({ offset, text: problem }) => {
+        const { line, column } = positionOf(offset);
+        return `line ${line}, column ${column}${problem}`;
+      });
   const errors: ParseError[] = [];
   if (text.trim() === '') return { problems: ['line 1, column 1: is empty.'] };
   try {
     const root = parseTree(text, errors, { disallowComments: true, allowTrailingComma: false });
-    if (errors.length > 0 || !root) return { problems: describe(syntaxMistakes(errors, places.lineOf)) };
+    if (errors.length > 0 || !root) return { problems: describe(syntaxMistakes(errors, positionOf)) };
     const find = createFinder(root);
     return {
       value: JSON.parse(text),
@@ -130,7 +134,7 @@ export function locateJson(text: string): LocatedJson | { readonly problems: rea
         const at = path.length === 0 ? '' : ` (${describePath(path)})`;
         return { offset: ((atKey && key) || value).offset, text: `${at}: ${problem}` };
       },
-      lineOf: (path) => places.lineOf(find(path).value.offset),
+      lineOf: (path) => positionOf(find(path).value.offset).line,
       describe,
     };
   } catch (error) {
@@ -154,31 +158,31 @@ function describePath(path: JsonPath): string {
 }
 
 /** Returns the first mistake of each line, because it causes the following ones. */
-function syntaxMistakes(errors: readonly ParseError[], lineOf: (offset: number) => number): Mistake[] {
-  const firsts = Map.groupBy(errors, ({ offset }) => lineOf(offset));
+function syntaxMistakes(errors: readonly ParseError[], positionOf: ReturnType<typeof createPositions>): Mistake[] {
+  const firsts = Map.groupBy(errors, ({ offset }) => positionOf(offset).line);
   return [...firsts.values()].flatMap(([error]) => {
     if (!error) return [];
     const name = printParseErrorCode(error.error);
-    return [{ offset: error.offset, text: `: is not JSON: ${SYNTAX[name] ?? 'something is wrong here'}.` }];
+    return [{ offset: error.offset, text: `: is not JSON: ${SYNTAX_ERRORS[name] ?? 'invalid syntax'}.` }];
   });
 }
 
-const SYNTAX: Readonly<Record<string, string>> = {
-  InvalidSymbol: 'this is no value; texts are in double quotes',
-  InvalidNumberFormat: 'this is no number',
-  PropertyNameExpected: 'a name in double quotes is needed here, and no comma before the end',
-  ValueExpected: 'a value is needed here, and no comma before the end',
-  ColonExpected: 'a colon is needed here',
-  CommaExpected: 'a comma is needed here',
-  CloseBraceExpected: 'a } is needed here',
-  CloseBracketExpected: 'a ] is needed here',
-  EndOfFileExpected: 'nothing may follow the end',
-  InvalidCommentToken: 'there are no comments in JSON',
-  UnexpectedEndOfComment: 'there are no comments in JSON',
-  UnexpectedEndOfNumber: 'this is no number',
-  UnexpectedEndOfString: 'the quote that ends the text is not there',
+const SYNTAX_ERRORS: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'this is not a value; strings need double quotes',
+  InvalidNumberFormat: 'this is not a number',
+  PropertyNameExpected: 'expected a name in double quotes, without a comma before the end',
+  ValueExpected: 'expected a value, without a comma before the end',
+  ColonExpected: 'expected a colon',
+  CommaExpected: 'expected a comma',
+  CloseBraceExpected: 'expected }',
+  CloseBracketExpected: 'expected ]',
+  EndOfFileExpected: 'unexpected text after the end',
+  InvalidCommentToken: 'JSON has no comments',
+  UnexpectedEndOfComment: 'JSON has no comments',
+  UnexpectedEndOfNumber: 'this is not a number',
+  UnexpectedEndOfString: 'the closing quote is missing',
   InvalidUnicode: '\\u needs four hexadecimal digits',
-  InvalidEscapeCharacter: 'there is no such escape',
+  InvalidEscapeCharacter: 'unknown escape',
   InvalidCharacter: 'control characters must be escaped',
 };
 
@@ -218,41 +222,30 @@ function createFinder(root: Node): (path: JsonPath) => Found {
 
 function findRepeated(root: Node): Mistake[] {
   const mistakes: Mistake[] = [];
-  const look = (node: Node, path: JsonPath) => {
+  const visit = (node: Node, path: JsonPath) => {
     const keys = new Set<unknown>();
     node.children?.forEach((child, index) => {
-      if (node.type === 'array') return look(child, [...path, index]);
+      if (node.type === 'array') return visit(child, [...path, index]);
       const [key, value] = child.children ?? [];
       if (!key || !value) return;
       const step = String(key.value);
       const inner = [...path, step];
-      if (keys.has(step)) mistakes.push({ offset: key.offset, text: ` (${describePath(inner)}): is there twice.` });
+      if (keys.has(step)) mistakes.push({ offset: key.offset, text: ` (${describePath(inner)}): occurs twice.` });
       keys.add(step);
-      look(value, inner);
+      visit(value, inner);
     });
   };
-  look(root, []);
+  visit(root, []);
   return mistakes;
 }
 
-/** Converts offsets to lines and columns, both from 1. Columns count UTF-16 code units, as in editors. */
-function createPlaces(text: string) {
+/** Returns a function that converts offsets to lines and columns, both from 1. Columns count UTF-16 code units. */
+function createPositions(text: string): (offset: number) => { line: number; column: number } {
   const starts = [0, ...Array.from(text.matchAll(/\r\n|\n|\r/g), ({ index, 0: end }) => index + end.length)];
-  const lineOf = (offset: number) => {
-    let low = 0;
-    let high = starts.length;
-    while (high - low > 1) {
-      const middle = (low + high) >>> 1;
-      if ((starts[middle] ?? 0) <= offset) low = middle;
-      else high = middle;
-    }
-    return low + 1;
+  return (offset) => {
+    const line = partitionPoint(starts.length, (index) => (starts[index] ?? 0) <= offset);
+    return { line, column: offset - (starts[line - 1] ?? 0) + 1 };
   };
-  const describe = (offset: number) => {
-    const line = lineOf(offset);
-    return `line ${line}, column ${offset - (starts[line - 1] ?? 0) + 1}`;
-  };
-  return { lineOf, describe };
 }
 
 /** The error for an unusable access file: one line per mistake, without the secrets in it. */

@@ -1,17 +1,18 @@
 import { parseInstant } from '../model/dates.ts';
-import { quoted } from '../model/error.ts';
-import { EXACT_NAMES } from '../model/name-comparison.ts';
+import { isStoreError, quoted } from '../model/error.ts';
+import { EXACT_NAMES, type NameComparison } from '../model/name-comparison.ts';
 import { parseFolder } from '../model/path.ts';
 import {
   type AccessFileShape,
-  findBrokenRules,
+  describeValue,
   findShapeMistakes,
   isAccessFileShape,
-  readSubject,
-} from './access-file-rules.ts';
-import { locateJson, mistakesIn } from './access-file-syntax.ts';
+  isSubjectShape,
+  type SubjectShape,
+} from './access-file-schema.ts';
+import { type JsonPath, type LocatedJson, locateJson, type Mistake, mistakesIn } from './access-file-syntax.ts';
 import { isCheap, readPasswordHash } from './credentials.ts';
-import { createPolicy, type Grant, type Policy, type UserEntry } from './policy.ts';
+import { createPolicy, type Grant, type Policy, type Subject, subjectKey, type UserEntry } from './policy.ts';
 
 /** A parsed access file. */
 export interface AccessFile {
@@ -61,6 +62,91 @@ function readUser([name, { password, groups = [], tokens = [] }]: [string, UserS
 function readGrant({ folder, to, rights }: GrantShape): Grant {
   return { folder: parseFolder(folder), to: readSubject(to), permissions: rights };
 }
+
+/**
+ * Returns all violations of rules other than the shape. Checks every part with a valid shape even if other parts are
+ * invalid, so that one run reports all mistakes.
+ */
+function findBrokenRules(json: LocatedJson, names: NameComparison): Mistake[] {
+  const { people: users, grants } = isRecord(json.value) ? json.value : {};
+  const mistakes: Mistake[] = [];
+  const report: Report = (path, text) => void mistakes.push(json.mistakeAt(path, text));
+  const tokenOwners = new Map<string, string>();
+  for (const [name, user] of Object.entries(isRecord(users) ? users : {})) {
+    if (isRecord(user)) checkUser(name, user, { tokenOwners, report });
+  }
+  const firstIndices = new Map<string, number>();
+  for (const [index, grant] of listOf(grants).entries()) {
+    if (!isRecord(grant)) continue;
+    const path = ['grants', index];
+    const folder = checkFolder(grant['folder'], [...path, 'folder'], report);
+    const { to } = grant;
+    if (!isSubjectShape(to)) continue;
+    const subject = readSubject(to);
+    if (subject.kind === 'person' && !(isRecord(users) && Object.hasOwn(users, subject.name))) {
+      report([...path, 'to', 'person'], `must be a name in "people", and is ${quoted(subject.name)}.`);
+    }
+    const key = folder === undefined ? '' : `${names.possible(folder)}\0${subjectKey(subject)}`;
+    const firstIndex = folder === undefined ? undefined : firstIndices.get(key);
+    if (firstIndex === undefined) firstIndices.set(key, index);
+    else report(path, `has the same folder and subject as the grant of line ${json.lineOf(['grants', firstIndex])}.`);
+  }
+  return mistakes;
+}
+
+/** Returns the subject of a grant. */
+function readSubject(to: SubjectShape): Subject {
+  if (typeof to === 'string') return { kind: to };
+  return 'person' in to ? { kind: 'person', name: to.person } : { kind: 'group', name: to.group };
+}
+
+type Report = (path: JsonPath, text: string) => void;
+
+/** Checks one user. `tokenOwners` maps each token's hash to its user. */
+function checkUser(
+  name: string,
+  { password, tokens }: Readonly<Record<string, unknown>>,
+  { tokenOwners, report }: { tokenOwners: Map<string, string>; report: Report },
+): void {
+  const path = ['people', name];
+  const reading = typeof password === 'string' ? readPasswordHash(password) : undefined;
+  if (reading && 'problem' in reading) report([...path, 'password'], `${reading.problem}.`);
+  const names = new Set<unknown>();
+  for (const [index, token] of listOf(tokens).entries()) {
+    if (!isRecord(token)) continue;
+    const at = [...path, 'tokens', index];
+    if (names.has(token['name'])) report([...at, 'name'], 'is already the name of another token of this user.');
+    if (typeof token['name'] === 'string') names.add(token['name']);
+    checkExpiry(token['expires'], [...at, 'expires'], report);
+    const { hash } = token;
+    if (typeof hash !== 'string') continue;
+    const owner = tokenOwners.get(hash);
+    if (owner === undefined) tokenOwners.set(hash, name);
+    else report([...at, 'hash'], `is already the hash of a token of ${quoted(owner)}.`);
+  }
+}
+
+function checkExpiry(expires: unknown, path: JsonPath, report: Report): void {
+  if (typeof expires !== 'string' || parseInstant(expires)) return;
+  report(path, `must be a time with a zone, such as "2027-01-01T00:00:00Z"${describeValue(path, expires)}.`);
+}
+
+function checkFolder(text: unknown, path: JsonPath, report: Report): string | undefined {
+  if (typeof text !== 'string' || text === '') return undefined;
+  try {
+    return parseFolder(text);
+  } catch (error) {
+    if (!isStoreError(error)) throw error;
+    report(path, `must be the path of a folder. ${error.message}`);
+    return undefined;
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** Returns warnings about valid entries that are possibly unintended, one per line. */
 export function findWarnings({ users, grants, lineOf }: Omit<AccessFile, 'warnings' | 'policy'>): string[] {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { parseAccessFile } from '../../src/access/access-file.ts';
-import { ACCESS_FILE_SCHEMA } from '../../src/access/access-file-rules.ts';
+import { ACCESS_FILE_SCHEMA } from '../../src/access/access-file-schema.ts';
 import { AccessFileError } from '../../src/access/access-file-syntax.ts';
 import { hashToken } from '../../src/access/credentials.ts';
 import { foldingNames } from '../../src/model/name-comparison.ts';
@@ -84,7 +84,7 @@ describe('An access file', () => {
     assert.ok(!policy.allows({ name: 'toString', groups: [] }, 'read', ROOT));
     assert.match(
       mistakesIn({ people: {}, grants: [{ folder: '/', to: { person: 'toString' }, rights: [] }] }).join(),
-      /\(grants\[0\]\.to\.person\): must be a name of "people", and is "toString"/,
+      /\(grants\[0\]\.to\.person\): must be a name in "people", and is "toString"/,
     );
   });
 
@@ -136,8 +136,8 @@ describe('An access file', () => {
       '20 40 grants[3].to.person',
       '22 3 grant',
     ]);
-    assert.match(problems.join('\n'), /must be an instant .*, and is "2027-02-31T00:00:00Z"\./);
-    assert.match(problems.join('\n'), /same ones as that of line 18\./);
+    assert.match(problems.join('\n'), /must be a time .*, and is "2027-02-31T00:00:00Z"\./);
+    assert.match(problems.join('\n'), /same folder and subject as the grant of line 18\./);
     assert.doesNotMatch(problems.join('\n'), /hunter2|leaked|kkkk/);
   });
 
@@ -164,9 +164,9 @@ describe('An access file', () => {
   it('rejects duplicate keys on every level', () => {
     const text = '{"people":{"ann":{},"ann":{"groups":[],"groups":[]}},"people":{},"grants":[]}';
     assert.deepEqual(mistakesIn(text), [
-      'line 1, column 21 (people.ann): is there twice.',
-      'line 1, column 40 (people.ann.groups): is there twice.',
-      'line 1, column 54 (people): is there twice.',
+      'line 1, column 21 (people.ann): occurs twice.',
+      'line 1, column 40 (people.ann.groups): occurs twice.',
+      'line 1, column 54 (people): occurs twice.',
     ]);
   });
 
@@ -182,7 +182,7 @@ describe('An access file', () => {
   ]) {
     it(`rejects the token expiry ${JSON.stringify(expires)}`, () => {
       const [problem = '', ...others] = mistakesInPerson({ tokens: [{ name: 'a', hash: HASH, expires }] });
-      assert.match(problem, /people\.ann\.tokens\[0\]\.expires\): must be an instant/);
+      assert.match(problem, /people\.ann\.tokens\[0\]\.expires\): must be a time/);
       assert.deepEqual(others, []);
     });
   }
@@ -303,5 +303,5 @@ it('rejects two grants for folders whose names the store may treat as equal', ()
   });
   const names = foldingNames({ ignoresCase: true, ignoresForm: false });
   assert.equal(parseAccessFile(text).grants.length, 2);
-  assert.throws(() => parseAccessFile(text, 'it', names), /for the same folder and the same ones as that of line 1/);
+  assert.throws(() => parseAccessFile(text, 'it', names), /has the same folder and subject as the grant of line 1/);
 });

@@ -143,8 +143,12 @@ describe('A watched access file', () => {
 
 describe('A start with an access file', () => {
   for (const [what, prepare, expected] of [
-    ['is not there', async () => {}, /^ACCESS_FILE \S+ can't be read: there is no such file\.$/],
-    ['is a folder', (path: string) => mkdir(path), /^ACCESS_FILE \S+ can't be read: it is (a folder|not a file)\.$/],
+    ['is not there', async () => {}, /^ACCESS_FILE \S+ can't be read: the file does not exist\.$/],
+    [
+      'is a folder',
+      (path: string) => mkdir(path),
+      /^ACCESS_FILE \S+ can't be read: it is (a folder|not a regular file)\.$/,
+    ],
     ['has mistakes', (path: string) => writeFile(path, '{ "x": 1 }'), /^ACCESS_FILE \S+ has 2 mistakes:\n {2}line 1, /],
     ['is not UTF-8', (path: string) => writeFile(path, Buffer.from([0x22, 0xff, 0x22])), /is not UTF-8/],
     ['is too large', (path: string) => writeFile(path, ' '.repeat(10 * 2 ** 20 + 1)), /is larger than 10 MiB/],

@@ -158,7 +158,7 @@ describe('holdall access check', () => {
   it('prints a one-line error when the file does not exist', async () => {
     const ran = await runHere('access check nowhere.json');
     assert.equal(ran.code, 1);
-    assert.equal(ran.stderr, "holdall: nowhere.json can't be read: there is no such file.\n");
+    assert.equal(ran.stderr, "holdall: nowhere.json can't be read: the file does not exist.\n");
   });
 });
 
