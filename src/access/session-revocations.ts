@@ -32,45 +32,45 @@ export interface SessionRevocationsOptions {
 }
 
 /** Milliseconds between two removals of expired files. */
-const SWEEP_INTERVAL = 60 * 60 * 1000;
+const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 
 /**
  * Milliseconds after the expiry until a file is removed. A new file has no expiry for a moment, and the clocks of
  * machines that share a folder differ.
  */
-const KEPT_BEYOND = 60 * 60 * 1000;
+const SWEEP_DELAY_MS = 60 * 60 * 1000;
 
 /** Milliseconds for which a session counts as active after Redis returned no revocation. */
-const TRUST = 2000;
+const NOT_REVOKED_TTL_MS = 2000;
 
 /** Maximum number of cached Redis responses. */
-const REMEMBERED = 10_000;
+const MAX_CACHED_RESPONSES = 10_000;
 
 /**
  * Creates the revocations. Each is an empty file, named by the hash of the session's ID, with the session's expiry as
  * its modification time. A lookup is one system call, and revocations survive a restart.
  */
 export function createSessionRevocations({ folder, redis, warn }: SessionRevocationsOptions): SessionRevocations {
-  const shared = redis && createSharedEndings(redis);
+  const shared = redis && createRedisRevocations(redis);
   const closing = new AbortController();
   const sweepOrWarn = () =>
     sweep(folder, closing.signal).catch((error: unknown) =>
-      warn('The folder of ended sessions could not be swept.', { folder, reason: messageOf(error) }),
+      warn('Sweep of expired session revocations failed', { folder, reason: messageOf(error) }),
     );
   let sweeping = sweepOrWarn();
   const timer = setInterval(() => {
     sweeping = sweeping.then(sweepOrWarn);
-  }, SWEEP_INTERVAL).unref();
+  }, SWEEP_INTERVAL_MS).unref();
 
   return {
     async has(id) {
-      const name = nameOf(id);
-      return (await isThere(join(folder, name))) || ((await shared?.has(name)) ?? false);
+      const name = fileNameOf(id);
+      return (await fileExists(join(folder, name))) || ((await shared?.has(name)) ?? false);
     },
     async add(id, expires) {
-      const name = nameOf(id);
-      const told = await Promise.allSettled([keep(folder, name, expires), shared?.add(name, expires)]);
-      for (const each of told) if (each.status === 'rejected') throw each.reason;
+      const name = fileNameOf(id);
+      const results = await Promise.allSettled([storeRevocation(folder, name, expires), shared?.add(name, expires)]);
+      for (const result of results) if (result.status === 'rejected') throw result.reason;
     },
     async close() {
       clearInterval(timer);
@@ -94,25 +94,25 @@ export async function createRevocationFolder(folder: string): Promise<void> {
   }
 }
 
-async function keep(folder: string, name: string, expires: Date): Promise<void> {
+async function storeRevocation(folder: string, name: string, expires: Date): Promise<void> {
   try {
     makeFolder(folder);
     await writeFile(join(folder, name), '', { mode: 0o600 });
     await utimes(join(folder, name), expires, expires);
   } catch (error) {
-    throw new StoreError('unavailable', notEnded('the service can not remember it'), { cause: error });
+    throw new StoreError('unavailable', notRevoked('the revocation could not be stored'), { cause: error });
   }
 }
 
-const notEnded = (reason: string) =>
-  `The session has not ended everywhere, as ${reason} at this moment. Sign in and out again later.`;
+const notRevoked = (reason: string) =>
+  `The session could not be revoked everywhere: ${reason}. Sign in and out again later.`;
 
 /** Creates the revocations in Redis. Each is a key that expires with its session. */
-function createSharedEndings(redis: Pick<Redis, 'set' | 'exists'>): Pick<SessionRevocations, 'has' | 'add'> {
-  const remembered = new LRUCache<string, { isEnded: boolean; until: number }>(maxEntries(REMEMBERED));
-  const ask = async <Answer>(asked: Promise<Answer>, problem: string): Promise<Answer> => {
+function createRedisRevocations(redis: Pick<Redis, 'set' | 'exists'>): Pick<SessionRevocations, 'has' | 'add'> {
+  const cached = new LRUCache<string, { isRevoked: boolean; until: number }>(maxEntries(MAX_CACHED_RESPONSES));
+  const orUnavailable = async <Response>(command: Promise<Response>, problem: string): Promise<Response> => {
     try {
-      return await asked;
+      return await command;
     } catch (error) {
       throw new StoreError('unavailable', problem, { cause: error });
     }
@@ -120,36 +120,38 @@ function createSharedEndings(redis: Pick<Redis, 'set' | 'exists'>): Pick<Session
 
   return {
     async has(name) {
-      const known = remembered.get(name);
-      if (known && (known.isEnded || Date.now() < known.until)) return known.isEnded;
-      const until = Date.now() + TRUST;
-      const isEnded = (await ask(redis.exists(keyOf(name)), UNKNOWN)) > 0;
-      remembered.set(name, { isEnded, until });
-      return isEnded;
+      const known = cached.get(name);
+      if (known && (known.isRevoked || Date.now() < known.until)) return known.isRevoked;
+      const until = Date.now() + NOT_REVOKED_TTL_MS;
+      const isRevoked = (await orUnavailable(redis.exists(redisKeyOf(name)), UNKNOWN_STATE)) > 0;
+      cached.set(name, { isRevoked, until });
+      return isRevoked;
     },
     async add(name, expires) {
-      const setting = redis.set(keyOf(name), '1', 'EXAT', Math.ceil(expires.getTime() / 1000));
-      await ask(setting, notEnded('Redis does not answer'));
-      remembered.set(name, { isEnded: true, until: 0 });
+      const command = redis.set(redisKeyOf(name), '1', 'EXAT', Math.ceil(expires.getTime() / 1000));
+      await orUnavailable(command, notRevoked('Redis does not respond'));
+      cached.set(name, { isRevoked: true, until: 0 });
     },
   };
 }
 
-const UNKNOWN = 'It can not be told now which sessions have ended, as Redis does not answer. Try again in a moment.';
+const UNKNOWN_STATE = "Can't check whether the session is revoked: Redis does not respond. Try again in a moment.";
 
 /** Hexadecimal, because some file systems are case-insensitive. */
-const nameOf = (id: string) => createHash('sha256').update(id).digest('hex');
+const fileNameOf = (id: string) => createHash('sha256').update(id).digest('hex');
 
-const keyOf = (name: string) => `holdall:ended:${name}`;
+const redisKeyOf = (name: string) => `holdall:ended:${name}`;
 
 /** Returns whether a file exists. Throws `unavailable` if the check fails, because the file may exist. */
-async function isThere(path: string): Promise<boolean> {
+async function fileExists(path: string): Promise<boolean> {
   try {
     await stat(path);
     return true;
   } catch (error) {
     if (isMissing(error)) return false;
-    throw new StoreError('unavailable', 'It can not be told now which sessions have ended.', { cause: error });
+    throw new StoreError('unavailable', "Can't check whether the session is revoked. Try again in a moment.", {
+      cause: error,
+    });
   }
 }
 
@@ -161,7 +163,7 @@ async function sweep(folder: string, signal: AbortSignal): Promise<void> {
     if (!/^[0-9a-f]{64}$/.test(name)) continue;
     const path = join(folder, name);
     const found = await stat(path).catch(ignoreMissing);
-    if (found && found.mtimeMs + KEPT_BEYOND < Date.now()) await unlink(path).catch(ignoreMissing);
+    if (found && found.mtimeMs + SWEEP_DELAY_MS < Date.now()) await unlink(path).catch(ignoreMissing);
   }
 }
 

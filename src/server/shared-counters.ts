@@ -24,7 +24,7 @@ type Message =
       readonly kind: 'take';
       readonly limit: SharedLimit;
       readonly batch: number;
-      readonly asks: readonly CounterRequest[];
+      readonly requests: readonly CounterRequest[];
     }
   | {
       readonly kind: 'taken';
@@ -32,38 +32,38 @@ type Message =
       readonly batch: number;
       readonly taken: readonly TakeResult[];
     }
-  | { readonly kind: 'give-back'; readonly limit: SharedLimit; readonly id: string }
+  | { readonly kind: 'refund'; readonly limit: SharedLimit; readonly id: string }
   | { readonly kind: 'window'; readonly limit: SharedLimit; readonly id: string; readonly window: Window };
 
 /** Counts for all workers, in the primary. A limit therefore applies to the whole service and outlives a worker. */
 export function serveCountersToWorkers(): void {
-  const windows = { requests: new FixedWindows(), attempts: new FixedWindows() };
-
-  /**
-   * Sends a window of attempts to the other workers. Windows of requests change too often, and no worker peeks at them.
-   */
-  const announce = (from: Worker, limit: SharedLimit, id: string, { count, ends }: Window) => {
-    if (limit === 'requests') return;
-    for (const worker of Object.values(cluster.workers ?? {})) {
-      if (worker && worker !== from) sendToWorker(worker, { kind: 'window', limit, id, window: { count, ends } });
-    }
-  };
-
+  const counters = { requests: new FixedWindows(), attempts: new FixedWindows() };
   cluster.on('message', (worker: Worker, message: Message | { readonly kind: undefined }) => {
     if (message.kind === 'take') {
-      const { limit, batch, asks } = message;
-      const taken = asks.map(([id, request]) => windows[limit].take(id, request));
+      const { limit, batch, requests } = message;
+      const taken = requests.map(([id, request]) => counters[limit].take(id, request));
       sendToWorker(worker, { kind: 'taken', limit, batch, taken });
-      for (const [index, [id]] of asks.entries()) {
+      for (const [index, [id]] of requests.entries()) {
         const window = taken[index];
-        if (window && window.granted > 0) announce(worker, limit, id, window);
+        if (window && window.granted > 0) announceWindow(worker, limit, id, window);
       }
-    } else if (message.kind === 'give-back') {
+    } else if (message.kind === 'refund') {
       const { limit, id } = message;
-      const window = windows[limit].refund(id);
-      if (window) announce(worker, limit, id, window);
+      const window = counters[limit].refund(id);
+      if (window) announceWindow(worker, limit, id, window);
     }
   });
+}
+
+/**
+ * Sends a window of sign-in attempts to the workers other than `sender`. Windows of requests change too often, and no
+ * worker peeks at them.
+ */
+function announceWindow(sender: Worker, limit: SharedLimit, id: string, { count, ends }: Window): void {
+  if (limit === 'requests') return;
+  for (const worker of Object.values(cluster.workers ?? {})) {
+    if (worker && worker !== sender) sendToWorker(worker, { kind: 'window', limit, id, window: { count, ends } });
+  }
 }
 
 function sendToWorker(worker: Worker, message: Message): void {
@@ -72,8 +72,8 @@ function sendToWorker(worker: Worker, message: Message): void {
 }
 
 interface PendingRequest {
-  readonly ask: CounterRequest;
-  readonly settle: (taken: TakeResult) => void;
+  readonly request: CounterRequest;
+  readonly resolve: (taken: TakeResult) => void;
 }
 
 /**
@@ -81,61 +81,87 @@ interface PendingRequest {
  * go into one message. While the primary does not respond, this process counts on its own and calls `warn`.
  */
 export function createPrimaryCounters(limit: SharedLimit, warn: () => void): WindowCounters {
-  /** `own` holds the counts of this process; `known` holds the primary's windows as last reported. */
-  const own = new FixedWindows();
-  const known = new FixedWindows();
-  const sent = new Map<number, { readonly asks: readonly PendingRequest[]; readonly timer: NodeJS.Timeout }>();
-  let next: PendingRequest[] = [];
-  let batches = 0;
+  return new PrimaryCounters(limit, warn);
+}
 
-  const giveUp = (batch: number) => {
-    const entry = sent.get(batch);
-    if (!entry) return;
-    sent.delete(batch);
-    clearTimeout(entry.timer);
-    warn();
-    for (const { ask, settle } of entry.asks) settle(own.take(...ask));
-  };
+class PrimaryCounters implements WindowCounters {
+  readonly #limit: SharedLimit;
+  readonly #warn: () => void;
+  /** The counts of this process, while the primary does not respond. */
+  readonly #own = new FixedWindows();
+  /** The primary's windows as last reported. */
+  readonly #reported = new FixedWindows();
+  readonly #batches = new Map<
+    number,
+    { readonly pending: readonly PendingRequest[]; readonly timer: NodeJS.Timeout }
+  >();
+  #pending: PendingRequest[] = [];
+  #lastBatch = 0;
 
-  const flush = () => {
-    const asks = next;
-    next = [];
-    const batch = ++batches;
-    sent.set(batch, { asks, timer: setTimeout(() => giveUp(batch), RESPONSE_TIMEOUT_MS).unref() });
-    send({ kind: 'take', limit, batch, asks: asks.map(({ ask }) => ask) }, () => giveUp(batch));
-  };
+  constructor(limit: SharedLimit, warn: () => void) {
+    this.#limit = limit;
+    this.#warn = warn;
+    process.on('message', (message: Message) => this.#receive(message));
+  }
 
-  process.on('message', (message: Message) => {
-    if (message.kind === 'window' && message.limit === limit) return known.set(message.id, message.window);
-    if (message.kind !== 'taken' || message.limit !== limit) return;
-    const entry = sent.get(message.batch);
-    if (!entry) return;
-    sent.delete(message.batch);
-    clearTimeout(entry.timer);
-    for (const [index, { ask, settle }] of entry.asks.entries()) {
-      const taken = message.taken[index];
-      if (!taken) continue;
-      if (limit === 'attempts') known.set(ask[0], taken);
-      settle(taken);
+  take(id: string, request: TakeRequest): Promise<TakeResult> {
+    return new Promise((resolve) => {
+      if (this.#pending.push({ request: [id, request], resolve }) === 1) setImmediate(() => this.#sendBatch());
+    });
+  }
+
+  async refund(id: string): Promise<void> {
+    this.#own.refund(id);
+    this.#reported.refund(id);
+    sendToPrimary({ kind: 'refund', limit: this.#limit, id }, () => {});
+  }
+
+  peek(id: string): Window | undefined {
+    return this.#reported.peek(id) ?? this.#own.peek(id);
+  }
+
+  #sendBatch(): void {
+    const pending = this.#pending;
+    this.#pending = [];
+    const batch = ++this.#lastBatch;
+    const fallBack = () => this.#countLocally(batch);
+    this.#batches.set(batch, { pending, timer: setTimeout(fallBack, RESPONSE_TIMEOUT_MS).unref() });
+    const requests = pending.map(({ request }) => request);
+    sendToPrimary({ kind: 'take', limit: this.#limit, batch, requests }, fallBack);
+  }
+
+  #countLocally(batch: number): void {
+    const pending = this.#removeBatch(batch);
+    if (!pending) return;
+    this.#warn();
+    for (const { request, resolve } of pending) resolve(this.#own.take(...request));
+  }
+
+  #receive(message: Message): void {
+    if (message.kind === 'window' && message.limit === this.#limit) {
+      this.#reported.set(message.id, message.window);
+    } else if (message.kind === 'taken' && message.limit === this.#limit) {
+      const pending = this.#removeBatch(message.batch) ?? [];
+      for (const [index, { request, resolve }] of pending.entries()) {
+        const taken = message.taken[index];
+        if (!taken) continue;
+        if (this.#limit === 'attempts') this.#reported.set(request[0], taken);
+        resolve(taken);
+      }
     }
-  });
+  }
 
-  return {
-    take: (id, request) =>
-      new Promise((settle) => {
-        if (next.push({ ask: [id, request], settle }) === 1) setImmediate(flush);
-      }),
-    async refund(id) {
-      own.refund(id);
-      known.refund(id);
-      send({ kind: 'give-back', limit, id }, () => {});
-    },
-    peek: (id) => known.peek(id) ?? own.peek(id),
-  };
+  /** Removes a batch without a response. Returns undefined if it had its response or timed out before. */
+  #removeBatch(batch: number): readonly PendingRequest[] | undefined {
+    const entry = this.#batches.get(batch);
+    this.#batches.delete(batch);
+    clearTimeout(entry?.timer);
+    return entry?.pending;
+  }
 }
 
 /** Sends a message to the primary. `onFailure` also prevents an uncaught error if the channel was just closed. */
-function send(message: Message, onFailure: () => void): void {
+function sendToPrimary(message: Message, onFailure: () => void): void {
   process.send?.(message, undefined, undefined, (error) => {
     if (error) onFailure();
   });

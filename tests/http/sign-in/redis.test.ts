@@ -109,10 +109,10 @@ describe('two services with one Redis', () => {
     await until('it is away', () => connections.every((connection) => connection.redis.status !== 'ready'));
     assert.match(told.join('\n'), /^(Redis unreachable; .*, sessions unavailable\n?){2}$/);
     const answer = await send(there.port, '/', { headers });
-    assertFailure(answer, 503, /which sessions have ended, as Redis does not answer/);
+    assertFailure(answer, 503, /whether the session is revoked: Redis does not respond/);
     assert.match(answer.headers['retry-after'] ?? '', /^\d+$/);
     const ending = await send(there.port, '/-/session', { method: 'DELETE', headers: left });
-    assertFailure(ending, 503, /^The session has not ended everywhere, as Redis does not answer/);
+    assertFailure(ending, 503, /^The session could not be revoked everywhere: Redis does not respond/);
     // This browser is signed out all the same.
     assert.match(ending.headers['set-cookie']?.[0] ?? '', /^holdall=; Max-Age=0/);
     assert.equal(await statusAt(there, { authorization: `Bearer ${TOKEN.token}` }), 200);

@@ -254,7 +254,7 @@ describe('the folder of ended sessions', () => {
     try {
       const headers = { cookie: `holdall=${await begin(unlucky)}` };
       const answer = await send(unlucky.port, '/-/session', { method: 'DELETE', headers });
-      assertFailure(answer, 503, /^The session has not ended everywhere, as the service can not remember it/);
+      assertFailure(answer, 503, /^The session could not be revoked everywhere: the revocation could not be stored/);
       assert.match(answer.headers['retry-after'] ?? '', /^\d+$/);
       assert.equal(unlucky.events.filter(({ event }) => event === 'sign-out').length, 0);
     } finally {
@@ -267,7 +267,7 @@ describe('the folder of ended sessions', () => {
     const place = await mkdtemp(join(tmpdir(), 'holdall-test-ended-'));
     const told: unknown[] = [];
     const soon = new Date(Date.now() + 60_000);
-    const notEnded = { kind: 'unavailable', message: /^The session has not ended everywhere/ };
+    const notEnded = { kind: 'unavailable', message: /^The session could not be revoked everywhere/ };
     const open = (at: string, set: () => Promise<'OK'>) =>
       createSessionRevocations({ folder: at, redis: { set, exists: async () => 0 }, warn: () => {} });
     try {
