@@ -212,7 +212,7 @@ const isConflict = (error: unknown): error is StoreError =>
 /** Returns the error for a new file whose name is taken, with the same message for every conflict. */
 function nameTaken(path: Path): StoreError {
   const message = `Something has the name of ${quoted(path)} or of one of its folders. Send another name.`;
-  return new StoreError('condition-failed', message);
+  return new StoreError('name-taken', message);
 }
 
 /** Returns the paths at which a file would conflict with a folder of `path`. */

@@ -100,7 +100,7 @@ async function storeRevocation(folder: string, name: string, expires: Date): Pro
     await writeFile(join(folder, name), '', { mode: 0o600 });
     await utimes(join(folder, name), expires, expires);
   } catch (error) {
-    throw new StoreError('unavailable', notRevoked('the revocation could not be stored'), { cause: error });
+    throw new StoreError('sessions-unavailable', notRevoked('the revocation could not be stored'), { cause: error });
   }
 }
 
@@ -114,7 +114,7 @@ function createRedisRevocations(redis: Pick<Redis, 'set' | 'exists'>): Pick<Sess
     try {
       return await command;
     } catch (error) {
-      throw new StoreError('unavailable', problem, { cause: error });
+      throw new StoreError('sessions-unavailable', problem, { cause: error });
     }
   };
 
@@ -149,7 +149,7 @@ async function fileExists(path: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (isMissing(error)) return false;
-    throw new StoreError('unavailable', "Can't check whether the session is revoked. Try again in a moment.", {
+    throw new StoreError('sessions-unavailable', "Can't check whether the session is revoked. Try again in a moment.", {
       cause: error,
     });
   }

@@ -4,7 +4,7 @@ import { StoreError } from '../model/error.ts';
 export interface Semaphore {
   /**
    * Waits for a free slot, in order of the calls. Resolves to a function that releases the slot; call it exactly
-   * once. Rejects with `unavailable` if the queue is full, and with the reason of `signal` if it aborts, without
+   * once. Rejects with `overloaded` if the queue is full, and with the reason of `signal` if it aborts, without
    * taking a slot.
    */
   acquire(signal?: AbortSignal): Promise<() => void>;
@@ -69,5 +69,5 @@ export function createSemaphore({ limit, maxWaiting, busyMessage }: SemaphoreOpt
 
 function queueIsFull(busyMessage: string, maxWaiting: number): StoreError {
   const message = `${busyMessage} at once: ${maxWaiting} are waiting already. Try again in a second.`;
-  return new StoreError('unavailable', message, { retryAfter: 1 });
+  return new StoreError('overloaded', message, { retryAfter: 1 });
 }

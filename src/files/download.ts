@@ -100,7 +100,7 @@ function expiryAfter(seconds: number, now: number): number {
 
 function noDownloadUrl(file: FileEntry): StoreError {
   return new StoreError(
-    'too-large',
+    'no-download-url',
     `The file ${quoted(file.path)} has ${file.size} bytes. Files of ${MAX_DIRECT_BYTES + 1} bytes (6 MB) and more are ` +
       'fetched by a presigned URL, and this store has none.',
   );

@@ -102,7 +102,7 @@ export function createFiles(store: Store, options: FilesOptions): Files {
     },
 
     async createFolder(folder, cancel) {
-      if (folder === ROOT) throw new StoreError('invalid-path', 'The path is empty: name the folder to create.');
+      if (folder === ROOT) throw new StoreError('root-not-allowed', 'The path is empty: name the folder to create.');
       await store.createFolder(folder, cancel);
     },
 
@@ -121,12 +121,12 @@ export function createFiles(store: Store, options: FilesOptions): Files {
 
 function requireDifferent(from: FilePath, to: FilePath): void {
   if (from === to) {
-    throw new StoreError('invalid-request', `The source and the destination are the same: ${quoted(from)}.`);
+    throw new StoreError('same-path', `The source and the destination are the same: ${quoted(from)}.`);
   }
 }
 
 function requireNewName(from: FilePath | FolderPath, to: FilePath | FolderPath): void {
   if (from === to) {
-    throw new StoreError('invalid-request', `The new name ${quoted(nameOf(to))} is the name that it has already.`);
+    throw new StoreError('same-path', `The new name ${quoted(nameOf(to))} is the current name.`);
   }
 }

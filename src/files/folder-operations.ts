@@ -22,7 +22,7 @@ export function createFolderOperations(store: Store): FolderOperations {
 
   return {
     async deleteFolder(folder, options) {
-      if (folder === ROOT) throw new StoreError('invalid-path', "The root can't be deleted.");
+      if (folder === ROOT) throw new StoreError('root-not-allowed', "The root can't be deleted.");
       await (store.removeTree ?? itemwise.removeTree)(folder, options);
     },
 
@@ -51,17 +51,20 @@ export function createItemwiseOperations<Item extends { readonly size: number }>
 
 /** Throws if one of two folders is the root, or if they are equal or inside each other. */
 async function requireApart(store: Store, from: FolderPath, to: FolderPath, options: FolderOptions): Promise<void> {
-  if (from === ROOT) throw new StoreError('invalid-path', "The root can't be copied, moved or renamed.");
-  if (to === ROOT) throw new StoreError('invalid-path', "The root can't be the destination: name the new folder.");
+  if (from === ROOT) throw new StoreError('root-not-allowed', "The root can't be copied, moved or renamed.");
+  if (to === ROOT) throw new StoreError('root-not-allowed', "The root can't be the destination: name the new folder.");
   if (from === to) {
-    throw new StoreError('invalid-request', `The source and the destination are the same: ${quoted(from)}.`);
+    throw new StoreError('same-path', `The source and the destination are the same: ${quoted(from)}.`);
   }
   if (isWithin(to, from)) {
-    throw new StoreError('invalid-request', `The destination ${quoted(to)} is inside the source ${quoted(from)}.`);
+    throw new StoreError('folder-into-itself', `The destination ${quoted(to)} is inside the source ${quoted(from)}.`);
   }
   if (isWithin(from, to)) {
     await store.list(from, { signal: options.signal, limit: 1 });
     if (!options.replace) throw alreadyExists(to);
-    throw new StoreError('invalid-request', `The destination ${quoted(to)} holds the source ${quoted(from)}.`);
+    throw new StoreError(
+      'destination-contains-source',
+      `The destination ${quoted(to)} contains the source ${quoted(from)}.`,
+    );
   }
 }

@@ -121,7 +121,6 @@ function isFull(error: unknown): boolean {
 }
 
 function temporaryFolderFull(cause: unknown): StoreError {
-  const message =
-    'The folder for temporary files (TMPDIR) is full, where a file waits for a "prefix" that follows it: send "prefix" first.';
-  return new StoreError('unavailable', message, { cause, retryAfter: 60 });
+  const message = 'The folder for temporary files (TMPDIR) is full.';
+  return new StoreError('temporary-folder-full', message, { cause, retryAfter: 60 });
 }

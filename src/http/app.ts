@@ -142,7 +142,8 @@ function parseJsonBodies(app: App): void {
   const parse = app.getDefaultJsonParser('error', 'error');
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    if (!isUtf8(body)) return done(new HttpError(400, 'The body is not UTF-8, which JSON is sent in.'), undefined);
+    if (!isUtf8(body))
+      return done(new HttpError('invalid-json', 'The body is not UTF-8, which JSON is sent in.'), undefined);
     const text = body.toString();
     return parse(request, text, (error, parsed) => done(error && isJson(text) ? prototypeKeyError() : error, parsed));
   });
@@ -150,7 +151,10 @@ function parseJsonBodies(app: App): void {
 
 /** Error for keys that the framework rejects with the same error as invalid JSON. */
 const prototypeKeyError = () =>
-  new HttpError(400, 'The body has a key "__proto__", or "prototype" in a "constructor", which no request needs.');
+  new HttpError(
+    'invalid-json',
+    'The body has a key "__proto__", or "prototype" in a "constructor", which no request needs.',
+  );
 
 function isJson(text: string): boolean {
   try {

@@ -66,7 +66,10 @@ async function openAndSend(
       if (verdict === 'not-modified')
         return sendNotModified(describe(reply, file, showing).removeHeader('content-type'));
       if (verdict === 'failed')
-        throw new HttpError(412, `The file has the etag ${quoteEtag(file.etag)}, which the request ruled out.`);
+        throw new HttpError(
+          'condition-failed',
+          `The file has the etag ${quoteEtag(file.etag)}, which the request ruled out.`,
+        );
     }
     if (file && request.method === 'HEAD')
       return describe(reply, file, showing).header('content-length', file.size).send();

@@ -1,59 +1,71 @@
 import type { FastifyError } from 'fastify';
 import { AccessDenied } from '../access/permission-checks.ts';
-import { type ErrorKind, isStoreError, quoted } from '../model/error.ts';
+import { isStoreError, quoted, type StoreError, type StoreErrorCode } from '../model/error.ts';
+import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
+import type { Failure } from './schemas.ts';
 
 /** An error as the client sees it. */
 export interface Problem {
   readonly status: number;
+  readonly code: ErrorCode;
   readonly message: string;
   /** Seconds for `Retry-After`. */
   readonly retryAfter?: number;
 }
 
-/** An error of HTTP itself, without a kind in the domain. */
+/** An error that the HTTP layer detects. */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
-  readonly status: number;
+  readonly code: ErrorCode;
 
-  constructor(status: number, message: string) {
+  constructor(code: ErrorCode, message: string) {
     super(message);
-    this.status = status;
+    this.code = code;
+  }
+
+  get status(): number {
+    return ERROR_CODES[this.code].status;
   }
 }
 
-/** The HTTP status of each error kind (RFC 9110, section 15; 416: section 14.4; 412: section 13). */
-export const STATUS_OF_KIND: Readonly<Record<ErrorKind, number>> = {
-  'not-found': 404,
-  'already-exists': 409,
-  'wrong-kind': 409,
-  'invalid-path': 400,
-  'invalid-request': 400,
-  'condition-failed': 412,
-  'range-unsatisfiable': 416,
-  'too-large': 413,
-  denied: 403,
-  unsupported: 501,
-  unavailable: 503,
+/** Default seconds for `Retry-After`, if the error has none. */
+const DEFAULT_RETRY_AFTER_SECONDS = 1;
+
+/** Sentences about the HTTP API that follow the message of a store error. */
+const HINTS: Partial<Readonly<Record<StoreErrorCode, string>>> = {
+  'already-exists': 'Set "overwrite": true to replace it.',
+  'temporary-folder-full': 'Send the form field "prefix" before the file, so that the file is not stored there.',
 };
 
-/** Default seconds for `Retry-After`, if the error has none. */
-const RETRY_AFTER = 1;
+/** Returns the failure that describes a problem. */
+export function failureOf({ code, message }: Pick<Problem, 'code' | 'message'>): Failure {
+  return { success: false, code, error: message };
+}
 
-/** Returns the status and message for the error of a request. */
+/** Returns the status, code and message for the error of a request. */
 export function problemOf(error: unknown, requestId: string): Problem {
-  if (isStoreError(error)) {
-    const status = STATUS_OF_KIND[error.kind];
-    const retryAfter = error.kind === 'unavailable' ? (error.retryAfter ?? RETRY_AFTER) : undefined;
-    return { status, message: error.message, ...(retryAfter !== undefined && { retryAfter }) };
+  if (isStoreError(error)) return ofStore(error);
+  if (error instanceof AccessDenied) {
+    return problem(error.isAnonymous ? 'sign-in-required' : 'permission-denied', error.message);
   }
-  if (error instanceof AccessDenied) return { status: error.isAnonymous ? 401 : 403, message: error.message };
-  if (error instanceof HttpError) return { status: error.status, message: error.message };
+  if (error instanceof HttpError) return problem(error.code, error.message);
   return (
-    ofFastify(error) ?? {
-      status: 500,
-      message: `Something failed inside the service. Its log says more, under the request id ${requestId}.`,
-    }
+    ofFastify(error) ??
+    problem(
+      'internal-error',
+      `Something failed inside the service. Its log says more, under the request id ${requestId}.`,
+    )
   );
+}
+
+function problem(code: ErrorCode, message: string): Problem {
+  return { status: ERROR_CODES[code].status, code, message };
+}
+
+function ofStore({ code, kind, message, retryAfter = DEFAULT_RETRY_AFTER_SECONDS }: StoreError): Problem {
+  const hint = HINTS[code];
+  const found = problem(code, hint === undefined ? message : `${message} ${hint}`);
+  return kind === 'unavailable' ? { ...found, retryAfter } : found;
 }
 
 /**
@@ -62,29 +74,21 @@ export function problemOf(error: unknown, requestId: string): Problem {
  */
 function ofFastify(error: unknown): Problem | undefined {
   if (!isFastifyError(error)) return undefined;
-  if (error.validation) return { status: 400, message: describeValidation(error) };
-  switch (error.code) {
-    case 'FST_ERR_BAD_URL':
-      return { status: 400, message: 'The path has a percent escape that is not UTF-8.' };
-    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
-      return { status: 400, message: 'The body must be JSON, sent with Content-Type: application/json.' };
-    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
-      return { status: 400, message: 'The body is empty, where a JSON object is needed.' };
-    case 'FST_ERR_CTP_INVALID_JSON_BODY':
-      return { status: 400, message: 'The body is not valid JSON.' };
-    case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return {
-        status: 413,
-        message: 'The body is larger than 64 KiB, which is more than any request of this kind needs.',
-      };
-    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
-      return { status: 400, message: 'The body has not the length that Content-Length announced.' };
-    default:
-      return error.statusCode !== undefined && error.statusCode >= 400 && error.statusCode < 500
-        ? { status: error.statusCode, message: error.message }
-        : undefined;
-  }
+  if (error.validation) return problem('invalid-parameter', describeValidation(error));
+  const known = FASTIFY_ERRORS[error.code];
+  if (known) return problem(...known);
+  const { statusCode: status = 500, message } = error;
+  return status >= 400 && status < 500 ? { status, code: 'malformed-request', message } : undefined;
 }
+
+const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, message: string]>> = {
+  FST_ERR_BAD_URL: ['malformed-url', 'The path has a percent escape that is not UTF-8.'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: ['json-required', 'The body must be JSON, sent with Content-Type: application/json.'],
+  FST_ERR_CTP_EMPTY_JSON_BODY: ['invalid-json', 'The body is empty. Send a JSON object.'],
+  FST_ERR_CTP_INVALID_JSON_BODY: ['invalid-json', 'The body is not valid JSON.'],
+  FST_ERR_CTP_BODY_TOO_LARGE: ['body-too-large', 'The body is larger than 64 KiB, the limit of JSON bodies.'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ['incomplete-body', 'The body does not have the length in Content-Length.'],
+};
 
 function isFastifyError(error: unknown): error is FastifyError {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('FST_');

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import { type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyHttpOptions, FastifyReply, FastifyRequest } from 'fastify';
 import { quoted } from '../model/error.ts';
 import './access/request-access.ts';
-import { HttpError, type Problem, problemOf } from './errors.ts';
+import { ERROR_CODES } from './error-codes.ts';
+import { failureOf, HttpError, type Problem, problemOf } from './errors.ts';
 import type { App } from './fastify-app.ts';
 import { GENERAL_HEADERS, JSON_TYPE } from './headers.ts';
 import { pathOf, REQUEST_ID, type RequestIds } from './request-log.ts';
@@ -23,7 +24,7 @@ export function handleErrors(app: App, requestId: RequestIds): void {
 
 /** Returns the 404 error for a request without a route. */
 export function unknownRoute(request: FastifyRequest): HttpError {
-  return new HttpError(404, `There is no route ${request.method} ${pathOf(request)}.`);
+  return new HttpError('unknown-route', `There is no route ${request.method} ${pathOf(request)}.`);
 }
 
 /** Rejects requests whose target host is ambiguous. */
@@ -32,7 +33,7 @@ export function refuseAmbiguousHosts(app: App): void {
     const problem = hostProblem(raw);
     if (problem === undefined) return done();
     reply.header('connection', 'close');
-    throw new HttpError(400, problem);
+    throw new HttpError('invalid-host', problem);
   });
 }
 
@@ -76,20 +77,16 @@ export function beginFailure(error: unknown, request: FastifyRequest, reply: Fas
   if (problem.status === 401) reply.header('www-authenticate', request.access?.challenges() ?? []);
   if (problem.retryAfter !== undefined) reply.header('retry-after', problem.retryAfter);
   reply.code(problem.status);
-  return envelopeOf(problem);
+  return failureOf(problem);
 }
 
 /** Statuses that refuse a request because of its sender. */
 const REFUSALS = new Set([401, 403, 429]);
 
-function envelopeOf({ message }: Pick<Problem, 'message'>): Failure {
-  return { success: false, error: message };
-}
-
 /** Rejects an `Expect` other than 100-continue, which Fastify does not see. */
 function refuseExpectation(request: IncomingMessage, response: ServerResponse, requestId: string): void {
   const message = `The expectation ${quoted(request.headers.expect ?? '')} can't be met.`;
-  const body = JSON.stringify(envelopeOf({ message }));
+  const body = JSON.stringify(failureOf({ code: 'expectation-failed', message }));
   response.writeHead(417, {
     ...GENERAL_HEADERS,
     'Content-Type': JSON_TYPE,
@@ -106,21 +103,28 @@ const LINGER = 1000;
 /** Handles invalid HTTP and timeouts, for which no request exists: responds on the raw socket. */
 function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET') return void socket.destroy();
-  const [status, message] = CLIENT_ERRORS[error.code ?? ''] ?? ['400 Bad Request', 'The request is not valid HTTP.'];
-  answerLast(socket, status, message);
+  const problem = CLIENT_ERRORS[error.code ?? ''] ?? {
+    code: 'malformed-request',
+    message: 'The request is not valid HTTP.',
+  };
+  answerLast(socket, problem);
 }
 
 /** Rejects CONNECT. Node.js would close the connection without a response, and has removed its listeners. */
 function refuseTunnel(socket: Duplex): void {
   for (const event of ['error', 'timeout']) socket.on(event, () => socket.destroy());
-  answerLast(socket, '501 Not Implemented', 'The method CONNECT is for proxies, and this service is none.');
+  const message = 'The method CONNECT is for proxies, and this service is not a proxy.';
+  answerLast(socket, { code: 'unsupported-method', message });
 }
+
+/** A problem for which no request exists. */
+type RawProblem = Pick<Problem, 'code' | 'message'>;
 
 /** Connections whose requests are no longer read. Node.js reports the same error again for every chunk. */
 const ended = new WeakSet<Duplex>();
 
 /** Responds on a raw socket, after the responses to all complete requests, and closes the connection. */
-function answerLast(socket: Duplex, status: string, message: string): void {
+function answerLast(socket: Duplex, problem: RawProblem): void {
   if (ended.has(socket)) return;
   ended.add(socket);
   const inTurn = () => {
@@ -130,7 +134,8 @@ function answerLast(socket: Duplex, status: string, message: string): void {
     if (socket.writableEnded) return;
     // A response has begun; the client would read another one as part of its body.
     if (answer?.headersSent) return void socket.destroy();
-    const body = JSON.stringify(envelopeOf({ message }));
+    const { status } = ERROR_CODES[problem.code];
+    const body = JSON.stringify(failureOf(problem));
     const headers = {
       ...GENERAL_HEADERS,
       'content-type': JSON_TYPE,
@@ -139,7 +144,7 @@ function answerLast(socket: Duplex, status: string, message: string): void {
       connection: 'close',
     };
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`);
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`);
     // The client may never close its side.
     const timer = setTimeout(() => socket.destroy(), LINGER).unref();
     socket.once('close', () => clearTimeout(timer));
@@ -153,8 +158,11 @@ function answerUnderWay(socket: Duplex): ServerResponse | undefined {
   return answer instanceof ServerResponse ? answer : undefined;
 }
 
-const CLIENT_ERRORS: Readonly<Record<string, readonly [string, string]>> = {
-  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The URL and the headers are over 16 KiB.'],
-  HPE_INVALID_EOF_STATE: ['400 Bad Request', 'The client ended the connection in the middle of the request.'],
-  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The head of the request took too long to arrive.'],
+const CLIENT_ERRORS: Readonly<Record<string, RawProblem>> = {
+  HPE_HEADER_OVERFLOW: { code: 'headers-too-large', message: 'The URL and the headers are larger than 16 KiB.' },
+  HPE_INVALID_EOF_STATE: {
+    code: 'malformed-request',
+    message: 'The client ended the connection in the middle of the request.',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: { code: 'request-timeout', message: 'The headers of the request took too long to arrive.' },
 };

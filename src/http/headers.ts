@@ -134,7 +134,10 @@ const ACTIVE_DESTINATIONS = new Set([
 export function rejectActiveUse(headers: IncomingHttpHeaders): void {
   const destination = headers['sec-fetch-dest'];
   if (headers['sec-fetch-site'] !== 'same-origin' || !ACTIVE_DESTINATIONS.has(String(destination))) return;
-  throw new HttpError(403, `Files are not served as a ${String(destination)} of a page of this service.`);
+  throw new HttpError(
+    'embedding-refused',
+    `Files are not served as a ${String(destination)} of a page of this service.`,
+  );
 }
 
 /**

@@ -20,10 +20,10 @@ export function isolateResponses(app: App, { contentOrigin }: Pick<Service, 'con
     if (isRequestFor(contentOrigin, request)) {
       reply.headers(SHARED_HEADERS);
       if (request.method === 'OPTIONS') return void reply.headers(PREFLIGHT_HEADERS).code(204).send();
-      if (access !== 'signature') throw new HttpError(404, 'There are only the contents of files here.');
+      if (access !== 'signature') throw new HttpError('wrong-origin', 'There are only the contents of files here.');
     } else if (access === 'signature') {
       throw new HttpError(
-        404,
+        'wrong-origin',
         'The contents of files are given at CONTENT_ORIGIN alone. If this is its address, the proxy in front does not ' +
           'pass on for which host the request was.',
       );

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AccessDenied } from '../access/permission-checks.ts';
 import type { Cancellable, Progress, Reporting } from '../model/store.ts';
 import { acceptsExplicitly } from './accept.ts';
-import { problemOf } from './errors.ts';
+import { failureOf, HttpError, problemOf } from './errors.ts';
 
 const NDJSON = 'application/x-ndjson';
 
@@ -58,7 +58,7 @@ export function createLongOperations(): LongOperations {
 }
 
 /**
- * Throws `AccessDenied` if the operation is refused at once, so that the response has that status instead of progress
+ * Throws the error of an operation that is refused at once, so that the response has its status instead of progress
  * lines.
  */
 async function throwIfDenied(work: Promise<unknown>): Promise<void> {
@@ -67,7 +67,7 @@ async function throwIfDenied(work: Promise<unknown>): Promise<void> {
     (error: unknown) => error,
   );
   const error = await Promise.race([ended, nextTurn(undefined)]);
-  if (error instanceof AccessDenied) throw error;
+  if (error instanceof AccessDenied || error instanceof HttpError) throw error;
 }
 
 /** Returns a function that writes progress lines at a limited rate. */
@@ -92,9 +92,9 @@ async function writeLastLine(
     const envelope = await work;
     lines.end(`${JSON.stringify({ ...envelope, status: 200 })}\n`);
   } catch (error) {
-    const { status, message } = problemOf(error, request.id);
-    if (status >= 500 && !signal.aborted) request.log.error({ err: error }, 'A folder operation failed.');
-    lines.end(`${JSON.stringify({ success: false, error: message, status })}\n`);
+    const problem = problemOf(error, request.id);
+    if (problem.status >= 500 && !signal.aborted) request.log.error({ err: error }, 'A folder operation failed.');
+    lines.end(`${JSON.stringify({ ...failureOf(problem), status: problem.status })}\n`);
   }
 }
 

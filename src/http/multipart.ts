@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { Dicer } from '@fastify/busboy';
-import { quoted, StoreError } from '../model/error.ts';
+import { quoted } from '../model/error.ts';
 import { forEachChunk } from '../streams/bodies.ts';
 import { freeMemory, setRecycler } from '../streams/chunk-recycling.ts';
 import { HttpError } from './errors.ts';
@@ -48,7 +48,7 @@ export interface Form {
   /** Lifts the limit on bytes until the body of this part ends, because it is the file. */
   beginFile(part: Part): void;
   /** Returns the error of the form, if any. It is more specific than errors that result from it elsewhere. */
-  problem(): StoreError | HttpError | undefined;
+  problem(): HttpError | undefined;
 }
 
 /**
@@ -90,7 +90,7 @@ class StreamedForm implements Form {
   readonly #parts: Part[] = [];
   #wake = () => {};
   #isComplete = false;
-  #problem: StoreError | HttpError | undefined;
+  #problem: HttpError | undefined;
   #position: 'before' | 'in' | 'after' = 'before';
   /** Bytes before the file, or since its end. */
   #bytesAroundFile = 0;
@@ -134,7 +134,7 @@ class StreamedForm implements Form {
     });
   }
 
-  problem(): StoreError | HttpError | undefined {
+  problem(): HttpError | undefined {
     return this.#problem;
   }
 
@@ -191,7 +191,7 @@ class StreamedForm implements Form {
     this.#bytesAroundFile += chunk.length;
   }
 
-  #fail(error: StoreError | HttpError): void {
+  #fail(error: HttpError): void {
     this.#problem ??= error;
     this.#request.unpipe(this.#dicer);
     this.#currentBody?.destroy(error);
@@ -210,14 +210,14 @@ function freeOwnedChunk(chunk: Buffer): void {
   if (chunk.length >= MIN_FREED_CHUNK_BYTES && chunk.length === chunk.buffer.byteLength) freeMemory(chunk);
 }
 
-/** Skips an unknown part. Throws `too-large` if it is larger than an extra field could be. */
+/** Skips an unknown part. Throws `form-too-large` if it is larger than an extra field could be. */
 export async function skipPart({ name, body }: Part): Promise<void> {
   let size = 0;
   await forEachChunk(body, (chunk) => {
     size += chunk.length;
     if (size <= MAX_UNKNOWN_PART_BYTES) return;
     const message = `The field ${quoted(name ?? '')} is larger than ${MAX_UNKNOWN_PART_BYTES / 1024 ** 2} MiB, and none that an upload has: the file is the field "file", with a file name.`;
-    throw new StoreError('too-large', message);
+    throw new HttpError('form-too-large', message);
   });
 }
 
@@ -263,7 +263,7 @@ const encodedField = (name: string | undefined, encoding: string) =>
   );
 
 /**
- * Returns the boundary of a form's `Content-Type`. Throws `invalid-request` for other media types or a missing
+ * Returns the boundary of a form's `Content-Type`. Throws `invalid-form` for other media types or a missing
  * boundary.
  */
 export function boundaryOf(contentType: string | undefined): string {
@@ -275,8 +275,11 @@ export function boundaryOf(contentType: string | undefined): string {
   throw invalid('The body must be a form, sent with Content-Type: multipart/form-data and its boundary.');
 }
 
-const invalid = (message: string) => new StoreError('invalid-request', message);
+const invalid = (message: string) => new HttpError('invalid-form', message);
 const headersTooLong = () => invalid(`A part of the form has headers of more than ${MAX_HEADER_BYTES / 1024} KiB.`);
 const tooManyBytes = (position: 'before' | 'after') =>
-  new StoreError('too-large', `The form has more than ${MAX_BYTES_AROUND_FILE / 1024 ** 2} MiB ${position} its file.`);
-const truncated = () => invalid('The body ends in the middle of the form.');
+  new HttpError(
+    'form-too-large',
+    `The form has more than ${MAX_BYTES_AROUND_FILE / 1024 ** 2} MiB ${position} its file.`,
+  );
+const truncated = () => new HttpError('incomplete-body', 'The body ends in the middle of the form.');

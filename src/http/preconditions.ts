@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { parseDate, parseInstant } from '../model/dates.ts';
-import { quoted, StoreError } from '../model/error.ts';
+import { quoted } from '../model/error.ts';
 import type { ByteRange } from '../model/range.ts';
 import type { FileEntry, WriteCondition } from '../model/store.ts';
+import { HttpError } from './errors.ts';
 
 /** The result of the preconditions: respond normally, with 304, or with 412. */
 export type Verdict = 'proceed' | 'not-modified' | 'failed';
@@ -62,16 +63,13 @@ export function writeCondition(headers: IncomingHttpHeaders): WriteCondition | u
   if (ifNoneMatch === undefined && ifMatch === undefined && since === undefined) return undefined;
   const etag = /^\s*"([^"]*)"\s*$/.exec(ifMatch ?? '')?.[1];
   if (etag !== undefined && !/^[!-~]*$/.test(etag)) {
-    throw new StoreError(
-      'invalid-request',
-      `The ETag ${quoted(etag)} of If-Match has characters that no ETag here has.`,
-    );
+    throw new HttpError('invalid-header', `The ETag ${quoted(etag)} of If-Match has characters that no ETag here has.`);
   }
   // With If-Match, If-Unmodified-Since must be ignored (RFC 9110, section 13.1.4).
   if (ifNoneMatch === undefined && etag !== undefined) return { etag };
   if (ifNoneMatch?.trim() === '*' && ifMatch === undefined && since === undefined) return 'absent';
-  throw new StoreError(
-    'unsupported',
+  throw new HttpError(
+    'unsupported-condition',
     'An upload may have the condition If-None-Match: * or If-Match with one strong etag, and no other.',
   );
 }
@@ -137,8 +135,8 @@ export function parseModifiedHeader(headers: IncomingHttpHeaders): Date | undefi
   const text = header.trim();
   const time = new Date(/^-?\d{1,15}(?:\.\d{1,9})?$/.test(text) ? Math.round(Number(text) * 1000) : Number.NaN);
   if (isInRange(time)) return time;
-  throw new StoreError(
-    'invalid-request',
+  throw new HttpError(
+    'invalid-header',
     `The header X-OC-Mtime is ${quoted(text)}. Send Unix seconds in the years 0 to 9999, such as 1405659692.`,
   );
 }
@@ -147,8 +145,8 @@ export function parseModifiedHeader(headers: IncomingHttpHeaders): Date | undefi
 export function parseModifiedField(text: string): Date {
   const time = parseInstant(text);
   if (time && isInRange(time)) return time;
-  throw new StoreError(
-    'invalid-request',
+  throw new HttpError(
+    'invalid-parameter',
     `The field "modified" is ${quoted(text)}. Send a date and time with its zone, such as "2026-11-22T20:55:01Z".`,
   );
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { MAX_PAGE } from '../model/store.ts';
+import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
 
 /*
  * The JSON shapes of the HTTP API: the single source for validation, types and the OpenAPI document. The web UI imports
@@ -7,7 +8,15 @@ import { MAX_PAGE } from '../model/store.ts';
  */
 
 export const Failure = Type.Object(
-  { success: Type.Literal(false), error: Type.String({ description: 'What was wrong, and with which value.' }) },
+  {
+    success: Type.Literal(false),
+    code: Type.Unsafe<ErrorCode>({
+      type: 'string',
+      enum: Object.keys(ERROR_CODES),
+      description: 'What kind of error it is: stable, for programs and translations.',
+    }),
+    error: Type.String({ description: 'What was wrong, with which value, and what to do, for people.' }),
+  },
   { title: 'Failure' },
 );
 export type Failure = Static<typeof Failure>;
@@ -62,6 +71,7 @@ const ProgressLine = Type.Union([
     {
       success: Type.Boolean(),
       message: Type.Optional(Type.String()),
+      code: Type.Optional(Type.String()),
       error: Type.Optional(Type.String()),
       status: Type.Integer({ description: 'The status that the usual answer would have had.' }),
     },

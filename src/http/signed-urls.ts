@@ -1,10 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { StoreError } from '../model/error.ts';
 import { encodePath, type FilePath } from '../model/path.ts';
 import type { DownloadGrant, UrlSigner } from '../model/url-signer.ts';
+import { HttpError } from './errors.ts';
 
 /** Path prefix of signed URLs. */
 export const SIGNED_URL_PREFIX = '/-/signed/';
+
+const HOW_TO_RENEW = 'Request the file under /file/ for a new URL.';
 
 /** Signs URLs of the service with an HMAC-SHA-256 over the path and all parameters, and verifies them. */
 export class SignedUrls implements UrlSigner {
@@ -19,8 +21,8 @@ export class SignedUrls implements UrlSigner {
   }
 
   /**
-   * Returns the grant in a query for `file`. Throws `denied` if the signature is not valid for this key, file and
-   * query, or if the URL has expired at `now` (milliseconds since 1970).
+   * Returns the grant in a query for `file`. Throws `invalid-signature` unless the signature is valid for this key,
+   * file and query, and `url-expired` if the URL has expired at `now` (milliseconds since 1970).
    */
   verify(file: FilePath, query: string, now: number): DownloadGrant {
     const parameters = new URLSearchParams(query);
@@ -31,10 +33,10 @@ export class SignedUrls implements UrlSigner {
     // reordered.
     const expected = Buffer.from(this.#queryOf(grant));
     if (received.length !== expected.length || !timingSafeEqual(received, expected)) {
-      throw new StoreError('denied', 'The signature of this URL is not valid: ask for a new one under /file/.');
+      throw new HttpError('invalid-signature', `The signature of this URL is not valid. ${HOW_TO_RENEW}`);
     }
     if (grant.expires * 1000 <= now) {
-      throw new StoreError('denied', 'This URL has expired: ask for a new one under /file/.');
+      throw new HttpError('url-expired', `This URL has expired. ${HOW_TO_RENEW}`);
     }
     return grant;
   }

@@ -89,7 +89,10 @@ export function rejectOtherMethods(app: App, methodsOf: ReadonlyMap<string, Read
       onRequest: async (request, reply) => {
         reply.header('allow', allow);
         if (request.method === 'OPTIONS') return reply.code(204).send();
-        throw new HttpError(405, `The method ${request.method} is not allowed here; allowed: ${allow}.`);
+        throw new HttpError(
+          'method-not-allowed',
+          `The method ${request.method} is not allowed here; allowed: ${allow}.`,
+        );
       },
       handler: (_request, reply) => reply.callNotFound(),
     });

@@ -30,26 +30,109 @@ export type ErrorKind =
   | 'unavailable';
 
 /**
+ * The codes of errors, with the kind of each. A kind's own name is the code of the general case; the other codes
+ * distinguish what a program or a translation has to distinguish. Codes are public and stable: add codes, but never
+ * rename, remove or reassign one.
+ */
+export const KIND_OF_CODE = {
+  'not-found': 'not-found',
+
+  'already-exists': 'already-exists',
+  'folder-not-empty': 'already-exists',
+
+  'wrong-kind': 'wrong-kind',
+
+  'invalid-path': 'invalid-path',
+  'path-too-long': 'invalid-path',
+  'unsupported-name': 'invalid-path',
+  'root-not-allowed': 'invalid-path',
+
+  'invalid-request': 'invalid-request',
+  'invalid-cursor': 'invalid-request',
+  'same-path': 'invalid-request',
+  'folder-into-itself': 'invalid-request',
+  'destination-contains-source': 'invalid-request',
+  'incomplete-body': 'invalid-request',
+  'lfs-pointer': 'invalid-request',
+  'rejected-by-store': 'invalid-request',
+  'unsupported-image': 'invalid-request',
+  'damaged-image': 'invalid-request',
+
+  'condition-failed': 'condition-failed',
+  'file-changed': 'condition-failed',
+  'name-taken': 'condition-failed',
+
+  'range-unsatisfiable': 'range-unsatisfiable',
+
+  'too-large': 'too-large',
+  'upload-too-large': 'too-large',
+  'too-large-for-store': 'too-large',
+  'no-download-url': 'too-large',
+  'image-too-large': 'too-large',
+  'image-too-complex': 'too-large',
+
+  denied: 'denied',
+  'read-only': 'denied',
+  'file-archived': 'denied',
+  'repository-archived': 'denied',
+  'token-lacks-permission': 'denied',
+  'branch-protected': 'denied',
+
+  unsupported: 'unsupported',
+  'unsupported-condition': 'unsupported',
+  'folder-too-large': 'unsupported',
+  'store-inconsistent': 'unsupported',
+
+  unavailable: 'unavailable',
+  'store-unreachable': 'unavailable',
+  'store-busy': 'unavailable',
+  'store-full': 'unavailable',
+  'store-not-writable': 'unavailable',
+  'store-misconfigured': 'unavailable',
+  'unexpected-store-response': 'unavailable',
+  'bucket-not-found': 'unavailable',
+  'invalid-bucket-name': 'unavailable',
+  'unknown-access-key': 'unavailable',
+  'wrong-secret-key': 'unavailable',
+  'expired-access-key': 'unavailable',
+  'clock-skew': 'unavailable',
+  'wrong-region': 'unavailable',
+  'list-permission-missing': 'unavailable',
+  'token-rejected': 'unavailable',
+  'repository-not-found': 'unavailable',
+  'branch-not-found': 'unavailable',
+  'quota-exhausted': 'unavailable',
+  'outcome-unknown': 'unavailable',
+  'listing-incomplete': 'unavailable',
+  'file-busy': 'unavailable',
+  'temporary-folder-full': 'unavailable',
+  'cache-unavailable': 'unavailable',
+  'thumbnail-failed': 'unavailable',
+  overloaded: 'unavailable',
+  'shutting-down': 'unavailable',
+  'sessions-unavailable': 'unavailable',
+  'identity-provider-unavailable': 'unavailable',
+} as const satisfies Readonly<{ [Kind in ErrorKind]: Kind } & Record<string, ErrorKind>>;
+
+/** The code of a `StoreError`. */
+export type StoreErrorCode = keyof typeof KIND_OF_CODE;
+
+/**
  * The error that stores and rules throw for expected failures. Its message is written for users: it names the problem
  * and the value, and contains no internals. `cause` is the original error.
  */
 export class StoreError extends Error {
   override readonly name = 'StoreError';
+  readonly code: StoreErrorCode;
   readonly kind: ErrorKind;
-  /** Seconds until a retry is useful. Only set with `unavailable`. */
+  /** Seconds until a retry is useful. Only set with the kind `unavailable`. */
   readonly retryAfter: number | undefined;
-  /** The backend did not respond, so the outcome of the request is unknown. Only true with `unavailable`. */
-  readonly isUnreachable: boolean;
 
-  constructor(
-    kind: ErrorKind,
-    message: string,
-    options: { cause?: unknown; retryAfter?: number; isUnreachable?: boolean } = {},
-  ) {
+  constructor(code: StoreErrorCode, message: string, options: { cause?: unknown; retryAfter?: number } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.kind = kind;
+    this.code = code;
+    this.kind = KIND_OF_CODE[code];
     this.retryAfter = options.retryAfter;
-    this.isUnreachable = options.isUnreachable ?? false;
   }
 }
 

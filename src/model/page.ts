@@ -14,7 +14,7 @@ export function encodeCursor({ token, last }: ListingPosition): string {
 }
 
 /**
- * Returns the position of a cursor. Throws `invalid-request` if no listing of `folder` can have issued it. Otherwise
+ * Returns the position of a cursor. Throws `invalid-cursor` if no listing of `folder` can have issued it. Otherwise
  * an invalid cursor would look like the end of the listing.
  */
 export function decodeCursor(cursor: string, folder: FolderPath): ListingPosition {
@@ -27,8 +27,8 @@ export function decodeCursor(cursor: string, folder: FolderPath): ListingPositio
 }
 
 export function invalidCursor(cursor: string, cause?: unknown): StoreError {
-  const message = `The cursor ${quoted(cursor)} is not one that a listing of this folder gave.`;
-  return new StoreError('invalid-request', message, { cause });
+  const message = `The cursor ${quoted(cursor)} is not from a listing of this folder. List the folder again from the beginning.`;
+  return new StoreError('invalid-cursor', message, { cause });
 }
 
 /**

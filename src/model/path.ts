@@ -102,7 +102,7 @@ export function isWithin(path: FilePath | FolderPath, folder: FolderPath): boole
   return path.startsWith(folder);
 }
 
-/** Returns `path` with its prefix `from` replaced by `to`. Throws `invalid-path` if the result is too long. */
+/** Returns `path` with its prefix `from` replaced by `to`. Throws `path-too-long` if the result is too long. */
 export function rebase<Path extends FilePath | FolderPath>(path: Path, from: FolderPath, to: FolderPath): Path {
   const moved = to + path.slice(from.length);
   checkLength(moved, moved);
@@ -154,7 +154,9 @@ function checkLength(path: string, text: string): void {
   // A UTF-16 code unit takes at most three bytes in UTF-8, so most paths need no byte count.
   if (path.length * 3 <= MAX_PATH_BYTES) return;
   const bytes = Buffer.byteLength(path);
-  if (bytes > MAX_PATH_BYTES) throw invalid(text, `is ${bytes} bytes long, over the limit of ${MAX_PATH_BYTES}`);
+  if (bytes <= MAX_PATH_BYTES) return;
+  const message = `The path ${quoted(text)} has ${bytes} bytes. The maximum is ${MAX_PATH_BYTES}.`;
+  throw new StoreError('path-too-long', message);
 }
 
 function isNameable(path: string, name: string): boolean {

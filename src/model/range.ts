@@ -21,7 +21,10 @@ export function resolveRange(range: ByteRange, size: number): ResolvedRange {
   const start = 'suffix' in range ? Math.max(0, size - range.suffix) : range.start;
   const end = 'suffix' in range ? size - 1 : Math.min(range.end ?? size - 1, size - 1);
   if (start > end) {
-    throw new StoreError('range-unsatisfiable', `The range asked for is not within the ${size} bytes of the file.`);
+    throw new StoreError(
+      'range-unsatisfiable',
+      `The range starts after the last byte of the file, which has ${size} bytes.`,
+    );
   }
   return { start, end };
 }

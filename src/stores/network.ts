@@ -15,7 +15,7 @@ export interface RemoteHost {
   readonly nameSettings?: string;
 }
 
-/** Converts a network error before the response to an `unavailable` error. Returns undefined for all other errors. */
+/** Converts a network error before the response to a `store-unreachable` error. Returns undefined for all other errors. */
 export function networkProblem(
   error: unknown,
   { name, setting, nameSettings = setting }: RemoteHost,
@@ -23,7 +23,7 @@ export function networkProblem(
   const code = codesOf(error).find((found) => PROBLEMS.some(([codes]) => codes.test(found)));
   const problem = PROBLEMS.find(([codes]) => codes.test(code ?? ''))?.[1];
   const tell = (what: string, retryAfter = RETRY_SOON_SECONDS) =>
-    new StoreError('unavailable', `${name} ${what}`, { cause: error, retryAfter, isUnreachable: true });
+    new StoreError('store-unreachable', `${name} ${what}`, { cause: error, retryAfter });
   switch (problem) {
     case 'broken off':
       return tell('broke the connection off.');

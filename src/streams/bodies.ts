@@ -38,7 +38,7 @@ export function checkedBody(body: Readable, { limit = Number.POSITIVE_INFINITY, 
 
   body.on('data', (chunk: Buffer | string) => {
     size += Buffer.byteLength(chunk);
-    if (size > limit) fail(new StoreError('too-large', `The file is larger than the limit of ${limit} bytes.`));
+    if (size > limit) fail(new StoreError('upload-too-large', `The file is larger than the limit of ${limit} bytes.`));
     else if (!checked.push(chunk)) body.pause();
   });
   body.once('end', () => {

@@ -1,16 +1,16 @@
-import { type ErrorKind, quoted, StoreError } from '../model/error.ts';
+import { quoted, StoreError, type StoreErrorCode } from '../model/error.ts';
 import type { FilePath } from '../model/path.ts';
 import type { FileEntry } from '../model/store.ts';
 import { MAX_AVIF_PIXELS, MAX_PIXELS, MAX_SOURCE_BYTES } from './limits.ts';
 
-/** Throws `too-large` if the file is too large for a thumbnail, and `invalid-request` if it is empty. */
+/** Throws `image-too-large` if the file is too large for a thumbnail, and `unsupported-image` if it is empty. */
 export function requireUsableSize({ path, size }: FileEntry): void {
   if (size === 0) {
-    throw new StoreError('invalid-request', `The file ${quoted(path)} is empty: there is no image in it.`);
+    throw new StoreError('unsupported-image', `The file ${quoted(path)} is empty: there is no image in it.`);
   }
   if (size > MAX_SOURCE_BYTES) {
     const limit = `Thumbnails support files of up to ${MAX_SOURCE_BYTES} bytes (50 MB).`;
-    throw new StoreError('too-large', `The file ${quoted(path)} has ${size} bytes. ${limit}`);
+    throw new StoreError('image-too-large', `The file ${quoted(path)} has ${size} bytes. ${limit}`);
   }
 }
 
@@ -24,15 +24,21 @@ export interface RenderLimits {
 /** Translates a `RenderError` for the user who requested the thumbnail of `file`. Returns any other error unchanged. */
 export function asStoreError(error: unknown, file: FilePath, limits: RenderLimits): unknown {
   if (!(error instanceof RenderError)) return error;
-  const kind = ERROR_KINDS[error.fault] ?? 'too-large';
-  const retryAfter = kind === 'unavailable' ? { retryAfter: 5 } : {};
-  return new StoreError(kind, messageOf(error, quoted(file), limits), { cause: error, ...retryAfter });
+  const retryAfter = error.fault === 'killed' ? { retryAfter: 5 } : {};
+  return new StoreError(ERROR_CODES[error.fault], messageOf(error, quoted(file), limits), {
+    cause: error,
+    ...retryAfter,
+  });
 }
 
-const ERROR_KINDS: Partial<Readonly<Record<RenderFault, ErrorKind>>> = {
-  unsupported: 'invalid-request',
-  damaged: 'invalid-request',
-  killed: 'unavailable',
+const ERROR_CODES: Readonly<Record<RenderFault, StoreErrorCode>> = {
+  unsupported: 'unsupported-image',
+  damaged: 'damaged-image',
+  'too-many-pixels': 'image-too-large',
+  'too-large-unpacked': 'image-too-large',
+  'too-much-memory': 'image-too-large',
+  'too-slow': 'image-too-complex',
+  killed: 'thumbnail-failed',
 };
 
 function messageOf(

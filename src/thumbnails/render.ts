@@ -117,10 +117,10 @@ async function readAll(files: Pick<Files, 'read'>, file: FileEntry, signal: Abor
 
 function sizeMismatch(file: FileEntry): StoreError {
   const message = `The file ${quoted(file.path)} does not have ${file.size} bytes. Try again.`;
-  return new StoreError('unavailable', message, { retryAfter: 1 });
+  return new StoreError('store-busy', message, { retryAfter: 1 });
 }
 
 function readTimedOut(file: FileEntry, timeoutMs: number): StoreError {
   const message = `The file ${quoted(file.path)} could not be read within ${timeoutMs / 1000} seconds. Try again.`;
-  return new StoreError('unavailable', message, { retryAfter: 1 });
+  return new StoreError('store-busy', message, { retryAfter: 1 });
 }

@@ -97,7 +97,7 @@ for (const backend of [memory, disk]) {
       const all = await Promise.all(REQUESTS.map(begin));
       letTimePass(test);
       service.dismissAnn();
-      for (const late of all) assertFailure(await late.finish(), 401, /has ended meanwhile/);
+      for (const late of all) assertFailure(await late.finish(), 401, /Your session expired/);
       assert.deepEqual(await service.contents(), TREE);
     });
 

@@ -140,7 +140,7 @@ describe('A listing of an ancestor of a granted folder', () => {
 
   it('returns 400 for a cursor that no listing issued', async () => {
     for (const cursor of ['xxx', Buffer.from('a/open/').toString('base64url'), encodeCursor({ last: 'b/' })]) {
-      assertFailure(await service.asAnn(`/a/?cursor=${cursor}`), 400, /is not one that a listing of this folder gave/);
+      assertFailure(await service.asAnn(`/a/?cursor=${cursor}`), 400, /is not from a listing of this folder/);
     }
   });
 

@@ -193,8 +193,9 @@ function checkRefusal({ name, request }: Cell, { refusal }: Client, { headers, b
   }
   assert.equal(headers['www-authenticate'] !== undefined, refusal === 401, name);
   if (request.method === 'HEAD') return;
-  const { success, error, ...others } = JSON.parse(body.toString());
-  assert.deepEqual({ success, others }, { success: false, others: {} }, name);
+  const { error, ...others } = JSON.parse(body.toString());
+  const code = refusal === 401 ? 'sign-in-required' : 'permission-denied';
+  assert.deepEqual(others, { success: false, code }, name);
   assert.match(error, /^(?:Sign in to|You are signed in as) .+\.$/, name);
 }
 

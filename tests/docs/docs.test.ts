@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, it } from 'node:test';
 import { helpText } from '../../src/config/help.ts';
 import { SETTINGS } from '../../src/config/settings.ts';
-import { STATUS_OF_KIND } from '../../src/http/errors.ts';
+import { ERROR_CODES } from '../../src/http/error-codes.ts';
 import { createMetrics } from '../../src/observability/metrics.ts';
 import type { Setting } from '../../src/settings/setting.ts';
 import { disk } from '../contract/backend.ts';
@@ -81,14 +81,17 @@ describe('The documentation', () => {
     }
   });
 
-  it('lists every error code with its status', async () => {
-    const rows = (await read('docs/http-api.md')).split('\n').filter((line) => /^\| \d{3} \|/.test(line));
-    for (const [kind, status] of Object.entries(STATUS_OF_KIND)) {
-      assert.ok(
-        rows.some((row) => row.startsWith(`| ${status} |`) && row.includes(`\`${kind}\``)),
-        kind,
-      );
-    }
+  it('lists exactly the existing error codes, with status, meaning and action', async () => {
+    const rows = (await read('docs/errors.md')).split('\n').filter((line) => /^\| \d{3} \|/.test(line));
+    const expected = Object.entries(ERROR_CODES)
+      .toSorted(([, left], [, right]) => left.status - right.status)
+      .map(([code, { status, meaning, action }]) => `| ${status} | \`${code}\` | ${meaning} | ${action} |`);
+    assert.deepEqual(rows, expected);
+  });
+
+  it('lists every status of an error in the HTTP API', async () => {
+    const page = await read('docs/http-api.md');
+    for (const [code, { status }] of Object.entries(ERROR_CODES)) assert.ok(page.includes(`\n| ${status} |`), code);
   });
 
   it('lists exactly the existing metrics, with their labels', async () => {
@@ -144,6 +147,7 @@ describe('The documentation', () => {
       'docs/upgrading.md',
       'docs/page.md',
       'docs/http-api.md',
+      'docs/errors.md',
       'docs/settings.md',
       'docs/monitoring.md',
       'docs/troubleshooting.md',

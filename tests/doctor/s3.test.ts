@@ -119,7 +119,7 @@ describe('holdall doctor on a bucket', () => {
     const { of, with: having } = await diagnose(settings);
     assert.deepEqual(having('failed'), ['bucket-copy-names']);
     assert.deepEqual(having('warning'), ['bucket-conditions', 'bucket-leftovers', 'bucket-abilities']);
-    assert.match(of('bucket-copy-names').found, /The store says that ".*" does not exist, and it does\./);
+    assert.match(of('bucket-copy-names').found, /The store reports that ".*" does not exist, although it does\./);
     assert.match(of('bucket-copy-names').advice ?? '', /^Use another store, or a newer version:/);
     assert.match(of('bucket-abilities').found, /If-None-Match on PutObject: .* UploadPartCopy: /);
     assert.match(of('bucket-conditions').found, /^The store does not support conditions on PutObject \(501\)/);

@@ -35,7 +35,7 @@ describe('resolveRange', () => {
       [{ suffix: 1 }, 0],
     ];
     for (const [range, size] of cases) {
-      const error = { kind: 'range-unsatisfiable', message: new RegExp(`the ${size} bytes of the file`) };
+      const error = { kind: 'range-unsatisfiable', message: new RegExp(`has ${size} bytes`) };
       assert.throws(() => resolveRange(range, size), error, JSON.stringify(range));
     }
   });

@@ -41,7 +41,7 @@ it('recovers from a folder operation that kill -9 interrupts', async (t) => {
 
       await restart();
       const answer = await postJson(holdall.port, '/move', move);
-      if (wasMoved) assertFailure(answer, 404, 'There is no folder "from/".');
+      if (wasMoved) assertFailure(answer, 404, 'The folder "from/" does not exist.');
       else assertSuccess(answer, { message: 'Item moved successfully' });
       assert.ok(await isWhole(at(move.destination), TREE));
       assert.ok(!existsSync(at('from')));

@@ -57,7 +57,7 @@ describe('A client that stalls', () => {
     const { port } = await serve(t, { headersTimeout: 0.2 });
     const { socket, received } = slowClient(t, port);
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\nX: ');
-    assertFailure(answerOf(await received), 408, 'The head of the request took too long to arrive.');
+    assertFailure(answerOf(await received), 408, 'The headers of the request took too long to arrive.');
   });
 
   it('receives 408 after the response in progress when it stalls in the next request headers', async (t) => {

@@ -9,6 +9,7 @@ import {
 import { connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ERROR_CODES, type ErrorCode } from '../../src/http/error-codes.ts';
 
 export interface HttpResponse {
   readonly status: number;
@@ -229,8 +230,9 @@ export function jsonOf(answer: HttpResponse): Record<string, unknown> {
 export function assertFailure(answer: HttpResponse, status: number, error: RegExp | string): void {
   const json = jsonOf(answer);
   assert.equal(answer.status, status, answer.body.toString());
-  assert.deepEqual(Object.keys(json), ['success', 'error']);
+  assert.deepEqual(Object.keys(json), ['success', 'code', 'error']);
   assert.equal(json['success'], false);
+  assert.equal(ERROR_CODES[json['code'] as ErrorCode]?.status, status, String(json['code']));
   if (typeof error === 'string') assert.equal(json['error'], error);
   else assert.match(String(json['error']), error);
   assert.match(String(answer.headers['x-request-id'] ?? ''), /^[\w.:-]+$/);

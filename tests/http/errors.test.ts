@@ -30,7 +30,7 @@ describe('The response to an error', () => {
   });
 
   it('has the status of the framework for requests that the framework rejects', () => {
-    assert.equal(problemOf(new HttpError(405, 'text'), 'id').status, 405);
+    assert.equal(problemOf(new HttpError('method-not-allowed', 'text'), 'id').status, 405);
     const codes = { BAD_URL: 400, CTP_INVALID_MEDIA_TYPE: 400, CTP_EMPTY_JSON_BODY: 400, CTP_INVALID_JSON_BODY: 400 };
     const others = { CTP_BODY_TOO_LARGE: 413, CTP_INVALID_CONTENT_LENGTH: 400 };
     for (const [code, status] of Object.entries({ ...codes, ...others })) {

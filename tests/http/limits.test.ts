@@ -237,8 +237,8 @@ describe('the head of a request', () => {
     assert.equal((await ask(many(198))).status, 200);
     assertFailure(await ask(many(199)), 431, 'The request has 201 headers. The maximum is 200.');
     assertFailure(await ask(`${'a:\r\n'.repeat(3000)}b: c`), 431, /^The request has 3003 headers/);
-    assertFailure(await ask(many(5000)), 431, 'The URL and the headers are over 16 KiB.');
-    assertFailure(await ask(`h: ${'v'.repeat(16 * 1024)}`), 431, 'The URL and the headers are over 16 KiB.');
+    assertFailure(await ask(many(5000)), 431, 'The URL and the headers are larger than 16 KiB.');
+    assertFailure(await ask(`h: ${'v'.repeat(16 * 1024)}`), 431, 'The URL and the headers are larger than 16 KiB.');
   });
 });
 

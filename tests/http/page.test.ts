@@ -115,9 +115,9 @@ describe('The web page', () => {
 
   describe('shows failures, with their statuses', () => {
     for (const [path, status, folder, error] of [
-      ['/missing', 404, 'missing/', /no folder "missing\/"/],
-      ['/photos/a.txt', 404, 'photos/a.txt/', /no folder/],
-      ['/?prefix=missing/deep', 404, 'missing/deep/', /no folder/],
+      ['/missing', 404, 'missing/', /"missing\/" does not exist/],
+      ['/photos/a.txt', 404, 'photos/a.txt/', /does not exist/],
+      ['/?prefix=missing/deep', 404, 'missing/deep/', /does not exist/],
       ['/photos//x', 400, '', /empty segment/],
       ['/photos?limit=0', 400, 'photos/', /limit/],
       ['/photos?prefix=other', 400, '', /give one of them/],
@@ -165,7 +165,7 @@ describe('The web page', () => {
 
     it('of listings alone: all others are JSON, whatever is preferred', async () => {
       assertFailure(await open('/-/nothing'), 404, /no route/);
-      assertFailure(await open('/file/missing'), 404, /no file/);
+      assertFailure(await open('/file/missing'), 404, /does not exist/);
       assertFailure(await open('/file/100%'), 400, /UTF-8/);
       assertFailure(await open('/-/100%'), 400, /UTF-8/);
       assertFailure(await send(service.port, '/', { method: 'PUT', headers: { accept: BROWSER } }), 405, /PUT/);
@@ -257,7 +257,7 @@ describe('The web page', () => {
     });
 
     it('says what failed', async () =>
-      assert.match((await open('/miss<ing')).body.toString(), /no folder &#34;miss&#60;/));
+      assert.match((await open('/miss<ing')).body.toString(), /The folder &#34;miss&#60;/));
   });
 
   describe('is allowed little', () => {

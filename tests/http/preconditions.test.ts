@@ -238,7 +238,7 @@ describe('the condition of an upload', () => {
     ]) {
       assert.throws(
         () => writeCondition(headers),
-        { name: 'StoreError', kind: 'unsupported' },
+        { name: 'HttpError', code: 'unsupported-condition' },
         JSON.stringify(headers),
       );
     }

@@ -325,7 +325,7 @@ describe('timeout', () => {
       'removeFolder',
     ] as const) {
       const error = await outcome(call(store, member, 'a'));
-      assert.ok(error instanceof StoreError && error.kind === 'unavailable' && error.isUnreachable, member);
+      assert.ok(error instanceof StoreError && error.code === 'store-unreachable', member);
       assert.match(error.message, /did not respond within 0\.005 seconds.*may still complete/);
     }
   });
@@ -341,7 +341,7 @@ describe('timeout', () => {
     body.push(null);
     body.resume();
     for (const error of [await writing, await staging]) {
-      assert.ok(error instanceof StoreError && error.isUnreachable);
+      assert.ok(error instanceof StoreError && error.code === 'store-unreachable');
     }
   });
 
@@ -434,7 +434,7 @@ describe('circuitBreaker', () => {
     );
     return { store, state, closed: closed.promise };
   };
-  const unreachable = () => new StoreError('unavailable', 'Connection refused.', { isUnreachable: true });
+  const unreachable = () => new StoreError('store-unreachable', 'Connection refused.');
   const fail = (store: Store, times: number) =>
     Array.fromAsync({ length: times }, async () => outcome(call(store, 'stat', 'a')));
 
@@ -446,7 +446,7 @@ describe('circuitBreaker', () => {
     assert.deepEqual(state.events, ['opened: Connection refused.']);
     const body = Readable.from(['x']);
     const refused = await outcome(store.write(file('a'), { body, type: 'text/plain' }));
-    assert.ok(refused instanceof StoreError && refused.kind === 'unavailable' && refused.isUnreachable);
+    assert.ok(refused instanceof StoreError && refused.code === 'store-unreachable');
     assert.match(refused.message, /^The store has been unreachable for \d+ seconds\. Connection refused\.$/);
     assert.equal(refused.retryAfter, 1);
     assert.ok(body.destroyed);

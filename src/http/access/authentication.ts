@@ -119,7 +119,7 @@ export function createAuthenticators(options: AuthenticatorsOptions): Authentica
         return { user: { name, groups: [] }, authMethod: 'password' };
       }
       default:
-        throw new HttpError(401, 'The scheme of Authorization must be Bearer or Basic.');
+        throw new HttpError('invalid-credentials', 'The scheme of Authorization must be Bearer or Basic.');
     }
   };
 

@@ -18,7 +18,10 @@ export function readBasic(encoded: string): Credentials {
   const colon = text.indexOf(':');
   const isEncoded = /^[A-Za-z0-9+/]+={0,2}$/.test(encoded) && isUtf8(bytes);
   if (!isEncoded || colon === -1) {
-    throw new HttpError(401, 'What Authorization: Basic says is not a name and a password in UTF-8 and Base64.');
+    throw new HttpError(
+      'invalid-credentials',
+      'What Authorization: Basic says is not a name and a password in UTF-8 and Base64.',
+    );
   }
   return { name: text.slice(0, colon), password: text.slice(colon + 1) };
 }
@@ -27,7 +30,7 @@ export function readBasic(encoded: string): Credentials {
 export function requireConfidential(request: FastifyRequest): void {
   if (isConfidential(request)) return;
   throw new HttpError(
-    403,
+    'https-required',
     'Authorization: Basic is taken over HTTPS only, as others can read the password else. Behind a proxy that ends ' +
       'HTTPS, its address must be in TRUST_PROXY, and it must send X-Forwarded-Proto.',
   );
@@ -49,10 +52,10 @@ export async function readBearer(
 ): Promise<{ readonly user: Identity; readonly authMethod: AuthenticationMethod }> {
   if (!isToken(token) && checkJwt) return { user: await checkJwt(token), authMethod: 'jwt' };
   const found = policy.tokenOf(hashToken(token));
-  if (!found) throw new HttpError(401, 'The token is not known: it is another one, or it was taken back.');
+  if (!found) throw new HttpError('invalid-token', 'The token is not known: it is another one, or it was taken back.');
   const { expires } = found.token;
   if (expires && expires.getTime() <= Date.now()) {
-    throw new HttpError(401, `The token has expired: it was good until ${expires.toISOString()}.`);
+    throw new HttpError('token-expired', `The token has expired: it was good until ${expires.toISOString()}.`);
   }
   return { user: { name: found.user.name, groups: [] }, authMethod: 'token' };
 }

@@ -61,7 +61,8 @@ export function createJwtCheck(
       requireAccessToken(protectedHeader.typ, payload);
       return payload;
     } catch (error) {
-      if (error instanceof errors.JOSEError) throw new HttpError(401, explain(error));
+      if (error instanceof errors.JOSEError)
+        throw new HttpError(error instanceof errors.JWTExpired ? 'token-expired' : 'invalid-token', explain(error));
       // An unusable key, such as one that is too short, is only detected here.
       throw keysUnavailable(error);
     }
@@ -71,7 +72,10 @@ export function createJwtCheck(
     const name = nameIn(claims, nameClaim);
     if (name !== undefined) return { name, groups: groupsIn(claims, groupsClaim) };
     const verified = nameClaim === 'email' ? ', verified by its issuer,' : '';
-    throw new HttpError(401, `The token names nobody: it has no ${nameClaim}${verified} that could be a name.`);
+    throw new HttpError(
+      'invalid-token',
+      `The token names nobody: it has no ${nameClaim}${verified} that could be a name.`,
+    );
   };
 }
 
@@ -80,7 +84,7 @@ function requireAccessToken(typ: string | undefined, claims: JWTPayload): void {
   const type = (typ ?? 'JWT').toLowerCase().replace(/^application\//, '');
   const isOther = ['nonce', 'at_hash', 'c_hash', 'cnf'].some((claim) => claim in claims);
   if ((type === 'jwt' || type === 'at+jwt') && !isOther) return;
-  throw new HttpError(401, 'The token is of a kind that is not for the use as Authorization: Bearer.');
+  throw new HttpError('invalid-token', 'The token is of a kind that is not for the use as Authorization: Bearer.');
 }
 
 /** Returns why a token is invalid. The message contains nothing from the token itself. */
@@ -119,7 +123,10 @@ function keysUnavailable(error: unknown): unknown {
   if (error instanceof HttpError || error instanceof StoreError) return error;
   const retryAfter = retryAfterOf(error);
   const message = 'The keys of the issuer of tokens can not be had now. Try again later.';
-  return new StoreError('unavailable', message, { cause: error, ...(retryAfter !== undefined && { retryAfter }) });
+  return new StoreError('identity-provider-unavailable', message, {
+    cause: error,
+    ...(retryAfter !== undefined && { retryAfter }),
+  });
 }
 
 /** Errors that the token causes. All other errors are the issuer's. */

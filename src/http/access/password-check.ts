@@ -87,7 +87,8 @@ export function createPasswordCheck({ policy, throttle }: PasswordCheckOptions):
         const checking = underWay.get(id);
         const checked = checking ?? attempt(credentials, person, request).finally(() => underWay.delete(id));
         underWay.set(id, checked);
-        if (!(await checked) || !person) throw new HttpError(401, 'The name or the password is not right.');
+        if (!(await checked) || !person)
+          throw new HttpError('wrong-password', 'The name or the password is not right.');
         remembered.set(id, Date.now() + REMEMBERED_FOR);
         return { person, isNew: checking === undefined };
       } catch (error) {
@@ -101,7 +102,10 @@ export function createPasswordCheck({ policy, throttle }: PasswordCheckOptions):
 /** Throws 400 for a password that is too long. Called before hashing, whose time grows with the length. */
 function requirePossible(password: string): void {
   if (Buffer.byteLength(password) <= MAX_PASSWORD_BYTES) return;
-  throw new HttpError(400, `The password is longer than ${MAX_PASSWORD_BYTES} bytes, which no password is.`);
+  throw new HttpError(
+    'invalid-parameter',
+    `The password is longer than ${MAX_PASSWORD_BYTES} bytes, which no password is.`,
+  );
 }
 
 class TooManyAttempts extends HttpError {
@@ -109,7 +113,7 @@ class TooManyAttempts extends HttpError {
   readonly retryAfter: number;
 
   constructor(retryAfter: number) {
-    super(429, `There were too many attempts to sign in. Try again in ${retryAfter} seconds.`);
+    super('sign-in-throttled', `There were too many attempts to sign in. Try again in ${retryAfter} seconds.`);
     this.retryAfter = retryAfter;
   }
 }

@@ -58,14 +58,20 @@ export function explainProvider(
   if (error instanceof HttpError || error instanceof StoreError) throw error;
   if (error instanceof AuthorizationResponseError) {
     if (!PASSING.has(error.error)) {
-      throw new HttpError(400, `The provider could not sign you in: it says ${quoted(error.error)}. ${AGAIN}`);
+      throw new HttpError(
+        'sign-in-failed',
+        `The provider could not sign you in: it says ${quoted(error.error)}. ${AGAIN}`,
+      );
     }
   } else if (error instanceof ResponseBodyError) {
     if (error.error === 'invalid_grant')
-      throw new HttpError(400, `The provider no longer knows this sign-in. ${AGAIN}`);
+      throw new HttpError('sign-in-failed', `The provider no longer knows this sign-in. ${AGAIN}`);
   } else if (error instanceof ClientError && isOfCallback(error)) {
     warn('The answer of the OpenID Connect provider to a sign-in is not right.', detailsOf(error));
-    throw new HttpError(400, `The answer of the provider is not right, or is not to a sign-in of yours. ${AGAIN}`);
+    throw new HttpError(
+      'sign-in-failed',
+      `The answer of the provider is not right, or is not to a sign-in of yours. ${AGAIN}`,
+    );
   }
   throw providerUnavailable(error, warn);
 }
@@ -78,7 +84,10 @@ export function providerUnavailable(
   warn('The OpenID Connect provider can not be used.', detailsOf(error));
   const retryAfter = retryAfterOf(error);
   const message = 'The provider by which people sign in can not be used now. Try again later.';
-  return new StoreError('unavailable', message, { cause: error, ...(retryAfter !== undefined && { retryAfter }) });
+  return new StoreError('identity-provider-unavailable', message, {
+    cause: error,
+    ...(retryAfter !== undefined && { retryAfter }),
+  });
 }
 
 const AGAIN = 'Begin again.';

@@ -62,7 +62,7 @@ export function createProviderSignIn({
       if (cookie.isSent(request)) cookie.forget(request, reply);
       if (!departed) {
         throw new HttpError(
-          400,
+          'sign-in-expired',
           `This sign-in was not begun in this browser, or longer than ${PATIENCE / 60} minutes ago. Begin again.`,
         );
       }

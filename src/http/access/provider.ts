@@ -98,11 +98,14 @@ export function createProvider(options: ProviderOptions): Provider {
         const hasMore = known.serverMetadata().userinfo_endpoint !== undefined;
         const more = isComplete || !hasMore ? {} : await fetchUserInfo(known, tokens.access_token, claims.sub);
         const name = nameIn(claims, nameClaim) ?? nameIn(more, nameClaim);
-        if (name === undefined) throw new HttpError(403, describeNobody(nameClaim));
+        if (name === undefined) throw new HttpError('sign-in-refused', describeNobody(nameClaim));
         return { name, groups: groupsIn(Object.hasOwn(claims, groupsClaim) ? claims : more, groupsClaim) };
       } catch (error) {
         if (error instanceof AuthorizationResponseError && error.error === 'access_denied') {
-          throw new HttpError(403, 'The provider did not let you sign in to this service, or you told it not to.');
+          throw new HttpError(
+            'sign-in-refused',
+            'The provider did not let you sign in to this service, or you told it not to.',
+          );
         }
         return explainProvider(error, warn);
       }
@@ -194,7 +197,7 @@ export function returnUrl(publicUrl: string, place: string): URL {
   // Without `./`, a folder name with a colon would be parsed as a URL scheme (RFC 3986, section 4.2).
   const url = isRelative ? URL.parse(`./${place}`, root) : null;
   if (!url || url.origin !== root.origin || !url.pathname.startsWith(root.pathname)) {
-    throw new HttpError(400, `The place to return to leads out of the service: ${quoted(place)}.`);
+    throw new HttpError('invalid-parameter', `The place to return to leads out of the service: ${quoted(place)}.`);
   }
   return place.length > MAX_LENGTH ? root : url;
 }

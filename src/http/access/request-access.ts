@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { AuditEvent, AuthenticationMethod } from '../../access/audit.ts';
 import { GuardedFiles } from '../../access/guard.ts';
-import { AccessDenied } from '../../access/permission-checks.ts';
 import { type Identity, PERMISSIONS, type Permission } from '../../access/policy.ts';
 import type { FolderPath } from '../../model/path.ts';
 import { HttpError } from '../errors.ts';
@@ -175,7 +174,7 @@ class AskerAccess implements RequestAccess {
       throw error;
     });
     if (now?.user.name === this.#asker.user.name) return;
-    throw new AccessDenied('What you signed in with has ended meanwhile. Sign in again.', { isAnonymous: true });
+    throw new HttpError('session-ended', 'Your session expired. Sign in again.');
   }
 }
 

@@ -18,7 +18,7 @@ export function requireKnownHost(
   if (isLocal) return requireThisMachine(name, request);
   if (isLoopback(name) || known.length === 0 || known.includes(name)) return;
   throw new HttpError(
-    403,
+    'unknown-host',
     `The service does not answer for the host ${quoted(request.host)}: its address is another one (PUBLIC_URL).`,
   );
 }
@@ -32,13 +32,13 @@ function requireThisMachine(name: string, request: FastifyRequest): void {
   const advice = 'For others, set ACCESS_FILE, or ACCESS=open.';
   if (!isLoopback(name)) {
     throw new HttpError(
-      403,
+      'loopback-only',
       `The service does not answer for the host ${quoted(request.host)}: it can be reached from this machine alone, as localhost. ${advice}`,
     );
   }
   if (!isLoopbackClient(request)) {
     throw new HttpError(
-      403,
+      'loopback-only',
       `The service can be reached from this machine alone, and a proxy passed this request on. ${advice}`,
     );
   }
@@ -79,7 +79,7 @@ export function rejectCrossSite(
   const isReading = request.method === 'GET' || request.method === 'HEAD' || request.method === 'OPTIONS';
   if (isReading && !isPrivate) return;
   throw new HttpError(
-    403,
+    'cross-site-request',
     'This request was sent by a page of another site, which may not use the service in your name. ' +
       'If it is the page of the service, behind a proxy: set PUBLIC_URL to its address.',
   );

@@ -68,7 +68,7 @@ export function createSessionCookie({
     },
     async begin(request, reply, { user, by, person }) {
       const { sessionToken } = await sessions.create(user, by, person);
-      if (sessionToken.length > MAX_LENGTH) throw new HttpError(403, describeTooLarge(user));
+      if (sessionToken.length > MAX_LENGTH) throw new HttpError('sign-in-refused', describeTooLarge(user));
       await endAllOf(request);
       cookie.keep(request, reply, sessionToken, sessionLifetime);
     },

@@ -91,7 +91,7 @@ export async function shedLoad(app: App, { eventLoopDelay }: Pick<Limits, 'event
       if (request.routeOptions.config.hasNoLimits || performance.now() < enforcedFrom) return;
       warn();
       reply.header('retry-after', RETRY_AFTER);
-      throw new HttpError(503, `The service is overloaded. Try again in ${RETRY_AFTER} seconds.`);
+      throw new HttpError('overloaded', `The service is overloaded. Try again in ${RETRY_AFTER} seconds.`);
     },
   });
 }

@@ -45,7 +45,7 @@ export async function limitRate(app: App, { requestsPerMinute, redis, counters }
     addHeadersOnExceeding: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
     errorResponseBuilder: (_request, { ttl }) =>
       new HttpError(
-        429,
+        'rate-limited',
         `This address has sent more than ${requestsPerMinute} requests in a minute. Try again in ${Math.ceil(ttl / 1000)} seconds.`,
       ),
   });

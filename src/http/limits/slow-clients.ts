@@ -67,7 +67,7 @@ export function isRequestPending(request: IncomingMessage): boolean {
 export function send408(request: IncomingMessage, response: ServerResponse, problem: string): void {
   if (response.headersSent || request.listenerCount('error') === 0) return void request.destroy();
   response.setHeader('connection', 'close');
-  request.emit('error', new HttpError(408, `The request body ${problem}.`));
+  request.emit('error', new HttpError('request-timeout', `The request body ${problem}.`));
 }
 
 /** Requests whose body can take hours to arrive. */
@@ -111,7 +111,7 @@ export function limitHeaders(app: App): void {
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     const count = raw.rawHeaders.length / 2;
     if (count > MAX_HEADERS)
-      throw new HttpError(431, `The request has ${count} headers. The maximum is ${MAX_HEADERS}.`);
+      throw new HttpError('headers-too-large', `The request has ${count} headers. The maximum is ${MAX_HEADERS}.`);
     done();
   });
 }
@@ -124,7 +124,7 @@ export function rejectEncodedBodies(app: App): void {
     // RFC 9110, section 12.5.3: a 415 response lists the accepted codings.
     reply.header('accept-encoding', 'identity');
     throw new HttpError(
-      415,
+      'unsupported-encoding',
       `Content-Encoding ${quoted(coding)} is not supported for request bodies. Send the body uncompressed.`,
     );
   });

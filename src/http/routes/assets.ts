@@ -15,7 +15,7 @@ export async function assetRoutes(app: App, { page }: Pick<Service, 'page'>): Pr
   // A path that leaves the folder gets 404, like any other missing asset, instead of 403.
   app.setErrorHandler((error, request, reply) => {
     const isForbidden = error instanceof Error && 'statusCode' in error && error.statusCode === 403;
-    return sendFailure(isForbidden ? new HttpError(404, 'There is no such asset.') : error, request, reply);
+    return sendFailure(isForbidden ? new HttpError('not-found', 'There is no such asset.') : error, request, reply);
   });
   app.addHook('onRoute', (route) => void (route.config = { ...route.config, access: 'public' }));
   await app.register(fastifyStatic, {

@@ -94,7 +94,7 @@ function requireUtf8Query({ url }: FastifyRequest): void {
   try {
     decodeURIComponent(url.slice(url.indexOf('?') + 1));
   } catch {
-    throw new HttpError(400, 'The query has a percent escape that is not UTF-8.');
+    throw new HttpError('malformed-url', 'The query has a percent escape that is not UTF-8.');
   }
 }
 
@@ -105,7 +105,7 @@ function folderOf(path: string, prefix: string | undefined): FolderPath {
   const byQuery = parseFolder(prefix);
   if (byPath === ROOT || byPath === byQuery) return byQuery;
   throw new HttpError(
-    400,
+    'invalid-parameter',
     `The path names the folder ${quoted(byPath)} and "prefix" the folder ${quoted(byQuery)}: give one of them.`,
   );
 }

@@ -47,7 +47,10 @@ export function sessionRoutes(app: App, { access }: Service): void {
     },
     async (request, reply) => {
       if (request.validationError) {
-        throw new HttpError(400, 'The body must be {"name": "…", "password": "…"}, and both must be texts.');
+        throw new HttpError(
+          'invalid-parameter',
+          'The body must be {"name": "…", "password": "…"}, and both must be texts.',
+        );
       }
       const { name } = await requireAuthenticators(access.authenticators).signInByPassword(
         request.body,
@@ -94,7 +97,7 @@ export function endSessionRoutes(app: App, { access }: Service): void {
 
 function requireAuthenticators(authenticators: Authenticators | undefined): Authenticators {
   if (authenticators) return authenticators;
-  throw new HttpError(404, 'There is nobody to sign in as: the service has no access file.');
+  throw new HttpError('sign-in-disabled', 'There is nobody to sign in as: the service has no access file.');
 }
 
 const CurrentUser = Type.Object(
@@ -164,5 +167,5 @@ export function signInRoutes(app: App, service: Service): void {
 
 function requireProvider(provider: ProviderSignIn | undefined): ProviderSignIn {
   if (provider) return provider;
-  throw new HttpError(404, 'There is no provider to sign in by: the service has no OIDC_ISSUER.');
+  throw new HttpError('sign-in-disabled', 'There is no provider to sign in by: the service has no OIDC_ISSUER.');
 }

@@ -109,7 +109,7 @@ export function metricsRoute(app: App, { token, format }: ServiceMetrics): void 
     },
     async (request, reply) => {
       if (!isReader(request)) {
-        const failure = beginFailure(new HttpError(401, METRICS_TOKEN_REQUIRED), request, reply);
+        const failure = beginFailure(new HttpError('invalid-token', METRICS_TOKEN_REQUIRED), request, reply);
         return reply.header('www-authenticate', 'Bearer realm="metrics"').type(JSON_TYPE).send(failure);
       }
       const { type, text } = await format();

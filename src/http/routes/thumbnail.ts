@@ -70,7 +70,10 @@ async function sendThumbnail(
   const jpeg = thumbnails.peek(file) ?? (await thumbnails.get(file, { signal: clientSignal(reply) }));
   if (verdict === 'not-modified') return sendNotModified(reply);
   if (verdict === 'failed') {
-    throw new HttpError(412, `The thumbnail has the etag ${quoteEtag(etag)}, which the request ruled out.`);
+    throw new HttpError(
+      'condition-failed',
+      `The thumbnail has the etag ${quoteEtag(etag)}, which the request ruled out.`,
+    );
   }
   return reply.type('image/jpeg').send(jpeg);
 }

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { IncomingFile } from '../../files/upload.ts';
-import { quoted, StoreError } from '../../model/error.ts';
+import { quoted } from '../../model/error.ts';
 import { childFile, type FolderPath, parseFolder, ROOT } from '../../model/path.ts';
 import type { WriteCondition } from '../../model/store.ts';
 import { readOnlyError } from '../../model/store-errors.ts';
 import { accessOf } from '../access/request-access.ts';
+import { HttpError } from '../errors.ts';
 import type { App } from '../fastify-app.ts';
 import { allowLongBody } from '../limits/slow-clients.ts';
 import { clientSignal } from '../long-operations.ts';
@@ -116,7 +117,7 @@ async function nextFile(form: Form, fields: Fields): Promise<Part> {
     if (isFile(part)) return part;
     await readField(part, fields);
   }
-  throw new StoreError('invalid-request', 'The form has no part "file" with a file name.');
+  throw new HttpError('missing-file', 'The form has no part "file" with a file name.');
 }
 
 /** Returns the target of a file, or a function that does, if its folder can still arrive after the file. */
@@ -132,15 +133,15 @@ function targetOf(part: Part, fields: Fields, condition: WriteCondition | undefi
 async function readRest(rest: Form, fields: Fields): Promise<void> {
   for (let part = await rest.next(); part; part = await rest.next()) {
     if (isFile(part))
-      throw new StoreError('invalid-request', 'The form has two parts "file"; send one request for each file.');
+      throw new HttpError('invalid-form', 'The form has two parts "file"; send one request for each file.');
     await readField(part, fields);
   }
 }
 
 function isFile({ name, filename, unreadable }: Part): boolean {
   if (name !== 'file' || unreadable === undefined) return name === 'file' && filename !== undefined;
-  throw new StoreError(
-    'invalid-request',
+  throw new HttpError(
+    'invalid-form',
     `The file name of the part "file" can't be read from the parameter ${quoted(unreadable)}. Send it as "filename", in UTF-8.`,
   );
 }
@@ -149,7 +150,7 @@ function isFile({ name, filename, unreadable }: Part): boolean {
 async function readField(part: Part, fields: Fields): Promise<void> {
   const { name } = part;
   if (name !== 'prefix' && name !== 'modified') return skipPart(part);
-  if (fields[name] !== undefined) throw new StoreError('invalid-request', `The form has two parts ${quoted(name)}.`);
+  if (fields[name] !== undefined) throw new HttpError('invalid-form', `The form has two parts ${quoted(name)}.`);
   if (name === 'prefix') fields.prefix = parseFolder(await readText(part, MAX_PREFIX_BYTES));
   else fields.modified = parseModifiedField(await readText(part, MAX_MODIFIED_BYTES));
 }
@@ -158,7 +159,7 @@ async function readField(part: Part, fields: Fields): Promise<void> {
 function fileName({ filename = '' }: Part): string {
   const name = filename.slice(filename.lastIndexOf('/') + 1);
   if (name !== '') return name;
-  throw new StoreError('invalid-request', `The file name ${quoted(filename)} of the part "file" is empty.`);
+  throw new HttpError('invalid-form', `The file name ${quoted(filename)} of the part "file" is empty.`);
 }
 
 /**

@@ -86,7 +86,7 @@ export async function openDisk({
         await access(root.path, constants.R_OK | constants.W_OK | constants.X_OK);
       } catch (error) {
         const message = `The folder ${root.path} (DISK_ROOT) can't be written to.`;
-        throw new StoreError('unavailable', message, { cause: toStoreError(error, ROOT), retryAfter: 5 });
+        throw new StoreError('store-not-writable', message, { cause: toStoreError(error, ROOT), retryAfter: 5 });
       } finally {
         await rm(probe, { force: true });
       }

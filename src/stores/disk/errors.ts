@@ -29,12 +29,12 @@ export function toStoreError(error: unknown, path: FilePath | FolderPath): unkno
     // Names that the file system does not support, such as a colon on FAT.
     case 'EINVAL':
     case 'EILSEQ':
-      return new StoreError('invalid-path', "The file system can't hold a file of this name.", { cause: error });
+      return new StoreError('unsupported-name', "The file system can't hold a file of this name.", { cause: error });
     case 'ENOSPC':
     case 'EDQUOT':
-      return new StoreError('unavailable', 'The disk is full.', { cause: error, retryAfter: 60 });
+      return new StoreError('store-full', 'The disk is full.', { cause: error, retryAfter: 60 });
     case 'EFBIG':
-      return new StoreError('too-large', 'The file is larger than the file system allows.', { cause: error });
+      return new StoreError('too-large-for-store', 'The file is larger than the file system allows.', { cause: error });
     // Out of file descriptors, or a temporary failure of a network file system.
     case 'EMFILE':
     case 'ENFILE':
@@ -42,7 +42,7 @@ export function toStoreError(error: unknown, path: FilePath | FolderPath): unkno
     case 'EBUSY':
     case 'ESTALE':
     case 'ETIMEDOUT':
-      return new StoreError('unavailable', "The disk can't serve this now.", { cause: error, retryAfter: 2 });
+      return new StoreError('store-busy', "The disk can't serve this now.", { cause: error, retryAfter: 2 });
     case 'EXDEV':
       return new StoreError(
         'unsupported',
@@ -59,7 +59,7 @@ export function toStoreError(error: unknown, path: FilePath | FolderPath): unkno
 /** Returns an `invalid-path` error: a segment is longer than file systems allow. */
 export function segmentTooLong(path: FilePath | FolderPath, cause?: unknown): StoreError {
   const message = `The path ${quoted(path)} has a segment of more than ${MAX_SEGMENT_BYTES} bytes, the limit of file systems.`;
-  return new StoreError('invalid-path', message, { cause });
+  return new StoreError('path-too-long', message, { cause });
 }
 
 /** NAME_MAX of Linux, the limit of nearly all its file systems. */

@@ -82,7 +82,7 @@ export function createFileOperations(root: Root, temporary: Temporary, writer: W
     async copy(from, to, { replace, signal }) {
       if (isRespelled(from, to)) {
         throw new StoreError(
-          'invalid-request',
+          'same-path',
           `The source ${quoted(from)} and the destination ${quoted(to)} are the same file: this file system ignores differences in spelling.`,
         );
       }

@@ -225,21 +225,21 @@ const isSameName = (names: NameComparison, from: FolderPath, to: FolderPath): bo
   names.possible(from) === names.possible(to);
 
 /**
- * Throws `invalid-request` if one folder may be inside the other under another spelling, on a file system that folds
+ * Throws `folder-into-itself` if one folder may be inside the other under another spelling, on a file system that folds
  * names.
  */
 function requireApart(names: NameComparison, from: FolderPath, to: FolderPath): void {
   const [source, destination] = [names.possible(from), names.possible(to)];
   if (source === destination || !(source.startsWith(destination) || destination.startsWith(source))) return;
   throw new StoreError(
-    'invalid-request',
+    'folder-into-itself',
     `The folders ${quoted(from)} and ${quoted(to)} may be inside each other: this file system ignores differences in spelling.`,
   );
 }
 
 function sameFolder(from: FolderPath, to: FolderPath): StoreError {
   return new StoreError(
-    'invalid-request',
+    'same-path',
     `The source ${quoted(from)} and the destination ${quoted(to)} may be the same folder: this file system ignores differences in spelling.`,
   );
 }

@@ -284,7 +284,7 @@ export async function makeRoot(folder: string, threads: number): Promise<Root> {
 /** Returns an `unavailable` error: the root was unmounted or replaced. It must not look like an empty folder. */
 function rootIsGone(path: string): StoreError {
   const message = `The folder ${path} (DISK_ROOT) is not the one that it was at the start: see whether its disk is mounted, or start the service anew.`;
-  return new StoreError('unavailable', message, { retryAfter: 5, isUnreachable: true });
+  return new StoreError('store-unreachable', message, { retryAfter: 5 });
 }
 
 /** Returns a `denied` error with a one-line message for the operator: why the folder can't be used as the root. */

@@ -82,7 +82,7 @@ export async function requirePathLengths(root: Root, from: FolderPath, to: Folde
 }
 
 function pathTooLong(): StoreError {
-  return new StoreError('invalid-path', `At the destination, a path would exceed ${MAX_PATH_BYTES} bytes.`);
+  return new StoreError('path-too-long', `At the destination, a path would exceed ${MAX_PATH_BYTES} bytes.`);
 }
 
 /** Maximum attempts to empty a folder while other programs add files. */

@@ -220,7 +220,7 @@ const PLACE_ATTEMPTS = 5;
 function requireHonoured(condition: WriteCondition | undefined): void {
   if (condition === undefined || condition === 'absent') return;
   throw new StoreError(
-    'unsupported',
+    'unsupported-condition',
     "Files on disk can't be replaced under the condition of an etag: other programs could change them in between.",
   );
 }

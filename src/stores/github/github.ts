@@ -81,7 +81,7 @@ function requireWriteAccess(
   { mayWrite, isArchived }: { mayWrite: boolean; isArchived: boolean },
 ): void {
   const refuse = (what: string) => {
-    throw new StoreError('unavailable', `${what}, or set READ_ONLY=true.`, { retryAfter: RETRY_LATER_SECONDS });
+    throw new StoreError('store-not-writable', `${what}, or set READ_ONLY=true.`, { retryAfter: RETRY_LATER_SECONDS });
   };
   if (isArchived) refuse(`The repository ${repository} is archived and can't be written to: unarchive it`);
   if (!mayWrite) {
@@ -93,7 +93,7 @@ function requireWriteAccess(
 
 function noDownloadUrl({ path, size }: FileEntry): StoreError {
   const message = `The file ${quoted(path)} has ${size} bytes, and the host of the repository gives no URL to fetch it by.`;
-  return new StoreError('too-large', message);
+  return new StoreError('no-download-url', message);
 }
 
 /** Returns the origins of the download URLs that GitHub gives for files and for Git LFS objects. */

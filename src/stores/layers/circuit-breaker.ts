@@ -29,7 +29,7 @@ interface Outage {
 /**
  * Returns the store with a circuit breaker. While the circuit is open, every call throws `unavailable` with the reason
  * immediately, instead of after its timeouts and retries. A health check closes the circuit when the store responds.
- * Only errors without a response (`isUnreachable`) count as failures; a store that is busy or denies access is
+ * Only `store-unreachable` counts as a failure; a store that is busy or denies access is
  * reachable.
  */
 export function circuitBreaker(store: Store, options: CircuitBreakerOptions): Store {
@@ -85,7 +85,7 @@ class CircuitBreaker implements Layer {
 
   #recordError(error: unknown): void {
     if (!(error instanceof StoreError)) return;
-    if (error.isUnreachable) this.#recordFailure(error);
+    if (error.code === 'store-unreachable') this.#recordFailure(error);
     else this.#recordResponse();
   }
 
@@ -106,7 +106,7 @@ class CircuitBreaker implements Layer {
     try {
       await (this.#store.check ? this.#store.check() : this.#store.list(ROOT, { limit: 1 }));
     } catch (error) {
-      if (error instanceof StoreError && error.isUnreachable) return void this.#outage?.timer.refresh();
+      if (error instanceof StoreError && error.code === 'store-unreachable') return void this.#outage?.timer.refresh();
     }
     if (!this.#outage) return;
     const outageMs = performance.now() - this.#outage.began;
@@ -117,10 +117,13 @@ class CircuitBreaker implements Layer {
 
   #openError({ began, error }: Outage): StoreError {
     const seconds = Math.round((performance.now() - began) / 1000);
-    return new StoreError('unavailable', `The store has been unreachable for ${seconds} seconds. ${error.message}`, {
-      cause: error,
-      retryAfter: Math.max(1, Math.ceil(this.#options.probeIntervalMs / 1000)),
-      isUnreachable: true,
-    });
+    return new StoreError(
+      'store-unreachable',
+      `The store has been unreachable for ${seconds} seconds. ${error.message}`,
+      {
+        cause: error,
+        retryAfter: Math.max(1, Math.ceil(this.#options.probeIntervalMs / 1000)),
+      },
+    );
   }
 }

@@ -35,7 +35,7 @@ export interface Timeouts {
 }
 
 /**
- * Returns the store with timeouts. A call that exceeds its limit throws `unavailable` with `isUnreachable`. For stores
+ * Returns the store with timeouts. A call that exceeds its limit throws `store-unreachable`. For stores
  * that may never respond, such as a network disk; stores that enforce timeouts themselves don't need this layer. The
  * call itself can't be canceled and continues in the background. Its late result is closed.
  */
@@ -94,5 +94,5 @@ function timedOut(milliseconds: number): StoreError {
   const message =
     `The store did not respond within ${milliseconds / 1000} seconds. The operation may still complete: ` +
     'check before you repeat the request.';
-  return new StoreError('unavailable', message, { retryAfter: 5, isUnreachable: true });
+  return new StoreError('store-unreachable', message, { retryAfter: 5 });
 }

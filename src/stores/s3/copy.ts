@@ -394,5 +394,5 @@ type SendPart = (
 
 function copiedNothing(): StoreError {
   const message = 'The object store returned success for a copy, and copied nothing. Run "holdall doctor" to test it.';
-  return new StoreError('unsupported', message);
+  return new StoreError('store-inconsistent', message);
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { S3ServiceException } from '@aws-sdk/client-s3';
 import { parseRetryAfter } from '../../model/dates.ts';
-import { quoted, StoreError } from '../../model/error.ts';
+import { quoted, StoreError, type StoreErrorCode } from '../../model/error.ts';
 import type { FilePath } from '../../model/path.ts';
 import { kindConflict, notFound } from '../../model/store-errors.ts';
 import { networkProblem, RETRY_LATER_SECONDS, RETRY_SOON_SECONDS } from '../network.ts';
@@ -35,32 +35,37 @@ export const wasRetried = (error: unknown): boolean => (errorResponseIn(error)?.
 /** Translates an error response by `code`. Returns undefined for an unknown code. */
 function ofStore(error: S3ErrorResponse, asked: RequestContext, code = error.code): StoreError | undefined {
   const { key } = asked;
-  const kind = (kindOfError: StoreError['kind'], message: string) =>
-    new StoreError(kindOfError, message, { cause: error });
+  const failure = (errorCode: StoreErrorCode, message: string) => new StoreError(errorCode, message, { cause: error });
   switch (code) {
     case '404':
     case 'NoSuchKey':
-      return key === undefined ? misset(noBucket(asked), error) : notFound(key as FilePath, error);
+      return key === undefined ? misset('bucket-not-found', noBucket(asked), error) : notFound(key as FilePath, error);
     case 'NoSuchBucket':
-      return misset(noBucket(asked), error);
+      return misset('bucket-not-found', noBucket(asked), error);
     case 'InvalidBucketName':
-      return misset(`${asked.bucket} (S3_BUCKET) is not the name of a bucket.`, error);
+      return misset('invalid-bucket-name', `${asked.bucket} (S3_BUCKET) is not the name of a bucket.`, error);
     // R2 returns 401 for an unknown access key.
     case '401':
     case 'Unauthorized':
     case 'InvalidAccessKeyId':
-      return misset('The object store does not know the access key in S3_ACCESS_KEY_ID.', error);
+      return misset('unknown-access-key', 'The object store does not know the access key in S3_ACCESS_KEY_ID.', error);
     case 'SignatureDoesNotMatch':
       return misset(
+        'wrong-secret-key',
         'The object store refuses the signature: S3_SECRET_ACCESS_KEY does not belong to S3_ACCESS_KEY_ID.',
         error,
       );
     case 'ExpiredToken':
     case 'InvalidToken':
-      return misset('The access key in S3_ACCESS_KEY_ID is a temporary one, or has expired.', error);
+      return misset(
+        'expired-access-key',
+        'The access key in S3_ACCESS_KEY_ID is a temporary one, or has expired.',
+        error,
+      );
     case 'RequestTimeTooSkewed':
     case 'RequestExpired':
       return misset(
+        'clock-skew',
         "The clock of this machine differs from the object store's by more than it allows: set it right.",
         error,
       );
@@ -68,12 +73,16 @@ function ofStore(error: S3ErrorResponse, asked: RequestContext, code = error.cod
     case 'PermanentRedirect':
     case 'AuthorizationHeaderMalformed':
     case 'IllegalLocationConstraintException':
-      return misset('The bucket is in another region: set S3_REGION to it, and S3_ENDPOINT to its address.', error);
+      return misset(
+        'wrong-region',
+        'The bucket is in another region: set S3_REGION to it, and S3_ENDPOINT to its address.',
+        error,
+      );
     case '403':
     case 'AccessDenied':
     case 'AllAccessDisabled':
     case 'AccountProblem':
-      return kind(
+      return failure(
         'denied',
         'The object store refuses this to the access key in S3_ACCESS_KEY_ID: it may lack a permission.',
       );
@@ -81,22 +90,22 @@ function ofStore(error: S3ErrorResponse, asked: RequestContext, code = error.cod
     case 'XMinioStorageFull':
     case 'InsufficientStorage':
     case '507':
-      return new StoreError('unavailable', 'The object store is full, or its quota is used up.', {
+      return new StoreError('store-full', 'The object store is full, or its quota is used up.', {
         cause: error,
         retryAfter: 60,
       });
     case '412':
     case 'PreconditionFailed':
-      return kind('condition-failed', `${subject(key)} is not in the state that the request is about.`);
+      return failure('condition-failed', `${subject(key)} is not in the state that the request is about.`);
     case '416':
     case 'InvalidRange':
-      return kind(
+      return failure(
         'range-unsatisfiable',
         `The range asked for is not within the bytes of ${subject(key).toLowerCase()}.`,
       );
     case 'InvalidObjectState':
-      return kind(
-        'denied',
+      return failure(
+        'file-archived',
         'The file is archived in the object store, and has to be restored there before it is read.',
       );
     // MinIO stores objects as files, so one object can't be below another.
@@ -104,20 +113,20 @@ function ofStore(error: S3ErrorResponse, asked: RequestContext, code = error.cod
     case 'XMinioObjectExistsAsDirectory':
       return key === undefined ? undefined : kindConflict(key as FilePath, error);
     case 'XMinioInvalidObjectName':
-      return kind('invalid-path', 'The object store takes no path of this kind.');
+      return failure('unsupported-name', 'The object store takes no path of this kind.');
     case '413':
     case 'EntityTooLarge':
-      return kind('too-large', 'The file is larger than the object store takes.');
+      return failure('too-large-for-store', 'The file is larger than the object store takes.');
     case 'KeyTooLongError':
-      return kind('invalid-path', 'The object store takes no path of this length.');
+      return failure('path-too-long', 'The object store takes no path of this length.');
     case '405':
     case 'MethodNotAllowed':
     case '501':
     case 'NotImplemented':
-      return kind('unsupported', "The object store can't do this.");
+      return failure('unsupported', "The object store can't do this.");
     default:
       if (isPassing(error)) return busy(error);
-      if (error.status === 403) return kind('denied', `The object store refuses this (${error.code}).`);
+      if (error.status === 403) return failure('denied', `The object store refuses this (${error.code}).`);
       // Compatible stores send their own codes with unambiguous statuses, for example "412 InvalidRequest".
       return STATUSES.has(error.status) && error.code !== String(error.status)
         ? ofStore(error, asked, String(error.status))
@@ -133,8 +142,8 @@ const noBucket = ({ bucket }: RequestContext) => `There is no bucket ${bucket}: 
 const subject = (key: Key | undefined) => (key === undefined ? 'The bucket' : 'The file');
 
 /** Returns the error for a wrong setting or a problem of this machine. Requests fail until the operator fixes it. */
-function misset(message: string, cause: unknown): StoreError {
-  return new StoreError('unavailable', message, { cause, retryAfter: RETRY_LATER_SECONDS });
+function misset(code: StoreErrorCode, message: string, cause: unknown): StoreError {
+  return new StoreError(code, message, { cause, retryAfter: RETRY_LATER_SECONDS });
 }
 
 /** Returns whether the error is temporary (throttling, failure or contention), so a later retry can succeed. */
@@ -147,7 +156,7 @@ const PASSING =
 
 function busy(error: S3ErrorResponse): StoreError {
   const retryAfter = error.retryAfter || RETRY_SOON_SECONDS;
-  return new StoreError('unavailable', 'The object store is busy or failing.', { cause: error, retryAfter });
+  return new StoreError('store-busy', 'The object store is busy or failing.', { cause: error, retryAfter });
 }
 
 /**
@@ -160,16 +169,20 @@ function unknown(error: S3ErrorResponse, { endpoint }: RequestContext): StoreErr
   if (status === 407) {
     const store = endpoint === undefined ? 'the object store' : `the object store at ${endpoint}`;
     const message = `A proxy before ${store} demands a username and password (407): allow this machine to pass without.`;
-    return misset(message, error);
+    return misset('unexpected-store-response', message, error);
   }
   if (status > 300 && status < 400 && status !== 304) {
     // The query of a URL may contain a secret.
     const url = URL.parse(location);
     const to = url ? ` to ${quoted(url.origin + url.pathname)}` : '';
-    return misset(`${name} redirects requests${to} (${status}): look at S3_ENDPOINT.`, error);
+    return misset(
+      'unexpected-store-response',
+      `${name} redirects requests${to} (${status}): look at S3_ENDPOINT.`,
+      error,
+    );
   }
   const what = code === String(status) ? `${status} without a code of S3` : `${status} ${quoted(code)}`;
-  return misset(`${name} answered ${what}: look at S3_ENDPOINT and at the proxy.`, error);
+  return misset('unexpected-store-response', `${name} answered ${what}: look at S3_ENDPOINT and at the proxy.`, error);
 }
 
 /**
@@ -201,19 +214,19 @@ export function requireStored(etag: string | undefined, endpoint: string | undef
 /** Returns the error for a response that is not from an object store. */
 export function noStore(endpoint: string | undefined, cause?: unknown): StoreError {
   const message = `${nameStore(endpoint)} does not answer as an object store does: look at S3_ENDPOINT.`;
-  return new StoreError('unavailable', message, { cause, retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('unexpected-store-response', message, { cause, retryAfter: RETRY_LATER_SECONDS });
 }
 
 /** Returns the error for a part of a file that is not the requested one. */
 export function partMismatch(endpoint: string | undefined): StoreError {
   const message = `${nameStore(endpoint)} returned another part of the file than Holdall asked for. Look for a proxy before the store that changes Range or Content-Range.`;
-  return new StoreError('unavailable', message, { retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('unexpected-store-response', message, { retryAfter: RETRY_LATER_SECONDS });
 }
 
 /** Returns the error for a listing of other keys than requested, for example from a cache that ignores the query. */
 export function listingMismatch(endpoint: string | undefined): StoreError {
   const message = `${nameStore(endpoint)} lists other keys than Holdall asked for. Check S3_ENDPOINT, and look for a cache or proxy before the store.`;
-  return new StoreError('unavailable', message, { retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('unexpected-store-response', message, { retryAfter: RETRY_LATER_SECONDS });
 }
 
 export const nameStore = (endpoint: string | undefined) =>

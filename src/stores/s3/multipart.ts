@@ -122,7 +122,7 @@ async function sendParts<Part>(upload: PartsUpload<Part>, UploadId: string): Pro
 
 function tooManyParts(): StoreError {
   return new StoreError(
-    'too-large',
+    'too-large-for-store',
     'The upload did not say how long it is, and is longer than 156 GiB: send it with Content-Length.',
   );
 }
@@ -173,7 +173,10 @@ export interface PartPlan {
  */
 export function planParts(maxSize: number | undefined, least = LEAST_PART): PartPlan {
   if (maxSize !== undefined && maxSize > MOST) {
-    throw new StoreError('too-large', `The file is larger than the ${MOST} bytes (5 TiB) that object stores take.`);
+    throw new StoreError(
+      'too-large-for-store',
+      `The file is larger than the ${MOST} bytes (5 TiB) that object stores take.`,
+    );
   }
   const needed = maxSize === undefined ? PART_OF_UNKNOWN : Math.ceil(maxSize / MAX_PARTS / MIB) * MIB;
   const partSize = Math.max(least, needed);

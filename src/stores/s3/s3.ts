@@ -78,7 +78,7 @@ function createCheck(bucket: Bucket): (options?: Cancellable) => Promise<void> {
     } catch (error) {
       if (!isStoreError(error, 'denied')) throw error;
       const message = `The object store refuses a look into the bucket ${bucket.name} to the access key in S3_ACCESS_KEY_ID: it needs s3:ListBucket.`;
-      throw new StoreError('unavailable', message, { cause: error, retryAfter: 30 });
+      throw new StoreError('list-permission-missing', message, { cause: error, retryAfter: 30 });
     }
   };
 }

@@ -163,5 +163,5 @@ const SAMPLE = 'sample';
 
 function ofOtherKind(bucket: string): StoreError {
   const message = `${bucket} (S3_BUCKET) is a directory bucket, which Holdall can't use.`;
-  return new StoreError('unavailable', message, { retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('store-misconfigured', message, { retryAfter: RETRY_LATER_SECONDS });
 }

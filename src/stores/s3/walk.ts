@@ -89,14 +89,14 @@ const MOST_FRUITLESS = 1000;
 /** Returns the error for an endless listing, for example of a store that alternates between two tokens. */
 function endless(endpoint: string | undefined): StoreError {
   const message = `${nameStore(endpoint)} lists a folder without end. Run "holdall doctor" to test it.`;
-  return new StoreError('unavailable', message, { retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('unexpected-store-response', message, { retryAfter: RETRY_LATER_SECONDS });
 }
 
 /** Returns the error for a store that lists keys out of order, such as AWS directory buckets. */
 function withoutOrder(): StoreError {
   const message =
     "The object store lists keys out of order: Holdall can delete its folders, and can't copy or move them.";
-  return new StoreError('unsupported', message);
+  return new StoreError('store-inconsistent', message);
 }
 
 function tellUndecodable(bucket: Bucket, folder: Key, leftOut: number): void {

@@ -91,7 +91,7 @@ describe('/rename', () => {
     await plant(port, { 'f/a': '1' });
     for (const overwrite of [false, true]) {
       const response = await postJson(port, '/rename/f/a', { newName: 'a', overwrite });
-      assertFailure(response, 400, 'The new name "a" is the name that it has already.');
+      assertFailure(response, 400, 'The new name "a" is the current name.');
     }
     assert.deepEqual(await treeOf(port, 'f'), { 'f/a': '1' });
   });
@@ -176,7 +176,7 @@ describe('/rename_folder', () => {
     await plant(port, { 'f/a/x': '1' });
     for (const overwrite of [false, true]) {
       const response = await postJson(port, '/rename_folder/f/a/', { newName: 'a', overwrite });
-      assertFailure(response, 400, 'The new name "a" is the name that it has already.');
+      assertFailure(response, 400, 'The new name "a" is the current name.');
     }
     assert.deepEqual(await treeOf(port, 'f'), { 'f/a/': null, 'f/a/x': '1' });
   });

@@ -38,7 +38,10 @@ describe('progress of folder operations', () => {
       const response = await ask(port, operation, `text/html, ${NDJSON}; q=0.5`);
       assert.equal(response.status, 200);
       const { progress, last } = linesOf(response);
-      assert.deepEqual([progress, last], [[], { success: false, error: 'There is no folder "a/".', status: 404 }]);
+      assert.deepEqual(
+        [progress, last],
+        [[], { success: false, code: 'not-found', error: 'The folder "a/" does not exist.', status: 404 }],
+      );
     });
 
     it(`${operation.name} returns an unexpected error with only the request id as the last line, and logs it`, async () => {
@@ -46,7 +49,10 @@ describe('progress of folder operations', () => {
       const response = await ask(faulty.port, operation, NDJSON);
       const id = String(response.headers['x-request-id']);
       const error = `Something failed inside the service. Its log says more, under the request id ${id}.`;
-      assert.deepEqual(linesOf(response), { progress: [], last: { success: false, error, status: 500 } });
+      assert.deepEqual(linesOf(response), {
+        progress: [],
+        last: { success: false, code: 'internal-error', error, status: 500 },
+      });
       const logged = faulty.log.filter((line) => line['requestId'] === id && line['level'] === 50);
       assert.equal(logged.length, 1);
       assert.match(JSON.stringify(logged), /secret/);
@@ -55,7 +61,7 @@ describe('progress of folder operations', () => {
     it(`${operation.name} returns 503 as the last line for an unreachable store`, async () => {
       fault = new StoreError('unavailable', 'The store is unreachable.', { retryAfter: 9 });
       const { last } = linesOf(await ask(faulty.port, operation, NDJSON));
-      assert.deepEqual(last, { success: false, error: 'The store is unreachable.', status: 503 });
+      assert.deepEqual(last, { success: false, code: 'unavailable', error: 'The store is unreachable.', status: 503 });
     });
   }
 

@@ -131,7 +131,7 @@ describe('unknown routes', () => {
         assertFailure(response, 404, new RegExp(`${method} ${path}`));
       }
     }
-    assertFailure(await send(port, '/missing'), 404, 'There is no folder "missing/".');
+    assertFailure(await send(port, '/missing'), 404, 'The folder "missing/" does not exist.');
   });
 });
 

@@ -122,13 +122,16 @@ describe('errors of the store', () => {
     unavailable: 503,
   };
 
-  it('returns the status of the error kind, and its message', async (test) => {
+  it('returns the status of the error kind, with its code and message', async (test) => {
     let kind: ErrorKind = 'denied';
     const wrap = failing(() => new StoreError(kind, `It is ${kind}.`, { cause: new Error('secret cause') }));
     const faulty = await startWith(wrap, test);
     for (const [each, status] of Object.entries(STATUSES) as [ErrorKind, number][]) {
       kind = each;
-      for (const response of await askEverything(faulty.port)) assertFailure(response, status, `It is ${kind}.`);
+      for (const response of await askEverything(faulty.port)) {
+        assertFailure(response, status, new RegExp(`^It is ${kind}\\.`));
+        assert.equal(jsonOf(response)['code'], kind);
+      }
     }
   });
 

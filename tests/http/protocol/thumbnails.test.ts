@@ -200,7 +200,7 @@ describe('thumbnails', () => {
     });
 
     for (const path of ['missing.png', 'missing/deep.png', 'a%20b', `${PATH}/x`, 'quarters.png']) {
-      it(`/thumb/${path} returns 404`, async () => assertFailure(await get(path), 404, /There is no file/));
+      it(`/thumb/${path} returns 404`, async () => assertFailure(await get(path), 404, /does not exist/));
     }
 
     for (const [path, error] of [

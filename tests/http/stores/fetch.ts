@@ -309,7 +309,7 @@ function findsOnlyNamed(backend: Backend): void {
       assertFailure(
         await service.get(`/file/${path}`),
         404,
-        `There is no file ${JSON.stringify(decodeURIComponent(path))}.`,
+        `The file ${JSON.stringify(decodeURIComponent(path))} does not exist.`,
       ));
   }
 }

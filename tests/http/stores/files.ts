@@ -35,7 +35,11 @@ export function filesSuite(backend: Backend): void {
         await plant(port, { a: '1', b: '2' });
         assertSuccess(await send(port, '/delete/a', { method: 'DELETE' }), DELETED);
         for (const path of ['a', 'missing', 'f/missing', 'b/c', 'b/c/d']) {
-          assertFailure(await send(port, `/delete/${path}`, { method: 'DELETE' }), 404, `There is no file "${path}".`);
+          assertFailure(
+            await send(port, `/delete/${path}`, { method: 'DELETE' }),
+            404,
+            `The file "${path}" does not exist.`,
+          );
         }
         assert.deepEqual(await treeOf(port), { b: '2' });
       });
@@ -44,7 +48,11 @@ export function filesSuite(backend: Backend): void {
         const tree = { 'empty/': null, 'f/': null, 'f/a': '1' };
         await plant(port, tree);
         for (const path of ['empty', 'f']) {
-          assertFailure(await send(port, `/delete/${path}`, { method: 'DELETE' }), 404, `There is no file "${path}".`);
+          assertFailure(
+            await send(port, `/delete/${path}`, { method: 'DELETE' }),
+            404,
+            `The file "${path}" does not exist.`,
+          );
         }
         for (const path of ['empty/', 'f/']) {
           assertFailure(await send(port, `/delete/${path}`, { method: 'DELETE' }), 400, /empty segment/);
@@ -83,7 +91,7 @@ export function filesSuite(backend: Backend): void {
         await plant(port, tree);
         for (const path of ['missing', 'f/missing', 'a/b', 'f']) {
           const response = await postJson(port, `/rename/${path}`, { newName: 'z' });
-          assertFailure(response, 404, `There is no file "${path}".`);
+          assertFailure(response, 404, `The file "${path}" does not exist.`);
         }
         assert.deepEqual(await treeOf(port), tree);
       });
@@ -92,7 +100,7 @@ export function filesSuite(backend: Backend): void {
         await plant(port, { 'f/a': '1', 'f/b': '2' });
         for (const overwrite of [undefined, false]) {
           const response = await postJson(port, '/rename/f/a', { newName: 'b', overwrite });
-          assertFailure(response, 409, 'There is a file "f/b" already; send "overwrite": true to replace it.');
+          assertFailure(response, 409, 'The file "f/b" already exists. Set "overwrite": true to replace it.');
         }
         assert.deepEqual(await treeOf(port, 'f'), { 'f/a': '1', 'f/b': '2' });
         const response = await postJson(port, '/rename/f/a', { newName: 'b', overwrite: true });
@@ -109,7 +117,7 @@ export function filesSuite(backend: Backend): void {
           for (const newName of ['empty', 'f']) {
             for (const overwrite of [false, true]) {
               const response = await postJson(port, '/rename/a', { newName, overwrite });
-              assertFailure(response, 409, new RegExp(`"${newName}", where a file is needed`));
+              assertFailure(response, 409, new RegExp(`"${newName}" is not a file`));
             }
           }
           assert.deepEqual(await treeOf(port), tree);

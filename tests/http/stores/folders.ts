@@ -66,7 +66,7 @@ export function foldersSuite(backend: Backend): void {
           const tree = { 'a/': null, 'a/x': '1', b: '2' };
           await plant(port, tree);
           for (const path of ['b', 'b/', 'b/c', 'b/c/d', 'a/x', 'a/x/y']) {
-            assertFailure(await postJson(port, '/create_folder', { path }), 409, /no folder at "(a\/x|b)"/);
+            assertFailure(await postJson(port, '/create_folder', { path }), 409, /"(a\/x|b)" is not a folder/);
           }
           assert.deepEqual(await treeOf(port), tree);
         },
@@ -81,7 +81,7 @@ export function foldersSuite(backend: Backend): void {
           assertSuccess(await send(port, '/delete_folder/f/a', { method }), DELETED);
           assertSuccess(await send(port, '/delete_folder/f/e/', { method }), DELETED);
           assert.deepEqual(await treeOf(port), rest);
-          assertFailure(await send(port, '/f/a/'), 404, 'There is no folder "f/a/".');
+          assertFailure(await send(port, '/f/a/'), 404, 'The folder "f/a/" does not exist.');
         });
       }
 
@@ -90,7 +90,7 @@ export function foldersSuite(backend: Backend): void {
         assertSuccess(await send(port, '/delete_folder/a', { method: 'DELETE' }), DELETED);
         for (const path of ['a', 'missing', 'f/missing', 'b', 'b/c']) {
           const response = await send(port, `/delete_folder/${path}`, { method: 'DELETE' });
-          assertFailure(response, 404, `There is no folder "${path}/".`);
+          assertFailure(response, 404, `The folder "${path}/" does not exist.`);
         }
         assert.deepEqual(await treeOf(port), { b: '2' });
       });
@@ -140,7 +140,7 @@ export function foldersSuite(backend: Backend): void {
         await plant(port, tree);
         for (const path of ['missing', 'f/missing', 'a', 'a/b']) {
           const response = await postJson(port, `/rename_folder/${path}`, { newName: 'z' });
-          assertFailure(response, 404, `There is no folder "${path}/".`);
+          assertFailure(response, 404, `The folder "${path}/" does not exist.`);
         }
         assert.deepEqual(await treeOf(port), tree);
       });
@@ -151,7 +151,7 @@ export function foldersSuite(backend: Backend): void {
         for (const newName of ['b', 'empty']) {
           for (const overwrite of [undefined, false]) {
             const response = await postJson(port, '/rename_folder/a', { newName, overwrite });
-            const error = `There is a folder "${newName}/" already; send "overwrite": true to replace it.`;
+            const error = `The folder "${newName}/" already exists. Set "overwrite": true to replace it.`;
             assertFailure(response, 409, error);
           }
         }
@@ -170,7 +170,7 @@ export function foldersSuite(backend: Backend): void {
         await plant(port, tree);
         for (const overwrite of [false, true]) {
           const response = await postJson(port, '/rename_folder/a', { newName: 'b', overwrite });
-          assertFailure(response, 409, /no folder at "b"/);
+          assertFailure(response, 409, /"b" is not a folder/);
         }
         assert.deepEqual(await treeOf(port), tree);
       });

@@ -169,8 +169,12 @@ export function listingSuite(backend: Backend): void {
         '/there/x.txt/y',
       ]) {
         it(`${path} returns 404, as the path and as ?prefix=`, async () => {
-          assertFailure(await get(path), 404, new RegExp(`There is no folder "${path.slice(1).replace(/\/$/, '')}/"`));
-          assertFailure(await get(`/?prefix=${path.slice(1)}`), 404, /There is no folder/);
+          assertFailure(
+            await get(path),
+            404,
+            new RegExp(`The folder "${path.slice(1).replace(/\/$/, '')}/" does not exist`),
+          );
+          assertFailure(await get(`/?prefix=${path.slice(1)}`), 404, /The folder .* does not exist/);
         });
       }
     });

@@ -54,7 +54,7 @@ export function thumbnailsSuite(backend: Backend): void {
     it('returns 404 for a missing file and a folder, and 400 for a file that is no image', async () => {
       await upload(service.port, 'bad/text.png', 'just text');
       for (const path of ['missing.png', 'missing/deep.png', 'a%20b', `${PATH}/x`, 'quarters.png'])
-        assertFailure(await get(path), 404, /There is no file/);
+        assertFailure(await get(path), 404, /does not exist/);
       assertFailure(await get('bad/text.png'), 400, /text\.png/);
     });
 

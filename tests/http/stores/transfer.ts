@@ -75,7 +75,7 @@ export function transferSuite(backend: Backend): void {
           const tree = { a: '1', 'empty/': null, 'f/': null, 'f/b': '2' };
           await plant(port, tree);
           for (const source of ['missing', 'f/missing', 'a/b', 'empty', 'f']) {
-            assertFailure(await file(source, 'z'), 404, `There is no file "${source}".`);
+            assertFailure(await file(source, 'z'), 404, `The file "${source}" does not exist.`);
           }
           assert.deepEqual(await treeOf(port), tree);
         });
@@ -93,7 +93,7 @@ export function transferSuite(backend: Backend): void {
           await plant(port, { a: '1', 'f/b': '2' });
           for (const overwrite of [undefined, false]) {
             const response = await file('a', 'f/b', { overwrite });
-            assertFailure(response, 409, 'There is a file "f/b" already; send "overwrite": true to replace it.');
+            assertFailure(response, 409, 'The file "f/b" already exists. Set "overwrite": true to replace it.');
           }
           assert.deepEqual(await treeOf(port), { a: '1', 'f/': null, 'f/b': '2' });
           assertSuccess(await file('a', 'f/b', { overwrite: true }), done);
@@ -118,7 +118,7 @@ export function transferSuite(backend: Backend): void {
               for (const overwrite of [false, true]) {
                 const response = await file('a', destination, { overwrite });
                 assert.equal(response.status, 409, `${destination}: ${response.body.toString()}`);
-                assertFailure(response, 409, /is needed/);
+                assertFailure(response, 409, /is not a (file|folder)/);
               }
             }
             assert.deepEqual(await treeOf(port), tree);
@@ -184,7 +184,7 @@ export function transferSuite(backend: Backend): void {
           await plant(port, present);
           for (const source of ['missing', 'f/missing', 'a', 'a/b']) {
             for (const overwrite of [false, true]) {
-              assertFailure(await folder(source, 'z', { overwrite }), 404, `There is no folder "${source}/".`);
+              assertFailure(await folder(source, 'z', { overwrite }), 404, `The folder "${source}/" does not exist.`);
             }
           }
           assert.deepEqual(await treeOf(port), present);
@@ -194,7 +194,7 @@ export function transferSuite(backend: Backend): void {
           const present = { 'f/': null, 'f/x': '1' };
           await plant(port, present);
           for (const overwrite of [false, true]) {
-            assertFailure(await folder('missing', 'f', { overwrite }), 404, 'There is no folder "missing/".');
+            assertFailure(await folder('missing', 'f', { overwrite }), 404, 'The folder "missing/" does not exist.');
           }
           assert.deepEqual(await treeOf(port), present);
         });
@@ -204,7 +204,7 @@ export function transferSuite(backend: Backend): void {
           await plant(port, present);
           for (const destination of ['b', 'c']) {
             for (const overwrite of [undefined, false]) {
-              const error = `There is a folder "${destination}/" already; send "overwrite": true to replace it.`;
+              const error = `The folder "${destination}/" already exists. Set "overwrite": true to replace it.`;
               assertFailure(await folder('a', destination, { overwrite }), 409, error);
             }
           }
@@ -264,7 +264,7 @@ export function transferSuite(backend: Backend): void {
                 for (const overwrite of [false, true]) {
                   const response = await folder(source, destination, { overwrite });
                   assert.equal(response.status, 409, `${source} to ${destination}: ${response.body.toString()}`);
-                  assertFailure(response, 409, /no folder at "(b|f\/c)"/);
+                  assertFailure(response, 409, /"(b|f\/c)" is not a folder/);
                 }
               }
             }
@@ -287,7 +287,7 @@ export function transferSuite(backend: Backend): void {
             ['a/b/c', 'a/b'],
           ]) {
             assertFailure(await folder(source, destination), 409, /already/);
-            assertFailure(await folder(source, destination, { overwrite: true }), 400, /holds the source/);
+            assertFailure(await folder(source, destination, { overwrite: true }), 400, /contains the source/);
           }
           assert.deepEqual(await treeOf(port), present);
         });

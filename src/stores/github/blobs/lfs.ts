@@ -249,7 +249,9 @@ async function* slice(
     throw translate(error);
   }
   if (position <= end)
-    throw new StoreError('unavailable', 'The host gave a part of the file only.', { retryAfter: RETRY_SOON_SECONDS });
+    throw new StoreError('unexpected-store-response', 'The host gave a part of the file only.', {
+      retryAfter: RETRY_SOON_SECONDS,
+    });
 }
 
 /**
@@ -263,7 +265,7 @@ function webUrlOf(apiUrl: string): string {
 function busy({ status, headers }: Response): StoreError {
   const message = `The host of large files is busy or failing (it answers ${status}).`;
   const retryAfter = parseRetryAfter(headers.get('retry-after'), headers.get('date')) ?? RETRY_SOON_SECONDS;
-  return new StoreError('unavailable', message, { retryAfter: Math.max(1, retryAfter) });
+  return new StoreError('store-busy', message, { retryAfter: Math.max(1, retryAfter) });
 }
 
 function missingObject({ id }: LfsObject): StoreError {

@@ -119,5 +119,5 @@ const ROOT_SETTINGS = /^(\.gitmodules|gitmod~[1-4]|gi7eba~\d|\.lfsconfig|lfscon~
 const IGNORED = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g;
 
 function reservedName(path: FilePath | FolderPath, what: string): StoreError {
-  return new StoreError('invalid-path', `The path ${quoted(path)} has ${what}.`);
+  return new StoreError('unsupported-name', `The path ${quoted(path)} has ${what}.`);
 }

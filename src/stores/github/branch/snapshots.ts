@@ -228,5 +228,5 @@ function noBranch(
     ? 'with READ_ONLY=true, none is made.'
     : 'GITHUB_CREATE_BRANCH=true makes the other one from it.';
   const message = `The repository ${what} (GITHUB_BRANCH). Its default branch is ${quoted(defaultBranch)}; ${hint}`;
-  return new StoreError('unavailable', message, { cause, retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('branch-not-found', message, { cause, retryAfter: RETRY_LATER_SECONDS });
 }

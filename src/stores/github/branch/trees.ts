@@ -55,7 +55,7 @@ export class Trees {
     const response = await this.#host.tree(sha, 'one', { signal });
     if (response.truncated) {
       const message = `A folder of the repository has more entries than its host tells: it told ${response.entries.length}.`;
-      throw new StoreError('unsupported', message);
+      throw new StoreError('folder-too-large', message);
     }
     const tree = treeOf(
       sha,

@@ -249,7 +249,7 @@ async function applyAll(draft: Draft, batch: readonly QueuedChange[]): Promise<A
 
 function tooManyConflicts(branch: string): StoreError {
   const message = `The branch ${branch} was moved by others again and again while the change was made.`;
-  return new StoreError('unavailable', message, { retryAfter: RETRY_SOON_SECONDS });
+  return new StoreError('file-busy', message, { retryAfter: RETRY_SOON_SECONDS });
 }
 
 function rejectedBatch(cause: StoreError): StoreError {
@@ -259,5 +259,5 @@ function rejectedBatch(cause: StoreError): StoreError {
 
 function rejectedChange(cause: ErrorResponse): StoreError {
   const message = `The host of the repository does not take this, with these words: ${quoted(cause.message)}.`;
-  return new StoreError('invalid-request', message, { cause });
+  return new StoreError('rejected-by-store', message, { cause });
 }

@@ -147,5 +147,5 @@ function withId(message: string): string {
 
 function unknownOutcome(cause: unknown): StoreError {
   const message = 'The host of the repository did not say whether the change was made: look before you send it again.';
-  return new StoreError('unavailable', message, { cause, retryAfter: RETRY_SOON_SECONDS });
+  return new StoreError('outcome-unknown', message, { cause, retryAfter: RETRY_SOON_SECONDS });
 }

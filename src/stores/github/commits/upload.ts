@@ -120,7 +120,7 @@ function isPointer(bytes: Buffer): boolean {
 /** A pointer serves the object that it names, which may be in a folder that the user can't read. */
 function pointerUpload(): StoreError {
   const message = 'The file is a pointer of Git LFS, which stands for another file. Upload the file itself.';
-  return new StoreError('invalid-request', message);
+  return new StoreError('lfs-pointer', message);
 }
 
 /** Passes bytes on, counts them, and fails if there are too many or `checkSize` throws at the end. */

@@ -224,7 +224,7 @@ export class GitHubClient {
     if (state.renames++ === MAX_RENAMES) throw cause ?? redirectError(apiUrl, location);
     if (!isSameHost || !(await this.#findName(options.signal))) throw redirectError(apiUrl, location);
     if (!options.hasStreamBody) return;
-    throw new StoreError('unavailable', 'The repository was renamed. Send the upload again.', { retryAfter: 1 });
+    throw new StoreError('store-busy', 'The repository was renamed. Send the upload again.', { retryAfter: 1 });
   }
 
   /** Looks up the repository's name after a redirected request. A write has succeeded, even if the lookup fails. */

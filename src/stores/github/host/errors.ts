@@ -1,5 +1,5 @@
 import { parseRetryAfter } from '../../../model/dates.ts';
-import { quoted, StoreError } from '../../../model/error.ts';
+import { quoted, StoreError, type StoreErrorCode } from '../../../model/error.ts';
 import { networkProblem, RETRY_LATER_SECONDS, RETRY_SOON_SECONDS } from '../../network.ts';
 import type { ResponseHeaders } from './rate-limits.ts';
 
@@ -167,10 +167,11 @@ function fromProxy(status: number, apiUrl: string, cause: unknown): StoreError {
   };
   const reason =
     reasons[status] ?? `answered ${status} without a message of GitHub: look at GITHUB_API_URL and at the proxy`;
-  const kind = status === 413 ? 'too-large' : 'unavailable';
-  return new StoreError(kind, `A proxy before the host of the repository at ${apiUrl} ${reason}.`, {
+  const isBodyTooLarge = status === 413;
+  const code = isBodyTooLarge ? 'too-large-for-store' : 'unexpected-store-response';
+  return new StoreError(code, `A proxy before the host of the repository at ${apiUrl} ${reason}.`, {
     cause,
-    ...(kind === 'unavailable' && { retryAfter: RETRY_LATER_SECONDS }),
+    ...(!isBodyTooLarge && { retryAfter: RETRY_LATER_SECONDS }),
   });
 }
 
@@ -183,14 +184,14 @@ function hasGitHubMessage({ data }: ErrorResponse): boolean {
 function notSent(cause: unknown, { name, setting }: { name: string; setting: string }): StoreError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   const message = `${name} can't be asked (${reason}): look at ${setting}.`;
-  return new StoreError('unavailable', message, { cause, retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('store-misconfigured', message, { cause, retryAfter: RETRY_LATER_SECONDS });
 }
 
 function fromErrorResponse(error: ErrorResponse, context: RequestContext): unknown {
   const { repository, branch, effect, apiUrl } = context;
-  const misconfigured = (message: string) =>
-    new StoreError('unavailable', message, { cause: error, retryAfter: RETRY_LATER_SECONDS });
-  const denied = (message: string) => new StoreError('denied', message, { cause: error });
+  const misconfigured = (code: StoreErrorCode, message: string) =>
+    new StoreError(code, message, { cause: error, retryAfter: RETRY_LATER_SECONDS });
+  const denied = (code: StoreErrorCode, message: string) => new StoreError(code, message, { cause: error });
   if (rateLimitSeconds(error) !== undefined) return limited(error);
   const isFromProxy = [400, 403, 407, 413].includes(error.status) && !hasGitHubMessage(error);
   if (isFromProxy) return fromProxy(error.status, apiUrl, error);
@@ -198,31 +199,42 @@ function fromErrorResponse(error: ErrorResponse, context: RequestContext): unkno
   switch (error.status) {
     case 401:
       return misconfigured(
+        'token-rejected',
         'The host of the repository does not take the token in GITHUB_TOKEN: it is wrong, or has expired.',
       );
     case 403:
       if (/archived/i.test(error.message))
-        return denied(`The repository ${repository} is archived: it can only be read.`);
-      if (effect === 'writes') return denied(`${mayNotWrite(repository)} It says: ${quoted(error.message)}.`);
+        return denied('repository-archived', `The repository ${repository} is archived: it can only be read.`);
+      if (effect === 'writes')
+        return denied('token-lacks-permission', `${mayNotWrite(repository)} It says: ${quoted(error.message)}.`);
       return misconfigured(
+        'token-rejected',
         `The host refuses ${repository} to the token in GITHUB_TOKEN, with these words: ${quoted(error.message)}.`,
       );
     case 404:
       // GitHub returns 404 instead of 403 for repositories that the token can't read or write.
-      return effect === 'writes' ? denied(mayNotWrite(repository)) : misconfigured(noRepository(context));
+      return effect === 'writes'
+        ? denied('token-lacks-permission', mayNotWrite(repository))
+        : misconfigured('repository-not-found', noRepository(context));
     case 422:
       if (effect !== 'writes') break;
-      return denied(`The host refuses the change to the branch ${branch}, with these words: ${quoted(error.message)}.`);
+      return denied(
+        'branch-protected',
+        `The host refuses the change to the branch ${branch}, with these words: ${quoted(error.message)}.`,
+      );
     case 451:
-      return misconfigured(`The repository ${repository} is not available for legal reasons.`);
+      return misconfigured('store-misconfigured', `The repository ${repository} is not available for legal reasons.`);
   }
   if (error.status === 409) {
     const message = `The host of the repository refuses this for now, with these words: ${quoted(error.message)}.`;
-    return new StoreError('unavailable', message, { cause: error, retryAfter: RETRY_SOON_SECONDS });
+    return new StoreError('store-busy', message, { cause: error, retryAfter: RETRY_SOON_SECONDS });
   }
   if (error.status >= 500 || error.status === 408) return busy(error);
   if (error.status < 400) return notGitHub(apiUrl, error);
-  return misconfigured(`The host of the repository at ${apiUrl} answered ${error.status}: ${quoted(error.message)}.`);
+  return misconfigured(
+    'unexpected-store-response',
+    `The host of the repository at ${apiUrl} answered ${error.status}: ${quoted(error.message)}.`,
+  );
 }
 
 const mayNotWrite = (repository: string) =>
@@ -237,12 +249,15 @@ function noRepository({ repository, apiUrl, hasToken }: RequestContext): string 
 
 function busy(cause: ErrorResponse): StoreError {
   const retryAfter = retryAfterSeconds(cause) ?? RETRY_SOON_SECONDS;
-  return new StoreError('unavailable', 'The host of the repository is busy or failing.', { cause, retryAfter });
+  return new StoreError('store-busy', 'The host of the repository is busy or failing.', { cause, retryAfter });
 }
 
 function limited(cause: ErrorResponse): StoreError {
   const message = 'The host of the repository takes no more requests for now.';
-  return new StoreError('unavailable', message, { cause, retryAfter: rateLimitSeconds(cause) || RETRY_SOON_SECONDS });
+  return new StoreError('quota-exhausted', message, {
+    cause,
+    retryAfter: rateLimitSeconds(cause) || RETRY_SOON_SECONDS,
+  });
 }
 
 /** The error for a file that exceeds GitHub's limit. */
@@ -251,20 +266,20 @@ export function tooLarge(cause?: unknown): StoreError {
     cause === undefined
       ? `A file in a repository may have ${MAX_FILE_BYTES} bytes (100 MB) at the most.`
       : `The host does not take a file of this size. It documents ${MAX_FILE_BYTES} bytes (100 MB) as its limit, and takes less by its interface.`;
-  return new StoreError('too-large', said, { cause });
+  return new StoreError('too-large-for-store', said, { cause });
 }
 
 /** The error for a redirect that can't be followed. Omits the query of the URL, which may contain a secret. */
 export function redirectError(apiUrl: string, location: URL | null): StoreError {
   if (!location) return notGitHub(apiUrl);
   const message = `${apiUrl} redirects requests to ${quoted(location.origin + location.pathname)}: look at GITHUB_API_URL.`;
-  return new StoreError('unavailable', message, { retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('unexpected-store-response', message, { retryAfter: RETRY_LATER_SECONDS });
 }
 
 /** The error for a response that is not from the GitHub API. */
 export function notGitHub(apiUrl: string, cause?: unknown): StoreError {
   const message = `${apiUrl} does not answer as GitHub does: look at GITHUB_API_URL.`;
-  return new StoreError('unavailable', message, { cause, retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('unexpected-store-response', message, { cause, retryAfter: RETRY_LATER_SECONDS });
 }
 
 /**

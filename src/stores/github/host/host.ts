@@ -315,7 +315,7 @@ function toParameters({ path, mode, ...change }: TreeEdit) {
 
 function renamedBranch(before: string, now: string): StoreError {
   const message = `The branch ${before} has the name ${quoted(now)} now: set GITHUB_BRANCH to it.`;
-  return new StoreError('unavailable', message, { retryAfter: RETRY_LATER_SECONDS });
+  return new StoreError('branch-not-found', message, { retryAfter: RETRY_LATER_SECONDS });
 }
 
 /**
@@ -323,7 +323,7 @@ function renamedBranch(before: string, now: string): StoreError {
  */
 function rewritten(cause: unknown): StoreError {
   const message = 'The branch was rewritten while it was read.';
-  return new StoreError('unavailable', message, { cause, retryAfter: 1 });
+  return new StoreError('file-busy', message, { cause, retryAfter: 1 });
 }
 
 /** Returns an http or https URL in a form that is valid in a header; undefined for every other value. */

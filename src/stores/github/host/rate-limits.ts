@@ -73,7 +73,7 @@ export class QuotaTracker {
     const until = this.#opensAt();
     const seconds = Math.ceil((until - Date.now()) / 1000);
     const message = `The host of the repository takes no more requests for now; it will from ${new Date(until).toISOString()} on.`;
-    return new StoreError('unavailable', message, { retryAfter: Math.max(1, seconds) });
+    return new StoreError('quota-exhausted', message, { retryAfter: Math.max(1, seconds) });
   }
 
   #opensAt(): number {

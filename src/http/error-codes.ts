@@ -1,0 +1,525 @@
+import { type ErrorKind, KIND_OF_CODE, type StoreErrorCode } from '../model/error.ts';
+
+/*
+ * The error codes of the HTTP API: the single source for types, the OpenAPI document and docs/errors.md. The web UI uses
+ * the types, so this file and its imports must work in browsers.
+ */
+
+/** The HTTP status of each error kind (RFC 9110, section 15; 416: section 14.4; 412: section 13). */
+const STATUS_OF_KIND: Readonly<Record<ErrorKind, number>> = {
+  'not-found': 404,
+  'already-exists': 409,
+  'wrong-kind': 409,
+  'invalid-path': 400,
+  'invalid-request': 400,
+  'condition-failed': 412,
+  'range-unsatisfiable': 416,
+  'too-large': 413,
+  denied: 403,
+  unsupported: 501,
+  unavailable: 503,
+};
+
+/** The documentation of an error code. */
+export interface ErrorDescription {
+  readonly status: number;
+  /** What the code means. */
+  readonly meaning: string;
+  /** What a client or operator does about it. */
+  readonly action: string;
+}
+
+/** The codes of errors that only HTTP has. They are as stable as those in `KIND_OF_CODE`. */
+const HTTP_ERRORS = {
+  'malformed-request': {
+    status: 400,
+    meaning: 'The request is not valid HTTP.',
+    action: 'Correct the client, or a proxy before the service.',
+  },
+  'malformed-url': {
+    status: 400,
+    meaning: 'The URL has a percent escape that is not UTF-8.',
+    action: 'Encode each path segment and query value once, as UTF-8.',
+  },
+  'invalid-host': {
+    status: 400,
+    meaning: 'The `Host` header is missing, repeated, or contradicts the URL.',
+    action: 'Send one `Host` header.',
+  },
+  'invalid-header': {
+    status: 400,
+    meaning: 'A request header has an invalid value.',
+    action: 'Correct the header as the message says.',
+  },
+  'json-required': {
+    status: 400,
+    meaning: 'The body must be JSON, and its `Content-Type` is another one.',
+    action: 'Send `Content-Type: application/json`.',
+  },
+  'invalid-json': {
+    status: 400,
+    meaning: 'The body is empty, is not UTF-8 or not valid JSON, or has a forbidden key.',
+    action: 'Send a JSON object.',
+  },
+  'invalid-parameter': {
+    status: 400,
+    meaning: 'A field of the body or query is missing, has the wrong type, or contradicts another one.',
+    action: 'Correct the field that the message names.',
+  },
+  'invalid-form': {
+    status: 400,
+    meaning: 'The body is not a valid `multipart/form-data` form of an upload.',
+    action: 'Correct the form as the message says.',
+  },
+  'missing-file': {
+    status: 400,
+    meaning: 'The form has no part `file` with a file name.',
+    action: 'Send the file as the part `file`, with a file name.',
+  },
+  'sign-in-failed': {
+    status: 400,
+    meaning: 'The identity provider did not complete the sign-in.',
+    action: 'Sign in again.',
+  },
+  'sign-in-expired': {
+    status: 400,
+    meaning: 'The sign-in was started in another browser, or too long ago.',
+    action: 'Sign in again.',
+  },
+
+  'sign-in-required': {
+    status: 401,
+    meaning: 'The request needs a permission that anonymous clients do not have.',
+    action: 'Authenticate by a method in `WWW-Authenticate`.',
+  },
+  'wrong-password': {
+    status: 401,
+    meaning: 'The username or the password is wrong.',
+    action: 'Correct the credentials.',
+  },
+  'invalid-credentials': {
+    status: 401,
+    meaning: 'The `Authorization` header is neither valid `Basic` nor `Bearer`.',
+    action: 'Correct the header.',
+  },
+  'invalid-token': {
+    status: 401,
+    meaning: 'The token is unknown, revoked, or not valid for this service.',
+    action: 'Use a valid token.',
+  },
+  'token-expired': {
+    status: 401,
+    meaning: 'The token has expired.',
+    action: 'Use a new token.',
+  },
+  'session-ended': {
+    status: 401,
+    meaning: 'The session or token expired or was revoked while the request was in progress.',
+    action: 'Sign in again.',
+  },
+
+  'permission-denied': {
+    status: 403,
+    meaning: 'The user does not have the permission for this path.',
+    action: 'Ask for a grant in the access file.',
+  },
+  'https-required': {
+    status: 403,
+    meaning: 'The request sent a password over an unencrypted connection.',
+    action: 'Use HTTPS. Behind a reverse proxy, set `TRUST_PROXY`.',
+  },
+  'unknown-host': {
+    status: 403,
+    meaning: 'The service has another host name than the `Host` header.',
+    action: 'Use the address in `PUBLIC_URL`, or let the proxy pass `Host` on.',
+  },
+  'loopback-only': {
+    status: 403,
+    meaning: 'The service is only available on its own machine, because access is not configured.',
+    action: 'Set `ACCESS_FILE` or `ACCESS=open`.',
+  },
+  'cross-site-request': {
+    status: 403,
+    meaning: 'A page of another origin made the browser send the request.',
+    action: 'Use the web UI of the service. Behind a reverse proxy, set `PUBLIC_URL`.',
+  },
+  'embedding-refused': {
+    status: 403,
+    meaning: 'A page of the service would run the file, for example as a script.',
+    action: 'Fetch or download the file instead.',
+  },
+  'invalid-signature': {
+    status: 403,
+    meaning: 'The signature of the URL is not valid.',
+    action: 'Request the file under `/file/` for a new URL.',
+  },
+  'url-expired': {
+    status: 403,
+    meaning: 'The signed URL has expired.',
+    action: 'Request the file under `/file/` for a new URL.',
+  },
+  'sign-in-refused': {
+    status: 403,
+    meaning: 'The identity provider refused the sign-in, or its user cannot use this service.',
+    action: 'Use another account, or ask the operator.',
+  },
+
+  'unknown-route': {
+    status: 404,
+    meaning: 'The service has no such route.',
+    action: 'Check the URL. See [HTTP API](http-api.md).',
+  },
+  'wrong-origin': {
+    status: 404,
+    meaning: 'With `CONTENT_ORIGIN`, that origin serves only file contents, and no other origin serves them.',
+    action: 'Use the other origin. Let the proxy pass `Host` on.',
+  },
+  'sign-in-disabled': {
+    status: 404,
+    meaning: 'This method to sign in is not configured.',
+    action: 'Set `ACCESS_FILE` for passwords, or `OIDC_ISSUER` for an identity provider.',
+  },
+
+  'method-not-allowed': {
+    status: 405,
+    meaning: 'The path does not support this method.',
+    action: 'Use a method in `Allow`.',
+  },
+  'request-timeout': {
+    status: 408,
+    meaning: 'The headers or the body arrived too slowly.',
+    action: 'Send the request again. Operators: see `HEADERS_TIMEOUT` and `IDLE_TIMEOUT`.',
+  },
+  'body-too-large': {
+    status: 413,
+    meaning: 'The JSON body is larger than 64 KiB.',
+    action: 'Send less.',
+  },
+  'form-too-large': {
+    status: 413,
+    meaning: 'The form has more than 1 MiB besides its file.',
+    action: 'Send the file as the part `file`, and only documented fields beside it.',
+  },
+  'unsupported-encoding': {
+    status: 415,
+    meaning: 'The body has a `Content-Encoding`.',
+    action: 'Send the body without it.',
+  },
+  'expectation-failed': {
+    status: 417,
+    meaning: 'The `Expect` header is not `100-continue`.',
+    action: 'Send the request without it.',
+  },
+  'rate-limited': {
+    status: 429,
+    meaning: 'The client sent more requests in a minute than `RATE_LIMIT`.',
+    action: 'Try again after `Retry-After`.',
+  },
+  'sign-in-throttled': {
+    status: 429,
+    meaning: 'There were too many failed attempts to sign in.',
+    action: 'Try again after `Retry-After`.',
+  },
+  'headers-too-large': {
+    status: 431,
+    meaning: 'The URL and the headers are larger than 16 KiB, or there are more than 200 headers.',
+    action: 'Send fewer or shorter headers and cookies.',
+  },
+  'internal-error': {
+    status: 500,
+    meaning: 'An unexpected error. The message reveals nothing internal.',
+    action: 'Look in the log for the request id.',
+  },
+  'unsupported-method': {
+    status: 501,
+    meaning: 'The service is not a proxy, so it does not support `CONNECT`.',
+    action: 'Send the request to a proxy.',
+  },
+} as const satisfies Readonly<Record<string, ErrorDescription>>;
+
+/** The documentation of the codes of store errors. */
+const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'status'>>> = {
+  'not-found': {
+    meaning: 'The file or folder does not exist, or the path names an entry of the other kind.',
+    action: 'Check the path. List its parent folder to see what exists.',
+  },
+  'already-exists': {
+    meaning: 'The destination has a file or folder of this name.',
+    action: 'Choose another name, or send `"overwrite": true` to replace it.',
+  },
+  'folder-not-empty': {
+    meaning: 'The folder must be empty, and is not.',
+    action: 'Send the request again: another program added files meanwhile.',
+  },
+  'wrong-kind': {
+    meaning: 'The path needs a folder where a file exists, or a file where a folder exists.',
+    action: 'Choose another path, or rename the existing entry. `overwrite` does not resolve this.',
+  },
+  'invalid-path': {
+    meaning: 'The path or name has an empty segment, `.`, `..`, a control character, or is not UTF-8.',
+    action: 'Correct the path. See [Paths](http-api.md#paths).',
+  },
+  'path-too-long': {
+    meaning: 'The path is longer than 1,024 bytes, or one of its names is longer than the store allows.',
+    action: 'Shorten the name, or use fewer nested folders.',
+  },
+  'unsupported-name': {
+    meaning: 'The store cannot hold a file or folder of this name, such as `.git` in a repository.',
+    action: 'Choose another name.',
+  },
+  'root-not-allowed': {
+    meaning: 'The root folder cannot be created, deleted, renamed, moved or replaced.',
+    action: 'Name a folder below the root.',
+  },
+  'invalid-request': {
+    meaning: 'The request contradicts itself or breaks a rule that has no code of its own.',
+    action: 'Correct the request as the message says.',
+  },
+  'invalid-cursor': {
+    meaning: 'The cursor was not issued by a listing of this folder.',
+    action: 'List the folder again from the beginning.',
+  },
+  'same-path': {
+    meaning: 'The source and the destination are the same, or the new name is the current one.',
+    action: 'Choose another destination or name.',
+  },
+  'folder-into-itself': {
+    meaning: 'The destination is inside the folder that is copied or moved.',
+    action: 'Choose a destination outside the source folder.',
+  },
+  'destination-contains-source': {
+    meaning: 'The destination to replace contains the source.',
+    action: 'Choose another destination, or move the source out of that folder first.',
+  },
+  'incomplete-body': {
+    meaning: 'The request body ended early, or does not have the announced length.',
+    action: 'Send the request again. If it fails again, look for a proxy that cuts bodies short.',
+  },
+  'lfs-pointer': {
+    meaning: 'The uploaded file is a Git LFS pointer, which stands for another file.',
+    action: 'Upload the file itself.',
+  },
+  'rejected-by-store': {
+    meaning: 'The backend rejected the change as invalid. The message quotes its reason.',
+    action: 'Correct the request as the message says.',
+  },
+  'unsupported-image': {
+    meaning: 'The file is empty, or is not an image of a supported format.',
+    action: 'Request thumbnails only for JPEG, PNG, WebP, GIF, AVIF, TIFF and SVG.',
+  },
+  'damaged-image': {
+    meaning: 'The image is damaged or incomplete.',
+    action: 'Upload the image again.',
+  },
+  'condition-failed': {
+    meaning: 'A condition of the request does not hold, such as `If-Match` or `If-None-Match`.',
+    action: 'Read the current version, and decide again.',
+  },
+  'file-changed': {
+    meaning: 'The file is not the version of the request, because it changed or was deleted meanwhile.',
+    action: 'Read the current version and its `ETag`, and decide again.',
+  },
+  'name-taken': {
+    meaning: 'The request only creates new files (`If-None-Match: *`), and the name is taken.',
+    action: 'Choose another name, or send the request without the condition to replace the file.',
+  },
+  'range-unsatisfiable': {
+    meaning: 'The range starts after the last byte of the file.',
+    action: 'Request a range within the size in `Content-Range`.',
+  },
+  'too-large': {
+    meaning: 'The content exceeds a limit that has no code of its own.',
+    action: 'Send less, as the message says.',
+  },
+  'upload-too-large': {
+    meaning: 'The file is larger than `MAX_UPLOAD_SIZE`.',
+    action: 'Upload a smaller file, or raise the setting.',
+  },
+  'too-large-for-store': {
+    meaning: 'The file is larger than the store, or a proxy before it, accepts.',
+    action: 'Upload a smaller file, or use another store.',
+  },
+  'no-download-url': {
+    meaning: 'Files of 6 MB and more need a presigned URL, and the store has none for this file.',
+    action: 'Use a store with presigned URLs, or fetch the file from the backend itself.',
+  },
+  'image-too-large': {
+    meaning: 'The image exceeds a limit of thumbnails: bytes, pixels or memory.',
+    action: 'Upload the image with fewer pixels, or as a JPEG.',
+  },
+  'image-too-complex': {
+    meaning: 'The thumbnail took longer to draw than the time limit.',
+    action: 'Upload a simpler image. Holdall tries again after a minute.',
+  },
+  denied: {
+    meaning: 'The backend refuses access: the operating system, the object store or GitHub.',
+    action: 'Give the service the permission. Run `holdall doctor` to see which one.',
+  },
+  'read-only': {
+    meaning: 'The service accepts no changes, because `READ_ONLY` is set.',
+    action: 'Only read, or ask the operator.',
+  },
+  'file-archived': {
+    meaning: 'The object is in an archive storage class and cannot be read at once.',
+    action: 'Restore the object in the object store, then try again.',
+  },
+  'repository-archived': {
+    meaning: 'The repository is archived, so GitHub refuses changes.',
+    action: 'Unarchive the repository, or set `READ_ONLY=true`.',
+  },
+  'token-lacks-permission': {
+    meaning: 'The token in `GITHUB_TOKEN` cannot write to the repository.',
+    action: 'Give the token the permission "Contents: read and write", or set `READ_ONLY=true`.',
+  },
+  'branch-protected': {
+    meaning: 'A rule of the branch refuses the change.',
+    action: 'Let the owner of the token bypass the rules, or set `GITHUB_BRANCH` to another branch.',
+  },
+  unsupported: {
+    meaning: 'The store does not support the operation.',
+    action: 'Use another store. Run `holdall doctor` to see what the store supports.',
+  },
+  'unsupported-condition': {
+    meaning: 'The store cannot enforce the condition, such as `If-Match` on an upload to a disk.',
+    action: 'Send the request without the condition, or with `If-None-Match: *`.',
+  },
+  'folder-too-large': {
+    meaning: 'The folder has more entries than the backend can list.',
+    action: 'Divide the folder with another tool, such as git.',
+  },
+  'store-inconsistent': {
+    meaning: 'The object store does not behave as S3 documents, so the operation would lose data.',
+    action: 'Run `holdall doctor` to test the store.',
+  },
+  unavailable: {
+    meaning: 'The operation failed for a temporary reason that has no code of its own.',
+    action: 'Try again after `Retry-After`.',
+  },
+  'store-unreachable': {
+    meaning: 'The store did not respond, or its disk is not mounted. The operation may have been carried out.',
+    action: 'Check the result, then try again after `Retry-After`. Operators: run `holdall doctor`.',
+  },
+  'store-busy': {
+    meaning: 'The store throttles requests or fails.',
+    action: 'Try again after `Retry-After`.',
+  },
+  'store-full': {
+    meaning: 'The store has no space left, or its quota is used up.',
+    action: 'Free space in the store, or raise its quota.',
+  },
+  'store-not-writable': {
+    meaning: 'The health check cannot write to the store.',
+    action: 'Give the service write access, or set `READ_ONLY=true`.',
+  },
+  'store-misconfigured': {
+    meaning: 'A setting of the store is wrong. The message names it.',
+    action: 'Correct the setting and restart the service.',
+  },
+  'unexpected-store-response': {
+    meaning: 'The response is not from the store, for example from a proxy or a web page.',
+    action: 'Check the address of the store in the settings, and proxies before it.',
+  },
+  'bucket-not-found': {
+    meaning: 'The bucket does not exist at this endpoint.',
+    action: 'Check `S3_BUCKET` and `S3_ENDPOINT`.',
+  },
+  'invalid-bucket-name': {
+    meaning: '`S3_BUCKET` is not a valid bucket name.',
+    action: 'Set `S3_BUCKET` to the name of the bucket alone.',
+  },
+  'unknown-access-key': {
+    meaning: 'The object store does not know the access key.',
+    action: 'Check `S3_ACCESS_KEY_ID` and `S3_ENDPOINT`.',
+  },
+  'wrong-secret-key': {
+    meaning: 'The secret key does not belong to the access key.',
+    action: 'Check `S3_SECRET_ACCESS_KEY`.',
+  },
+  'expired-access-key': {
+    meaning: 'The access key is temporary or has expired.',
+    action: 'Set `S3_ACCESS_KEY_ID` and `S3_SECRET_ACCESS_KEY` to a valid key.',
+  },
+  'clock-skew': {
+    meaning: 'The clock of the server differs too much from the clock of the object store.',
+    action: 'Synchronise the clock of the server.',
+  },
+  'wrong-region': {
+    meaning: 'The bucket is in another region.',
+    action: 'Set `S3_REGION` and `S3_ENDPOINT` to the region of the bucket.',
+  },
+  'list-permission-missing': {
+    meaning: 'The access key cannot list the bucket.',
+    action: 'Give the access key the permission `s3:ListBucket` on the bucket.',
+  },
+  'token-rejected': {
+    meaning: 'GitHub rejects the token: it is wrong, has expired, or cannot read the repository.',
+    action: 'Set `GITHUB_TOKEN` to a valid token with access to the repository.',
+  },
+  'repository-not-found': {
+    meaning: 'The repository does not exist, or the token cannot see it.',
+    action: 'Check `GITHUB_OWNER`, `GITHUB_REPO` and the token.',
+  },
+  'branch-not-found': {
+    meaning: 'The branch does not exist.',
+    action: 'Check `GITHUB_BRANCH`, or set `GITHUB_CREATE_BRANCH=true`.',
+  },
+  'quota-exhausted': {
+    meaning: 'The request quota of GitHub is exhausted.',
+    action: 'Try again after `Retry-After`, or use a token with a larger quota.',
+  },
+  'outcome-unknown': {
+    meaning: 'GitHub did not confirm the change. It may have been made.',
+    action: 'Check the result before you send the request again.',
+  },
+  'listing-incomplete': {
+    meaning: 'The store does not list an existing file, so Holdall removed nothing.',
+    action: 'Send the request again. If it fails again, run `holdall doctor`.',
+  },
+  'file-busy': {
+    meaning: 'Other programs change the file or branch too often for a consistent read or write.',
+    action: 'Try again after `Retry-After`.',
+  },
+  'temporary-folder-full': {
+    meaning: 'The folder for temporary files (`TMPDIR`) is full.',
+    action: 'Send the form field `prefix` before the file, or free space in `TMPDIR`.',
+  },
+  'cache-unavailable': {
+    meaning: 'The cache folder (`CACHE_DIR`) is full or not writable.',
+    action: 'Free space in `CACHE_DIR`, or correct its permissions.',
+  },
+  'thumbnail-failed': {
+    meaning: 'The process that draws thumbnails ended, for example because the server is out of memory.',
+    action: 'Try again after `Retry-After`.',
+  },
+  overloaded: {
+    meaning: 'Too many operations of this kind run at the same time.',
+    action: 'Try again after `Retry-After`.',
+  },
+  'shutting-down': {
+    meaning: 'The service is stopping.',
+    action: 'Try again after `Retry-After`.',
+  },
+  'sessions-unavailable': {
+    meaning: 'The list of revoked sessions cannot be read or written.',
+    action: 'Try again later. Operators: check `STATE_DIR` or `REDIS_URL`.',
+  },
+  'identity-provider-unavailable': {
+    meaning: 'The OpenID Connect provider or the issuer of tokens does not respond as expected.',
+    action: 'Try again later. Operators: check `OIDC_ISSUER`, `JWT_ISSUER` and the log.',
+  },
+};
+
+/** The `code` of a failure: stable, for programs and translations. */
+export type ErrorCode = StoreErrorCode | keyof typeof HTTP_ERRORS;
+
+/** Every error code of the HTTP API. */
+export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorDescription>> = {
+  ...HTTP_ERRORS,
+  ...withStatus(STORE_ERRORS),
+};
+
+function withStatus(descriptions: typeof STORE_ERRORS): Record<StoreErrorCode, ErrorDescription> {
+  const codes = Object.keys(descriptions) as StoreErrorCode[];
+  const entries = codes.map((code) => [code, { status: STATUS_OF_KIND[KIND_OF_CODE[code]], ...descriptions[code] }]);
+  return Object.fromEntries(entries) as Record<StoreErrorCode, ErrorDescription>;
+}
