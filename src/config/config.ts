@@ -17,7 +17,7 @@ export function readConfig(environment: Variables): Config {
     if (given === null) continue;
     const reading = setting.read(given);
     if ('value' in reading) values[name] = reading.value;
-    else problems.set(name, `${name} ${reading.problem}${describe(given, setting)}. ${exampleOf(name)}`);
+    else problems.set(name, `${name} ${reading.problem}${describeValue(given, setting)}. ${exampleOf(name)}`);
   }
   const config = values as Partial<Config>;
   // An invalid setting is reported only once.
@@ -43,10 +43,10 @@ function findMissing(config: Partial<Config>, isMissing: (name: SettingName) => 
   if (!backend) return [];
   const problems = (Object.entries(backend.settings) as [SettingName, Setting<unknown>][])
     .filter(([name, { isRequired }]) => isRequired && isMissing(name))
-    .map(([name]) => `${name} is needed for STORAGE_TYPE=${type}. ${exampleOf(name)}`);
+    .map(([name]) => `${name} is required for STORAGE_TYPE=${type}. ${exampleOf(name)}`);
   for (const { name, reason } of backend.requirements ?? []) {
     const because = isMissing(name) ? reason(config) : undefined;
-    if (because !== undefined) problems.push(`${name} is needed ${because}. ${exampleOf(name)}`);
+    if (because !== undefined) problems.push(`${name} is required ${because}. ${exampleOf(name)}`);
   }
   return problems;
 }
@@ -86,39 +86,37 @@ type Variables = Readonly<Record<string, string | undefined>>;
 function findContradictions(config: Partial<Config>, isMissing: (name: SettingName) => boolean): string[] {
   const problems: string[] = [];
   if (config.ACCESS !== undefined && config.ACCESS_FILE !== undefined) {
-    problems.push('ACCESS=open and ACCESS_FILE contradict each other: take one of them away.');
+    problems.push('ACCESS=open and ACCESS_FILE exclude each other. Remove one of them.');
   }
   const isUndecided = isMissing('ACCESS') && isMissing('ACCESS_FILE');
-  for (const name of FOR_OTHERS) {
+  const alternatives = `${exampleOf('ACCESS_FILE')}; or ACCESS=open, which gives everyone all permissions.`;
+  for (const name of REMOTE_ACCESS_SETTINGS) {
     if (config[name] === undefined || !isUndecided) continue;
+    problems.push(`ACCESS_FILE is required for ${name}. ${alternatives}`);
+  }
+  if (isUndecided && config.HOST !== undefined && !isLoopback(config.HOST)) {
+    problems.push(`ACCESS_FILE is required, because other machines can reach HOST=${config.HOST}. ${alternatives}`);
+  }
+  const { CONTENT_ORIGIN: contentUrl, PUBLIC_URL: publicUrl } = config;
+  if (contentUrl && publicUrl && new URL(contentUrl).hostname === new URL(publicUrl).hostname) {
     problems.push(
-      `${name} is for a service that others reach: ACCESS_FILE is needed then. ${exampleOf('ACCESS_FILE')}; or ACCESS=open, if everybody who reaches it may do everything.`,
+      `CONTENT_ORIGIN must have another host than PUBLIC_URL, so that browsers keep file contents from the web UI. ${exampleOf('CONTENT_ORIGIN')}`,
     );
   }
-  const isOpenToOthers = config.HOST !== undefined && !isLoopback(config.HOST);
-  if (isOpenToOthers && isUndecided) {
-    problems.push(
-      `ACCESS_FILE is needed, since HOST=${config.HOST} is reached by others: it says who may do what. ${exampleOf('ACCESS_FILE')}; or ACCESS=open, if everybody who reaches the port may do everything.`,
-    );
-  }
-  const { CONTENT_ORIGIN: contents, PUBLIC_URL: page } = config;
-  if (contents !== undefined && page !== undefined && new URL(contents).hostname === new URL(page).hostname) {
-    problems.push(
-      `CONTENT_ORIGIN must be another host than that of PUBLIC_URL: it keeps the two apart. ${exampleOf('CONTENT_ORIGIN')}`,
-    );
-  }
-  for (const [first, ...others] of NEEDED_WITH) {
-    if (config[first] === undefined) continue;
-    for (const other of others.filter(isMissing)) problems.push(`${other} is needed for ${first}. ${exampleOf(other)}`);
+  for (const [name, ...required] of REQUIRED_TOGETHER) {
+    if (config[name] === undefined) continue;
+    for (const other of required.filter(isMissing)) {
+      problems.push(`${other} is required for ${name}. ${exampleOf(other)}`);
+    }
   }
   return problems;
 }
 
 /** Settings that imply that other machines reach the service. */
-const FOR_OTHERS = ['PUBLIC_URL', 'TRUST_PROXY'] as const satisfies readonly SettingName[];
+const REMOTE_ACCESS_SETTINGS = ['PUBLIC_URL', 'TRUST_PROXY'] as const satisfies readonly SettingName[];
 
-/** Settings that require others: the first name needs the rest. */
-const NEEDED_WITH = [
+/** Settings that require others: the first name requires the rest. */
+const REQUIRED_TOGETHER = [
   ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'PUBLIC_URL', 'ACCESS_FILE'],
   ['OIDC_CLIENT_ID', 'OIDC_ISSUER'],
   ['OIDC_CLIENT_SECRET', 'OIDC_ISSUER'],
@@ -129,10 +127,10 @@ const NEEDED_WITH = [
   ['SECURITY_EXPIRES', 'SECURITY_CONTACT'],
 ] as const satisfies readonly (readonly [SettingName, ...SettingName[]])[];
 
-function describe(given: string, setting: Setting<unknown>): string {
+function describeValue(given: string, setting: Setting<unknown>): string {
   // A URL can contain a password or a token by mistake.
   const mayHoldSecret = setting.isSecret || /[@?]/.test(given);
-  return mayHoldSecret ? '' : `, and is ${JSON.stringify(given)}`;
+  return mayHoldSecret ? '' : `, not ${JSON.stringify(given)}`;
 }
 
 /** The variables of an environment file. */

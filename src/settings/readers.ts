@@ -22,15 +22,15 @@ export const oneOf =
     const value = choices.find((choice) => choice === given);
     if (value !== undefined) return { value };
     const [only, ...others] = choices;
-    return { problem: others.length === 0 ? `must be ${only}, or not be set` : `must be one of ${choices.join(', ')}` };
+    return { problem: others.length === 0 ? `must be ${only} or unset` : `must be one of ${choices.join(', ')}` };
   };
 
 export const integer =
-  (least: number, most: number): Reader<number> =>
+  (min: number, max: number): Reader<number> =>
   (given) => {
     const value = Number(given);
-    if (/^\d+$/.test(given) && value >= least && value <= most) return { value };
-    return { problem: `must be a whole number from ${least} to ${most}` };
+    if (/^\d+$/.test(given) && value >= min && value <= max) return { value };
+    return { problem: `must be a whole number from ${min} to ${max}` };
   };
 
 /** Reads a number from 0 to 1. */
@@ -48,7 +48,7 @@ export const pairs: Reader<Readonly<Record<string, string>>> = (given) => {
   try {
     return { value: Object.fromEntries(entries.map((found) => [found?.[1], decodeURIComponent(found?.[2] ?? '%')])) };
   } catch {
-    return { problem: 'must be name=value, or several with commas between them, with %20 for a space in a value' };
+    return { problem: 'must be name=value pairs, separated by commas, with %20 for a space in a value' };
   }
 };
 
@@ -92,7 +92,7 @@ export const url =
     }
     const value = given.replace(/(?<!\/)\/+$/, '');
     if (path || parsed.pathname === '/') return { value };
-    return { problem: 'must be a URL without a path: the name of a host, and a port at the most' };
+    return { problem: 'must be a URL without a path' };
   };
 
 /** Reads a text without line breaks and other control characters. */
@@ -102,19 +102,19 @@ export const oneLine: Reader<string> = (given) =>
     : { problem: 'must be one line of at most 500 characters' };
 
 export const emailAddress: Reader<string> = (given) =>
-  /^[^\s@<>]+@[^\s@<>]+$/.test(given) ? { value: given } : { problem: 'must be an e-mail address' };
+  /^[^\s@<>]+@[^\s@<>]+$/.test(given) ? { value: given } : { problem: 'must be an email address' };
 
 /** Reads a secret unchanged. */
 export const password: Reader<string> = (given) =>
-  /^[\x21-\x7e]+$/.test(given) ? { value: given } : { problem: 'must have no spaces, and none but ASCII characters' };
+  /^[\x21-\x7e]+$/.test(given) ? { value: given } : { problem: 'must contain only ASCII characters, without spaces' };
 
 /** Reads a secret unchanged, with a minimum length. */
 export const secret =
-  (leastBytes: number): Reader<Buffer> =>
+  (minBytes: number): Reader<Buffer> =>
   (given) => {
     const value = Buffer.from(given);
-    if (value.length >= leastBytes) return { value };
-    return { problem: `must have at least ${leastBytes} bytes, and has ${value.length}` };
+    if (value.length >= minBytes) return { value };
+    return { problem: `must have at least ${minBytes} bytes, not ${value.length}` };
   };
 
 /** Reads the URL of an identity provider: HTTPS, because its responses identify users, or loopback. */
@@ -134,22 +134,22 @@ export const issuer: Reader<string> = (given) => {
 export const contentOrigin: Reader<string> = (given) => {
   const reading = url({ path: false })(given);
   if (!('value' in reading) || URL.parse(given)?.hostname.startsWith('[') !== true) return reading;
-  return { problem: 'must have the name of a host, or an address of IPv4' };
+  return { problem: 'must have a host name or an IPv4 address' };
 };
 
 /** Reads the name of a claim. */
 export const claim: Reader<string> = (given) =>
-  /^[\x21-\x7e]{1,200}$/.test(given) ? { value: given } : { problem: 'must be the name of a claim, without spaces' };
+  /^[\x21-\x7e]{1,200}$/.test(given) ? { value: given } : { problem: 'must be a claim name without spaces' };
 
 /** Reads a comma-separated list of addresses, networks and `loopback`. */
 export const proxies: Reader<readonly string[]> = (given) => {
   const value = given.split(',').map((part) => part.trim());
   if (value.some((part) => /^[\da-f.:]+\/0+$/i.test(part))) {
-    return { problem: 'must be the proxies alone: a network with /0 would trust everybody' };
+    return { problem: 'must not contain a network with /0, which would trust every client' };
   }
   return value.every(isProxy)
     ? { value }
-    : { problem: 'must be addresses of IP, networks such as 10.0.0.0/8, or loopback, with commas between them' };
+    : { problem: 'must be IP addresses, networks such as 10.0.0.0/8, or loopback, separated by commas' };
 };
 
 function isProxy(given: string): boolean {
@@ -166,7 +166,7 @@ function isProxy(given: string): boolean {
 export const logDestination: Reader<string> = (given) =>
   given === 'stdout' || given === 'off' || (given.includes('/') && !given.endsWith('/'))
     ? { value: given }
-    : { problem: 'must be stdout, off, or the path of a file with a "/" in it, such as ./audit.log' };
+    : { problem: 'must be stdout, off, or a file path that contains a "/", such as ./audit.log' };
 
 /** Reads the URL of a Redis server. */
 export const redisUrl: Reader<string> = (given) => {

@@ -135,16 +135,16 @@ describe('readConfig', () => {
       /must be a number of bytes, with or without a unit: .*KiB/,
     ],
     ['CACHE_SIZE', ['none'], /must be a number of bytes/],
-    ['ACCESS', ['Open', 'closed', 'true'], /must be open, or not be set, and is /],
+    ['ACCESS', ['Open', 'closed', 'true'], /must be open or unset, not /],
     [
       'AUDIT_LOG',
       ['none', 'Off', 'log', 'audit.log', 'logs/'],
-      /must be stdout, off, or the path of a file with a "\/" in it/,
+      /must be stdout, off, or a file path that contains a "\/"/,
     ],
     [
       'TRUST_PROXY',
       ['true', '10.0.0.0/33', 'fe80::/129', '10.0.0', 'proxy.example.org', '1.2.3.4,,5.6.7.8', '1.2.3.4/8/8'],
-      /must be addresses of IP, networks such as 10\.0\.0\.0\/8, or loopback/,
+      /must be IP addresses, networks such as 10\.0\.0\.0\/8, or loopback/,
     ],
     ['SESSION_LIFETIME', ['59', '7d'], /from 60 to 31536000/],
     ['IDLE_TIMEOUT', ['0', '1m'], /from 1 to 86400/],
@@ -161,7 +161,7 @@ describe('readConfig', () => {
         assert.deepEqual(others, [], text);
         assert.match(problem, rule, text);
         assert.ok(problem.startsWith(`${name} must be `), problem);
-        assert.ok(problem.includes(`, and is ${JSON.stringify(text)}.`), problem);
+        assert.ok(problem.includes(`, not ${JSON.stringify(text)}.`), problem);
         assert.ok(problem.endsWith(` Example: ${name}=${SETTINGS[name].example}`), problem);
       }
     });
@@ -169,11 +169,7 @@ describe('readConfig', () => {
 
   it('rejects a TRUST_PROXY network that contains all addresses', () => {
     for (const text of ['0.0.0.0/0', '::/0', '10.0.0.0/0', 'loopback, ::/00']) {
-      assert.match(
-        problemsIn({ TRUST_PROXY: text }).join(),
-        /^TRUST_PROXY must be the proxies alone: .* everybody/,
-        text,
-      );
+      assert.match(problemsIn({ TRUST_PROXY: text }).join(), /^TRUST_PROXY must not contain a network with \/0/, text);
     }
   });
 
@@ -196,7 +192,7 @@ describe('readConfig', () => {
       const problems = problemsIn({ SIGNING_KEY: secret, PORT: 'http' });
       assert.equal(problems.length, 2);
       const keyProblem = problems.find((problem) => problem.startsWith('SIGNING_KEY'));
-      assert.match(keyProblem ?? '', new RegExp(`at least 32 bytes, and has ${secret.length}\\.`));
+      assert.match(keyProblem ?? '', new RegExp(`at least 32 bytes, not ${secret.length}\\.`));
       assert.throws(
         () => readConfig({ SIGNING_KEY: secret, PORT: 'http' }),
         (error) => error instanceof Error && !error.message.includes(secret) && !String(error.stack).includes(secret),
@@ -235,7 +231,7 @@ describe('The S3 settings', () => {
     for (const name of ['S3_BUCKET', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'S3_ENDPOINT'] as const) {
       const [problem = '', ...others] = problemsIn(without(name));
       assert.deepEqual(others, []);
-      assert.ok(problem.startsWith(`${name} is needed`) && problem.includes(`Example: ${name}=`), problem);
+      assert.ok(problem.startsWith(`${name} is required`) && problem.includes(`Example: ${name}=`), problem);
       assert.deepEqual(problemsIn({ ...without(name), STORAGE_TYPE: 'disk' }), []);
     }
     assert.equal(problemsIn({ STORAGE_TYPE: 's3' }).length, 4);
@@ -339,7 +335,7 @@ describe('The GitHub settings', () => {
     for (const name of ['GITHUB_OWNER', 'GITHUB_REPO'] as const) {
       const [problem = '', ...others] = problemsIn({ ...REPOSITORY, [name]: '' });
       assert.deepEqual(others, []);
-      assert.ok(problem.startsWith(`${name} is needed for STORAGE_TYPE=github. Example: ${name}=`), problem);
+      assert.ok(problem.startsWith(`${name} is required for STORAGE_TYPE=github. Example: ${name}=`), problem);
     }
     assert.deepEqual(problemsIn({ GITHUB_OWNER: '', GITHUB_REPO: '' }), []);
     assert.equal(problemsIn({ STORAGE_TYPE: 'github' }).length, 3);
@@ -349,7 +345,7 @@ describe('The GitHub settings', () => {
     const without = { ...REPOSITORY, GITHUB_TOKEN: '' };
     const [problem = '', ...others] = problemsIn(without);
     assert.deepEqual(others, []);
-    assert.ok(problem.startsWith('GITHUB_TOKEN is needed for STORAGE_TYPE=github, unless READ_ONLY=true.'), problem);
+    assert.ok(problem.startsWith('GITHUB_TOKEN is required for STORAGE_TYPE=github, unless READ_ONLY=true.'), problem);
     assert.equal(readConfig({ ...without, READ_ONLY: 'true' }).GITHUB_TOKEN, undefined);
   });
 
@@ -361,14 +357,14 @@ describe('The GitHub settings', () => {
       const [problem = '', ...others] = problemsIn({ ...REPOSITORY, ...both, [name]: '' });
       assert.deepEqual(others, []);
       assert.ok(
-        problem.startsWith(`${name} is needed with GITHUB_AUTHOR_`) && problem.includes(`Example: ${name}=`),
+        problem.startsWith(`${name} is required with GITHUB_AUTHOR_`) && problem.includes(`Example: ${name}=`),
         problem,
       );
     }
     // An invalid half is reported once, as invalid.
     const [problem = '', ...others] = problemsIn({ ...REPOSITORY, ...both, GITHUB_AUTHOR_EMAIL: 'jane' });
     assert.deepEqual(others, []);
-    assert.match(problem, /^GITHUB_AUTHOR_EMAIL must be an e-mail address/);
+    assert.match(problem, /^GITHUB_AUTHOR_EMAIL must be an email address/);
   });
 
   it('default to one worker', () => {
@@ -443,10 +439,7 @@ describe('The access settings', () => {
     ]) {
       const [problem = '', ...others] = problemsIn({ HOST });
       assert.deepEqual(others, []);
-      assert.match(
-        problem,
-        /^ACCESS_FILE is needed, since HOST=.* is reached by others: .* or ACCESS=open, if everybody/,
-      );
+      assert.match(problem, /^ACCESS_FILE is required, because other machines can reach HOST=.* or ACCESS=open/);
       assert.deepEqual(problemsIn({ HOST, ACCESS: 'open' }), []);
       assert.deepEqual(problemsIn({ HOST, ...FILE }), []);
     }
@@ -460,7 +453,7 @@ describe('The access settings', () => {
     for (const environment of environments) {
       const [problem = '', ...others] = problemsIn(environment);
       assert.deepEqual(others, []);
-      assert.match(problem, /^(PUBLIC_URL|TRUST_PROXY) is for a service that others reach: ACCESS_FILE is needed then/);
+      assert.match(problem, /^ACCESS_FILE is required for (PUBLIC_URL|TRUST_PROXY)\./);
       assert.deepEqual(problemsIn({ ...environment, ...FILE }), []);
       assert.deepEqual(problemsIn({ ...environment, ACCESS: 'open' }), []);
     }
@@ -468,7 +461,7 @@ describe('The access settings', () => {
 
   it('reject ACCESS=open together with ACCESS_FILE', () => {
     assert.deepEqual(problemsIn({ ACCESS: 'open', ...FILE }), [
-      'ACCESS=open and ACCESS_FILE contradict each other: take one of them away.',
+      'ACCESS=open and ACCESS_FILE exclude each other. Remove one of them.',
     ]);
   });
 
@@ -477,17 +470,17 @@ describe('The access settings', () => {
       problemsIn(environment).map((problem) => problem.split('. ')[0]);
     const OIDC_ISSUER = 'https://login.example.org';
     assert.deepEqual(firstSentences({ OIDC_ISSUER }), [
-      'OIDC_CLIENT_ID is needed for OIDC_ISSUER',
-      'PUBLIC_URL is needed for OIDC_ISSUER',
-      'ACCESS_FILE is needed for OIDC_ISSUER',
+      'OIDC_CLIENT_ID is required for OIDC_ISSUER',
+      'PUBLIC_URL is required for OIDC_ISSUER',
+      'ACCESS_FILE is required for OIDC_ISSUER',
     ]);
     assert.deepEqual(firstSentences({ OIDC_CLIENT_ID: 'a', OIDC_CLIENT_SECRET: 'b' }), [
-      'OIDC_ISSUER is needed for OIDC_CLIENT_ID',
-      'OIDC_ISSUER is needed for OIDC_CLIENT_SECRET',
+      'OIDC_ISSUER is required for OIDC_CLIENT_ID',
+      'OIDC_ISSUER is required for OIDC_CLIENT_SECRET',
     ]);
     assert.deepEqual(firstSentences({ JWT_ISSUER: 'https://login.example.org' }), [
-      'JWT_AUDIENCE is needed for JWT_ISSUER',
-      'ACCESS_FILE is needed for JWT_ISSUER',
+      'JWT_AUDIENCE is required for JWT_ISSUER',
+      'ACCESS_FILE is required for JWT_ISSUER',
     ]);
     const PUBLIC_URL = 'https://files.example.org';
     assert.deepEqual(problemsIn({ OIDC_ISSUER, OIDC_CLIENT_ID: 'holdall', PUBLIC_URL, ...FILE }), []);
@@ -507,11 +500,8 @@ describe('The access settings', () => {
     const CONTENT_ORIGIN = 'https://contents.example.org';
     assert.deepEqual(problemsIn({ PUBLIC_URL, CONTENT_ORIGIN, ...FILE }), []);
     const [sameHost = ''] = problemsIn({ PUBLIC_URL, CONTENT_ORIGIN: 'https://FILES.example.org:8443/', ...FILE });
-    assert.match(sameHost, /^CONTENT_ORIGIN must be another host than that of PUBLIC_URL/);
-    assert.match(
-      problemsIn({ CONTENT_ORIGIN: 'http://[::1]:8080' }).join(),
-      /^CONTENT_ORIGIN must have the name of a host/,
-    );
+    assert.match(sameHost, /^CONTENT_ORIGIN must have another host than PUBLIC_URL/);
+    assert.match(problemsIn({ CONTENT_ORIGIN: 'http://[::1]:8080' }).join(), /^CONTENT_ORIGIN must have a host name/);
   });
 
   it('never report the REDIS_URL, which may contain a password', () => {

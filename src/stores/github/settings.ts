@@ -39,19 +39,19 @@ export interface GitHubOptions {
 const ownerName: Reader<string> = (given) =>
   /^[A-Za-z0-9](?:[\w-]{0,38})$/.test(given)
     ? { value: given }
-    : { problem: 'must be the name of a person or an organisation, of letters, digits and hyphens' };
+    : { problem: 'must be the name of a user or an organization: letters, digits and hyphens' };
 
 /** Reads the name of a repository. Rejects a URL, and a name with its owner. */
 const repositoryName: Reader<string> = (given) =>
   /^[\w.-]{1,100}$/.test(given) && !/^\.{1,2}$/.test(given)
     ? { value: given }
-    : { problem: "must be the repository's name alone, of letters, digits, dots, hyphens and underscores" };
+    : { problem: 'must be a repository name without its owner: letters, digits, dots, hyphens and underscores' };
 
 /** Reads the name of a branch, by the rules of `git check-ref-format`. */
 const branchName: Reader<string> = (given) =>
   BRANCH.test(given) && !/(^|\/)\.|\.lock(\/|$)|\.\.|\/\/|@\{/.test(given)
     ? { value: given }
-    : { problem: 'must be the name of a branch, without "refs/heads/", spaces or any of ~^:?*[\\' };
+    : { problem: 'must be a branch name without "refs/heads/", spaces or any of ~^:?*[\\' };
 
 const BRANCH = /^(?!refs\/)(?!@$)(?![-/])[^\u0000-\u0020\u007f~^:?*[\\]{1,255}(?<![/.])$/;
 

@@ -8,13 +8,11 @@ import type { S3Options } from './bucket.ts';
 const bucketName: Reader<string> = (given) =>
   /^[A-Za-z0-9][\w.-]{0,254}$/.test(given)
     ? { value: given }
-    : { problem: "must be the bucket's name alone, of letters, digits, dots and hyphens" };
+    : { problem: 'must be a bucket name: letters, digits, dots and hyphens' };
 
 /** Reads the name of a region. */
 const region: Reader<string> = (given) =>
-  /^[\w-]{1,64}$/.test(given)
-    ? { value: given }
-    : { problem: 'must be the name of a region, of letters, digits and hyphens' };
+  /^[\w-]{1,64}$/.test(given) ? { value: given } : { problem: 'must be a region name: letters, digits and hyphens' };
 
 /** The settings of a bucket. */
 export const S3_SETTINGS = {
