@@ -5,7 +5,7 @@ import { type RequestOptions, type Response, sendRequest } from '../checks/reque
 import type { Config } from '../config/settings.ts';
 import type { StoreSubject } from '../stores/backend.ts';
 import { networkProblem } from '../stores/network.ts';
-import { escapePath } from '../stores/s3/keys.ts';
+import { encodeKey } from '../stores/s3/keys.ts';
 
 /** The public URL of the service, and how to send requests to it. */
 export interface AddressSubject {
@@ -180,7 +180,7 @@ export type PassageSubject = AddressSubject & StoreSubject;
 
 /** Returns the request path of a probe file for a route. */
 export function pathOf(route: string, { probe }: PassageSubject, name: string): string {
-  return `${route}${escapePath(probe + name)}`;
+  return `${route}${encodeKey(probe + name)}`;
 }
 
 export const ADVICE_ON_TOKEN =

@@ -436,8 +436,8 @@ const STORE_ERRORS: Readonly<Record<StoreErrorCode, Omit<ErrorDescription, 'stat
     action: 'Check `S3_SECRET_ACCESS_KEY`.',
   },
   'expired-access-key': {
-    meaning: 'The access key is temporary or has expired.',
-    action: 'Set `S3_ACCESS_KEY_ID` and `S3_SECRET_ACCESS_KEY` to a valid key.',
+    meaning: 'The temporary credentials of the object store have expired.',
+    action: 'Set `S3_ACCESS_KEY_ID`, `S3_SECRET_ACCESS_KEY` and `S3_SESSION_TOKEN` to valid credentials.',
   },
   'clock-skew': {
     meaning: 'The clock of the server differs too much from the clock of the object store.',

@@ -11,11 +11,12 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import type { S3Options } from '../../src/stores/s3/bucket.ts';
+import type { Credentials } from '../../src/stores/s3/credentials.ts';
 import { type ObjectStore, testObjectStore } from './object-store.ts';
 
 /** A new bucket in the object store of the tests. */
 export interface TestBucket {
-  readonly settings: Omit<S3Options, 'warn'>;
+  readonly settings: Omit<S3Options, 'warn'> & { readonly credentials: Credentials };
   /** Reads and changes the bucket directly, past the service. */
   readonly client: S3Client;
   readonly name: string;
@@ -79,8 +80,7 @@ export async function createBucket(store: ObjectStore = testObjectStore()): Prom
       bucket: name,
       endpoint,
       region,
-      accessKeyId,
-      secretAccessKey,
+      credentials: { accessKeyId, secretAccessKey },
       addressing: 'path',
       publicUrl: undefined,
       concurrency: 64,

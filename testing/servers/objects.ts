@@ -8,7 +8,7 @@ import type { TestBucket } from './bucket.ts';
 type InBucket = { readonly bucket: TestBucket };
 
 /** Bytes up to which a test has objects copied in one request: the parts of an object may have no fewer. */
-export const COPY_LIMIT = 5 * 2 ** 20;
+export const MAX_COPY_BYTES = 5 * 2 ** 20;
 
 /** Two different objects of one size, which is over that: they are copied in two parts. The parts differ. */
 export const LARGE = Buffer.alloc(6 * 2 ** 20, 'a large object ');

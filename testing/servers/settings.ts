@@ -8,8 +8,8 @@ export function settingsOf({ settings }: Pick<TestBucket, 'settings'>): Record<s
     S3_BUCKET: settings.bucket,
     S3_ENDPOINT: settings.endpoint ?? '',
     S3_REGION: settings.region,
-    S3_ACCESS_KEY_ID: settings.accessKeyId,
-    S3_SECRET_ACCESS_KEY: settings.secretAccessKey,
+    S3_ACCESS_KEY_ID: settings.credentials.accessKeyId,
+    S3_SECRET_ACCESS_KEY: settings.credentials.secretAccessKey,
     // Nothing of a test's stays in the home of who runs it.
     CACHE_SIZE: '0',
   };

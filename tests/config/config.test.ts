@@ -234,7 +234,14 @@ describe('The S3 settings', () => {
       assert.ok(problem.startsWith(`${name} is required`) && problem.includes(`Example: ${name}=`), problem);
       assert.deepEqual(problemsIn({ ...without(name), STORAGE_TYPE: 'disk' }), []);
     }
-    assert.equal(problemsIn({ STORAGE_TYPE: 's3' }).length, 4);
+    assert.equal(problemsIn({ STORAGE_TYPE: 'r2' }).length, 4);
+  });
+
+  it('do not require an access key for STORAGE_TYPE=s3', () => {
+    const { S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, ...settings } = BUCKET;
+    assert.deepEqual(problemsIn(settings), []);
+    assert.deepEqual(problemsIn({ ...settings, S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY, S3_SESSION_TOKEN: 'a' }), []);
+    assert.equal(problemsIn({ ...settings, S3_SESSION_TOKEN: 'a' }).length, 2);
   });
 
   it('do not require S3_ENDPOINT for an AWS region, except for R2', () => {

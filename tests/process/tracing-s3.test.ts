@@ -42,6 +42,6 @@ describe('Traces of a service with a bucket', () => {
     }
     const { requests } = traced.collector;
     const sent = requests.map(({ body }) => body.toString('latin1')).join('\n') + traced.holdall.printed();
-    assert.doesNotMatch(sent, new RegExp(`Signature|Credential|${bucket.settings.secretAccessKey}`));
+    assert.doesNotMatch(sent, new RegExp(`Signature|Credential|${bucket.settings.credentials.secretAccessKey}`));
   });
 });

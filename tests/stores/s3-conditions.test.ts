@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { describe, it } from 'node:test';
-import { bytesAt, COPY_LIMIT, put, transfersOf } from '../../testing/servers/objects.ts';
+import { bytesAt, MAX_COPY_BYTES, put, transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied } from '../../testing/servers/proxied-bucket.ts';
 import { type Interceptor, refusal, type S3Request } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, textOf, treeOf, upload } from '../contract/bytes.ts';
@@ -61,7 +61,7 @@ describe('A store that returns 412 for conditions that hold', () => {
   const operations = ['CopyObject', 'UploadPartCopy', 'CompleteMultipartUpload', 'DeleteObject', 'PutObject'];
 
   it('copies, moves and replaces small and large objects, and enforces each condition', async (t) => {
-    const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
+    const opened = await openProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
     const { store, proxy, bucket, warnings } = opened;
     proxy.intercept(refuseConditions(412, 'PreconditionFailed', ...operations));
     const { copy, move, moveFolder } = transfersOf(store);
@@ -103,9 +103,9 @@ describe('A store that returns 412 for conditions that hold', () => {
 });
 
 describe('A store that does not support UploadPartCopy', () => {
-  for (const copyLimit of isFullForm ? [COPY_LIMIT, 5 * 2 ** 30] : [COPY_LIMIT]) {
-    it(`copies large objects without it (CopyObject limit: ${copyLimit} bytes)`, async (t) => {
-      const opened = await openProxied(t, { copyLimit });
+  for (const maxCopyBytes of isFullForm ? [MAX_COPY_BYTES, 5 * 2 ** 30] : [MAX_COPY_BYTES]) {
+    it(`copies large objects without it (CopyObject limit: ${maxCopyBytes} bytes)`, async (t) => {
+      const opened = await openProxied(t, { maxCopyBytes });
       const { store, proxy, bucket, warnings } = opened;
       for (const response of [refusal(501, 'NotImplemented'), { status: 200, headers: { etag: '"1"' } }]) {
         proxy.intercept(({ operation }) => (operation === 'UploadPartCopy' ? response : undefined));

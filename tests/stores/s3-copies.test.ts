@@ -4,8 +4,8 @@ import {
   ATTRIBUTES,
   attributesOf,
   bytesAt,
-  COPY_LIMIT,
   LARGE,
+  MAX_COPY_BYTES,
   OTHER,
   put,
   transfersOf,
@@ -21,7 +21,7 @@ export const needs: readonly Need[] = ['bucket'];
 describe('A copy of a large object', () => {
   for (const replace of isFullForm ? [false, true] : [false]) {
     it(`uses UploadPartCopy and keeps the type and metadata (replace: ${replace})`, async (t) => {
-      const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
+      const opened = await openProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
       const { store, proxy, bucket } = opened;
       await put(opened, 'a', LARGE);
       const source = await store.stat(file('a'));
@@ -40,7 +40,7 @@ describe('A copy of a large object', () => {
   }
 
   it('leaves the destination unchanged and no parts when a part fails', async (t) => {
-    const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
+    const opened = await openProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
     const { store, proxy, bucket } = opened;
     await put(opened, 'a', LARGE);
     await store.write(file('b'), upload('old'));
@@ -58,7 +58,7 @@ describe('A copy of a large object', () => {
   });
 
   it('restarts when the source changes, so that all parts are of one version', async (t) => {
-    const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
+    const opened = await openProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
     const { store, proxy } = opened;
     await put(opened, 'a', LARGE);
     const change = async () => {
@@ -79,7 +79,7 @@ describe('A copy or move without replace', () => {
     ['large', LARGE],
   ] as const) {
     it(`rejects with already-exists when another client creates the destination meanwhile (${size} object)`, async (t) => {
-      const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
+      const opened = await openProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
       const { store, proxy, bucket } = opened;
       await put(opened, 'a', content);
       const operation = size === 'small' ? 'PutObject' : 'CreateMultipartUpload';
@@ -102,7 +102,7 @@ describe('A copy or move without replace', () => {
   }
 
   it('succeeds when the response to a completed copy is lost', async (t) => {
-    const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
+    const opened = await openProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
     await put(opened, 'small', 'text');
     await put(opened, 'large', LARGE);
     for (const [path, operation] of [

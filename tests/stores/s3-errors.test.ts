@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type ErrorKind, isStoreError, type StoreError } from '../../src/model/error.ts';
 import type { Store } from '../../src/model/store.ts';
-import type { S3Options } from '../../src/stores/s3/bucket.ts';
 import { S3ErrorResponse, toStoreError } from '../../src/stores/s3/errors.ts';
 import { openS3 } from '../../src/stores/s3/s3.ts';
+import type { TestBucket } from '../../testing/servers/bucket.ts';
 import { openProxied, serveProxied } from '../../testing/servers/proxied-bucket.ts';
 import { firstOf, type OwnAnswer, refusal } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, textOf, upload } from '../contract/bytes.ts';
@@ -103,7 +103,7 @@ describe('A request to a store that is busy or failing', { concurrency: true }, 
 });
 
 describe('translate', () => {
-  const context = { key: undefined, bucket: 'b', endpoint: undefined };
+  const context = { key: undefined, bucket: 'b', endpoint: undefined, accessKey: 'the access key in S3_ACCESS_KEY_ID' };
   const date = 'Sun, 06 Nov 1994 08:49:37 GMT';
   for (const [status, header, seconds] of [
     [503, '30', 30],
@@ -149,7 +149,7 @@ describe('translate', () => {
 });
 
 describe('An error code of a store', () => {
-  const context = { key: 'a', bucket: 'b', endpoint: undefined };
+  const context = { key: 'a', bucket: 'b', endpoint: undefined, accessKey: 'the access key in S3_ACCESS_KEY_ID' };
   const kinds: Readonly<Record<string, readonly [ErrorKind, RegExp]>> = {
     '404 NoSuchKey': ['not-found', /"a"/],
     '404 NoSuchBucket': ['unavailable', /S3_BUCKET/],
@@ -234,13 +234,14 @@ describe('A wrong S3 setting', () => {
 
   it('is named in the error of the real store: a missing bucket, an invalid key ID or secret', async (t) => {
     const { bucket } = await openProxied(t);
-    const wrong: [keyof S3Options, string, RegExp][] = [
-      ['bucket', 'holdall-there-is-none', /There is no bucket holdall-there-is-none: look at S3_BUCKET/],
-      ['accessKeyId', 'AKIANOBODY', /S3_ACCESS_KEY_ID/],
-      ['secretAccessKey', 'not-the-secret', /S3_SECRET_ACCESS_KEY/],
+    const { credentials } = bucket.settings;
+    const wrong: [Partial<typeof bucket.settings>, RegExp][] = [
+      [{ bucket: 'holdall-there-is-none' }, /There is no bucket holdall-there-is-none: look at S3_BUCKET/],
+      [{ credentials: { ...credentials, accessKeyId: 'AKIANOBODY' } }, /S3_ACCESS_KEY_ID/],
+      [{ credentials: { ...credentials, secretAccessKey: 'not-the-secret' } }, /S3_SECRET_ACCESS_KEY/],
     ];
-    for (const [setting, value, message] of wrong) {
-      const settings = { ...bucket.settings, [setting]: value };
+    for (const [wrongSettings, message] of wrong) {
+      const settings = { ...bucket.settings, ...wrongSettings };
       const store = openS3({ ...settings, warn: () => {} });
       t.after(() => store.close?.());
       for (const call of [() => check(store), () => store.list(folder('')), () => store.read(file('a'))]) {
@@ -270,7 +271,7 @@ async function failureOf(call: Promise<unknown>): Promise<StoreError> {
 
 function assertNoSecret(
   message: string,
-  { accessKeyId, secretAccessKey }: Pick<S3Options, 'accessKeyId' | 'secretAccessKey'>,
+  { credentials: { accessKeyId, secretAccessKey } }: TestBucket['settings'],
 ): void {
   assert.ok(!message.includes(accessKeyId) && !message.includes(secretAccessKey), message);
 }

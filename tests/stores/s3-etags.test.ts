@@ -5,8 +5,8 @@ import {
   ATTRIBUTES,
   attributesOf,
   bytesAt,
-  COPY_LIMIT,
   LARGE,
+  MAX_COPY_BYTES,
   OTHER,
   put,
   transfersOf,
@@ -23,7 +23,7 @@ describe('Copies whose ETag differs from the source', () => {
   const tree = ['f/a', 'f/c/d'];
 
   it('are recognized by their metadata when an interrupted folder move resumes', async (t) => {
-    const opened = await serveProxied(t, { copyLimit: COPY_LIMIT });
+    const opened = await serveProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
     const { port, proxy, bucket } = opened;
     for (const key of tree) await put(opened, key, LARGE);
     const body = { source: 'f', destination: 'g', is_folder: true };
@@ -44,7 +44,7 @@ describe('Copies whose ETag differs from the source', () => {
   });
 
   it('are recognized when an interrupted file move resumes', async (t) => {
-    const opened = await serveProxied(t, { copyLimit: COPY_LIMIT });
+    const opened = await serveProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
     const { port, proxy, bucket } = opened;
     await put(opened, 'a', LARGE);
     const body = { source: 'a', destination: 'b', is_folder: false };
@@ -58,7 +58,7 @@ describe('Copies whose ETag differs from the source', () => {
   });
 
   it('are not confused with other objects of the same size: the move returns 409', async (t) => {
-    const opened = await serveProxied(t, { copyLimit: COPY_LIMIT });
+    const opened = await serveProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
     const { port, bucket } = opened;
     const keys = ['f/a', 'g/a'];
     await put(opened, 'f/a', LARGE);
@@ -76,7 +76,7 @@ describe('Copies whose ETag differs from the source', () => {
   });
 
   it('of an older version of the source do not count: the move returns 409', async (t) => {
-    const opened = await serveProxied(t, { copyLimit: COPY_LIMIT });
+    const opened = await serveProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
     const { port, bucket } = opened;
     await put(opened, 'a', LARGE);
     const body = { source: 'a', destination: 'b', is_folder: false };

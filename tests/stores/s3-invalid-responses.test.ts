@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
 import { DeleteObjectCommand } from '@aws-sdk/client-s3';
-import { createCapabilities, RETEST_MS } from '../../src/stores/s3/abilities.ts';
-import { bytesAt, COPY_LIMIT, LARGE, put, transfersOf } from '../../testing/servers/objects.ts';
+import { Capabilities, RETEST_MS } from '../../src/stores/s3/capabilities.ts';
+import { bytesAt, LARGE, MAX_COPY_BYTES, put, transfersOf } from '../../testing/servers/objects.ts';
 import { openProxied, type ProxiedBucket } from '../../testing/servers/proxied-bucket.ts';
 import { firstOf, type OwnAnswer, refusal, type S3Request, type Verdict } from '../../testing/servers/s3-proxy.ts';
 import { file, folder, ofKind, plant, textOf, upload } from '../contract/bytes.ts';
@@ -82,7 +82,7 @@ describe('A 200 response that the store did not send', () => {
   };
   for (const [operation, move] of representatives(actions, 'PutObject', 'UploadPartCopy', 'CompleteMultipartUpload')) {
     it(`to ${operation} fails the move and changes nothing`, async (t) => {
-      const opened = await openProxied(t, { copyLimit: COPY_LIMIT });
+      const opened = await openProxied(t, { maxCopyBytes: MAX_COPY_BYTES });
       const { store, proxy, bucket } = opened;
       await put(opened, 'small', 'text');
       await put(opened, 'large', LARGE);
@@ -232,21 +232,21 @@ describe('An unsupported feature', () => {
   it('is logged once and tried again after RETEST_MS, unlike one that was confirmed', () => {
     const warnings: string[] = [];
     let now = 0;
-    const abilities = createCapabilities(
+    const capabilities = new Capabilities(
       (message) => void warnings.push(message),
       () => now,
     );
     for (const isSupported of [false, true]) {
-      if (!isSupported) abilities.lose('putIfMatch', {});
-      assert.equal(abilities.has('putIfMatch'), isSupported);
+      if (!isSupported) capabilities.markMissing('putIfMatch', {});
+      assert.equal(capabilities.has('putIfMatch'), isSupported);
       now += RETEST_MS;
     }
-    abilities.lose('putIfMatch', {});
-    assert.equal(abilities.has('putIfMatch'), false);
+    capabilities.markMissing('putIfMatch', {});
+    assert.equal(capabilities.has('putIfMatch'), false);
     assert.equal(warnings.length, 1);
-    abilities.confirm('deleteConditions');
-    abilities.lose('deleteConditions', {});
-    assert.ok(abilities.has('deleteConditions'));
+    capabilities.confirm('deleteConditions');
+    capabilities.markMissing('deleteConditions', {});
+    assert.ok(capabilities.has('deleteConditions'));
     assert.equal(warnings.length, 1);
   });
 });

@@ -56,7 +56,7 @@ describe('A store that rejects DeleteObjects', () => {
     });
   }
 
-  it('gets Content-MD5 if it requires it', async (t) => {
+  it('gets Content-MD5, which some stores require', async (t) => {
     const opened = await openProxied(t);
     const { store, proxy, bucket, warnings } = opened;
     for (const code of ['MissingContentMD5', 'InvalidRequest']) {
@@ -70,7 +70,7 @@ describe('A store that rejects DeleteObjects', () => {
     }
     assert.deepEqual(await bucket.keys(), ['g/a', 'g/b', 'g/c']);
     assert.equal(proxy.count('DeleteObject'), 0);
-    assert.equal(warnings.length, 1);
+    assert.deepEqual(warnings, []);
   });
 
   it('gets single deletes for the source of a folder move', async (t) => {
@@ -87,7 +87,7 @@ describe('A store that rejects DeleteObjects', () => {
     const { store, proxy, bucket } = opened;
     let refused = 0;
     proxy.intercept(({ operation, headers }) => {
-      const hasEtags = operation === 'DeleteObjects' && Number(headers['content-length']) > 250;
+      const hasEtags = operation === 'DeleteObjects' && Number(headers['content-length']) > 200;
       if (hasEtags) refused++;
       return hasEtags ? refusal(400, 'MalformedXML') : undefined;
     });

@@ -160,6 +160,6 @@ describe('A failed upload', () => {
     await assert.rejects(store.write(file('a'), video(20 * MIB)), ofKind('denied'));
     assert.deepEqual(await bucket.openUploads(), ['a']);
     assert.equal(warnings.length, 1);
-    assert.match(warnings[0]?.message ?? '', /could not be given up/);
+    assert.match(warnings[0]?.message ?? '', /could not be aborted/);
   });
 });

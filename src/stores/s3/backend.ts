@@ -1,5 +1,5 @@
 import { EXACT_NAMES } from '../../model/name-comparison.ts';
-import type { Backend } from '../backend.ts';
+import type { Backend, SettingsOf } from '../backend.ts';
 import { localFoldersOf } from '../local-folders.ts';
 import { bucketOptions, endpointOf, S3_SETTINGS } from './settings.ts';
 
@@ -8,6 +8,14 @@ export const S3 = {
   types: { s3: 'a bucket of any S3-compatible store', r2: 'a bucket of Cloudflare R2' },
   settings: S3_SETTINGS,
   requirements: [
+    {
+      name: 'S3_ACCESS_KEY_ID',
+      reason: (settings) => accessKeyReason(settings, settings.S3_SECRET_ACCESS_KEY),
+    },
+    {
+      name: 'S3_SECRET_ACCESS_KEY',
+      reason: (settings) => accessKeyReason(settings, settings.S3_ACCESS_KEY_ID),
+    },
     {
       name: 'S3_ENDPOINT',
       reason: ({ STORAGE_TYPE, S3_REGION }) => {
@@ -25,7 +33,7 @@ export const S3 = {
     return {
       store,
       names: EXACT_NAMES,
-      contentOrigins: await bucketOrigins(store, settings.S3_PUBLIC_URL),
+      contentOrigins: bucketOrigins(options),
       name,
       retriesInternally: true,
       ...localFoldersOf(name, settings),
@@ -34,3 +42,13 @@ export const S3 = {
 
   loadChecks: async () => (await import('./checks.ts')).CHECKS,
 } as const satisfies Backend<typeof S3_SETTINGS>;
+
+/** Returns why one half of the access key is required, if it is: R2 has no other credentials. */
+function accessKeyReason(
+  { STORAGE_TYPE, S3_SESSION_TOKEN }: Partial<SettingsOf<typeof S3_SETTINGS>>,
+  otherHalf: string | undefined,
+): string | undefined {
+  if (STORAGE_TYPE === 'r2') return 'for STORAGE_TYPE=r2';
+  if (otherHalf !== undefined) return 'because an access key has an id and a secret';
+  return S3_SESSION_TOKEN === undefined ? undefined : 'for S3_SESSION_TOKEN';
+}

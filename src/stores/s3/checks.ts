@@ -1,9 +1,3 @@
-import {
-  CopyObjectCommand,
-  GetBucketLifecycleConfigurationCommand,
-  PutObjectCommand,
-  type PutObjectCommandInput,
-} from '@aws-sdk/client-s3';
 import { type AdviceTable, findAdvice, NETWORK_ADVICE } from '../../checks/advice.ts';
 import { type Check, failed, notTried, ok, warning } from '../../checks/check.ts';
 import {
@@ -22,11 +16,11 @@ import { childFile, childFolder, parseFile } from '../../model/path.ts';
 import { attachmentHeader } from '../../model/presentation.ts';
 import { isLoopback } from '../../system.ts';
 import { adviseOn, type BackendChecks, type StoreAction, type StoreSubject } from '../backend.ts';
-import { isMissingCapability } from './abilities.ts';
-import { type Bucket, connect } from './bucket.ts';
-import type { SendOptions } from './connection.ts';
+import { type Bucket, openBucket } from './bucket.ts';
+import { type ConditionHeaders, IF_ABSENT, isMissingCapability } from './capabilities.ts';
 import { codeOf } from './errors.ts';
-import { escapePath } from './keys.ts';
+import { encodeKey, quote } from './keys.ts';
+import { abortsIncompleteUploads, copyObject, putObject } from './operations.ts';
 import { bucketOptions, endpointOf, type S3Settings } from './settings.ts';
 
 /** The checks of a bucket. */
@@ -36,7 +30,7 @@ export const CHECKS: BackendChecks<S3Settings> = {
 
   async afterOpen(runner, subject, resources) {
     const options = bucketOptions(subject.settings, { warn() {}, retried() {} });
-    const bucket = resources.adopt(connect(options), ({ close }) => close());
+    const bucket = resources.adopt(openBucket(options), ({ client }) => client.close());
     await runner.run(BUCKET_CHECKS, { ...subject, bucket });
   },
 
@@ -79,17 +73,11 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     needs: 'store-write',
     writes: true,
     async run({ bucket, probe }, signal) {
-      const Key = childFile(probe, PLAIN_NAME);
-      const put = { Bucket: bucket.name, Key, Body: SMALL, ContentLength: SMALL.length, ContentType: 'text/plain' };
-      const copy = {
-        Bucket: bucket.name,
-        Key: childFile(probe, 'raw-copy.txt'),
-        CopySource: `${bucket.name}/${escapePath(Key)}`,
-      };
+      const key = childFile(probe, PLAIN_NAME);
       let isUnsupported = false;
-      const refuses = async (send: (options: SendOptions) => Promise<unknown>) => {
+      const refuses = async (request: Promise<unknown>) => {
         try {
-          await bucket.ask({ key: Key, signal }, send);
+          await request;
           return false;
         } catch (error) {
           isUnsupported = isStoreError(error, 'unsupported');
@@ -97,24 +85,25 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
           return !isUnsupported;
         }
       };
-      const refusesPut = (condition: Pick<PutObjectCommandInput, 'IfNoneMatch' | 'IfMatch'>) =>
-        refuses((options) => bucket.client.send(new PutObjectCommand({ ...put, ...condition }), options));
-      if (!(await refusesPut({ IfNoneMatch: '*' }))) {
+      const attributes = { 'content-type': 'text/plain' };
+      const refusesPut = (condition: ConditionHeaders) =>
+        refuses(putObject(bucket, key, SMALL, { attributes, condition, signal }));
+      if (!(await refusesPut(IF_ABSENT))) {
         if (isUnsupported) return warning(UNSUPPORTED, CONDITIONS);
         return warning(
           'The store passes over If-None-Match: what arrives in the moment of an upload, copy or move of the same name may be replaced.',
           CONDITIONS,
         );
       }
-      if (!(await refusesPut({ IfMatch: OTHER_ETAG }))) {
+      if (!(await refusesPut({ 'if-match': quote(OTHER_ETAG) }))) {
         if (isUnsupported) return warning(UNSUPPORTED, CONDITIONS);
         return warning(
           'The store passes over If-Match: of two who change a file at once, one may lose the change.',
           CONDITIONS,
         );
       }
-      const isOfSource = await refuses((options) =>
-        bucket.client.send(new CopyObjectCommand({ ...copy, CopySourceIfMatch: OTHER_ETAG }), options),
+      const isOfSource = await refuses(
+        copyObject(bucket, childFile(probe, 'raw-copy.txt'), { key, ifMatch: OTHER_ETAG }, {}),
       );
       const found = 'The store keeps to the conditions of PutObject';
       return ok(
@@ -164,17 +153,10 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     needs: 'store-write',
     writes: true,
     async run({ bucket, probe }, signal) {
-      const Key = childFile(probe, 'checksum.txt');
-      const command = new PutObjectCommand({
-        Bucket: bucket.name,
-        Key,
-        Body: SMALL,
-        ContentLength: SMALL.length,
-        // The checksum of different content.
-        ContentMD5: 'AAAAAAAAAAAAAAAAAAAAAA==',
-      });
+      // The checksum of different content.
+      const attributes = { 'content-md5': 'AAAAAAAAAAAAAAAAAAAAAA==' };
       try {
-        await bucket.ask({ key: Key, signal }, (options) => bucket.client.send(command, options));
+        await putObject(bucket, childFile(probe, 'checksum.txt'), SMALL, { attributes, signal });
       } catch (error) {
         const code = codeOf(error instanceof Error && error.cause !== undefined ? error.cause : error);
         if (code !== 'BadDigest' && code !== 'InvalidDigest' && code !== 'XAmzContentChecksumMismatch') throw error;
@@ -190,20 +172,16 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
   {
     name: 'bucket-leftovers',
     async run({ bucket }, signal) {
-      const command = new GetBucketLifecycleConfigurationCommand({ Bucket: bucket.name });
       const lacking = warning(
         'No rule of the bucket removes the parts of uploads that were cut short: they are in no listing, and cost as much as files.',
         `Set the rule "abort-incomplete-uploads" of docs/stores/s3.md: aws s3api put-bucket-lifecycle-configuration --bucket ${bucket.name} --lifecycle-configuration file://lifecycle.json (MinIO needs none).`,
       );
       try {
-        const { Rules = [] } = await bucket.client.send(command, { abortSignal: signal });
-        const isRule = (rule: (typeof Rules)[number]) =>
-          rule.Status === 'Enabled' && rule.AbortIncompleteMultipartUpload;
-        return Rules.some(isRule)
+        return (await abortsIncompleteUploads(bucket, { signal }))
           ? ok('A rule of the bucket removes the parts of uploads that were cut short.')
           : lacking;
       } catch (error) {
-        if (codeOf(error) === 'NoSuchLifecycleConfiguration') return lacking;
+        if (codeOf(error instanceof Error ? error.cause : undefined) === 'NoSuchLifecycleConfiguration') return lacking;
         signal.throwIfAborted();
         return notTried(
           'The key may not look at the rules of the bucket (s3:GetLifecycleConfiguration), and need not.',
@@ -291,7 +269,7 @@ const BUCKET_CHECKS: readonly Check<BucketSubject>[] = [
     concerns: ({ settings }) => settings.S3_PUBLIC_URL !== undefined,
     async run({ settings, probe }, signal) {
       const { origin, pathname } = new URL(settings.S3_PUBLIC_URL ?? '');
-      const target = `${pathname.replace(/\/$/, '')}/${escapePath(probe + HOSTILE_NAME)}`;
+      const target = `${pathname.replace(/\/$/, '')}/${encodeKey(probe + HOSTILE_NAME)}`;
       const { status, body } = await sendRequest(origin, target, { signal });
       if (status === 200 && body.equals(SMALL)) return ok('S3_PUBLIC_URL gives the files of the bucket.');
       return failed(
@@ -350,8 +328,12 @@ const ADVICE: AdviceTable = [
     'Copy the secret that belongs to S3_ACCESS_KEY_ID into S3_SECRET_ACCESS_KEY once more; in .env, a value with a # wants quotes. If it is right, a proxy before the store changes Host or the path.',
   ],
   [
-    'is a temporary one, or has expired',
-    'Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY to the key of a user, without a session token.',
+    'The temporary credentials have expired',
+    'Set S3_ACCESS_KEY_ID, S3_SECRET_ACCESS_KEY and S3_SESSION_TOKEN to new credentials, or to the key of a user, without a session token.',
+  ],
+  [
+    'No AWS credentials were found',
+    'Set S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY, or give this machine a role: docs/stores/s3.md, "AWS credentials".',
   ],
   ['The clock of this machine', 'Set the clock: timedatectl set-ntp true'],
   [

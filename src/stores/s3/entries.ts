@@ -4,29 +4,30 @@ import { partitionPoint } from '../../model/binary-search.ts';
 import { mediaTypeOf, UNKNOWN_TYPE } from '../../model/media-type.ts';
 import { comparePaths, type FilePath, ROOT } from '../../model/path.ts';
 import type { Entry, FileEntry } from '../../model/store.ts';
-import { escapePath, unquote } from './keys.ts';
+import { encodeKey } from './keys.ts';
 
-/** The properties of an object in responses of the store, by the store's names. */
-export interface Described {
-  readonly Size?: number | undefined;
-  readonly ETag?: string | undefined;
-  readonly LastModified?: Date | undefined;
-  readonly ContentType?: string | undefined;
+/** The properties of an object in a response of the store. */
+export interface ObjectProperties {
+  readonly size: number;
+  /** Without quotes; empty if it is unknown. */
+  readonly etag: string;
+  readonly modified?: Date | undefined;
+  readonly contentType?: string | undefined;
 }
 
 /** Milliseconds for which a remembered entry replaces a request. */
-const FRESH = 5_000;
+const ENTRY_TTL_MS = 5_000;
 
 /** Maximum numbers of remembered single entries and of remembered listing pages. Each takes some megabytes. */
-const MOST = 10_000;
-const MOST_PAGES = 10;
+const MAX_ENTRIES = 10_000;
+const MAX_PAGES = 10;
 
 /** Creates the entries of files, and remembers them for some seconds. */
 export interface Entries {
   /** Returns the entry of a file, and remembers it. */
-  of(path: FilePath, described: Described): FileEntry;
+  of(path: FilePath, properties: ObjectProperties): FileEntry;
   /** Returns the entry of an object in a listing. `rememberPage` remembers the whole page later. */
-  listed(path: FilePath, described: Described): FileEntry;
+  listed(path: FilePath, properties: ObjectProperties): FileEntry;
   rememberPage(page: readonly Entry[]): void;
   /**
    * Returns whether the entry has the stored media type. Listings contain no media types, so their entries have the
@@ -34,43 +35,44 @@ export interface Entries {
    */
   isTyped(entry: FileEntry): boolean;
   /** Returns the remembered entry, unless this process has changed the file since. */
-  seen(path: FilePath): FileEntry | undefined;
+  remembered(path: FilePath): FileEntry | undefined;
   /** Forgets one file, or all files if `path` is undefined. */
   forget(path?: FilePath): void;
 }
 
 export function createEntries(publicUrl: string | undefined): Entries {
-  const known = new LRUCache<FilePath, Seen>({ ...maxEntries(MOST), ttl: FRESH });
-  const pages = createRecentPages({ most: MOST_PAGES, milliseconds: FRESH });
-  let turn = 0;
+  const known = new LRUCache<FilePath, RememberedEntry>({ ...maxEntries(MAX_ENTRIES), ttl: ENTRY_TTL_MS });
+  const pages = createRecentPages({ maxPages: MAX_PAGES, ttlMs: ENTRY_TTL_MS });
+  /** The order in which entries were remembered: a later entry has a higher number. */
+  let sequence = 0;
   const typed = new WeakSet<FileEntry>();
 
-  const make = (path: FilePath, { Size = 0, ETag, LastModified, ContentType }: Described): FileEntry => ({
+  const make = (path: FilePath, { size, etag, modified, contentType }: ObjectProperties): FileEntry => ({
     kind: 'file',
     path,
-    size: Size,
-    etag: unquote(ETag),
-    modified: LastModified ? inSeconds(LastModified) : null,
-    type: typeOf(path, ContentType),
-    ...(publicUrl !== undefined && { publicUrl: `${publicUrl}/${escapePath(path)}` }),
+    size,
+    etag,
+    modified: modified ? inSeconds(modified) : null,
+    type: typeOf(path, contentType),
+    ...(publicUrl !== undefined && { publicUrl: `${publicUrl}/${encodeKey(path)}` }),
   });
 
   return {
-    of(path, described) {
-      const made = make(path, described);
+    of(path, properties) {
+      const made = make(path, properties);
       const before = known.get(path)?.entry;
       // An unchanged entry keeps its identity, because its headers are cached by identity.
       const entry = before && isSame(before, made) ? before : made;
-      if (described.ContentType !== undefined) typed.add(entry);
-      known.set(path, { entry, turn: ++turn });
+      if (properties.contentType !== undefined) typed.add(entry);
+      known.set(path, { entry, sequence: ++sequence });
       return entry;
     },
     listed: make,
-    rememberPage: (page) => pages.add(page, ++turn),
+    rememberPage: (page) => pages.add(page, ++sequence),
     isTyped: (entry) => typed.has(entry),
-    seen(path) {
+    remembered(path) {
       const [single, listed] = [known.get(path), pages.find(path)];
-      return single && listed && single.turn < listed.turn ? listed.entry : (single ?? listed)?.entry;
+      return single && listed && single.sequence < listed.sequence ? listed.entry : (single ?? listed)?.entry;
     },
     forget(path) {
       pages.forget(path);
@@ -101,41 +103,41 @@ function typeOf(path: FilePath, stored: string | undefined): string {
     : stored;
 }
 
-/** A remembered entry. A later entry has a higher `turn`. */
-export interface Seen {
+/** A remembered entry. A later entry has a higher `sequence`. */
+export interface RememberedEntry {
   readonly entry: FileEntry;
-  readonly turn: number;
+  readonly sequence: number;
 }
 
 /** Listing pages, remembered whole for some seconds: remembering each entry would cost more than creating it. */
 export interface RecentPages {
   /** Remembers a page. Its entries must be in the order of `comparePaths`. */
-  add(page: readonly Entry[], turn: number): void;
+  add(page: readonly Entry[], sequence: number): void;
   /** Returns the entry of the file on the newest page that contains it. */
-  find(path: FilePath): Seen | undefined;
+  find(path: FilePath): RememberedEntry | undefined;
   /** Forgets every page that contains the file, or all pages if `path` is undefined. */
   forget(path?: FilePath): void;
 }
 
-export function createRecentPages({ most, milliseconds }: { most: number; milliseconds: number }): RecentPages {
+export function createRecentPages({ maxPages, ttlMs }: { maxPages: number; ttlMs: number }): RecentPages {
   /** Newest page first. */
   let pages: Page[] = [];
 
   const dropOld = (): void => {
     const now = performance.now();
-    if (pages.some(({ until }) => until <= now)) pages = pages.filter(({ until }) => until > now);
+    if (pages.some(({ expiresAt }) => expiresAt <= now)) pages = pages.filter(({ expiresAt }) => expiresAt > now);
   };
 
   return {
-    add(entries, turn) {
+    add(entries, sequence) {
       dropOld();
-      pages = [{ entries, turn, until: performance.now() + milliseconds }, ...pages].slice(0, most);
+      pages = [{ entries, sequence, expiresAt: performance.now() + ttlMs }, ...pages].slice(0, maxPages);
     },
     find(path) {
       dropOld();
-      for (const { entries, turn } of pages) {
+      for (const { entries, sequence } of pages) {
         const entry = findIn(entries, path);
-        if (entry?.kind === 'file') return { entry, turn };
+        if (entry?.kind === 'file') return { entry, sequence };
       }
       return undefined;
     },
@@ -147,9 +149,9 @@ export function createRecentPages({ most, milliseconds }: { most: number; millis
 
 interface Page {
   readonly entries: readonly Entry[];
-  readonly turn: number;
+  readonly sequence: number;
   /** Expiry time, in milliseconds of `performance.now`. */
-  readonly until: number;
+  readonly expiresAt: number;
 }
 
 /** Finds an entry by binary search. */

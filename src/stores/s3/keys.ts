@@ -1,5 +1,4 @@
 import type { FolderPath } from '../../model/path.ts';
-import { escapeText } from './signature.ts';
 
 /**
  * The key of an object: the path of a file, or the path of a folder for a folder marker. Objects of other programs can
@@ -24,25 +23,33 @@ export function decodeKey(encoded: string): Key | undefined {
   }
 }
 
-/** Percent-encodes each segment of a path, but not the slashes. */
-export function escapePath(path: Key): string {
-  return path.split('/').map(encodeURIComponent).join('/');
-}
-
 /** Percent-encodes each byte of a key once, except unreserved characters and slashes. */
-export function escapeKey(key: Key): string {
-  return NEEDS_NO_ESCAPE.test(key) ? key : escapeText(key).replaceAll('%2F', '/');
+export function encodeKey(key: Key): string {
+  return IS_UNRESERVED.test(key) ? key : percentEncode(key).replaceAll('%2F', '/');
 }
 
-const NEEDS_NO_ESCAPE = /^[\w.~/-]*$/;
+const IS_UNRESERVED = /^[\w.~/-]*$/;
+
+/**
+ * Percent-encodes all characters except the unreserved ones (RFC 3986, section 2.3). `encodeURIComponent` also leaves
+ * `!'()*` unencoded.
+ */
+export function percentEncode(text: string): string {
+  const encoded = encodeURIComponent(text);
+  return RESERVED.test(encoded) ? encoded.replaceAll(ALL_RESERVED, encodeCharacter) : encoded;
+}
+
+const RESERVED = /[!'()*]/;
+const ALL_RESERVED = /[!'()*]/g;
+const encodeCharacter = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 
 /** Returns whether XML preserves the key, as the body of DeleteObjects requires (XML 1.0, sections 2.2 and 2.11). */
-export function fitsXml(key: Key): boolean {
+export function canBeInXml(key: Key): boolean {
   return !/[\u0000-\u001f\u007f-\u009f\ufffe\uffff]|\p{Surrogate}/u.test(key);
 }
 
-/** Returns the ancestors of a folder without the root, then the folder itself. */
-export function lineageOf(folder: FolderPath): FolderPath[] {
+/** Returns the ancestors of a folder without the root, and the folder itself at the end. */
+export function ancestorsOf(folder: FolderPath): FolderPath[] {
   const segments = folder.split('/').slice(0, -1);
   return segments.map((_, index) => `${segments.slice(0, index + 1).join('/')}/` as FolderPath);
 }
@@ -53,4 +60,5 @@ export function unquote(etag: string | undefined): string {
   return etag.length > 1 && etag.startsWith('"') && etag.endsWith('"') ? etag.slice(1, -1) : etag;
 }
 
+/** Returns an ETag as the value of a header. */
 export const quote = (etag: string): string => `"${etag}"`;

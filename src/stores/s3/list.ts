@@ -3,17 +3,10 @@ import { comparePaths, type FolderPath, foundFile, foundFolder, ROOT } from '../
 import type { Cancellable, Entry, Store } from '../../model/store.ts';
 import { notFound } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
-import type { Described, Entries } from './entries.ts';
+import type { Entries } from './entries.ts';
 import { codeOf, listingMismatch } from './errors.ts';
 import { decodeKey, isEmptyMarker, type Key } from './keys.ts';
-import type { ListResponse } from './responses.ts';
-import type { Query } from './signature.ts';
-
-/** An object in a listing. */
-export interface ListedObject extends Described {
-  readonly key: Key;
-  readonly size: number;
-}
+import { type ListedObject, type ListResult, listObjects } from './operations.ts';
 
 interface Page {
   /** In the order of `comparePaths`, after the requested position. */
@@ -28,7 +21,7 @@ interface Page {
 }
 
 /** Maximum pages of the store that are combined to fill one page when keys are omitted. */
-const ROUNDS = 5;
+const MAX_COMBINED_PAGES = 5;
 
 /** Maximum keys that a store returns on one page. */
 export const MAX_KEYS = 1000;
@@ -39,44 +32,40 @@ export const MAX_KEYS = 1000;
  */
 export function createLister(bucket: Bucket, entries: Entries): Store['list'] {
   return async (folder, { cursor, limit = MAX_KEYS, signal } = {}) => {
-    let place = cursor === undefined ? undefined : decodeCursor(cursor, folder);
-    const isFirst = place === undefined;
+    let position = cursor === undefined ? undefined : decodeCursor(cursor, folder);
+    const isFirst = position === undefined;
     const found: Entry[] = [];
-    let allLeftOut = 0;
-    for (let round = 1; ; round++) {
+    let omitted = 0;
+    for (let pages = 1; ; pages++) {
       const page = await readPage(bucket, {
         prefix: folder,
         delimiter: '/',
         limit: limit - found.length,
-        place,
+        position,
         signal,
       });
-      const { leftOut, isEmpty } = addEntries(found, page, folder, entries);
-      if (isFirst && round === 1 && isEmpty && !page.next && folder !== ROOT) throw notFound(folder);
-      allLeftOut += leftOut;
-      place = page.next;
+      const added = addEntries(found, page, folder, entries);
+      if (isFirst && pages === 1 && added.isEmpty && !page.next && folder !== ROOT) throw notFound(folder);
+      omitted += added.omitted;
+      position = page.next;
       // Omitted keys, such as the folder marker, make a page short. Fill it with a limited number of further requests.
-      if (place && found.length < limit && round < ROUNDS) continue;
-      if (allLeftOut > 0) bucket.warn(INVALID_KEYS_MESSAGE, { folder, leftOut: allLeftOut });
+      if (position && found.length < limit && pages < MAX_COMBINED_PAGES) continue;
+      if (omitted > 0) bucket.warn(INVALID_KEYS_MESSAGE, { folder, leftOut: omitted });
       entries.rememberPage(found);
-      return { entries: found, cursor: place && encodeCursor(place) };
+      return { entries: found, cursor: position && encodeCursor(position) };
     }
   };
 }
 
 /** The log message about omitted keys. Its field `leftOut` is their number. */
-export const INVALID_KEYS_MESSAGE = 'Objects were left out of a listing: no path can name them.';
-
-/** Sends ListObjectsV2 with the parameters in `query`, and returns the response unchanged. */
-export function requestList(bucket: Bucket, query: Query, { signal }: Cancellable): Promise<ListResponse> {
-  return bucket.ask({ signal }, (options) => bucket.objects.list(query, options));
-}
+export const INVALID_KEYS_MESSAGE = 'Objects are omitted from a listing: their keys are not valid paths.';
 
 interface PageRequest extends Cancellable {
   readonly prefix: Key;
   readonly delimiter?: '/';
   readonly limit: number;
-  readonly place: ListingPosition | undefined;
+  /** The start of the page; undefined for the first page. */
+  readonly position: ListingPosition | undefined;
   /** The first page begins after this key. */
   readonly after?: Key | undefined;
 }
@@ -89,23 +78,24 @@ interface PageRequest extends Cancellable {
  */
 export async function readPage(
   bucket: Bucket,
-  { prefix, delimiter, limit, place, after, signal }: PageRequest,
+  { prefix, delimiter, limit, position, after, signal }: PageRequest,
 ): Promise<Page> {
-  const start = place?.last ?? after;
-  const output = await requestList(
+  const start = position?.last ?? after;
+  const output = await listObjects(
     bucket,
     {
       prefix,
       delimiter,
       'max-keys': String(limit),
       'encoding-type': 'url',
-      'continuation-token': place?.token,
-      'start-after': start !== undefined && place?.token === undefined ? behind(start, delimiter) : undefined,
+      'continuation-token': position?.token,
+      'start-after': start !== undefined && position?.token === undefined ? startAfter(start, delimiter) : undefined,
     },
     { signal },
   ).catch((error: unknown) => {
-    const isRefused = place?.token !== undefined && error instanceof Error && codeOf(error.cause) === 'InvalidArgument';
-    throw isRefused ? invalidCursor(place.token ?? '', error) : error;
+    const isRejected =
+      position?.token !== undefined && error instanceof Error && codeOf(error.cause) === 'InvalidArgument';
+    throw isRejected ? invalidCursor(position.token ?? '', error) : error;
   });
   const { objects: all, prefixes: allPrefixes, undecodable } = decodeAll(bucket, output, { prefix, delimiter });
   const isNew = (key: Key) => start === undefined || comparePaths(key, start) > 0;
@@ -114,12 +104,12 @@ export async function readPage(
   const prefixes = allPrefixes.filter(isNew);
   const last = [objects.at(-1)?.key, prefixes.at(-1), start].filter((key) => key !== undefined);
   const next = {
-    token: output.token === place?.token ? undefined : output.token,
+    token: output.token === position?.token ? undefined : output.token,
     last: last.toSorted(comparePaths).at(-1) ?? prefix,
   };
   const isNewer = next.last !== (start ?? prefix);
-  const goesOn = output.isTruncated && (isNewer || hasOtherWay(place, next));
-  return { objects, prefixes, repeated, undecodable, next: goesOn ? next : undefined };
+  const hasNext = output.isTruncated && (isNewer || canContinue(position, next));
+  return { objects, prefixes, repeated, undecodable, next: hasNext ? next : undefined };
 }
 
 /** Returns one page of the objects whose keys begin with `prefix`, in the order of the store. */
@@ -131,10 +121,10 @@ export async function requestPage(
     limit = MAX_KEYS,
     signal,
   }: { prefix: Key; token?: string | undefined; limit?: number } & Cancellable,
-): Promise<Pick<Page, 'objects' | 'undecodable'> & Pick<ListResponse, 'isTruncated' | 'token'>> {
+): Promise<Pick<Page, 'objects' | 'undecodable'> & Pick<ListResult, 'isTruncated' | 'token'>> {
   const query = { prefix, 'max-keys': String(limit), 'encoding-type': 'url', 'continuation-token': token };
-  const answer = await requestList(bucket, query, { signal });
-  return { ...decodeAll(bucket, answer, { prefix }), isTruncated: answer.isTruncated, token: answer.token };
+  const result = await listObjects(bucket, query, { signal });
+  return { ...decodeAll(bucket, result, { prefix }), isTruncated: result.isTruncated, token: result.token };
 }
 
 /**
@@ -143,19 +133,19 @@ export async function requestPage(
  */
 function decodeAll(
   { endpoint }: Bucket,
-  answer: ListResponse,
+  result: ListResult,
   { prefix, delimiter }: Pick<PageRequest, 'prefix' | 'delimiter'>,
 ): Pick<Page, 'objects' | 'prefixes' | 'undecodable'> {
-  const decode = answer.isEscaped ? decodeKey : (key: string) => key;
+  const decode = result.isEncoded ? decodeKey : (key: string) => key;
   const objects: ListedObject[] = [];
   let undecodable = 0;
-  for (const { key: written, size, ETag, LastModified } of answer.objects) {
-    const key = decode(written);
+  for (const object of result.objects) {
+    const key = decode(object.key);
     if (key === undefined) undecodable++;
     // Some stores list a key twice.
-    else if (key !== objects.at(-1)?.key) objects.push({ key, size, ETag, LastModified });
+    else if (key !== objects.at(-1)?.key) objects.push({ ...object, key });
   }
-  const allPrefixes = answer.prefixes.map(decode);
+  const allPrefixes = result.prefixes.map(decode);
   const prefixes = [...new Set(allPrefixes.filter((key) => key !== undefined))];
   undecodable += allPrefixes.filter((key) => key === undefined).length;
   const isBelow = (key: Key) => key.startsWith(prefix) && !(delimiter && key.includes(delimiter, prefix.length));
@@ -169,32 +159,32 @@ function decodeAll(
  * with the next token or after the last key. The first page can continue with its token. An empty page requested after
  * the last key ends the listing, even if the response is truncated.
  */
-function hasOtherWay(place: ListingPosition | undefined, next: ListingPosition): boolean {
-  return (place ?? next).token !== undefined;
+function canContinue(position: ListingPosition | undefined, next: ListingPosition): boolean {
+  return (position ?? next).token !== undefined;
 }
 
 /** Returns the `start-after` key that excludes `last` and, if `last` can be a prefix, everything below it. */
-const behind = (last: Key, delimiter: '/' | undefined): Key =>
+const startAfter = (last: Key, delimiter: '/' | undefined): Key =>
   delimiter !== undefined && last.endsWith(delimiter) ? `${last}\u{10ffff}` : last;
 
-/** Adds the entries of a page to `known`. Returns how many keys it omitted, and whether the page was empty. */
-function addEntries(known: Entry[], { objects, prefixes, undecodable }: Page, folder: FolderPath, entries: Entries) {
+/** Adds the entries of a page to `listed`. Returns how many keys it omitted, and whether the page was empty. */
+function addEntries(listed: Entry[], { objects, prefixes, undecodable }: Page, folder: FolderPath, entries: Entries) {
   const found: Entry[] = [];
-  let leftOut = undecodable;
+  let omitted = undecodable;
   const add = (entry: Entry | undefined) => {
     if (entry) found.push(entry);
-    else leftOut++;
+    else omitted++;
   };
-  for (const { key, size, ETag, LastModified } of objects) {
-    if (key === folder && isEmptyMarker({ key, size })) continue;
-    const path = foundFile(folder, key.slice(folder.length));
-    add(path && entries.listed(path, { Size: size, ETag, LastModified }));
+  for (const object of objects) {
+    if (object.key === folder && isEmptyMarker(object)) continue;
+    const path = foundFile(folder, object.key.slice(folder.length));
+    add(path && entries.listed(path, object));
   }
   for (const key of prefixes) {
     const path = foundFolder(folder, key.slice(folder.length, -1));
     add(path && { kind: 'folder', path });
   }
   found.sort((left, right) => comparePaths(left.path, right.path));
-  known.push(...found);
-  return { leftOut, isEmpty: objects.length + prefixes.length + undecodable === 0 };
+  listed.push(...found);
+  return { omitted, isEmpty: objects.length + prefixes.length + undecodable === 0 };
 }

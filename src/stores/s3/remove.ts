@@ -1,249 +1,196 @@
-import { createHash } from 'node:crypto';
-import { DeleteObjectsCommand } from '@aws-sdk/client-s3';
 import { concurrently } from '../../concurrency/concurrently.ts';
 import { isStoreError, undefinedIfNotFound } from '../../model/error.ts';
 import type { FilePath } from '../../model/path.ts';
 import type { Cancellable, Store } from '../../model/store.ts';
 import { inconsistentStore, notFound, requireEtag, versionReplaced } from '../../model/store-errors.ts';
 import type { Bucket } from './bucket.ts';
-import { sendConditionally } from './conditions.ts';
-import { LONG_TIMEOUT_MS } from './connection.ts';
+import { type ConditionHeaders, sendConditionally } from './capabilities.ts';
 import type { Entries } from './entries.ts';
 import { codeOf } from './errors.ts';
-import { fitsXml, type Key, quote, unquote } from './keys.ts';
-import type { ListedObject } from './list.ts';
-import { headObject } from './read.ts';
+import { canBeInXml, type Key, quote } from './keys.ts';
+import { deleteObject, deleteObjects, headObject, type ListedObject } from './operations.ts';
 import { retryWhenBusy } from './retry.ts';
 
 /** Maximum keys of one DeleteObjects request. */
-const BATCH = 1000;
+const MAX_BATCH = 1000;
 
 /** Maximum batches in progress, and maximum delete requests in progress for single objects of a batch. */
-const BATCHES_AT_ONCE = 2;
-const SINGLES_AT_ONCE = 32;
+const MAX_CONCURRENT_BATCHES = 2;
+const MAX_CONCURRENT_DELETES = 32;
 
-export interface Remover {
-  /** `Store.remove`. */
-  readonly remove: Store['remove'];
+export interface RemoveAllOptions extends Cancellable {
+  /** Whether to keep objects that have changed since they were listed. */
+  readonly onlyUnchanged: boolean;
+  readonly onRemoved?: ((object: ListedObject) => void) | undefined;
+}
+
+/** Deletes objects. */
+export class Remover {
+  readonly #bucket: Bucket;
+  readonly #entries: Entries;
+  readonly #stat: Store['stat'];
+
+  constructor(bucket: Bucket, entries: Entries, stat: Store['stat']) {
+    this.#bucket = bucket;
+    this.#entries = entries;
+    this.#stat = stat;
+  }
+
+  readonly remove: Store['remove'] = async (file, { ifMatch, signal } = {}) => {
+    // DeleteObject also succeeds if the object does not exist, so check that first.
+    requireEtag(await this.#stat(file, { signal }), ifMatch);
+    this.#entries.forget(file);
+    // A retry succeeds although the first attempt, whose response was lost, has deleted the object.
+    await this.removeObject(file, { ifMatch, signal }).catch((error: unknown) => {
+      throw isStoreError(error, 'condition-failed') ? versionReplaced(file) : error;
+    });
+  };
+
   /**
    * Deletes an object. With `ifMatch`, deletes only the version with this ETag. Succeeds if the object does not exist.
    *
    * @throws condition-failed if the object has a different ETag than `ifMatch`
    * @throws unsupported if the store reports that the object does not exist, although it does
    */
-  removeObject(key: Key, options: { ifMatch?: string } & Cancellable): Promise<void>;
-  /** Removes many objects. With `onlyUnchanged`, keeps the objects that have changed, if the store supports conditions. */
-  removeAll(objects: AsyncIterable<ListedObject>, options: RemoveAll): Promise<void>;
-}
-
-interface RemoveAll extends Cancellable {
-  readonly onlyUnchanged: boolean;
-  readonly onRemoved?: ((object: ListedObject) => void) | undefined;
-}
-
-export function createRemover(bucket: Bucket, entries: Entries, stat: Store['stat']): Remover {
-  const { abilities } = bucket;
-
-  /** Returns the current ETag of the object, or undefined if it does not exist. */
-  const etagOf = async (key: Key, { signal }: Cancellable): Promise<string | undefined> =>
-    unquote((await undefinedIfNotFound(headObject(bucket, key, { signal })))?.ETag) || undefined;
-
-  const send = async (key: Key, ifMatch: string | undefined, { signal }: Cancellable): Promise<void> => {
-    try {
-      await bucket.ask({ key, signal }, (options) => bucket.objects.remove(key, { ifMatch }, options));
-    } catch (error) {
-      if (!isStoreError(error, 'not-found')) throw error;
-      if ((await etagOf(key, { signal })) !== undefined) throw inconsistentStore(key, error);
-    }
-  };
-
-  const removeObject: Remover['removeObject'] = async (key, { ifMatch, signal }) => {
-    const condition = ifMatch === undefined ? {} : { IfMatch: quote(ifMatch) };
+  async removeObject(key: Key, { ifMatch, signal }: { ifMatch?: string | undefined } & Cancellable): Promise<void> {
+    const condition = ifMatch === undefined ? {} : { 'if-match': quote(ifMatch) };
+    const capability = ifMatch?.includes('-') ? 'deleteConditionsOnParts' : 'deleteConditions';
     const check = async () => {
-      const etag = await etagOf(key, { signal });
+      const etag = await this.#findEtag(key, { signal });
       if (etag === undefined) throw notFound(key as FilePath);
       if (etag !== ifMatch) throw versionReplaced(key as FilePath);
     };
-    const ability = ifMatch?.includes('-') ? 'deleteConditionsOnParts' : 'deleteConditions';
     try {
-      await sendConditionally(bucket, ability, condition, {
+      await sendConditionally(this.#bucket.capabilities, capability, condition, {
         check,
-        send: ({ IfMatch }) => send(key, IfMatch, { signal }),
+        send: (headers) => this.#delete(key, headers, { signal }),
       });
     } catch (error) {
       if (!isStoreError(error, 'not-found')) throw error;
     }
-  };
+  }
 
-  /** Deletes a listed object. Returns false if it has changed since the listing and therefore remains. */
-  const removeSeen = async (object: ListedObject, { onlyUnchanged, signal }: RemoveAll): Promise<boolean> => {
-    try {
-      await removeObject(object.key, {
-        ...(onlyUnchanged && object.ETag && { ifMatch: unquote(object.ETag) }),
-        signal,
-      });
-      return true;
-    } catch (error) {
-      if (!isStoreError(error, 'condition-failed')) throw error;
-      return false;
-    }
-  };
-
-  /**
-   * Deletes a batch in one request. Returns the objects that the caller must delete one by one: those that the response
-   * does not list as deleted, except those that have changed. A store may support ETags in batches, but no condition on
-   * the delete of a single object.
-   */
-  const removeBatch = async (
-    batch: readonly ListedObject[],
-    { onRemoved, signal }: RemoveAll,
-    { hasEtags, hasMd5 }: BatchForm,
-  ): Promise<readonly ListedObject[]> => {
-    const Objects = batch.map(({ key, ETag }) => ({ Key: key, ...(hasEtags && { ETag }) }));
-    const command = new DeleteObjectsCommand({ Bucket: bucket.name, Delete: { Objects } });
-    if (hasMd5) addMd5(command);
-    const { Deleted = [], Errors = [] } = await bucket.ask({ signal, timeout: LONG_TIMEOUT_MS }, (options) =>
-      bucket.client.send(command, options),
+  /** Removes many objects. With `onlyUnchanged`, keeps the objects that have changed, if the store supports conditions. */
+  async removeAll(objects: AsyncIterable<ListedObject>, options: RemoveAllOptions): Promise<void> {
+    const { signal } = options;
+    await concurrently(
+      inBatches(objects),
+      MAX_CONCURRENT_BATCHES,
+      async (batch) => {
+        const inXml = batch.filter(({ key }) => canBeInXml(key));
+        const others = batch.filter(({ key }) => !canBeInXml(key));
+        const remaining = await retryWhenBusy(() => this.#removeBatch(inXml, options), options);
+        await concurrently(
+          each([...remaining, ...others]),
+          MAX_CONCURRENT_DELETES,
+          (object) => this.#removeListed(object, options),
+          signal,
+        );
+      },
+      signal,
     );
-    const failed = new Map(Errors.map(({ Key, Code }) => [Key, Code]));
-    const removed = new Set(Deleted.map(({ Key }) => Key).filter((key) => !failed.has(key)));
-    for (const object of batch) if (removed.has(object.key)) onRemoved?.(object);
-    const rest: ListedObject[] = [];
-    for (const object of batch) {
-      if (removed.has(object.key)) continue;
-      const isDoubtful = hasEtags && isPrecondition(failed.get(object.key));
-      if (!isDoubtful || (await etagOf(object.key, { signal })) === unquote(object.ETag)) rest.push(object);
+    this.#entries.forget();
+  }
+
+  async #delete(key: Key, condition: ConditionHeaders, { signal }: Cancellable): Promise<void> {
+    try {
+      await deleteObject(this.#bucket, key, { condition, signal });
+    } catch (error) {
+      if (!isStoreError(error, 'not-found')) throw error;
+      if ((await this.#findEtag(key, { signal })) !== undefined) throw inconsistentStore(key, error);
     }
-    return rest;
-  };
+  }
+
+  /** Returns the current ETag of the object, or undefined if it does not exist. */
+  async #findEtag(key: Key, { signal }: Cancellable): Promise<string | undefined> {
+    return (await undefinedIfNotFound(headObject(this.#bucket, key, { signal })))?.etag;
+  }
+
+  /** Deletes a listed object. Keeps it if it has changed since the listing. */
+  async #removeListed(object: ListedObject, { onlyUnchanged, onRemoved, signal }: RemoveAllOptions): Promise<void> {
+    const ifMatch = onlyUnchanged && object.etag !== '' ? object.etag : undefined;
+    try {
+      await retryWhenBusy(() => this.removeObject(object.key, { ifMatch, signal }), { signal });
+    } catch (error) {
+      if (isStoreError(error, 'condition-failed')) return;
+      throw error;
+    }
+    onRemoved?.(object);
+  }
 
   /**
-   * Deletes a batch in a form that the store supports: with or without ETags, with or without Content-MD5. Returns the
-   * objects that the caller must delete one by one. A form counts as unsupported if the store rejects it twice, accepts
-   * the same batch in another form, and has accepted no batch before.
+   * Deletes a batch in one request, with or without ETags. Returns the objects that the caller must delete one by one.
+   * ETags or batches count as unsupported if the store rejects them twice, accepts the batch without ETags or none, and
+   * has accepted no batch before.
    */
-  const tryBatch = async (batch: readonly ListedObject[], options: RemoveAll): Promise<readonly ListedObject[]> => {
-    if (!abilities.has('batchDeletes') || batch.length === 0) return batch;
-    const first: BatchForm = {
-      hasEtags: options.onlyUnchanged && abilities.has('batchEtags'),
-      hasMd5: !abilities.has('deletesWithoutMd5'),
-    };
-    const isConfirmed = abilities.isConfirmed(first.hasEtags ? 'batchEtags' : 'batchDeletes');
+  async #removeBatch(batch: readonly ListedObject[], options: RemoveAllOptions): Promise<readonly ListedObject[]> {
+    const { capabilities } = this.#bucket;
+    if (!capabilities.has('batchDeletes') || batch.length === 0) return batch;
+    const withEtags = options.onlyUnchanged && capabilities.has('batchEtags');
+    const isConfirmed = capabilities.isConfirmed(withEtags ? 'batchEtags' : 'batchDeletes');
     let code: string | undefined;
-    let form: BatchForm | undefined = first;
-    for (let attempt = 1; form !== undefined; attempt++) {
+    for (const hasEtags of withEtags ? [true, true, false] : [false, false]) {
+      // A store that has accepted a batch before, or whose condition failed, is right.
+      if (!hasEtags && withEtags && (isConfirmed || isPrecondition(code))) return batch;
       try {
-        const rest = await removeBatch(batch, options, form);
-        abilities.confirm('batchDeletes');
-        if (form.hasEtags) abilities.confirm('batchEtags');
-        if (form.hasMd5 !== first.hasMd5) abilities.lose('deletesWithoutMd5', { code });
-        if (form.hasEtags !== first.hasEtags) abilities.lose('batchEtags', { code });
-        return rest;
+        const remaining = await this.#deleteBatch(batch, options, hasEtags);
+        capabilities.confirm('batchDeletes');
+        if (hasEtags) capabilities.confirm('batchEtags');
+        else if (withEtags) capabilities.markMissing('batchEtags', { code });
+        return remaining;
       } catch (error) {
-        // A temporary error does not prove that the form is unsupported.
-        const refusal = refusalOf(error);
-        if (refusal === undefined) throw error;
-        code ??= refusal;
+        // A temporary error does not prove that the request is unsupported.
+        const rejected = rejectionCode(error);
+        if (rejected === undefined) throw error;
+        code ??= rejected;
       }
-      if (attempt === 1) continue;
-      if (isConfirmed || isPrecondition(code)) return batch;
-      form = nextForm(form, first, code);
     }
-    abilities.lose('batchDeletes', { code });
+    if (!isConfirmed && !isPrecondition(code)) capabilities.markMissing('batchDeletes', { code });
     return batch;
-  };
+  }
 
-  return {
-    removeObject,
-
-    async remove(file, { ifMatch, signal } = {}) {
-      // DeleteObject also succeeds if the object does not exist, so check that first.
-      requireEtag(await stat(file, { signal }), ifMatch);
-      entries.forget(file);
-      // A retry succeeds although the first attempt, whose response was lost, has deleted the object.
-      await removeObject(file, { ifMatch, signal }).catch((error: unknown) => {
-        throw isStoreError(error, 'condition-failed') ? versionReplaced(file) : error;
-      });
-    },
-
-    async removeAll(objects, options) {
-      const { signal, onRemoved } = options;
-      const removeSingly = async (object: ListedObject) => {
-        if (await retryWhenBusy(() => removeSeen(object, options), options)) onRemoved?.(object);
-      };
-      await concurrently(
-        inBatches(objects),
-        BATCHES_AT_ONCE,
-        async (batch) => {
-          const fit = batch.filter(({ key }) => fitsXml(key));
-          const rest = await retryWhenBusy(() => tryBatch(fit, options), options);
-          const unfit = batch.filter(({ key }) => !fitsXml(key));
-          await concurrently(each([...rest, ...unfit]), SINGLES_AT_ONCE, removeSingly, signal);
-        },
-        signal,
-      );
-      entries.forget();
-    },
-  };
-}
-
-interface BatchForm {
-  readonly hasEtags: boolean;
-  readonly hasMd5: boolean;
+  /**
+   * Sends a batch. Returns the objects that the caller must delete one by one: those that the response does not list as
+   * deleted, except those that have changed. A store may support ETags in batches, but no condition on the delete of a
+   * single object.
+   */
+  async #deleteBatch(
+    batch: readonly ListedObject[],
+    { onRemoved, signal }: RemoveAllOptions,
+    hasEtags: boolean,
+  ): Promise<readonly ListedObject[]> {
+    const objects = batch.map(({ key, etag }) => (hasEtags && etag !== '' ? { key, etag } : { key }));
+    const { deleted, errors } = await deleteObjects(this.#bucket, objects, { signal });
+    const remaining: ListedObject[] = [];
+    for (const object of batch) {
+      const { key, etag } = object;
+      if (deleted.has(key) && !errors.has(key)) onRemoved?.(object);
+      else if (!hasEtags || !isPrecondition(errors.get(key))) remaining.push(object);
+      else if ((await this.#findEtag(key, { signal })) === etag) remaining.push(object);
+    }
+    return remaining;
+  }
 }
 
 /**
- * Returns the form to try after a rejected one, or undefined after the last. The code of the first rejection decides
- * whether to add Content-MD5 or to omit ETags first.
+ * Codes with which stores reject a whole batch. Some stores do not support ETags in batches, or batches at all. Some may
+ * reject a batch because one of its objects has changed (412).
  */
-function nextForm(
-  refused: BatchForm,
-  { hasEtags, hasMd5 }: BatchForm,
-  code: string | undefined,
-): BatchForm | undefined {
-  const withMd5 = { hasEtags, hasMd5: true };
-  const withoutEtags = { hasEtags: false, hasMd5 };
-  const order = /MD5|Digest|InvalidRequest/.test(code ?? '') ? [withMd5, withoutEtags] : [withoutEtags, withMd5];
-  const forms = [{ hasEtags, hasMd5 }, ...order, { hasEtags: false, hasMd5: true }];
-  const isSame = (form: BatchForm) => form.hasEtags === refused.hasEtags && form.hasMd5 === refused.hasMd5;
-  return forms.slice(forms.findLastIndex(isSame) + 1)[0];
-}
-
-/** Adds the Content-MD5 header, which the AWS SDK client no longer sends. */
-function addMd5({ middlewareStack }: DeleteObjectsCommand): void {
-  middlewareStack.add(
-    (next) => (given) => {
-      const { request } = given;
-      if (typeof request === 'object' && request !== null && 'headers' in request && 'body' in request) {
-        const headers = request.headers as Record<string, string>;
-        headers['content-md5'] = createHash('md5').update(String(request.body)).digest('base64');
-      }
-      return next(given);
-    },
-    { step: 'build', name: 'addMd5' },
-  );
-}
-
-/**
- * Codes with which stores reject a whole batch. Some stores require Content-MD5, which the AWS SDK client no longer
- * sends (MissingContentMD5, or InvalidRequest with the same meaning). Some do not support ETags in batches, or batches
- * at all. Some may reject a batch because one of its objects has changed (412).
- */
-const REFUSALS =
+const REJECTION_CODE =
   /MissingContentMD5|InvalidDigest|InvalidRequest|MalformedXML|NotImplemented|MethodNotAllowed|InvalidArgument|PreconditionFailed|^501$|^405$|^412$/;
 
 const isPrecondition = (code: string | undefined) => code === 'PreconditionFailed' || code === '412';
 
 /** Returns the code with which the store rejected a whole batch, or undefined for other errors. */
-function refusalOf(error: unknown): string | undefined {
+function rejectionCode(error: unknown): string | undefined {
   const code = codeOf(error instanceof Error ? error.cause : undefined);
-  return code !== undefined && REFUSALS.test(code) ? code : undefined;
+  return code !== undefined && REJECTION_CODE.test(code) ? code : undefined;
 }
 
 async function* inBatches(objects: AsyncIterable<ListedObject>): AsyncGenerator<ListedObject[]> {
   let batch: ListedObject[] = [];
   for await (const object of objects) {
-    if (batch.push(object) < BATCH) continue;
+    if (batch.push(object) < MAX_BATCH) continue;
     yield batch;
     batch = [];
   }

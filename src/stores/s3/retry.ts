@@ -1,10 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { isStoreError } from '../../model/error.ts';
 import type { Cancellable } from '../../model/store.ts';
 import { S3ErrorResponse } from './errors.ts';
 
 /** Maximum attempts of `retryWhenBusy`. Each attempt can already contain several requests with pauses. */
-const BUSY_ATTEMPTS = 3;
+const MAX_BUSY_ATTEMPTS = 3;
 
 /** Average milliseconds between these attempts. */
 const BUSY_PAUSE_MS = 1000;
@@ -18,91 +17,93 @@ export async function retryWhenBusy<Output>(work: () => Promise<Output>, { signa
     try {
       return await work();
     } catch (error) {
-      if (attempt === BUSY_ATTEMPTS || !isStoreError(error, 'unavailable')) throw error;
-      await delay(BUSY_PAUSE_MS * (0.5 + Math.random()), undefined, { signal });
+      if (attempt === MAX_BUSY_ATTEMPTS || !isStoreError(error, 'unavailable')) throw error;
+      await pause(BUSY_PAUSE_MS * (0.5 + Math.random()), signal);
     }
   }
 }
 
 /** Maximum attempts per request while the store is throttling, failing or unreachable. */
-export const ATTEMPTS = 4;
-
-/**
- * Decides when a failed request is retried, like the AWS SDK client. Pauses double, have a random length, and are
- * longer if the store throttles. All requests share a retry budget, so that a failing store does not receive four times
- * as many requests.
- */
-export interface RetryPolicy {
-  /**
-   * Returns the cost of a retry in the retry budget, or 0 if the request must not be retried. `attempt` is the number
-   * of the failed attempt, from 1. Resolves after the pause. Rejects with the abort reason of `signal`.
-   */
-  again(error: unknown, attempt: number, signal: AbortSignal | undefined): Promise<number>;
-  /** Restores the retry budget after a success, by the cost `taken` of the retry, or by 1 for a first attempt. */
-  succeeded(taken: number): void;
-}
+const MAX_ATTEMPTS = 4;
 
 /** The initial retry budget, and the cost of one retry. Throttling costs less, because it ends by itself. */
-const RESERVE = 500;
-const COST = { throttled: 5, passing: 14 } as const;
+const INITIAL_BUDGET = 500;
+const RETRY_COST = { throttled: 5, transient: 14 } as const;
 
 /** Maximum milliseconds of the first pause, of any pause, and of the extension by `Retry-After`. */
-const PAUSE_MS = { throttled: 1_000, passing: 50 } as const;
-const LONGEST_PAUSE = 20_000;
-const LONGEST_DELAY = 5_000;
+const FIRST_PAUSE_MS = { throttled: 1_000, transient: 50 } as const;
+const MAX_PAUSE_MS = 20_000;
+const MAX_RETRY_AFTER_MS = 5_000;
 
-export function createRetryPolicy(retried: () => void): RetryPolicy {
-  let reserve = RESERVE;
-  return {
-    async again(error, attempt, signal) {
-      const kind = kindOf(error);
-      if (kind === undefined || attempt >= ATTEMPTS || reserve < COST[kind]) return 0;
-      reserve -= COST[kind];
-      retried();
-      const pause = Math.random() * Math.min(PAUSE_MS[kind] * 2 ** (attempt - 1), LONGEST_PAUSE);
-      const asked =
-        error instanceof S3ErrorResponse && error.retryAfter !== undefined ? error.retryAfter * 1000 : undefined;
-      await wait(asked === undefined ? pause : Math.max(pause, Math.min(asked, pause + LONGEST_DELAY)), signal);
-      return COST[kind];
-    },
-    succeeded(taken) {
-      reserve = Math.min(RESERVE, reserve + (taken || 1));
-    },
-  };
+/**
+ * Decides when a failed request is retried, like the AWS SDKs ("standard" retry mode). Pauses double, have a random
+ * length, and are longer if the store throttles. All requests share a retry budget, so that a failing store does not
+ * receive four times as many requests.
+ */
+export class RetryPolicy {
+  readonly #onRetry: () => void;
+  #budget = INITIAL_BUDGET;
+
+  constructor(onRetry: () => void) {
+    this.#onRetry = onRetry;
+  }
+
+  /**
+   * Waits before a retry and returns its cost in the retry budget. Returns 0 at once if the request must not be
+   * retried. `attempt` is the number of the failed attempt, from 1. Rejects with the abort reason of `signal`.
+   */
+  async waitForRetry(error: unknown, attempt: number, signal: AbortSignal | undefined): Promise<number> {
+    const reason = retryReason(error);
+    if (reason === undefined || attempt >= MAX_ATTEMPTS || this.#budget < RETRY_COST[reason]) return 0;
+    this.#budget -= RETRY_COST[reason];
+    this.#onRetry();
+    const backoffMs = Math.random() * Math.min(FIRST_PAUSE_MS[reason] * 2 ** (attempt - 1), MAX_PAUSE_MS);
+    const retryAfterMs = error instanceof S3ErrorResponse ? (error.retryAfter ?? 0) * 1000 : 0;
+    await pause(Math.max(backoffMs, Math.min(retryAfterMs, backoffMs + MAX_RETRY_AFTER_MS)), signal);
+    return RETRY_COST[reason];
+  }
+
+  /** Restores the retry budget after a success, by the cost of the last retry, or by 1 for a first attempt. */
+  recordSuccess(cost: number): void {
+    this.#budget = Math.min(INITIAL_BUDGET, this.#budget + (cost || 1));
+  }
 }
 
-/** Returns the kind of a temporary error, or undefined if a retry would fail again. */
-function kindOf(error: unknown): keyof typeof COST | undefined {
+/** Returns the reason to retry, or undefined if a retry would fail again. */
+function retryReason(error: unknown): keyof typeof RETRY_COST | undefined {
   if (error instanceof S3ErrorResponse) {
-    if (error.status === 429 || THROTTLED.test(error.code)) return 'throttled';
-    return PASSING_STATUS.has(error.status) || PASSING_CODE.test(error.code) || error.isClockCorrected
-      ? 'passing'
+    if (error.status === 429 || THROTTLING_CODE.test(error.code)) return 'throttled';
+    return TRANSIENT_STATUS.has(error.status) || TRANSIENT_CODE.test(error.code) || error.isClockCorrected
+      ? 'transient'
       : undefined;
   }
+  // No credentials: the credential provider has already retried.
+  if (isStoreError(error)) return undefined;
   for (let current = error; current instanceof Error; current = current.cause) {
-    if ('code' in current && LOST.test(String(current.code))) return 'passing';
+    if ('code' in current && NETWORK_CODE.test(String(current.code))) return 'transient';
   }
   return undefined;
 }
 
-const PASSING_STATUS = new Set([500, 502, 503, 504]);
-const PASSING_CODE = /^(TimeoutError|RequestTimeout(Exception)?)$/;
-const THROTTLED =
+const TRANSIENT_STATUS = new Set([500, 502, 503, 504]);
+const TRANSIENT_CODE = /^(TimeoutError|RequestTimeout(Exception)?)$/;
+const THROTTLING_CODE =
   /^(BandwidthLimitExceeded|EC2ThrottledException|LimitExceededException|PriorRequestNotComplete|ProvisionedThroughputExceededException|RequestLimitExceeded|RequestThrottled(Exception)?|SlowDown|ThrottledException|Throttling(Exception)?|TooManyRequestsException|TransactionInProgressException)$/;
-const LOST = /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)$/;
+const NETWORK_CODE =
+  /^(ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN|UND_ERR_(SOCKET|(CONNECT|HEADERS|BODY)_TIMEOUT|RES_CONTENT_LENGTH_MISMATCH))$/;
 
 /** Waits. Rejects with the abort reason of `signal`. */
-function wait(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
+function pause(milliseconds: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
-    const leave = () => {
+    const abort = () => {
       clearTimeout(timer);
       reject(signal?.reason);
     };
     const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', leave);
+      signal?.removeEventListener('abort', abort);
       resolve();
     }, milliseconds);
-    if (signal?.aborted) leave();
-    else signal?.addEventListener('abort', leave, { once: true });
+    if (signal?.aborted) abort();
+    else signal?.addEventListener('abort', abort, { once: true });
   });
 }

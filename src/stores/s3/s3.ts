@@ -1,55 +1,65 @@
-import { HeadBucketCommand } from '@aws-sdk/client-s3';
 import { createItemwiseOperations } from '../../files/folder-operations.ts';
-import { isStoreError, StoreError } from '../../model/error.ts';
-import { parseFile } from '../../model/path.ts';
+import { isStoreError } from '../../model/error.ts';
 import { attachmentHeader, isDisplayable, presentationOf } from '../../model/presentation.ts';
 import type { Cancellable, Store } from '../../model/store.ts';
-import { type Bucket, connect, type S3Options } from './bucket.ts';
-import { createCopier } from './copy.ts';
-import { createEntries } from './entries.ts';
-import { createFileOperations } from './files.ts';
-import { createLister, requestList } from './list.ts';
-import { createReader } from './read.ts';
-import { createRemover } from './remove.ts';
-import { createFolderOperations, createObjectTree } from './tree.ts';
+import { type Bucket, openBucket, type S3Options } from './bucket.ts';
+import { Copier } from './copy.ts';
+import { bucketEndpoint } from './endpoint.ts';
+import { createEntries, type Entries } from './entries.ts';
+import { configurationError } from './errors.ts';
+import { copyFile, createFolder, moveFile, removeFolder } from './files.ts';
+import { createLister } from './list.ts';
+import { headBucket, listObjects } from './operations.ts';
+import { Reader } from './read.ts';
+import { Remover } from './remove.ts';
+import { createObjectTree } from './tree.ts';
 import { walkEntries } from './walk.ts';
-import { createWriter } from './write.ts';
+import { Writer } from './write.ts';
 
 /** Opens a bucket of any S3-compatible store. Besides the files, Holdall writes only folder markers to it. */
 export function openS3(options: S3Options): Store {
-  const bucket = connect(options);
+  const bucket = openBucket(options);
   const entries = createEntries(options.publicUrl);
-  const reader = createReader(bucket, entries);
-  const remover = createRemover(bucket, entries, reader.stat);
-  const copier = createCopier(bucket, remover.removeObject, options.copyLimit);
-  const tree = createObjectTree(bucket, copier, remover, options.concurrency);
+  const { stat, read } = new Reader(bucket, entries);
+  const { write } = new Writer(bucket, entries, stat);
+  const remover = new Remover(bucket, entries, stat);
+  const copier = new Copier(bucket, remover, options.maxCopyBytes);
+  const context = { bucket, entries, stat, copier, remover };
 
   return {
     list: createLister(bucket, entries),
-    walk: (folder, walked = {}) => walkEntries(bucket, entries, folder, walked),
-    ...reader,
-    write: createWriter(bucket, entries, reader.stat),
+    walk: (folder, walkOptions = {}) => walkEntries(bucket, entries, folder, walkOptions),
+    stat,
+    read,
+    write,
     remove: remover.remove,
-    ...createFolderOperations(bucket, copier, remover),
-    ...createFileOperations(reader.stat, copier, remover, entries),
-    ...createItemwiseOperations(tree),
-
-    async presign(file, { expires, download, purpose, signal }) {
-      // A file that the browser may display needs its stored media type. An attachment does not, which saves a request.
-      const mayShow = !download && isDisplayable(file.path);
-      const entry = mayShow && !entries.isTyped(file) ? await reader.stat(file.path, { signal }) : file;
-      const { type, displayKind } = presentationOf(entry, { download });
-      // These values override the headers that are stored with the object.
-      const answered = {
-        disposition: displayKind === undefined ? attachmentHeader(file.path) : 'inline',
-        type: mayShow || entries.isTyped(entry) ? type : undefined,
-      };
-      // A signature is valid for one method only.
-      return bucket.objects.presign(purpose === 'read' ? 'GET' : 'HEAD', file.path, answered, expires);
-    },
-
+    createFolder: (folder, folderOptions = {}) => createFolder(context, folder, folderOptions),
+    removeFolder: (folder, folderOptions = {}) => removeFolder(context, folder, folderOptions),
+    copy: (from, to, copyOptions) => copyFile(context, from, to, copyOptions),
+    move: (from, to, moveOptions) => moveFile(context, from, to, moveOptions),
+    ...createItemwiseOperations(createObjectTree(bucket, copier, remover, options.concurrency)),
+    presign: createPresigner(bucket, entries, stat),
     check: createCheck(bucket),
-    close: async () => bucket.close(),
+    close: async () => bucket.client.close(),
+  };
+}
+
+function createPresigner(bucket: Bucket, entries: Entries, stat: Store['stat']): NonNullable<Store['presign']> {
+  return async (file, { expires, download, purpose, signal }) => {
+    // A file that the browser may display needs its stored media type. An attachment does not, which saves a request.
+    const mayShow = !download && isDisplayable(file.path);
+    const entry = mayShow && !entries.isTyped(file) ? await stat(file.path, { signal }) : file;
+    const { type, displayKind } = presentationOf(entry, { download });
+    // A signature is valid for one method only.
+    const method = purpose === 'read' ? 'GET' : 'HEAD';
+    const query = {
+      'X-Amz-Content-Sha256': 'UNSIGNED-PAYLOAD',
+      // These values override the headers that are stored with the object.
+      'response-content-disposition': displayKind === undefined ? attachmentHeader(file.path) : 'inline',
+      'response-content-type': mayShow || entries.isTyped(entry) ? type : undefined,
+      'x-id': method === 'GET' ? 'GetObject' : undefined,
+    };
+    return bucket.client.presign({ method, key: file.path, query }, expires);
   };
 }
 
@@ -59,44 +69,30 @@ export function openS3(options: S3Options): Store {
  */
 function createCheck(bucket: Bucket): (options?: Cancellable) => Promise<void> {
   let isKnown = false;
-
-  const look = async ({ signal }: Cancellable): Promise<boolean> => {
-    const head = new HeadBucketCommand({ Bucket: bucket.name });
-    return bucket
-      .ask({ signal }, (options) => bucket.client.send(head, options))
-      .then(
-        () => true,
-        () => false,
-      );
-  };
+  const isReachable = (options: Cancellable) =>
+    headBucket(bucket, options).then(
+      () => true,
+      () => false,
+    );
 
   return async (options = {}) => {
-    if (isKnown && (await look(options))) return;
+    if (isKnown && (await isReachable(options))) return;
     try {
-      await requestList(bucket, { 'max-keys': '1' }, options);
+      await listObjects(bucket, { 'max-keys': '1' }, options);
       isKnown = true;
     } catch (error) {
       if (!isStoreError(error, 'denied')) throw error;
-      const message = `The object store refuses a look into the bucket ${bucket.name} to the access key in S3_ACCESS_KEY_ID: it needs s3:ListBucket.`;
-      throw new StoreError('list-permission-missing', message, { cause: error, retryAfter: 30 });
+      throw configurationError(
+        'list-permission-missing',
+        `The object store refuses a look into the bucket ${bucket.name} to ${bucket.accessKey}: it needs s3:ListBucket.`,
+        error,
+      );
     }
   };
 }
 
-/**
- * Returns the origins of the URLs of a bucket's objects: of presigned URLs, and of a public bucket. Presigns a sample
- * URL, because only the AWS SDK client knows the hosts of all regions and addressing styles. Sends no request.
- */
-export async function bucketOrigins({ presign }: Store, publicUrl: string | undefined): Promise<readonly string[]> {
-  const urls = [await presign?.(SAMPLE, { expires: 1, download: false, purpose: 'read' }), publicUrl];
-  return [...new Set(urls.filter((url) => url !== undefined).map((url) => new URL(url).origin))];
+/** Returns the origins of the URLs of a bucket's objects: of presigned URLs, and of a public bucket. */
+export function bucketOrigins(options: S3Options): readonly string[] {
+  const urls = [bucketEndpoint(options).origin, options.publicUrl].filter((url) => url !== undefined);
+  return [...new Set(urls.map((url) => new URL(url).origin))];
 }
-
-const SAMPLE = {
-  kind: 'file',
-  path: parseFile('sample'),
-  size: 0,
-  etag: '',
-  modified: null,
-  type: 'application/octet-stream',
-} as const;

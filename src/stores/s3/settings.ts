@@ -39,17 +39,22 @@ export const S3_SETTINGS = {
     read: password,
     fallback: null,
     example: 'AKIAIOSFODNN7EXAMPLE',
-    help: 'The id of the access key.',
+    help: 'Access key ID. Default for `s3`: the AWS credentials of the environment.',
     isSecret: true,
-    isRequired: true,
   },
   S3_SECRET_ACCESS_KEY: {
     read: password,
     fallback: null,
     example: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
-    help: 'The secret of the access key.',
+    help: 'Secret access key.',
     isSecret: true,
-    isRequired: true,
+  },
+  S3_SESSION_TOKEN: {
+    read: password,
+    fallback: null,
+    example: 'IQoJb3JpZ2luX2VjEXAMPLE',
+    help: 'Session token of a temporary access key.',
+    isSecret: true,
   },
   S3_ADDRESSING: {
     read: oneOf('path', 'virtual'),
@@ -78,23 +83,21 @@ export function endpointOf({ S3_ENDPOINT, S3_REGION }: S3Settings): string {
   return S3_ENDPOINT ?? `https://s3.${S3_REGION}.amazonaws.com`;
 }
 
-/** Returns the options of the configured bucket. Throws if its required settings are missing. */
+/** Returns the options of the configured bucket. */
 export function bucketOptions(settings: S3Settings, log: Pick<StoreLog, 'warn' | 'retried' | 'asked'>): S3Options {
   const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = settings;
-  if (bucket === undefined || accessKeyId === undefined || secretAccessKey === undefined) {
-    throw new Error('The settings of the bucket were not checked.');
-  }
+  if (bucket === undefined) throw new Error('The settings of the bucket were not checked.');
+  const hasKey = accessKeyId !== undefined && secretAccessKey !== undefined;
   return {
     bucket,
-    accessKeyId,
-    secretAccessKey,
+    credentials: hasKey ? { accessKeyId, secretAccessKey, sessionToken: settings.S3_SESSION_TOKEN } : undefined,
     endpoint: settings.S3_ENDPOINT,
     region: settings.S3_REGION,
     addressing: settings.S3_ADDRESSING,
     publicUrl: settings.S3_PUBLIC_URL,
     concurrency: settings.S3_CONCURRENCY,
     warn: (message, details) => log.warn(message, details),
-    retried: () => log.retried(),
-    asked: log.asked,
+    onRetry: () => log.retried(),
+    onRequest: log.asked,
   };
 }

@@ -1,19 +1,9 @@
-import { createHash, createHmac, hash } from 'node:crypto';
-import { GetObjectCommand, type S3Client } from '@aws-sdk/client-s3';
-import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { StoreError } from '../../model/error.ts';
-import { RETRY_LATER_SECONDS } from '../network.ts';
-
-/** The access key of a store, and the scope of its signatures. */
-export interface Signing {
-  readonly accessKeyId: string;
-  readonly secretAccessKey: string;
-  readonly region: string;
-  readonly service: string;
-}
+import { createHmac, hash } from 'node:crypto';
+import type { Credentials } from './credentials.ts';
+import { percentEncode } from './keys.ts';
 
 /** A request in the form in which it is sent. */
-export interface Signable {
+export interface SignableRequest {
   readonly method: string;
   /** The path, with each byte percent-encoded once. */
   readonly path: string;
@@ -26,69 +16,74 @@ export interface Signable {
 export type Query = Readonly<Record<string, string | undefined>>;
 
 /**
- * Signs requests with AWS Signature Version 4 in its S3 form: paths are encoded once and not normalized. The AWS SDK
- * client needs ten times as long, mostly for features that these requests do not use.
+ * Signs requests to Amazon S3 with AWS Signature Version 4 in its S3 form: paths are encoded once and not normalized. A
+ * payload is covered by its hash, over HTTP and HTTPS, so that a proxy can't change it unnoticed.
  */
-export interface Signer {
+export class Signer {
+  readonly #region: string;
+  readonly #service: string;
+  /** The last signing key. It is valid for one day and one secret; deriving it costs as much as the signature. */
+  #signingKey = Buffer.alloc(0);
+  #day = '';
+  #secret = '';
+
+  constructor(region: string, service = 's3') {
+    this.#region = region;
+    this.#service = service;
+  }
+
   /** Returns all headers of the signed request, as of `time` (milliseconds since 1970). */
-  sign(request: Signable, payloadHash: string, time: number): Record<string, string>;
+  sign(request: SignableRequest, payloadHash: string, credentials: Credentials, time: number): Record<string, string> {
+    const { method, path, query, headers } = request;
+    const timestamp = timestampOf(time);
+    const scope = this.#scopeOf(timestamp);
+    const all: Record<string, string> = { ...headers, 'x-amz-content-sha256': payloadHash, 'x-amz-date': timestamp };
+    if (credentials.sessionToken !== undefined) all['x-amz-security-token'] = credentials.sessionToken;
+    const { lines, names } = canonicalHeaders(all);
+    const canonical = `${method}\n${path}\n${queryString(query)}\n${lines}\n${names}\n${payloadHash}`;
+    const signature = this.#signatureOf(canonical, scope, timestamp, credentials);
+    all['authorization'] =
+      `${ALGORITHM} Credential=${credentials.accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
+    return all;
+  }
+
   /** Returns the query of a presigned URL that is valid for `expires` seconds from `time`. */
-  presign(request: Signable, expires: number, time: number): string;
-}
+  presign(request: SignableRequest, expires: number, credentials: Credentials, time: number): string {
+    const { method, path, query, headers } = request;
+    const timestamp = timestampOf(time);
+    const scope = this.#scopeOf(timestamp);
+    const { lines, names } = canonicalHeaders(headers);
+    const search = queryString({
+      ...query,
+      'X-Amz-Algorithm': ALGORITHM,
+      'X-Amz-Credential': `${credentials.accessKeyId}/${scope}`,
+      'X-Amz-Date': timestamp,
+      'X-Amz-Expires': String(expires),
+      'X-Amz-Security-Token': credentials.sessionToken,
+      'X-Amz-SignedHeaders': names,
+    });
+    const canonical = `${method}\n${path}\n${search}\n${lines}\n${names}\nUNSIGNED-PAYLOAD`;
+    return `${search}&X-Amz-Signature=${this.#signatureOf(canonical, scope, timestamp, credentials)}`;
+  }
 
-/** The payload hash of a request without a body. */
-export const EMPTY_HASH = createHash('sha256').digest('hex');
+  #scopeOf(timestamp: string): string {
+    return `${timestamp.slice(0, 8)}/${this.#region}/${this.#service}/${TERMINATOR}`;
+  }
 
-export function createSigner({ accessKeyId, secretAccessKey, region, service }: Signing): Signer {
-  let day = '';
-  let keyOfDay = Buffer.alloc(0);
+  #signatureOf(canonical: string, scope: string, timestamp: string, { secretAccessKey }: Credentials): string {
+    const text = `${ALGORITHM}\n${timestamp}\n${scope}\n${hash('sha256', canonical)}`;
+    return hmac(this.#keyFor(timestamp.slice(0, 8), secretAccessKey), text).digest('hex');
+  }
 
-  /** Caches the signing key of the day: deriving it costs as much as the rest of a signature. */
-  const keyFor = (date: string): Buffer => {
-    if (date !== day) {
-      const steps = [date, region, service, TERMINATOR];
-      keyOfDay = steps.reduce((key, step) => hmac(key, step).digest(), Buffer.from(`AWS4${secretAccessKey}`));
-      day = date;
+  #keyFor(day: string, secret: string): Buffer {
+    if (day !== this.#day || secret !== this.#secret) {
+      const steps = [day, this.#region, this.#service, TERMINATOR];
+      this.#signingKey = steps.reduce((key, step) => hmac(key, step).digest(), Buffer.from(`AWS4${secret}`));
+      this.#day = day;
+      this.#secret = secret;
     }
-    return keyOfDay;
-  };
-
-  const signatureOf = (moment: string, scope: string, canonical: string): string => {
-    const text = `${ALGORITHM}\n${moment}\n${scope}\n${hash('sha256', canonical)}`;
-    return hmac(keyFor(moment.slice(0, 8)), text).digest('hex');
-  };
-
-  const scopeOf = (moment: string) => `${moment.slice(0, 8)}/${region}/${service}/${TERMINATOR}`;
-
-  return {
-    sign({ method, path, query, headers }, payloadHash, time) {
-      const moment = momentOf(time);
-      const scope = scopeOf(moment);
-      const all: Record<string, string> = { ...headers, 'x-amz-content-sha256': payloadHash, 'x-amz-date': moment };
-      const { lines, names } = canonicalHeaders(all);
-      const canonical = `${method}\n${path}\n${queryString(query)}\n${lines}\n${names}\n${payloadHash}`;
-      const signature = signatureOf(moment, scope, canonical);
-      all['authorization'] =
-        `${ALGORITHM} Credential=${accessKeyId}/${scope}, SignedHeaders=${names}, Signature=${signature}`;
-      return all;
-    },
-
-    presign({ method, path, query, headers }, expires, time) {
-      const moment = momentOf(time);
-      const scope = scopeOf(moment);
-      const { lines, names } = canonicalHeaders(headers);
-      const search = queryString({
-        ...query,
-        'X-Amz-Algorithm': ALGORITHM,
-        'X-Amz-Credential': `${accessKeyId}/${scope}`,
-        'X-Amz-Date': moment,
-        'X-Amz-Expires': String(expires),
-        'X-Amz-SignedHeaders': names,
-      });
-      const canonical = `${method}\n${path}\n${search}\n${lines}\n${names}\nUNSIGNED-PAYLOAD`;
-      return `${search}&X-Amz-Signature=${signatureOf(moment, scope, canonical)}`;
-    },
-  };
+    return this.#signingKey;
+  }
 }
 
 const ALGORITHM = 'AWS4-HMAC-SHA256';
@@ -96,17 +91,24 @@ const TERMINATOR = 'aws4_request';
 
 const hmac = (key: Buffer, text: string) => createHmac('sha256', key).update(text);
 
+/** The payload hash of a request without a body. */
+export const EMPTY_HASH = hash('sha256', '');
+
+/** Returns the value of `x-amz-content-sha256` for a request body. */
+export const payloadHash = (body: Buffer | undefined): string =>
+  body === undefined || body.length === 0 ? EMPTY_HASH : hash('sha256', body);
+
 /** Formats a time as `20260131T235959Z`. */
-const momentOf = (time: number) => `${new Date(time).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
+const timestampOf = (time: number) => `${new Date(time).toISOString().slice(0, 19).replaceAll(/[-:]/g, '')}Z`;
 
 /** Returns the encoded parameters sorted by encoded name, as they are sent and signed. */
 export function queryString(query: Query): string {
-  const escaped: string[] = [];
+  const parameters: string[] = [];
   for (const [name, value] of Object.entries(query)) {
-    if (value !== undefined) escaped.push(`${escapeText(name)}=${escapeText(value)}`);
+    if (value !== undefined) parameters.push(`${percentEncode(name)}=${percentEncode(value)}`);
   }
   // Compare names only: "=" sorts after "-" and digits, so comparing "name=value" misplaces a name that is a prefix.
-  return escaped.length > 1 ? escaped.toSorted(byName).join('&') : escaped.join('');
+  return parameters.length > 1 ? parameters.toSorted(byName).join('&') : parameters.join('');
 }
 
 function byName(left: string, right: string): number {
@@ -120,48 +122,4 @@ function canonicalHeaders(headers: Readonly<Record<string, string>>): { lines: s
   let lines = '';
   for (const name of sorted) lines += `${name}:${(headers[name] ?? '').trim().replaceAll(/\s+/g, ' ')}\n`;
   return { lines, names: sorted.join(';') };
-}
-
-/**
- * Percent-encodes all characters except the unreserved ones (RFC 3986, section 2.3). `encodeURIComponent` also leaves
- * `!'()*` unencoded.
- */
-export function escapeText(text: string): string {
-  const escaped = encodeURIComponent(text);
-  return LEFT.test(escaped) ? escaped.replaceAll(ALL_LEFT, escapeOne) : escaped;
-}
-
-const LEFT = /[!'()*]/;
-const ALL_LEFT = /[!'()*]/g;
-const escapeOne = (character: string) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
-
-/** The URL of a bucket, and the scope of signatures for it. */
-export interface BucketEndpoint {
-  /** Scheme, host and port, without a trailing `/`. */
-  readonly origin: string;
-  /** The encoded path of the bucket, with a trailing `/`. The path of an object is this path and its key. */
-  readonly path: string;
-  readonly region: string;
-  readonly service: string;
-}
-
-/**
- * Returns the endpoint of the bucket. Presigns a sample URL, because only the AWS SDK client knows the hosts of all
- * regions and addressing styles. Sends no request. Throws `unavailable` for a directory bucket.
- */
-export async function findEndpoint(client: S3Client, bucket: string): Promise<BucketEndpoint> {
-  // Directory buckets require session credentials that are valid for minutes. Holdall does not support them.
-  if (bucket.endsWith('--x-s3')) throw ofOtherKind(bucket);
-  const url = new URL(await getSignedUrl(client, new GetObjectCommand({ Bucket: bucket, Key: SAMPLE })));
-  const scope = url.searchParams.get('X-Amz-Credential')?.split('/') ?? [];
-  const [region, service] = scope.slice(-3);
-  if (region === undefined || service === undefined || !url.pathname.endsWith(`/${SAMPLE}`)) throw ofOtherKind(bucket);
-  return { origin: url.origin, path: url.pathname.slice(0, -SAMPLE.length), region, service };
-}
-
-const SAMPLE = 'sample';
-
-function ofOtherKind(bucket: string): StoreError {
-  const message = `${bucket} (S3_BUCKET) is a directory bucket, which Holdall can't use.`;
-  return new StoreError('store-misconfigured', message, { retryAfter: RETRY_LATER_SECONDS });
 }

@@ -1,14 +1,14 @@
 import { mapAhead } from '../../concurrency/concurrently.ts';
-import { isStoreError, StoreError } from '../../model/error.ts';
+import { isStoreError } from '../../model/error.ts';
 import type { ListingPosition } from '../../model/page.ts';
 import { comparePaths, type FolderPath, foundPath } from '../../model/path.ts';
 import type { Cancellable, Entry } from '../../model/store.ts';
-import { RETRY_LATER_SECONDS } from '../network.ts';
 import type { Bucket } from './bucket.ts';
 import type { Entries } from './entries.ts';
-import { nameStore } from './errors.ts';
+import { endlessListing, unorderedListing } from './errors.ts';
 import { isEmptyMarker, type Key } from './keys.ts';
-import { INVALID_KEYS_MESSAGE, type ListedObject, MAX_KEYS, readPage, requestPage } from './list.ts';
+import { INVALID_KEYS_MESSAGE, MAX_KEYS, readPage, requestPage } from './list.ts';
+import type { ListedObject } from './operations.ts';
 
 /** A range of keys: after `after`, up to and including `until`. An undefined bound does not limit the range. */
 export interface KeyRange {
@@ -31,27 +31,27 @@ export async function* walkPages(
   { after, until }: KeyRange,
   { signal }: Cancellable,
 ): AsyncGenerator<readonly ListedObject[]> {
-  let place: ListingPosition | undefined;
+  let position: ListingPosition | undefined;
   let last = after;
   let before: ReadonlySet<Key> = new Set();
-  let fruitless = 0;
+  let emptyPages = 0;
   do {
-    const page = await readPage(bucket, { prefix, limit: MAX_KEYS, place, after, signal });
+    const page = await readPage(bucket, { prefix, limit: MAX_KEYS, position, after, signal });
     const { objects, repeated, undecodable, next } = page;
-    fruitless = objects.length === 0 ? fruitless + 1 : 0;
-    if (fruitless === MOST_FRUITLESS) throw endless(bucket.endpoint);
-    tellUndecodable(bucket, prefix, undecodable);
+    emptyPages = objects.length === 0 ? emptyPages + 1 : 0;
+    if (emptyPages === MAX_EMPTY_PAGES) throw endlessListing(bucket.endpoint);
+    warnOfUndecodable(bucket, prefix, undecodable);
     // A store may repeat keys of the previous page. Any other key out of order would count as missing.
-    if (repeated.some((key) => !before.has(key))) throw withoutOrder();
+    if (repeated.some((key) => !before.has(key))) throw unorderedListing();
     before = new Set([...repeated, ...objects.map(({ key }) => key)]);
     for (const { key } of objects) {
-      if (last !== undefined && comparePaths(key, last) <= 0) throw withoutOrder();
+      if (last !== undefined && comparePaths(key, last) <= 0) throw unorderedListing();
       last = key;
     }
     const isPast = until !== undefined && last !== undefined && comparePaths(last, until) > 0;
     yield isPast ? objects.filter(({ key }) => comparePaths(key, until) <= 0) : objects;
-    place = isPast ? undefined : next;
-  } while (place);
+    position = isPast ? undefined : next;
+  } while (position);
 }
 
 /**
@@ -68,42 +68,29 @@ export async function* walkInAnyOrder(bucket: Bucket, prefix: Key, options: Canc
   }
   const found = new Map<Key, ListedObject>();
   let token: string | undefined;
-  let fruitless = 0;
+  let emptyPages = 0;
   do {
     const page = await requestPage(bucket, { prefix, token, ...options });
     const known = found.size;
     for (const object of page.objects) found.set(object.key, object);
-    fruitless = found.size === known ? fruitless + 1 : 0;
-    if (fruitless === MOST_FRUITLESS) throw endless(bucket.endpoint);
-    tellUndecodable(bucket, prefix, page.undecodable);
+    emptyPages = found.size === known ? emptyPages + 1 : 0;
+    if (emptyPages === MAX_EMPTY_PAGES) throw endlessListing(bucket.endpoint);
+    warnOfUndecodable(bucket, prefix, page.undecodable);
     // Without a token, the next page would begin after the last key, which requires an order.
-    if (page.isTruncated && (page.token === undefined || page.token === token)) throw withoutOrder();
+    if (page.isTruncated && (page.token === undefined || page.token === token)) throw unorderedListing();
     token = page.isTruncated ? page.token : undefined;
   } while (token !== undefined);
   yield* found.values();
 }
 
 /** Maximum consecutive pages without a new key. Buckets with many old versions have some such pages. */
-const MOST_FRUITLESS = 1000;
+const MAX_EMPTY_PAGES = 1000;
 
-/** Returns the error for an endless listing, for example of a store that alternates between two tokens. */
-function endless(endpoint: string | undefined): StoreError {
-  const message = `${nameStore(endpoint)} lists a folder without end. Run "holdall doctor" to test it.`;
-  return new StoreError('unexpected-store-response', message, { retryAfter: RETRY_LATER_SECONDS });
-}
-
-/** Returns the error for a store that lists keys out of order, such as AWS directory buckets. */
-function withoutOrder(): StoreError {
-  const message =
-    "The object store lists keys out of order: Holdall can delete its folders, and can't copy or move them.";
-  return new StoreError('store-inconsistent', message);
-}
-
-function tellUndecodable(bucket: Bucket, folder: Key, leftOut: number): void {
-  if (leftOut === 0) return;
-  bucket.warn('Objects stay where they are: their keys are not UTF-8, so that no request can name them.', {
+function warnOfUndecodable(bucket: Bucket, folder: Key, omitted: number): void {
+  if (omitted === 0) return;
+  bucket.warn('Objects are not copied, moved or deleted: their keys are not UTF-8, so no request can name them.', {
     folder,
-    leftOut,
+    leftOut: omitted,
   });
 }
 
@@ -117,12 +104,12 @@ export async function* walkChildren(
   after: Key,
   { signal }: Cancellable,
 ): AsyncGenerator<readonly Key[]> {
-  let place: ListingPosition | undefined;
+  let position: ListingPosition | undefined;
   do {
-    const page = await readPage(bucket, { prefix: folder, delimiter: '/', limit: MAX_KEYS, place, after, signal });
+    const page = await readPage(bucket, { prefix: folder, delimiter: '/', limit: MAX_KEYS, position, after, signal });
     yield [...page.objects.map(({ key }) => key), ...page.prefixes].toSorted(comparePaths);
-    place = page.next;
-  } while (place);
+    position = page.next;
+  } while (position);
 }
 
 /** `Store.walk`: yields the entries of `walkObjects` without the folder itself and without invalid paths. */
@@ -132,32 +119,33 @@ export async function* walkEntries(
   folder: FolderPath,
   options: Cancellable,
 ): AsyncGenerator<Entry> {
-  let leftOut = 0;
-  for await (const { key, size, ...described } of walkObjects(bucket, folder, options)) {
-    const isFolder = isEmptyMarker({ key, size });
+  let omitted = 0;
+  for await (const object of walkObjects(bucket, folder, options)) {
+    const { key } = object;
+    const isFolder = isEmptyMarker(object);
     const path = foundPath(isFolder ? key.slice(0, -1) : key);
     if (key === folder && isFolder) continue;
-    if (path === undefined) leftOut++;
+    if (path === undefined) omitted++;
     else if (isFolder) yield { kind: 'folder', path: key as FolderPath };
-    else yield entries.listed(path, { ...described, Size: size });
+    else yield entries.listed(path, object);
   }
-  if (leftOut > 0) bucket.warn(INVALID_KEYS_MESSAGE, { folder, leftOut });
+  if (omitted > 0) bucket.warn(INVALID_KEYS_MESSAGE, { folder, leftOut: omitted });
 }
 
 /** Pages that are read one by one before the rest is split into ranges. Small folders thus cost no extra request. */
-const FEW = 4;
+const SEQUENTIAL_PAGES = 4;
 
 /** The approximate number of pages in a range. Each range takes up to one extra request, which is one in six. */
 const PAGES_PER_RANGE = 6;
 
 /** Ranges that are read in parallel. Eight gain little with a nearby store, and need more memory (docs/scaling.md). */
-const RANGES_AT_ONCE = 4;
+const MAX_CONCURRENT_RANGES = 4;
 
 /** Maximum prefetched pages of a range: all of its pages, even if the range is larger than estimated. */
-const PAGES_AHEAD = 8;
+const MAX_PREFETCHED_PAGES = 8;
 
 /** Minimum average number of objects per child of a folder. With fewer, listing the children costs too much. */
-const LEAST_PER_CHILD = 10;
+const MIN_OBJECTS_PER_CHILD = 10;
 
 type Page = readonly ListedObject[];
 
@@ -169,28 +157,30 @@ type Page = readonly ListedObject[];
  * The bounds are subfolders. A large folder without subfolders is read page by page.
  */
 export async function* walkAhead(bucket: Bucket, prefix: Key, { signal }: Cancellable): AsyncGenerator<ListedObject> {
-  const left = new AbortController();
-  const options = { signal: signal ? AbortSignal.any([signal, left.signal]) : left.signal };
+  const stopped = new AbortController();
+  const options = { signal: signal ? AbortSignal.any([signal, stopped.signal]) : stopped.signal };
   try {
     for await (const page of pagesAhead(bucket, prefix, options)) for (const object of page) yield object;
   } finally {
     // Abort the prefetched pages that are no longer needed.
-    left.abort();
+    stopped.abort();
   }
 }
 
 async function* pagesAhead(bucket: Bucket, prefix: Key, options: Cancellable): AsyncGenerator<Page> {
   const read = (range: KeyRange, ahead: number) => readAhead(walkPages(bucket, prefix, range, options), ahead);
   let pages = read({}, 1);
-  let few: Page[] = [];
+  let recent: Page[] = [];
   for (let next = await pages.next(); !next.done; next = await pages.next()) {
     yield next.value;
-    few.push(next.value);
-    if (few.length < FEW) continue;
-    const ranges = rangesBehind(bucket, prefix, few.flat(), options);
-    few = [];
+    recent.push(next.value);
+    if (recent.length < SEQUENTIAL_PAGES) continue;
+    const ranges = rangesAfter(bucket, prefix, recent.flat(), options);
+    recent = [];
     let end: Key | undefined;
-    for await (const { item, found } of mapAhead(ranges, RANGES_AT_ONCE, async (range) => read(range, PAGES_AHEAD))) {
+    for await (const { item, found } of mapAhead(ranges, MAX_CONCURRENT_RANGES, async (range) =>
+      read(range, MAX_PREFETCHED_PAGES),
+    )) {
       yield* found;
       end = item.until;
     }
@@ -199,11 +189,11 @@ async function* pagesAhead(bucket: Bucket, prefix: Key, options: Cancellable): A
 }
 
 /**
- * Yields ranges of keys after `objects`, which are `FEW` consecutive pages, up to the end of their innermost common
+ * Yields ranges of keys after `objects`, which are `SEQUENTIAL_PAGES` consecutive pages, up to the end of their innermost common
  * folder. Each range covers as many children of that folder as have about `PAGES_PER_RANGE` pages of objects. Estimates
  * the number from `objects`.
  */
-async function* rangesBehind(
+async function* rangesAfter(
   bucket: Bucket,
   prefix: Key,
   objects: readonly ListedObject[],
@@ -213,13 +203,13 @@ async function* rangesBehind(
   if (first === undefined || last === undefined) return;
   const folder = commonFolder(first, last, prefix);
   const perChild = objects.length / new Set(objects.map(({ key }) => childOf(folder, key))).size;
-  if (perChild < LEAST_PER_CHILD) return;
-  const children = Math.ceil((PAGES_PER_RANGE * objects.length) / FEW / perChild);
+  if (perChild < MIN_OBJECTS_PER_CHILD) return;
+  const children = Math.ceil((PAGES_PER_RANGE * objects.length) / SEQUENTIAL_PAGES / perChild);
   let after = last;
-  let passed = 0;
+  let skipped = 0;
   for await (const page of walkChildren(bucket, folder, childOf(folder, last), options)) {
     for (const child of page) {
-      if (++passed % children !== 0) continue;
+      if (++skipped % children !== 0) continue;
       yield { after, until: child };
       after = child;
     }
@@ -243,18 +233,18 @@ function childOf(folder: Key, key: Key): Key {
 
 /** Yields `pages`, and prefetches: `ahead` requests are in progress from the call on, and after each page. */
 function readAhead(pages: AsyncGenerator<Page>, ahead: number): AsyncGenerator<Page> {
-  const ask = () => {
+  const request = () => {
     const next = pages.next();
     // Prevents an unhandled rejection. The consumer receives the error when it reaches this page.
     next.catch(() => {});
     return next;
   };
-  const asked = Array.from({ length: ahead }, ask);
+  const requested = Array.from({ length: ahead }, request);
   return (async function* () {
     for (;;) {
-      const next = await asked.shift();
+      const next = await requested.shift();
       if (!next || next.done) return;
-      asked.push(ask());
+      requested.push(request());
       yield next.value;
     }
   })();

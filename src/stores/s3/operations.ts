@@ -1,0 +1,428 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Readable } from 'node:stream';
+import type { Cancellable } from '../../model/store.ts';
+import type { Bucket } from './bucket.ts';
+import type { ConditionHeaders } from './capabilities.ts';
+import { LONG_TIMEOUT_MS } from './client.ts';
+import { errorInBody, notAnObjectStore } from './errors.ts';
+import { encodeKey, type Key, quote, unquote } from './keys.ts';
+import type { Query } from './signature.ts';
+import { decodeHeader, type HttpResponse } from './transport.ts';
+import { escapeXml, NotXmlError, readFields, readXml } from './xml.ts';
+
+/* The requests to a bucket, by their names in the Amazon S3 API Reference. */
+
+/** The properties of an object in response headers. */
+export interface ObjectHead {
+  /** Without quotes. */
+  readonly etag: string;
+  /** The length of the body: the size of the object, or of the part in a response with status 206. */
+  readonly size: number;
+  readonly modified: Date | undefined;
+  readonly contentType: string | undefined;
+  readonly headers: IncomingHttpHeaders;
+}
+
+/** The headers of an object that copies keep, such as its media type and metadata. Values are Unicode text. */
+export type Attributes = Readonly<Record<string, string | undefined>>;
+
+const ATTRIBUTE_HEADER = /^(cache-control|content-(disposition|encoding|language|type)|expires|x-amz-meta-.*)$/;
+
+/** Returns the attributes of an object. */
+export function attributesOf({ headers }: Pick<ObjectHead, 'headers'>): Attributes {
+  const attributes: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (ATTRIBUTE_HEADER.test(name) && value !== undefined) attributes[name] = decodeHeader(String(value));
+  }
+  return attributes;
+}
+
+/** HeadBucket. */
+export const headBucket = (bucket: Bucket, { signal }: Cancellable): Promise<void> =>
+  bucket.client.send({ method: 'HEAD', signal, parse: () => {} });
+
+/** HeadObject. Throws `not-found`. */
+export function headObject(bucket: Bucket, key: Key, { signal }: Cancellable): Promise<ObjectHead> {
+  const parse = ({ headers }: HttpResponse) => readHead(bucket, headers);
+  return bucket.client.send({ method: 'HEAD', key, signal, parse });
+}
+
+/** The response to GetObject. The caller reads a stream to the end, or destroys it. */
+export interface ObjectResponse {
+  readonly head: ObjectHead;
+  readonly status: number;
+  readonly body: Buffer | Readable;
+}
+
+export interface GetObjectOptions extends Cancellable {
+  readonly range?: string | undefined;
+  /** The ETag of the version to read, without quotes. */
+  readonly ifMatch?: string | undefined;
+  /** Maximum bytes of a body that is buffered. */
+  readonly maxBytes: number;
+  /** Whether a longer body is a stream instead of an error. */
+  readonly isStreamed: boolean;
+}
+
+/** GetObject. */
+export function getObject(bucket: Bucket, key: Key, options: GetObjectOptions): Promise<ObjectResponse> {
+  const { range, ifMatch, maxBytes, isStreamed, signal } = options;
+  return bucket.client.send({
+    method: 'GET',
+    key,
+    headers: { range, 'if-match': ifMatch === undefined ? undefined : quote(ifMatch) },
+    maxBytes,
+    isStreamed,
+    signal,
+    parse({ status, headers, body, stream }) {
+      try {
+        return { head: readHead(bucket, headers), status, body: stream ?? body };
+      } catch (error) {
+        stream?.destroy();
+        throw error;
+      }
+    },
+  });
+}
+
+/** PutObject. Returns the ETag. */
+export function putObject(
+  bucket: Bucket,
+  key: Key,
+  body: Buffer,
+  { attributes, condition, signal }: { attributes?: Attributes; condition?: ConditionHeaders } & Cancellable,
+): Promise<string> {
+  const headers = { 'content-type': 'application/octet-stream', ...attributes, ...condition };
+  const parse = (response: HttpResponse) => requireEtag(bucket, response.headers.etag);
+  const timeoutMs = LONG_TIMEOUT_MS;
+  return bucket.client.send({ method: 'PUT', key, headers, body, timeoutMs, signal, parse });
+}
+
+/** The source of a copy. */
+export interface CopySource {
+  readonly key: Key;
+  /** The ETag of the version to copy, without quotes. */
+  readonly ifMatch?: string | undefined;
+  /** For UploadPartCopy: the range to copy. */
+  readonly range?: string;
+}
+
+/**
+ * CopyObject. Keeps the attributes of the source unless `attributes` is set. Returns the ETag, or an empty string if
+ * the response contains none.
+ */
+export function copyObject(
+  bucket: Bucket,
+  key: Key,
+  source: CopySource,
+  { attributes, condition }: { attributes?: Attributes | undefined; condition?: ConditionHeaders | undefined },
+): Promise<string> {
+  const directive = attributes && { 'x-amz-metadata-directive': 'REPLACE', ...attributes };
+  const headers = { ...copyHeaders(bucket, source), ...directive, ...condition };
+  return bucket.client.send({ method: 'PUT', key, headers, timeoutMs: LONG_TIMEOUT_MS, parse: readCopyEtag });
+}
+
+/** DeleteObject. Succeeds if the object does not exist. Deletes only the version `ifMatch`, if it is set. */
+export function deleteObject(
+  bucket: Bucket,
+  key: Key,
+  { condition, signal }: { condition: ConditionHeaders } & Cancellable,
+): Promise<void> {
+  const parse = (response: HttpResponse) => void readResult(response);
+  return bucket.client.send({ method: 'DELETE', key, headers: { ...condition }, signal, parse });
+}
+
+/** The response to DeleteObjects. */
+export interface DeleteResult {
+  readonly deleted: ReadonlySet<Key>;
+  /** Error codes by key. */
+  readonly errors: ReadonlyMap<Key, string>;
+}
+
+/** DeleteObjects. Deletes an object with an ETag only if it still has that ETag. */
+export function deleteObjects(
+  bucket: Bucket,
+  objects: readonly { readonly key: Key; readonly etag?: string }[],
+  { signal }: Cancellable,
+): Promise<DeleteResult> {
+  const items = objects.map(({ key, etag }) => {
+    const version = etag === undefined ? '' : `<ETag>${escapeXml(quote(etag))}</ETag>`;
+    return `<Object><Key>${escapeXml(key)}</Key>${version}</Object>`;
+  });
+  const body = Buffer.from(`<Delete xmlns="${XML_NAMESPACE}">${items.join('')}</Delete>`);
+  // Required by Amazon S3, and supported by all stores, unlike its newer checksums.
+  const headers = { ...XML_TYPE, 'content-md5': createHash('md5').update(body).digest('base64') };
+  return bucket.client.send({
+    method: 'POST',
+    query: { delete: '' },
+    headers,
+    body,
+    timeoutMs: LONG_TIMEOUT_MS,
+    maxBytes: MAX_LIST_BYTES,
+    signal,
+    parse: readDeleteResult,
+  });
+}
+
+/** A part of a multipart upload. */
+export interface PartNumber {
+  readonly uploadId: string;
+  readonly partNumber: number;
+}
+
+/** CreateMultipartUpload. Returns the upload id. */
+export function createMultipartUpload(bucket: Bucket, key: Key, attributes: Attributes): Promise<string> {
+  return bucket.client.send({
+    method: 'POST',
+    key,
+    query: { uploads: '' },
+    headers: attributes,
+    parse(response) {
+      const uploadId = readResult(response).get('UploadId');
+      if (uploadId) return uploadId;
+      throw notAnObjectStore(bucket.endpoint);
+    },
+  });
+}
+
+/** UploadPart. Returns the ETag. */
+export function uploadPart(
+  bucket: Bucket,
+  key: Key,
+  body: Buffer,
+  { uploadId, partNumber, signal }: PartNumber & Cancellable,
+): Promise<string> {
+  return bucket.client.send({
+    method: 'PUT',
+    key,
+    query: { partNumber: String(partNumber), uploadId },
+    body,
+    timeoutMs: LONG_TIMEOUT_MS,
+    signal,
+    parse: ({ headers }) => requireEtag(bucket, headers.etag),
+  });
+}
+
+/** UploadPartCopy. Returns the ETag, or an empty string if the response contains none. */
+export function uploadPartCopy(
+  bucket: Bucket,
+  key: Key,
+  source: CopySource,
+  { uploadId, partNumber }: PartNumber,
+): Promise<string> {
+  const query = { partNumber: String(partNumber), uploadId };
+  const headers = copyHeaders(bucket, source);
+  return bucket.client.send({ method: 'PUT', key, query, headers, timeoutMs: LONG_TIMEOUT_MS, parse: readCopyEtag });
+}
+
+/** CompleteMultipartUpload. Returns the ETag, or an empty string if the response contains none (Ceph 16). */
+export function completeMultipartUpload(
+  bucket: Bucket,
+  key: Key,
+  parts: readonly { readonly partNumber: number; readonly etag: string }[],
+  { uploadId, condition }: { uploadId: string; condition: ConditionHeaders },
+): Promise<string> {
+  const items = parts.map(
+    ({ partNumber, etag }) =>
+      `<Part><PartNumber>${partNumber}</PartNumber><ETag>${escapeXml(quote(etag))}</ETag></Part>`,
+  );
+  const xml = `<CompleteMultipartUpload xmlns="${XML_NAMESPACE}">${items.join('')}</CompleteMultipartUpload>`;
+  return bucket.client.send({
+    method: 'POST',
+    key,
+    query: { uploadId },
+    headers: { ...XML_TYPE, ...condition },
+    body: Buffer.from(xml),
+    timeoutMs: LONG_TIMEOUT_MS,
+    parse(response) {
+      const result = readResult(response);
+      // A 200 response that names no object is from a proxy.
+      if (!['ETag', 'Key', 'Location'].some((name) => result.has(name))) throw notAnObjectStore(bucket.endpoint);
+      return unquote(result.get('ETag'));
+    },
+  });
+}
+
+/** AbortMultipartUpload. */
+export function abortMultipartUpload(bucket: Bucket, key: Key, uploadId: string): Promise<void> {
+  return bucket.client.send({ method: 'DELETE', key, query: { uploadId }, parse: () => {} });
+}
+
+/** A page of a listing as the store sent it. Keys may be percent-encoded. */
+export interface ListResult {
+  readonly isEncoded: boolean;
+  readonly isTruncated: boolean;
+  readonly token: string | undefined;
+  readonly objects: readonly ListedObject[];
+  readonly prefixes: readonly Key[];
+}
+
+/** An object in a listing. */
+export interface ListedObject {
+  readonly key: Key;
+  readonly size: number;
+  /** Without quotes; empty if the store lists no ETags. */
+  readonly etag: string;
+  readonly modified: Date | undefined;
+}
+
+/** Maximum bytes of a listing page: more than 1,000 percent-encoded keys of 1,024 bytes need. */
+const MAX_LIST_BYTES = 16 * 2 ** 20;
+
+/** ListObjectsV2 with the parameters in `query`. */
+export function listObjects(bucket: Bucket, query: Query, { signal }: Cancellable): Promise<ListResult> {
+  return bucket.client.send({
+    method: 'GET',
+    query: { 'list-type': '2', ...query },
+    maxBytes: MAX_LIST_BYTES,
+    signal,
+    parse: readList,
+  });
+}
+
+/** GetBucketLifecycleConfiguration. Returns whether a rule removes the parts of incomplete uploads. */
+export function abortsIncompleteUploads(bucket: Bucket, { signal }: Cancellable): Promise<boolean> {
+  return bucket.client.send({
+    method: 'GET',
+    query: { lifecycle: '' },
+    signal,
+    parse({ body }) {
+      let status = '';
+      let isAborting = false;
+      let isFound = false;
+      readXml(body.toString(), (name, text, depth) => {
+        if (depth === 2 && name === 'Status') status = text.trim();
+        else if (depth === 2 && name === 'AbortIncompleteMultipartUpload') isAborting = true;
+        else if (depth === 1 && name === 'Rule') {
+          isFound ||= isAborting && status === 'Enabled';
+          isAborting = false;
+        }
+      });
+      return isFound;
+    },
+  });
+}
+
+const XML_NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
+const XML_TYPE = { 'content-type': 'application/xml' } as const;
+
+function copyHeaders({ name }: Bucket, { key, ifMatch, range }: CopySource) {
+  return {
+    'x-amz-copy-source': `${encodeURIComponent(name)}/${encodeKey(key)}`,
+    'x-amz-copy-source-if-match': ifMatch === undefined ? undefined : quote(ifMatch),
+    'x-amz-copy-source-range': range,
+  };
+}
+
+/** Parses the headers of an object. Throws `unavailable` if the response is not one of an object store. */
+function readHead(bucket: Bucket, headers: IncomingHttpHeaders): ObjectHead {
+  const size = Number(headers['content-length']);
+  if (Number.isNaN(size)) throw notAnObjectStore(bucket.endpoint);
+  const modified = new Date(headers['last-modified'] ?? Number.NaN);
+  return {
+    etag: requireEtag(bucket, headers.etag),
+    size,
+    modified: Number.isNaN(modified.getTime()) ? undefined : modified,
+    contentType: headers['content-type'],
+    headers,
+  };
+}
+
+/**
+ * Returns the ETag of an object. Throws `unavailable` if it is missing: every store sends one, so the response is from
+ * a proxy and the request had no effect.
+ */
+function requireEtag({ endpoint }: Bucket, etag: string | undefined): string {
+  if (etag) return unquote(etag);
+  throw notAnObjectStore(endpoint);
+}
+
+/**
+ * Returns the elements in the root of a success response. Throws an `S3ErrorResponse` if the body is an error: during a
+ * slow copy, stores send status 200 before they know the outcome. Throws `NotXmlError` if the body is a web page.
+ */
+function readResult(response: HttpResponse): ReadonlyMap<string, string> {
+  if (response.body.length === 0) return new Map();
+  const { root, fields } = readFields(response.body.toString());
+  if (root === 'Error') throw errorInBody(response, fields);
+  if (/^html$/i.test(root)) throw new NotXmlError('It is a web page.');
+  return fields;
+}
+
+const readCopyEtag = (response: HttpResponse): string => unquote(readResult(response).get('ETag'));
+
+function readDeleteResult(response: HttpResponse): DeleteResult {
+  const deleted = new Set<Key>();
+  const errors = new Map<Key, string>();
+  const fields = new Map<string, string>();
+  let root = '';
+  let [key, code] = ['', ''];
+  readXml(response.body.toString(), (name, text, depth) => {
+    if (depth === 0) root = name;
+    else if (depth === 2 && name === 'Key') key = text;
+    else if (depth === 2 && name === 'Code') code = text;
+    else if (depth === 1) {
+      if (name === 'Deleted') deleted.add(key);
+      else if (name === 'Error') errors.set(key, code);
+      else fields.set(name, text);
+      [key, code] = ['', ''];
+    }
+  });
+  if (root === 'Error') throw errorInBody(response, fields);
+  if (root !== 'DeleteResult') throw new NotXmlError(`${root} is not the result of DeleteObjects.`);
+  return { deleted, errors };
+}
+
+/** The fields read so far of the current object or prefix. */
+interface ListItem {
+  key?: string;
+  size?: string;
+  etag?: string;
+  modified?: string;
+  prefix?: string;
+}
+
+/**
+ * Parses the response to ListObjectsV2. Accepts elements in any order and ignores unknown ones. Throws `NotXmlError` if
+ * the response is not a listing, because it would otherwise look like an empty bucket.
+ */
+function readList(response: HttpResponse): ListResult {
+  const objects: ListedObject[] = [];
+  const prefixes: Key[] = [];
+  const page = new Map<string, string>();
+  let root = '';
+  let item: ListItem = {};
+  readXml(response.body.toString(), (name, text, depth) => {
+    if (depth === 2) {
+      if (name === 'Key') item.key = text;
+      else if (name === 'Size') item.size = text;
+      else if (name === 'ETag') item.etag = text;
+      else if (name === 'LastModified') item.modified = text;
+      else if (name === 'Prefix') item.prefix = text;
+    } else if (depth === 1) {
+      if (name === 'Contents') objects.push(objectOf(item));
+      else if (name === 'CommonPrefixes') prefixes.push(item.prefix ?? '');
+      else page.set(name, text);
+      item = {};
+    } else if (depth === 0) {
+      root = name;
+    }
+  });
+  if (root === 'Error') throw errorInBody(response, page);
+  if (!page.has('Name') && !page.has('IsTruncated')) throw new NotXmlError(`${root} is no listing.`);
+  return {
+    isEncoded: page.get('EncodingType')?.trim() === 'url',
+    isTruncated: page.get('IsTruncated')?.trim() === 'true',
+    token: page.get('NextContinuationToken') || undefined,
+    objects,
+    prefixes,
+  };
+}
+
+function objectOf({ key = '', size = '0', etag, modified }: ListItem): ListedObject {
+  const bytes = Number(size);
+  if (!Number.isSafeInteger(bytes) || bytes < 0) throw new NotXmlError(`${size} is not the size of an object.`);
+  const time = Date.parse(modified ?? '');
+  return { key, size: bytes, etag: unquote(etag), modified: Number.isNaN(time) ? undefined : new Date(time) };
+}
