@@ -51,7 +51,7 @@ describe('An unreachable bucket', () => {
     proxy.intercept(undefined);
     await until('the bucket is reachable again', async () => (await send(port, READY)).status === 200);
     assert.equal(await storeUnreachable(port), 0);
-    assert.ok(holdall.log.some(({ msg }) => msg === 'The store is back.'));
+    assert.ok(holdall.log.some(({ msg }) => msg === 'Store reachable again; circuit breaker closed'));
     assert.equal((await send(port, '/file/kept')).body.toString(), 'kept');
     assertSuccess(await postJson(port, '/rename/kept', { newName: 'other' }), {
       message: 'File renamed successfully',
