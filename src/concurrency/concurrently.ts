@@ -28,17 +28,17 @@ export async function concurrently<Item>(
 }
 
 /**
- * Yields every item with the result of `look`, in the order of the items. Runs `look` for up to `limit` items in
+ * Yields every item with the result of `load`, in the order of the items. Runs `load` for up to `limit` items in
  * parallel.
  */
 export async function* mapAhead<Item, Found>(
   items: AsyncIterable<Item>,
   limit: number,
-  look: (item: Item) => Promise<Found>,
+  load: (item: Item) => Promise<Found>,
 ): AsyncGenerator<{ item: Item; found: Found }> {
   const ahead: { item: Item; found: Promise<Found> }[] = [];
   for await (const item of items) {
-    const found = look(item);
+    const found = load(item);
     // The error is thrown when the result is awaited below. It may never be, if the caller stops early.
     found.catch(() => {});
     ahead.push({ item, found });

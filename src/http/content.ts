@@ -34,11 +34,11 @@ export function sendContent(
   rejectActiveUse(request.headers);
   const send = (content: Content | undefined) =>
     content ? sendBytes(reply, content, showing) : openAndSend(request, reply, source, showing);
-  const readCached = asksForWhole(request) ? source.readCached?.() : undefined;
+  const readCached = requestsWholeFile(request) ? source.readCached?.() : undefined;
   return readCached instanceof Promise ? readCached.then(send) : send(readCached);
 }
 
-function asksForWhole({ method, headers }: FastifyRequest): boolean {
+function requestsWholeFile({ method, headers }: FastifyRequest): boolean {
   return method === 'GET' && headers.range === undefined && !hasPreconditions(headers);
 }
 

@@ -20,8 +20,8 @@ export function encodeCursor({ token, last }: ListingPosition): string {
 export function decodeCursor(cursor: string, folder: FolderPath): ListingPosition {
   const [last, token] = parse(cursor);
   if (isText(last) && (token === undefined || isText(token))) {
-    const place = { last, token };
-    if (isBehind(place, folder) && encodeCursor(place) === cursor) return place;
+    const position = { last, token };
+    if (isAfterChild(position, folder) && encodeCursor(position) === cursor) return position;
   }
   throw invalidCursor(cursor);
 }
@@ -35,7 +35,7 @@ export function invalidCursor(cursor: string, cause?: unknown): StoreError {
  * Returns whether the position is after a direct child of `folder`. After a page without entries, `last` is the
  * folder itself and the token alone gives the position.
  */
-function isBehind({ last, token }: ListingPosition, folder: FolderPath): boolean {
+function isAfterChild({ last, token }: ListingPosition, folder: FolderPath): boolean {
   if (last === folder) return token !== undefined;
   return last.startsWith(folder) && !last.slice(folder.length, -1).includes('/');
 }
@@ -69,14 +69,14 @@ export function pageOf<Item>(
   { cursor, limit = items.length }: { cursor?: string; limit?: number },
   pathOf: (item: Item) => string,
 ): { items: readonly Item[]; cursor?: string } {
-  const start = cursor === undefined ? 0 : firstBehind(items, pathOf, decodeCursor(cursor, folder).last);
+  const start = cursor === undefined ? 0 : indexAfter(items, pathOf, decodeCursor(cursor, folder).last);
   const page = items.slice(start, start + limit);
   const last = page.at(-1);
   if (last === undefined || start + limit >= items.length) return { items: page };
   return { items: page, cursor: encodeCursor({ last: pathOf(last) }) };
 }
 
-function firstBehind<Item>(items: Items<Item>, pathOf: (item: Item) => string, path: string): number {
+function indexAfter<Item>(items: Items<Item>, pathOf: (item: Item) => string, path: string): number {
   return partitionPoint(items.length, (index) => {
     const item = items.at(index);
     return item !== undefined && comparePaths(pathOf(item), path) <= 0;

@@ -56,29 +56,29 @@ export function checkedBody(body: Readable, { limit = Number.POSITIVE_INFINITY, 
 }
 
 /**
- * Calls `take` for each chunk of a body, and waits for its promise before the next chunk. Rejects with the error that
- * ended the body early, or with the error of `take`, which also destroys the body. Costs less per chunk than `for
+ * Calls `consume` for each chunk of a body, and waits for its promise before the next chunk. Rejects with the error that
+ * ended the body early, or with the error of `consume`, which also destroys the body. Costs less per chunk than `for
  * await`, which matters for chunks of a few kilobytes.
  */
-export function forEachChunk(body: Readable, take: (chunk: Buffer) => void | Promise<void>): Promise<void> {
+export function forEachChunk(body: Readable, consume: (chunk: Buffer) => void | Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
-    let taking: Promise<void> | undefined;
+    let consuming: Promise<void> | undefined;
     const fail = (error: unknown) => {
       body.destroy();
       reject(error);
     };
     body.on('data', (chunk: Buffer | string) => {
       try {
-        taking = take(typeof chunk === 'string' ? Buffer.from(chunk) : chunk) ?? undefined;
-        if (!taking) return;
+        consuming = consume(typeof chunk === 'string' ? Buffer.from(chunk) : chunk) ?? undefined;
+        if (!consuming) return;
         body.pause();
-        taking.then(() => body.resume(), fail);
+        consuming.then(() => body.resume(), fail);
       } catch (error) {
         fail(error);
       }
     });
-    // `end` can be emitted while `take` is processing the last chunk.
-    body.once('end', () => void Promise.resolve(taking).then(resolve, reject));
+    // `end` can be emitted while `consume` is processing the last chunk.
+    body.once('end', () => void Promise.resolve(consuming).then(resolve, reject));
     body.on('error', reject);
     body.once('close', () => {
       if (!body.readableEnded) reject(truncatedBody());
