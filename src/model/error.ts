@@ -141,19 +141,19 @@ export function isStoreError(error: unknown, kind?: ErrorKind): error is StoreEr
   return error instanceof StoreError && (kind === undefined || error.kind === kind);
 }
 
-/** Resolves to the result of `look`, or to undefined if it rejects with `not-found`. Rejects with any other error. */
-export async function undefinedIfNotFound<Found>(look: Promise<Found>): Promise<Found | undefined> {
+/** Resolves to the result of `lookup`, or to undefined if it rejects with `not-found`. Rejects with any other error. */
+export async function undefinedIfNotFound<Found>(lookup: Promise<Found>): Promise<Found | undefined> {
   try {
-    return await look;
+    return await lookup;
   } catch (error) {
     if (isStoreError(error, 'not-found')) return undefined;
     throw error;
   }
 }
 
-/** Resolves to whether `look` finds its target: false for `not-found`. Rejects with any other error. */
-export async function exists(look: Promise<unknown>): Promise<boolean> {
-  return (await undefinedIfNotFound(look.then(() => true))) ?? false;
+/** Resolves to whether `lookup` finds its target: false for `not-found`. Rejects with any other error. */
+export async function exists(lookup: Promise<unknown>): Promise<boolean> {
+  return (await undefinedIfNotFound(lookup.then(() => true))) ?? false;
 }
 
 /**
