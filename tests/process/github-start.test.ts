@@ -42,14 +42,14 @@ describe('A start with a GitHub repository', () => {
     after(() => usual.remove());
 
     const refusals: Readonly<Record<string, Refusal>> = {
-      'the token is wrong': { settings: { GITHUB_TOKEN: 'wrong' }, told: /does not take the token in GITHUB_TOKEN/ },
+      'the token is wrong': { settings: { GITHUB_TOKEN: 'wrong' }, told: /rejected the token in GITHUB_TOKEN/ },
       'there is no token, and the repository is private': {
         settings: { GITHUB_TOKEN: '', READ_ONLY: 'true' },
-        told: /that is seen without a token: look at GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN/,
+        told: /that can be read without a token: check GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN/,
       },
       'a branch is to be made, and nothing may be written': {
         settings: { GITHUB_BRANCH: 'missing', GITHUB_CREATE_BRANCH: 'true', READ_ONLY: 'true' },
-        told: /has no branch "missing" .*with READ_ONLY=true, none is made/,
+        told: /has no branch "missing" .*with READ_ONLY=true, the branch is not created/,
       },
       'files that are read can be kept nowhere': {
         settings: { CACHE_DIR: '/dev/null/cache' },
@@ -57,7 +57,7 @@ describe('A start with a GitHub repository', () => {
       },
       'the token may only read': {
         prepare: ({ host: { permissions } }) => void (permissions.write = false),
-        told: /may not write to .*"Contents: read and write", or set READ_ONLY=true/,
+        told: /can't write to .*"Contents: read and write", or set READ_ONLY=true/,
       },
       'the repository is archived': { prepare: ({ repository }) => repository.archive(), told: /is archived/ },
       'there is no repository of this name': {
@@ -68,13 +68,13 @@ describe('A start with a GitHub repository', () => {
         settings: { GITHUB_BRANCH: 'missing' },
         told: /has no branch "missing" \(GITHUB_BRANCH\).*"main".*GITHUB_CREATE_BRANCH=true/,
       },
-      'the host takes no more requests': {
+      'the rate limit is exceeded': {
         prepare: ({ host: { quota } }) => void (quota.remaining = 0),
-        told: /takes no more requests for now; it will from 20/,
+        told: /rate limit is exceeded until 20/,
       },
       'the address is one that nobody may ask': {
         settings: { GITHUB_API_URL: 'http://127.0.0.1:1' },
-        told: /can't be asked \(bad port[^\n]*\): look at GITHUB_API_URL/,
+        told: /can't be called \(bad port[^\n]*\): check GITHUB_API_URL/,
       },
       'the name of the address is known to nobody': {
         settings: { GITHUB_API_URL: 'https://nowhere.invalid/api/v3' },
@@ -97,7 +97,7 @@ describe('A start with a GitHub repository', () => {
     const hosted = await host(t);
     const ran = await runHoldall(t, { settings: { ...settingsOfRepository(hosted), GITHUB_TOKEN: 'wrong' } });
     assert.equal(ran.stdout.replace(/^\{"level":40.*\n/gm, ''), '', 'A refusal has no line in the log.');
-    assert.match(ran.stderr, /^holdall: [^\n]+ does not take the token in GITHUB_TOKEN[^\n]*\n$/);
+    assert.match(ran.stderr, /^holdall: [^\n]+ rejected the token in GITHUB_TOKEN[^\n]*\n$/);
     assert.equal(ran.code, 78);
     assert.ok(!ran.stderr.includes(hosted.host.token));
   });
@@ -110,7 +110,7 @@ describe('A start with a GitHub repository', () => {
     atEnd(t, () => server.close());
     const apiUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const settings = { ...settingsOfRepository(await host(t)), GITHUB_API_URL: apiUrl };
-    assert.equal(await refusalOf(settings), `${apiUrl} does not answer as GitHub does: look at GITHUB_API_URL.`);
+    assert.equal(await refusalOf(settings), `${apiUrl} does not respond like the GitHub API: check GITHUB_API_URL.`);
   });
 
   it('needs neither write permission nor a token in read-only mode', async (t) => {

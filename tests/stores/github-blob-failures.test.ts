@@ -28,12 +28,18 @@ describe('A download that does not match its hash', () => {
   const changed = Buffer.from(bytes);
   changed[0] = (changed[0] ?? 0) ^ 1;
   const bodies: Record<string, { body: () => Readable; message: RegExp }> = {
-    'different bytes': { body: () => Readable.from([changed]), message: /something else/ },
-    'a truncated body': { body: () => Readable.from([bytes.subarray(0, -1)]), message: /something else/ },
-    'an empty body': { body: () => Readable.from([]), message: /something else/ },
-    'a body that is too long': { body: () => Readable.from([bytes, Buffer.from('more')]), message: /something else/ },
-    'a body without end': { body: () => Readable.from(endless()), message: /something else/ },
-    'a reset connection': { body: () => Readable.from(brokenOff(bytes.subarray(0, 70_000))), message: /broke off/ },
+    'different bytes': { body: () => Readable.from([changed]), message: /do not match the hash/ },
+    'a truncated body': { body: () => Readable.from([bytes.subarray(0, -1)]), message: /do not match the hash/ },
+    'an empty body': { body: () => Readable.from([]), message: /do not match the hash/ },
+    'a body that is too long': {
+      body: () => Readable.from([bytes, Buffer.from('more')]),
+      message: /do not match the hash/,
+    },
+    'a body without end': { body: () => Readable.from(endless()), message: /do not match the hash/ },
+    'a reset connection': {
+      body: () => Readable.from(brokenOff(bytes.subarray(0, 70_000))),
+      message: /closed the connection/,
+    },
   };
   for (const [name, { body, message }] of Object.entries(bodies)) {
     it(`fails before the last byte, is not cached, and is downloaded again: ${name}`, async (t) => {
@@ -80,17 +86,17 @@ describe('Closing the cache', () => {
     host.body.write(partial.bytes.subarray(0, 1000));
     await firstBytes(reader);
     const silent = heldHost(new Promise(() => {}));
-    const waiting = assert.rejects(cache.open(pending, silent.fetch), unavailable(/stopping/));
+    const waiting = assert.rejects(cache.open(pending, silent.fetch), unavailable(/shutting down/));
     await until('the host receives the request', () => silent.signals.length > 0);
 
     await cache.close();
-    await assert.rejects(buffer(reader), unavailable(/stopping/));
-    await assert.rejects(buffer(unread), unavailable(/stopping/));
+    await assert.rejects(buffer(reader), unavailable(/shutting down/));
+    await assert.rejects(buffer(unread), unavailable(/shutting down/));
     await waiting;
     assert.ok(host.body.destroyed);
     assert.deepEqual(await readdir(folder), [cached.sha]);
     assert.deepEqual(await openFilesIn(folder), []);
-    await assert.rejects(cache.open(cached, neverFetch), unavailable(/stopping/));
+    await assert.rejects(cache.open(cached, neverFetch), unavailable(/shutting down/));
   });
 
   it('rejects an open in progress', async (t) => {
@@ -98,7 +104,7 @@ describe('Closing the cache', () => {
     const blob = blobOf(randomBytes(MIB));
     await buffer(await cache.open(blob, hostOf(blob).fetch));
     const opened = cache.open(blob, neverFetch);
-    await Promise.all([assert.rejects(opened, unavailable(/stopping/)), cache.close()]);
+    await Promise.all([assert.rejects(opened, unavailable(/shutting down/)), cache.close()]);
   });
 
   it('waits for the response of a fetch that ignores the abort signal', async (t) => {
@@ -110,7 +116,7 @@ describe('Closing the cache', () => {
       requested.resolve();
       return response.promise;
     });
-    const rejected = assert.rejects(opened, unavailable(/stopping/));
+    const rejected = assert.rejects(opened, unavailable(/shutting down/));
     await requested.promise;
     const close = async () => {
       await cache.close();

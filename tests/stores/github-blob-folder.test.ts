@@ -130,7 +130,7 @@ describe('The cache folder', () => {
       for (const bytes of await Promise.all(readers.map((reader) => buffer(reader))))
         assert.ok(bytes.equals(blob.bytes));
       assert.equal(host.calls, 1);
-      assert.deepEqual(warnings, ['A file of the cache was damaged, and is fetched again.']);
+      assert.deepEqual(warnings, ['A cached file is damaged and will be downloaded again.']);
       assertSameBytes(await readFile(join(folder, blob.sha)), blob.bytes);
     });
   }
@@ -149,7 +149,7 @@ describe('The cache folder', () => {
     const blob = blobOf(randomBytes(1000));
     await mkdir(join(folder, blob.sha, 'occupied'), { recursive: true });
     assertSameBytes(await buffer(await cache.open(blob, hostOf(blob).fetch)), blob.bytes);
-    assert.equal(warnings.at(-1), 'A file that was read could not be kept in the cache (CACHE_DIR).');
+    assert.equal(warnings.at(-1), 'A file could not be cached (CACHE_DIR).');
     await until('no temporary file remains', async () => (await readdir(folder)).join() === blob.sha);
   });
 

@@ -11,8 +11,8 @@ import { blobOf, hostOf, KIB, MIB, neverFetch, openCache } from './github-blobs.
 
 const run = promisify(execFile);
 
-const DAMAGED = 'A file of the cache was damaged, and is fetched again.';
-const NOT_OPENED = 'A file could not be opened in the cache.';
+const DAMAGED = 'A cached file is damaged and will be downloaded again.';
+const NOT_OPENED = 'A cached file could not be opened.';
 
 /** Opens a cache with a blob that was read twice: once from the host, once from its file. */
 async function openWithBlob(t: TestContext, size = 100 * KIB) {

@@ -50,7 +50,7 @@ describe('A branch without write access', () => {
     },
     'is in a repository that the token may only read': {
       arrange: ({ host }) => (host.permissions.write = false),
-      says: /GITHUB_TOKEN may not write.*"Contents: read and write"/,
+      says: /GITHUB_TOKEN can't write.*"Contents: read and write"/,
     },
     'is in an archived repository': { arrange: ({ repository }) => repository.archive(), says: /archived/ },
   };
@@ -219,8 +219,8 @@ describe('A proxy in front of the host', () => {
   it('is named in the error with its status, never as an internal error', async (t) => {
     const { store, host } = await openRepository(t, {}, { trust: 0, retryAfter: 1 });
     for (const [status, says] of [
-      [400, /proxy.*answered 400.*GITHUB_API_URL/],
-      [403, /proxy.*answered 403.*GITHUB_API_URL/],
+      [400, /proxy.*returned 400.*GITHUB_API_URL/],
+      [403, /proxy.*returned 403.*GITHUB_API_URL/],
       [407, /proxy.*username and password \(407\)/],
     ] as const) {
       host.intercept(() => ({ status, headers: html, body: '<h1>No</h1>' }));

@@ -71,7 +71,7 @@ describe('A file of 6 MB or more', () => {
     host.offers.downloads = false;
     const { status, body } = await send(port, '/file/a');
     assert.equal(status, 413);
-    assert.match(body.toString(), /\ba\b.*6291456.*no URL/);
+    assert.match(body.toString(), /\ba\b.*6291456.*no download URL/);
     assert.equal((await send(port, '/file/b')).status, 200);
   });
 

@@ -160,14 +160,14 @@ describe('A Git LFS pointer', () => {
     const limited = { status: 403, headers: { 'retry-after': '60' } };
     for (const answer of [{ status: 500 }, { status: 429 }, limited, 'cut'] as const) {
       host.intercept(({ route }) => (route === BATCH ? answer : undefined));
-      await assert.rejects(store.stat(file('a.bin')), unavailable(/host of large files/));
+      await assert.rejects(store.stat(file('a.bin')), unavailable(/Git LFS server/));
     }
     host.intercept(undefined);
     assert.equal((await store.stat(file('a.bin'))).size, OBJECT.length);
     for (const cutBehind of [0, 1000, OBJECT.length - 1]) {
       host.intercept(({ route }) => (route === 'GET download' ? { cutBehind } : undefined));
       const read = async () => buffer((await store.read(file('a.bin'))).body);
-      await assert.rejects(read(), unavailable(/host of large files|part of the file/));
+      await assert.rejects(read(), unavailable(/Git LFS server/));
     }
     host.intercept(({ route }) => (route === 'GET download' ? { status: 200, body: 'short' } : undefined));
     await assert.rejects(async () => buffer((await store.read(file('a.bin'))).body), unavailable(/part of the file/));
@@ -176,7 +176,7 @@ describe('A Git LFS pointer', () => {
   });
 });
 
-describe('An upload of a pointer of Git LFS', () => {
+describe('An upload of a Git LFS pointer', () => {
   const standard = `${VERSION}${NO_OBJECT}size 5\n`;
   const pointers: Readonly<Record<string, string>> = {
     standard,
@@ -198,7 +198,7 @@ describe('An upload of a pointer of Git LFS', () => {
   it('is rejected and changes nothing', async (t) => {
     const { store, host } = await openRepository(t);
     for (const [name, text] of Object.entries(pointers)) {
-      const refused = { kind: 'invalid-request', message: /pointer of Git LFS/ };
+      const refused = { kind: 'invalid-request', message: /Git LFS pointer/ };
       await assert.rejects(store.write(file('a.bin'), upload(text)), refused, name);
       await assert.rejects(having(store, 'stage')(upload(text)), refused, name);
     }
@@ -233,7 +233,7 @@ describe('A settings file of git', () => {
   });
 });
 
-describe('A file that only looks like a pointer of Git LFS', () => {
+describe('A file that only looks like a Git LFS pointer', () => {
   it('causes no request when no .gitattributes file enables Git LFS', async (t) => {
     const opened = await open(t, 'a.bin', { '.gitattributes': '* text=auto\n', 'f/.gitattributes': ATTRIBUTES });
     const { store, pointer } = opened;

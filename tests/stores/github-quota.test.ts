@@ -26,7 +26,7 @@ import {
 
 export const needs: readonly Need[] = ['git'];
 
-/** Seconds of Unix time, so many from now. */
+/** Returns the Unix time in `seconds` from now. */
 const inSeconds = (seconds: number) => Math.ceil(Date.now() / 1000) + seconds;
 
 /** Stops the clock for the rate limits, so that the expected times do not depend on the speed of the machine. */
@@ -35,23 +35,23 @@ function stopClock(t: TestContext): void {
   t.mock.method(Date, 'now', () => now);
 }
 
-/** Headers that name the moment so many seconds after the date of the same response. */
+/** Returns headers with a `Retry-After` date, `seconds` after the `Date`. */
 const untilDate = (seconds: number) => ({
   date: new Date(0).toUTCString(),
   'retry-after': new Date(seconds * 1000).toUTCString(),
 });
 
-/** An error that says when it is worth to ask again: in so many seconds at least and at the most. */
-function notNow(least: number, most: number) {
+/** Returns a check for an error whose `retryAfter` is between `min` and `max` seconds. */
+function retryLater(min: number, max: number) {
   return (error: unknown) => {
     assert.ok(isStoreError(error, 'unavailable'), String(error));
     const { retryAfter = 0 } = error;
-    assert.ok(retryAfter >= least && retryAfter <= most, `${retryAfter} seconds`);
+    assert.ok(retryAfter >= min && retryAfter <= max, `${retryAfter} seconds`);
     return true;
   };
 }
 
-/** Has the quota's window end in so many seconds, from before the first request on: it has one end only. */
+/** Sets the reset of the quota before the first request, because it never changes within a window. */
 function ending(host: GitHubFake, seconds: number): void {
   host.quota.reset = inSeconds(seconds);
 }
@@ -63,12 +63,12 @@ describe('An exhausted quota', () => {
     ending(host, 600);
     await store.write(file('a'), upload('1'));
     host.quota.remaining = 0;
-    await assert.rejects(store.write(file('a'), upload('2')), notNow(590, 610));
+    await assert.rejects(store.write(file('a'), upload('2')), retryLater(590, 610));
     const { length } = host.requests;
-    await assert.rejects(store.write(file('a'), upload('2')), notNow(590, 610));
-    await assert.rejects(store.write(file('b'), bytesUpload(randomBytes(100_000))), notNow(590, 610));
-    await assert.rejects(store.list(folder('')), notNow(590, 610));
-    await assert.rejects(store.remove(file('a')), notNow(590, 610));
+    await assert.rejects(store.write(file('a'), upload('2')), retryLater(590, 610));
+    await assert.rejects(store.write(file('b'), bytesUpload(randomBytes(100_000))), retryLater(590, 610));
+    await assert.rejects(store.list(folder('')), retryLater(590, 610));
+    await assert.rejects(store.remove(file('a')), retryLater(590, 610));
     assert.equal(host.requests.length, length);
     assert.equal(await countCommits(repository), 2);
   });
@@ -76,10 +76,10 @@ describe('An exhausted quota', () => {
   it('is detected from the last successful response, before any request is rejected', async (t) => {
     stopClock(t);
     const { store, host } = await openRepository(t);
-    // The look at the branch and its tree, and the three of the commit.
+    // Two requests for the branch and its tree, three for the commit.
     Object.assign(host.quota, { remaining: 5, reset: inSeconds(600) });
     await store.write(file('a'), upload('1'));
-    await assert.rejects(store.write(file('a'), upload('2')), notNow(590, 610));
+    await assert.rejects(store.write(file('a'), upload('2')), retryLater(590, 610));
     assert.ok(host.requests.every(({ status }) => status < 400));
     assert.equal(store.quota?.()?.remaining, 0);
   });
@@ -100,7 +100,7 @@ describe('An exhausted quota', () => {
     ending(host, 600);
     await store.write(file('a'), upload('1'));
     host.quota.remaining = 3;
-    await assert.rejects(store.write(file('a'), upload('2')), notNow(590, 610));
+    await assert.rejects(store.write(file('a'), upload('2')), retryLater(590, 610));
     assert.equal(await repository.git('show', 'main:a'), '1');
   });
 
@@ -115,7 +115,7 @@ describe('An exhausted quota', () => {
         ? { status: 403, headers, body: { message: 'API rate limit exceeded for user ID 1.' } }
         : undefined,
     );
-    await assert.rejects(store.write(file('b'), bytesUpload(randomBytes(100_000))), notNow(590, 610));
+    await assert.rejects(store.write(file('b'), bytesUpload(randomBytes(100_000))), retryLater(590, 610));
   });
 
   it('does not cause repeated requests when the clocks disagree about its reset', async (t) => {
@@ -126,7 +126,7 @@ describe('An exhausted quota', () => {
         ? { status: 403, headers, body: { message: 'API rate limit exceeded for user ID 1.' } }
         : undefined,
     );
-    await assert.rejects(store.write(file('b'), upload('2')), notNow(1, 60));
+    await assert.rejects(store.write(file('b'), upload('2')), retryLater(1, 60));
     assert.ok(sent(host, POST_TREE).length <= 4, `${sent(host, POST_TREE).length} requests`);
   });
 
@@ -140,39 +140,37 @@ describe('An exhausted quota', () => {
     for (const text of ['2', '3', '4']) await store.write(file('a'), upload(text)).catch(() => {});
     await assert.rejects(store.write(file('a'), upload('5')), ofKind('unavailable'));
     const warned = logged.filter(({ level }) => level === 'warn').map(({ message }) => message);
-    assert.deepEqual(warned, ['The host takes few more requests.', 'The host takes no more requests until its reset.']);
+    assert.deepEqual(warned, ['The GitHub quota is low.', 'The GitHub quota is exhausted.']);
     assert.deepEqual(store.quota?.(), { limit: 5000, remaining: 0, reset: new Date(reset * 1000) });
   });
 });
 
 describe('A secondary rate limit', () => {
   const secondary = 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.';
-  const ways: Readonly<Record<string, readonly [OwnAnswer, number]>> = {
-    '403 that says for how long': [{ status: 403, headers: { 'retry-after': '7' }, body: { message: secondary } }, 7],
-    '429 that says for how long': [{ status: 429, headers: { 'retry-after': '7' }, body: { message: 'Too many' } }, 7],
-    '403 that says it in words': [{ status: 403, body: { message: secondary } }, 60],
-    '403 of old': [{ status: 403, body: { message: 'You have triggered an abuse detection mechanism.' } }, 60],
-    '429 that says nothing': [{ status: 429, body: 'slow down' }, 60],
+  const responses: Readonly<Record<string, readonly [OwnAnswer, number]>> = {
+    '403 with seconds': [{ status: 403, headers: { 'retry-after': '7' }, body: { message: secondary } }, 7],
+    '429 with seconds': [{ status: 429, headers: { 'retry-after': '7' }, body: { message: 'Too many' } }, 7],
+    '403 with a message': [{ status: 403, body: { message: secondary } }, 60],
+    '403 with the former message': [
+      { status: 403, body: { message: 'You have triggered an abuse detection mechanism.' } },
+      60,
+    ],
+    '429 without a time': [{ status: 429, body: 'slow down' }, 60],
     '429 with an HTTP date': [{ status: 429, headers: untilDate(7), body: { message: 'Too many' } }, 7],
     '403 with an HTTP date': [{ status: 403, headers: untilDate(7), body: { message: 'Forbidden' } }, 7],
     '403 with an invalid Retry-After': [{ status: 403, headers: { 'retry-after': 'soon' }, body: {} }, 60],
   };
-  const used = [
-    '403 that says for how long',
-    '403 that says it in words',
-    '429 that says nothing',
-    '429 with an HTTP date',
-  ];
-  for (const [name, [answer, seconds]] of representatives(ways, ...used)) {
+  const used = ['403 with seconds', '403 with a message', '429 without a time', '429 with an HTTP date'];
+  for (const [name, [answer, seconds]] of representatives(responses, ...used)) {
     it(`applies to every request: ${name}`, async (t) => {
       stopClock(t);
       const { store, host, repository } = await openRepository(t, {}, { trust: 0 });
       await store.write(file('a'), upload('1'));
       host.intercept(({ route }) => (route === POST_COMMIT ? answer : undefined));
-      await assert.rejects(store.write(file('a'), upload('2')), notNow(seconds, seconds));
+      await assert.rejects(store.write(file('a'), upload('2')), retryLater(seconds, seconds));
       const { length } = host.requests;
-      await assert.rejects(pathsIn(store, ''), notNow(seconds, seconds));
-      await assert.rejects(store.write(file('b'), upload('2')), notNow(seconds, seconds));
+      await assert.rejects(pathsIn(store, ''), retryLater(seconds, seconds));
+      await assert.rejects(store.write(file('b'), upload('2')), retryLater(seconds, seconds));
       assert.equal(host.requests.length, length);
       assert.equal(await countCommits(repository), 2);
     });
@@ -222,7 +220,7 @@ describe('A host error with Retry-After', () => {
     it(`passes on the Retry-After: ${header['retry-after'].slice(0, 30)}`, async (t) => {
       const { store, host } = await openRepository(t, {}, { trust: 0, retryAfter: 1 });
       host.intercept(answering(GET_BRANCH, { status: 503, headers: header, body: { message: 'Unicorn' } }));
-      await assert.rejects(store.list(folder('')), notNow(most, most));
+      await assert.rejects(store.list(folder('')), retryLater(most, most));
     });
   }
 
@@ -230,7 +228,7 @@ describe('A host error with Retry-After', () => {
     const { store, host } = await openRepository(t, { files: { a: 'a' } }, { trust: 0 });
     const headers = { 'x-ratelimit-remaining': '' };
     host.intercept(({ route }) => (route === GET_BRANCH ? { status: 503, headers, body: {} } : undefined));
-    await assert.rejects(store.list(folder('')), notNow(1, 10));
+    await assert.rejects(store.list(folder('')), retryLater(1, 10));
     host.intercept(undefined);
     assert.deepEqual(await pathsIn(store, ''), ['a']);
   });

@@ -114,7 +114,7 @@ describe('A repository that the settings do not match', () => {
       /no repository octocat\/missing .*GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN/,
     ],
     ['is of nobody', { owner: 'nobody' }, /no repository nobody\/.*GITHUB_OWNER/],
-    ['is asked for with a wrong token', { token: 'wrong' }, /GITHUB_TOKEN: it is wrong, or has expired/],
+    ['is asked for with a wrong token', { token: 'wrong' }, /GITHUB_TOKEN: it is wrong or has expired/],
     ['is private and asked for without a token', { token: undefined }, /GITHUB_TOKEN/],
     [
       'is at an address where nobody listens',

@@ -112,14 +112,14 @@ describe('Listing a branch of a repository', () => {
       it(`fails while the host ${name} to ${route}, and recovers afterwards`, async (t) => {
         const { store, host, repository } = await openRepository(t, { files: FILES }, { trust: 0 });
         host.intercept(answering(route, fault));
-        for (let time = 0; time < 2; time++) await assert.rejects(store.list(folder('')), unavailable(/^The host /));
+        for (let time = 0; time < 2; time++) await assert.rejects(store.list(folder('')), unavailable(/^GitHub /));
         host.intercept(undefined);
         assert.deepEqual(await pathsIn(store, ''), ['a.txt', 'f/']);
 
         await repository.commit({ 'new.txt': 'new' });
         host.intercept(answering(route, fault));
-        await assert.rejects(store.list(folder('')), unavailable(/^The host /));
-        await assert.rejects(store.read(file('a.txt')), unavailable(/^The host /));
+        await assert.rejects(store.list(folder('')), unavailable(/^GitHub /));
+        await assert.rejects(store.read(file('a.txt')), unavailable(/^GitHub /));
         host.intercept(undefined);
         assert.deepEqual(await pathsIn(store, ''), ['a.txt', 'f/', 'new.txt']);
       });

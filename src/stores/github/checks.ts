@@ -21,9 +21,9 @@ export const CHECKS: BackendChecks<GitHubSettings> = {
 };
 
 const ADVICE: AdviceTable = [
-  ['does not take the token', 'Make a new token, and set GITHUB_TOKEN to it.'],
+  ['rejected the token', 'Make a new token, and set GITHUB_TOKEN to it.'],
   [
-    'The token in GITHUB_TOKEN may not write',
+    "The token in GITHUB_TOKEN can't write",
     'Give the token in GITHUB_TOKEN the permission "Contents: read and write", or set READ_ONLY=true.',
   ],
   ['is archived', 'Unarchive the repository, or set READ_ONLY=true.'],
@@ -33,11 +33,11 @@ const ADVICE: AdviceTable = [
   ],
   ['has no branch', 'Set GITHUB_BRANCH to a branch that is there, or GITHUB_CREATE_BRANCH=true.'],
   [
-    'refuses the change to the branch',
+    'rejected the change to the branch',
     'Let the owner of the token past the rules of GITHUB_BRANCH, or set GITHUB_BRANCH to a branch without such rules.',
   ],
   [
-    'takes no more requests for now',
+    'rate limit is exceeded',
     'Wait until GitHub takes requests again, which the message says, or use a token with a larger quota.',
   ],
   ['has a name that nobody knows', 'Correct the host in GITHUB_API_URL.'],

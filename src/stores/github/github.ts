@@ -85,14 +85,12 @@ function requireWriteAccess(
   };
   if (isArchived) refuse(`The repository ${repository} is archived and can't be written to: unarchive it`);
   if (!mayWrite) {
-    refuse(
-      `The token in GITHUB_TOKEN may not write to ${repository}: give it the permission "Contents: read and write"`,
-    );
+    refuse(`The token in GITHUB_TOKEN can't write to ${repository}: give it the permission "Contents: read and write"`);
   }
 }
 
 function noDownloadUrl({ path, size }: FileEntry): StoreError {
-  const message = `The file ${quoted(path)} has ${size} bytes, and the host of the repository gives no URL to fetch it by.`;
+  const message = `The file ${quoted(path)} has ${size} bytes, and GitHub returns no download URL for it.`;
   return new StoreError('no-download-url', message);
 }
 

@@ -158,12 +158,12 @@ class BlobFiles {
       path: folder,
       size,
       names: SHA,
-      warn: this.#warnAbout('The folder for files that were read (CACHE_DIR) could not be swept.'),
+      warn: this.#warnAbout('The cache folder (CACHE_DIR) could not be swept.'),
     });
     this.#cached = new CachedBlobs(folder, warn);
     this.#folderCreated = this.#cache
       .make()
-      .catch(this.#warnAbout('The folder for files that were read (CACHE_DIR) could not be made.'));
+      .catch(this.#warnAbout('The cache folder (CACHE_DIR) could not be created.'));
   }
 
   /**
@@ -210,7 +210,7 @@ class BlobFiles {
         if (!isKept) return;
         await keep(blob.sha, blob.size).then(
           () => this.#cached.markVerified(blob, file),
-          this.#warnAbout('A file that was read could not be kept in the cache (CACHE_DIR).'),
+          this.#warnAbout('A file could not be cached (CACHE_DIR).'),
         );
       });
     } finally {

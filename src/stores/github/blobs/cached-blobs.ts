@@ -39,7 +39,7 @@ export class CachedBlobs {
   async open(blob: Blob): Promise<FileHandle | undefined> {
     const path = join(this.#folder, blob.sha);
     const file = await open(path, OPEN_FLAGS).catch((error: unknown) => {
-      if (!isMissing(error)) this.#warn('A file could not be opened in the cache.', { path, err: error });
+      if (!isMissing(error)) this.#warn('A cached file could not be opened.', { path, err: error });
     });
     if (!file) return undefined;
     try {
@@ -48,10 +48,10 @@ export class CachedBlobs {
         await this.markVerified(blob, file);
         return file;
       }
-      this.#warn('A file of the cache was damaged, and is fetched again.', { path });
+      this.#warn('A cached file is damaged and will be downloaded again.', { path });
       await unlink(path);
     } catch (error) {
-      this.#warn('A file could not be read from the cache.', { path, err: error });
+      this.#warn('A cached file could not be read.', { path, err: error });
     }
     await file.close();
     return undefined;

@@ -56,27 +56,27 @@ export async function inCacheFolder<Result>(operation: Promise<Result>): Promise
   } catch (error) {
     const isFull = ['ENOSPC', 'EDQUOT'].includes(systemErrorCode(error) ?? '');
     const message = isFull
-      ? 'The folder for files that were read (CACHE_DIR) is on a full disk: make room there, or lower GITHUB_CACHE_SIZE.'
-      : "The folder for files that were read (CACHE_DIR) can't be written to.";
+      ? 'The cache folder (CACHE_DIR) is on a full disk: free space, or lower GITHUB_CACHE_SIZE.'
+      : "The cache folder (CACHE_DIR) can't be written to.";
     throw new StoreError('cache-unavailable', message, { cause: error, retryAfter: RETRY_LATER_SECONDS });
   }
 }
 
 function wrongContent(): StoreError {
-  return new StoreError('unexpected-store-response', 'The host of the repository sent something else than the file.', {
+  return new StoreError('unexpected-store-response', 'GitHub sent bytes that do not match the hash of the file.', {
     retryAfter: RETRY_SOON_SECONDS,
   });
 }
 
 function connectionLost(cause: unknown): StoreError {
-  return new StoreError('store-busy', 'The host of the repository broke off while it sent the file.', {
+  return new StoreError('store-busy', 'GitHub closed the connection while it sent the file.', {
     cause,
     retryAfter: RETRY_SOON_SECONDS,
   });
 }
 
 function stalled(): StoreError {
-  return new StoreError('store-busy', 'The host of the repository stopped sending the file.', {
+  return new StoreError('store-busy', 'GitHub stopped sending the file.', {
     retryAfter: RETRY_SOON_SECONDS,
   });
 }
@@ -174,7 +174,7 @@ function createReader(
 async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
   const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(length), 0, length, position);
   if (bytesRead > 0) return buffer.subarray(0, bytesRead);
-  throw new StoreError('cache-unavailable', 'The file was cut short in the cache (CACHE_DIR) while it was read.', {
+  throw new StoreError('cache-unavailable', 'The cached file (CACHE_DIR) was truncated while it was read.', {
     retryAfter: RETRY_SOON_SECONDS,
   });
 }

@@ -112,7 +112,7 @@ export class LfsObjects {
     const known = this.#presence.get(key);
     if (known !== undefined) return known;
     const isPresent = (await this.#server.findDownload(object, options)) !== undefined;
-    if (!isPresent) this.#log.warn('The host does not give an object of Git LFS.', { oid: object.id });
+    if (!isPresent) this.#log.warn('A Git LFS object is missing.', { oid: object.id });
     this.#presence.set(key, isPresent);
     return isPresent;
   }
@@ -178,7 +178,7 @@ class LfsServer {
   }
 
   #translate(error: unknown): unknown {
-    const server = { name: `The host of large files at ${this.#baseUrl}`, setting: 'GITHUB_API_URL' };
+    const server = { name: `The Git LFS server at ${this.#baseUrl}`, setting: 'GITHUB_API_URL' };
     return networkProblem(error, server) ?? error;
   }
 }
@@ -249,7 +249,7 @@ async function* slice(
     throw translate(error);
   }
   if (position <= end)
-    throw new StoreError('unexpected-store-response', 'The host gave a part of the file only.', {
+    throw new StoreError('unexpected-store-response', 'The Git LFS server sent only a part of the file.', {
       retryAfter: RETRY_SOON_SECONDS,
     });
 }
@@ -263,13 +263,13 @@ function webUrlOf(apiUrl: string): string {
 }
 
 function busy({ status, headers }: Response): StoreError {
-  const message = `The host of large files is busy or failing (it answers ${status}).`;
+  const message = `The Git LFS server is busy or failing (status ${status}).`;
   const retryAfter = parseRetryAfter(headers.get('retry-after'), headers.get('date')) ?? RETRY_SOON_SECONDS;
   return new StoreError('store-busy', message, { retryAfter: Math.max(1, retryAfter) });
 }
 
 function missingObject({ id }: LfsObject): StoreError {
-  return new StoreError('unavailable', `The host has no object ${id} of Git LFS any more.`, {
+  return new StoreError('unavailable', `The Git LFS server no longer has the object ${id}.`, {
     retryAfter: RETRY_SOON_SECONDS,
   });
 }

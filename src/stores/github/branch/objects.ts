@@ -91,8 +91,7 @@ export function isReserved(path: FilePath | FolderPath): boolean {
 export function requireWritable(path: FilePath | FolderPath): void {
   for (const name of path.split('/')) {
     if (name === MARKER) throw reservedName(path, `the name ${quoted(MARKER)}, which marks empty folders`);
-    if (GIT.test(name.replace(IGNORED, '')))
-      throw reservedName(path, `the name ${quoted(name)}, which git keeps for itself`);
+    if (GIT.test(name.replace(IGNORED, ''))) throw reservedName(path, `the name ${quoted(name)}, which git reserves`);
   }
 }
 

@@ -155,7 +155,7 @@ type MaybeEmptyState = Omit<BranchState, 'head'> & Snapshot;
 
 /** Throws if GitHub responds "not modified" to a request without an ETag. */
 function requireState<State>(state: State | 'same'): asserts state is State {
-  if (state === 'same') throw new Error('The host says that nothing changed, and was not told since when.');
+  if (state === 'same') throw new Error('GitHub returned 304 to a request without an ETag.');
 }
 
 /**
@@ -209,7 +209,7 @@ async function createFrom(
       throw error;
     });
   }
-  log.info('The branch was made.', { branch, from, commit: state.head });
+  log.info('Branch created.', { branch, from, commit: state.head });
   return { ...state, etag: undefined };
 }
 
@@ -225,8 +225,8 @@ function noBranch(
   { defaultBranch, readOnly, cause }: { defaultBranch: string; readOnly: boolean; cause: unknown },
 ): StoreError {
   const hint = readOnly
-    ? 'with READ_ONLY=true, none is made.'
-    : 'GITHUB_CREATE_BRANCH=true makes the other one from it.';
+    ? 'with READ_ONLY=true, the branch is not created.'
+    : 'set GITHUB_CREATE_BRANCH=true to create the branch from it.';
   const message = `The repository ${what} (GITHUB_BRANCH). Its default branch is ${quoted(defaultBranch)}; ${hint}`;
   return new StoreError('branch-not-found', message, { cause, retryAfter: RETRY_LATER_SECONDS });
 }

@@ -54,7 +54,7 @@ export class Trees {
   async #fetch(sha: string, signal: AbortSignal): Promise<Tree> {
     const response = await this.#host.tree(sha, 'one', { signal });
     if (response.truncated) {
-      const message = `A folder of the repository has more entries than its host tells: it told ${response.entries.length}.`;
+      const message = `A folder of the repository has more entries than GitHub returns in one response: ${response.entries.length}.`;
       throw new StoreError('folder-too-large', message);
     }
     const tree = treeOf(
@@ -143,10 +143,7 @@ class OmissionLog {
     const text = JSON.stringify(counts);
     if (text === this.#last || Object.values(counts).every((count) => count === 0)) return;
     this.#last = text;
-    this.#log.warn(
-      'Entries of the repository are left out: they are no files or folders, or no path can name them.',
-      counts,
-    );
+    this.#log.warn('Listings omit entries that are not files or folders, or whose names are not valid.', counts);
   }
 }
 

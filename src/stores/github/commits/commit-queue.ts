@@ -248,16 +248,16 @@ async function applyAll(draft: Draft, batch: readonly QueuedChange[]): Promise<A
 }
 
 function tooManyConflicts(branch: string): StoreError {
-  const message = `The branch ${branch} was moved by others again and again while the change was made.`;
+  const message = `Other clients moved the branch ${branch} during every attempt to commit the change. Send it again.`;
   return new StoreError('file-busy', message, { retryAfter: RETRY_SOON_SECONDS });
 }
 
 function rejectedBatch(cause: StoreError): StoreError {
-  const message = `The host of the repository refuses this, or changes that came with it: ${cause.message}`;
+  const message = `GitHub rejected this change or another one in the same commit. Send it again. ${cause.message}`;
   return new StoreError('unavailable', message, { cause, retryAfter: RETRY_SOON_SECONDS });
 }
 
 function rejectedChange(cause: ErrorResponse): StoreError {
-  const message = `The host of the repository does not take this, with these words: ${quoted(cause.message)}.`;
+  const message = `GitHub rejected the change: ${quoted(cause.message)}.`;
   return new StoreError('rejected-by-store', message, { cause });
 }

@@ -34,7 +34,7 @@ export function createFirstCommit(
       const isCreated = await host.createFirstFile(MARKER, commitMessage(template, ['Begin the repository']));
       if (!isCreated) await delay(RETRY_DELAY_MS * attempt, undefined, { signal });
     }
-    throw new StoreError('store-busy', 'The repository is empty, and its first commit could not be made.', {
+    throw new StoreError('store-busy', 'The repository is empty, and its first commit could not be created.', {
       retryAfter: RETRY_SOON_SECONDS,
     });
   };

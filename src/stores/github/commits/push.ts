@@ -52,13 +52,13 @@ export class Pusher {
   async #createTree(base: string, { edits, root: expected }: DraftResult): Promise<string> {
     const tree = await this.#host.createTree(base, edits);
     if (expected === undefined || tree === expected) return tree;
-    this.#log.warn('The host made another tree of texts than was meant: they are sent byte by byte.', {
+    this.#log.warn('GitHub changed the bytes of a text. The texts are sent again as blobs.', {
       tree,
       expected,
     });
     const treeOfBlobs = await this.#host.createTree(base, await Promise.all(edits.map((edit) => this.#toBlob(edit))));
     if (treeOfBlobs === expected) return treeOfBlobs;
-    throw this.#host.invalidResponse(`The host made tree ${treeOfBlobs} instead of ${expected}.`);
+    throw this.#host.invalidResponse(`GitHub created tree ${treeOfBlobs} instead of ${expected}.`);
   }
 
   /** Replaces the text of an edit by a blob. */
@@ -86,7 +86,7 @@ export class Pusher {
         await delay(HEAD_READ_DELAY_MS * attempt);
         continue;
       }
-      const error = this.#host.invalidResponse(`The host did not confirm that the branch has commit ${target.head}.`);
+      const error = this.#host.invalidResponse(`GitHub did not confirm that the branch has commit ${target.head}.`);
       return this.#findOutcome(target, base, error);
     }
   }
@@ -146,6 +146,6 @@ function withId(message: string): string {
 }
 
 function unknownOutcome(cause: unknown): StoreError {
-  const message = 'The host of the repository did not say whether the change was made: look before you send it again.';
+  const message = 'GitHub did not confirm the change. Check whether it was made before you send it again.';
   return new StoreError('outcome-unknown', message, { cause, retryAfter: RETRY_SOON_SECONDS });
 }

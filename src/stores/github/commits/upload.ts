@@ -68,7 +68,7 @@ export class BlobUploader {
     await prepare();
     const json = JSON.stringify({ encoding: 'base64', content: bytes.toString('base64') });
     const sha = await this.#host.createBlob(json, { ...(signal && { signal }) });
-    if (sha !== content.sha) throw this.#host.invalidResponse(`The host stored blob ${sha} instead of ${content.sha}.`);
+    if (sha !== content.sha) throw this.#host.invalidResponse(`GitHub stored blob ${sha} instead of ${content.sha}.`);
     return content;
   }
 
@@ -119,7 +119,7 @@ function isPointer(bytes: Buffer): boolean {
 
 /** A pointer serves the object that it names, which may be in a folder that the user can't read. */
 function pointerUpload(): StoreError {
-  const message = 'The file is a pointer of Git LFS, which stands for another file. Upload the file itself.';
+  const message = 'The file is a Git LFS pointer, which represents another file. Upload that file instead.';
   return new StoreError('lfs-pointer', message);
 }
 

@@ -141,7 +141,7 @@ export function toStoreError(error: unknown, context: RequestContext): unknown {
   if (error instanceof StoreError) return error;
   if (isErrorResponse(error)) return fromErrorResponse(error, context);
   if (isProxyAuthentication(error)) return fromProxy(407, context.apiUrl, error);
-  const host = { name: `The host of the repository at ${context.apiUrl}`, setting: 'GITHUB_API_URL' };
+  const host = { name: `GitHub at ${context.apiUrl}`, setting: 'GITHUB_API_URL' };
   return networkProblem(error, host) ?? (error instanceof NoResponse ? notSent(error, host) : error);
 }
 
@@ -162,14 +162,14 @@ function isProxyAuthentication(error: unknown): boolean {
 /** Converts an error response that is not GitHub's. GitHub's own always contain a JSON message. */
 function fromProxy(status: number, apiUrl: string, cause: unknown): StoreError {
   const reasons: Readonly<Record<number, string>> = {
-    407: 'demands a username and password (407): allow this machine to pass without',
-    413: 'refuses a body of this size (413): raise its limit',
+    407: 'requires a username and password (407): allow this machine without them',
+    413: 'rejected a body of this size (413): raise its limit',
   };
   const reason =
-    reasons[status] ?? `answered ${status} without a message of GitHub: look at GITHUB_API_URL and at the proxy`;
+    reasons[status] ?? `returned ${status} without a message of GitHub: check GITHUB_API_URL and the proxy`;
   const isBodyTooLarge = status === 413;
   const code = isBodyTooLarge ? 'too-large-for-store' : 'unexpected-store-response';
-  return new StoreError(code, `A proxy before the host of the repository at ${apiUrl} ${reason}.`, {
+  return new StoreError(code, `A proxy in front of GitHub at ${apiUrl} ${reason}.`, {
     cause,
     ...(!isBodyTooLarge && { retryAfter: RETRY_LATER_SECONDS }),
   });
@@ -183,7 +183,7 @@ function hasGitHubMessage({ data }: ErrorResponse): boolean {
 /** Converts the error of a request that the client could not send, for example to a port that `fetch` blocks. */
 function notSent(cause: unknown, { name, setting }: { name: string; setting: string }): StoreError {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  const message = `${name} can't be asked (${reason}): look at ${setting}.`;
+  const message = `${name} can't be called (${reason}): check ${setting}.`;
   return new StoreError('store-misconfigured', message, { cause, retryAfter: RETRY_LATER_SECONDS });
 }
 
@@ -198,18 +198,18 @@ function fromErrorResponse(error: ErrorResponse, context: RequestContext): unkno
   if (isTooLarge(error)) return tooLarge(error);
   switch (error.status) {
     case 401:
-      return misconfigured(
-        'token-rejected',
-        'The host of the repository does not take the token in GITHUB_TOKEN: it is wrong, or has expired.',
-      );
+      return misconfigured('token-rejected', 'GitHub rejected the token in GITHUB_TOKEN: it is wrong or has expired.');
     case 403:
       if (/archived/i.test(error.message))
-        return denied('repository-archived', `The repository ${repository} is archived: it can only be read.`);
+        return denied('repository-archived', `The repository ${repository} is archived and read-only.`);
       if (effect === 'writes')
-        return denied('token-lacks-permission', `${mayNotWrite(repository)} It says: ${quoted(error.message)}.`);
+        return denied(
+          'token-lacks-permission',
+          `${mayNotWrite(repository)} GitHub's message: ${quoted(error.message)}.`,
+        );
       return misconfigured(
         'token-rejected',
-        `The host refuses ${repository} to the token in GITHUB_TOKEN, with these words: ${quoted(error.message)}.`,
+        `GitHub denied the token in GITHUB_TOKEN access to ${repository}: ${quoted(error.message)}.`,
       );
     case 404:
       // GitHub returns 404 instead of 403 for repositories that the token can't read or write.
@@ -220,40 +220,40 @@ function fromErrorResponse(error: ErrorResponse, context: RequestContext): unkno
       if (effect !== 'writes') break;
       return denied(
         'branch-protected',
-        `The host refuses the change to the branch ${branch}, with these words: ${quoted(error.message)}.`,
+        `GitHub rejected the change to the branch ${branch}: ${quoted(error.message)}.`,
       );
     case 451:
       return misconfigured('store-misconfigured', `The repository ${repository} is not available for legal reasons.`);
   }
   if (error.status === 409) {
-    const message = `The host of the repository refuses this for now, with these words: ${quoted(error.message)}.`;
+    const message = `GitHub reported a conflict: ${quoted(error.message)}. Send the request again.`;
     return new StoreError('store-busy', message, { cause: error, retryAfter: RETRY_SOON_SECONDS });
   }
   if (error.status >= 500 || error.status === 408) return busy(error);
   if (error.status < 400) return notGitHub(apiUrl, error);
   return misconfigured(
     'unexpected-store-response',
-    `The host of the repository at ${apiUrl} answered ${error.status}: ${quoted(error.message)}.`,
+    `GitHub at ${apiUrl} returned ${error.status}: ${quoted(error.message)}.`,
   );
 }
 
 const mayNotWrite = (repository: string) =>
-  `The token in GITHUB_TOKEN may not write to ${repository}: it needs the permission "Contents: read and write".`;
+  `The token in GITHUB_TOKEN can't write to ${repository}: it needs the permission "Contents: read and write".`;
 
 function noRepository({ repository, apiUrl, hasToken }: RequestContext): string {
   const message = `There is no repository ${repository} at ${apiUrl}`;
   return hasToken
-    ? `${message}, or the token in GITHUB_TOKEN does not see it: look at GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN.`
-    : `${message} that is seen without a token: look at GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN.`;
+    ? `${message}, or the token in GITHUB_TOKEN can't read it: check GITHUB_OWNER, GITHUB_REPO and GITHUB_TOKEN.`
+    : `${message} that can be read without a token: check GITHUB_OWNER and GITHUB_REPO, or set GITHUB_TOKEN.`;
 }
 
 function busy(cause: ErrorResponse): StoreError {
   const retryAfter = retryAfterSeconds(cause) ?? RETRY_SOON_SECONDS;
-  return new StoreError('store-busy', 'The host of the repository is busy or failing.', { cause, retryAfter });
+  return new StoreError('store-busy', 'GitHub is busy or failing.', { cause, retryAfter });
 }
 
 function limited(cause: ErrorResponse): StoreError {
-  const message = 'The host of the repository takes no more requests for now.';
+  const message = "GitHub's rate limit is exceeded.";
   return new StoreError('quota-exhausted', message, {
     cause,
     retryAfter: rateLimitSeconds(cause) || RETRY_SOON_SECONDS,
@@ -262,23 +262,23 @@ function limited(cause: ErrorResponse): StoreError {
 
 /** The error for a file that exceeds GitHub's limit. */
 export function tooLarge(cause?: unknown): StoreError {
-  const said =
+  const message =
     cause === undefined
-      ? `A file in a repository may have ${MAX_FILE_BYTES} bytes (100 MB) at the most.`
-      : `The host does not take a file of this size. It documents ${MAX_FILE_BYTES} bytes (100 MB) as its limit, and takes less by its interface.`;
-  return new StoreError('too-large-for-store', said, { cause });
+      ? `A file in a repository can have at most ${MAX_FILE_BYTES} bytes (100 MB).`
+      : `GitHub rejected a file of this size. Its documented limit is ${MAX_FILE_BYTES} bytes (100 MB); the limit of its API is lower.`;
+  return new StoreError('too-large-for-store', message, { cause });
 }
 
 /** The error for a redirect that can't be followed. Omits the query of the URL, which may contain a secret. */
 export function redirectError(apiUrl: string, location: URL | null): StoreError {
   if (!location) return notGitHub(apiUrl);
-  const message = `${apiUrl} redirects requests to ${quoted(location.origin + location.pathname)}: look at GITHUB_API_URL.`;
+  const message = `${apiUrl} redirects requests to ${quoted(location.origin + location.pathname)}: check GITHUB_API_URL.`;
   return new StoreError('unexpected-store-response', message, { retryAfter: RETRY_LATER_SECONDS });
 }
 
 /** The error for a response that is not from the GitHub API. */
 export function notGitHub(apiUrl: string, cause?: unknown): StoreError {
-  const message = `${apiUrl} does not answer as GitHub does: look at GITHUB_API_URL.`;
+  const message = `${apiUrl} does not respond like the GitHub API: check GITHUB_API_URL.`;
   return new StoreError('unexpected-store-response', message, { cause, retryAfter: RETRY_LATER_SECONDS });
 }
 

@@ -314,7 +314,7 @@ function toParameters({ path, mode, ...change }: TreeEdit) {
 }
 
 function renamedBranch(before: string, now: string): StoreError {
-  const message = `The branch ${before} has the name ${quoted(now)} now: set GITHUB_BRANCH to it.`;
+  const message = `The branch ${before} was renamed to ${quoted(now)}: set GITHUB_BRANCH.`;
   return new StoreError('branch-not-found', message, { retryAfter: RETRY_LATER_SECONDS });
 }
 
@@ -322,7 +322,7 @@ function renamedBranch(before: string, now: string): StoreError {
  * The error for an object that has disappeared: someone force-pushed the branch, and GitHub removed the old objects.
  */
 function rewritten(cause: unknown): StoreError {
-  const message = 'The branch was rewritten while it was read.';
+  const message = 'The branch was force-pushed while it was read. Send the request again.';
   return new StoreError('file-busy', message, { cause, retryAfter: 1 });
 }
 

@@ -72,7 +72,7 @@ export class QuotaTracker {
   exceededError(): StoreError {
     const until = this.#opensAt();
     const seconds = Math.ceil((until - Date.now()) / 1000);
-    const message = `The host of the repository takes no more requests for now; it will from ${new Date(until).toISOString()} on.`;
+    const message = `GitHub's rate limit is exceeded until ${new Date(until).toISOString()}.`;
     return new StoreError('quota-exhausted', message, { retryAfter: Math.max(1, seconds) });
   }
 
@@ -86,9 +86,7 @@ export class QuotaTracker {
     const isKnown = this.#warned?.reset === reset.getTime() && (this.#warned.isExhausted || !isExhausted);
     if (remaining >= limit * LOW_QUOTA_SHARE || isKnown) return;
     this.#warned = { reset: reset.getTime(), isExhausted };
-    const message = isExhausted
-      ? 'The host takes no more requests until its reset.'
-      : 'The host takes few more requests.';
+    const message = isExhausted ? 'The GitHub quota is exhausted.' : 'The GitHub quota is low.';
     this.#log.warn(message, { limit, remaining, reset });
   }
 }
